@@ -5,22 +5,20 @@ when the model is true and its parameters had to be learned. A check with severa
 class, labeler or pair) takes the largest standardised one; the observed set is one of those that mean and
 standard deviation come from, which makes it exchangeable with the others when the model holds.
 
-A statistic is a row for every set. All but `patterns` are sums of products of residuals. The residual of a
-label under class c is 1(label is not c) - P(it is not c); under the model the residuals of two raters of one
-sample are uncorrelated given the class, so a sum of their products, each weighted with the posterior of c, is
-the score of the model that lets these two depend on one another. The classifier is the last rater.
+A statistic is a function of fitted sets, with a row for every set. All but `patterns` and `prior_ratio` are
+sums of products of residuals. The residual of a label under class c is 1(label is not c) - P(it is not c);
+under the model the residuals of two raters of one sample are uncorrelated given the class, so a sum of their
+products, each weighted with the posterior of c, is the score of the model that lets these two depend on one
+another. The classifier is the last rater.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from jtruth._random import Key, host_rng
-from jtruth._validation import present
 from jtruth.evaluation.checks.label_sets import (
-    Design,
     Fitted,
     Modes,
     Parameters,
@@ -28,6 +26,7 @@ from jtruth.evaluation.checks.label_sets import (
     observed,
     simulate,
     sum_by,
+    with_pairs,
 )
 from jtruth.labels import Labels
 
@@ -36,7 +35,8 @@ _USUAL, _MANY = 4, 16  # classes: beyond the first a label counts as more; beyon
 _FEWEST, _MOST = 99, 399  # simulated sets
 _BATCH = 400_000  # labels handled at once
 _RATIOS = ("label patterns", "given prior")  # large is bad, small is good
-_LEAST_SHARED, _MAX_PAIRS, _MAX_RATERS = 5, 300, 1000  # samples in common; looked at
+ALIKE = "labelers alike"
+Statistic = Callable[[Fitted], np.ndarray | None]  # (sets, components); None: the design does not allow it
 
 
 class Component(NamedTuple):
@@ -52,25 +52,6 @@ class Component(NamedTuple):
         return float(self.p_values[0])
 
 
-class Pairs(NamedTuple):
-    """Pairs of labels of one sample by two raters, of those raters with the most samples in common."""
-
-    raters: np.ndarray  # (pairs, 2)
-    pair: np.ndarray  # (entries,) which pair of raters
-    first: np.ndarray  # (entries,) entry of the first rater's label
-    second: np.ndarray
-
-
-class Bootstrap(NamedTuple):
-    """All checks of one label set."""
-
-    checks: dict[str, Component]
-    adjusted: dict[str, float]  # p-values for all checks together: below .05 in 5 % of the sets that fit
-    pairs: np.ndarray  # (pairs, 2) raters behind the components of "pairwise agreement"
-    num_samples: int  # samples that were looked at
-    design: Design
-
-
 def bootstrap(
     raters: Labels,
     start: Parameters,
@@ -79,7 +60,7 @@ def bootstrap(
     gold: np.ndarray | None = None,
     order: np.ndarray | None = None,
     prior: np.ndarray | None = None,
-) -> Bootstrap:
+) -> tuple[dict[str, Component], dict[str, float], Sets]:
     """Check the model of independent errors on labels of all raters, the classifier last.
 
     Args:
@@ -89,37 +70,31 @@ def bootstrap(
         gold: (samples,) known classes, -1 elsewhere.
         order: (samples,) when each sample was labelled, from -1 to 1; adds the check "drift".
         prior: (classes,) class prior that is held fixed.
+
+    Returns:
+        The checks by name; p-values for all of them together, below .05 in 5 % of the sets that fit; and the
+        labels that were looked at.
     """
     rng = host_rng(key, "model bootstrap")
-    raters, gold, order = _some_samples(raters, gold, order, rng)
-    real = observed(raters, gold, order)
-    num = int(np.clip(_ENTRIES // _size(real.design), _FEWEST, _MOST))
-    pairs = rater_pairs(real)
-
-    def every(sets: Sets, fitted: Fitted) -> dict[str, np.ndarray]:
-        found = _statistics(sets, fitted, pairs)
-        if prior is not None:
-            found["given prior"] = _prior_ratio(sets, fitted)
-        return found
-
-    values = _sets(real, start, every, num, rng, prior)
-    if len(pairs.raters):
-        values["labeler misfit"] = _by_rater(
-            values["pairwise agreement"], pairs.raters, real.design.num_raters
-        )
+    real = with_pairs(observed(*_some_samples(raters, gold, order, rng)))
+    num = int(np.clip(_ENTRIES // real.size, _FEWEST, _MOST))
+    values = _sets(real, start, STATISTICS, num, rng, prior)
+    if "pairwise agreement" in values:
+        values["labeler misfit"] = _by_rater(values["pairwise agreement"], real.pairs, real.num_raters)
     found = {name: (ratio if name in _RATIOS else largest)(one) for name, one in values.items()}
     checks = {name: one for name, one in found.items() if one is not None}
     adjusted = _adjusted({name: one.p_values for name, one in checks.items()})
-    if real.design.num_raters > 2:
-        differ = _sets(real, start, _alike, min(num, _FEWEST), rng, prior, alike=True)["labelers alike"]
-        checks |= {name: one for name, one in {"labelers alike": largest(differ)}.items() if one is not None}
-    return Bootstrap(checks, adjusted, pairs.raters, raters.num_samples, real.design)
+    if real.num_raters > 2:
+        values = _sets(real, start, {ALIKE: alike}, min(num, _FEWEST), rng, prior, alike=True)
+        differ = largest(values[ALIKE])
+        checks |= {} if differ is None else {ALIKE: differ}
+    return checks, adjusted, real
 
 
 def _sets(
     real: Sets,
     start: Parameters,
-    measure: Callable[[Sets, Fitted], dict[str, np.ndarray]],
+    statistics: Mapping[str, Statistic],
     num: int,
     rng: np.random.Generator,
     prior: np.ndarray | None,
@@ -127,30 +102,21 @@ def _sets(
     alike: bool = False,
 ) -> dict[str, np.ndarray]:
     """Statistics of the observed set and, below it, of `num` sets drawn from its mode."""
-    mode = Modes(real, prior, alike=alike).fit(start, max_cycles=300, tol=1e-6)
-    parts = [measure(real, mode)]
-    left, step = num, max(1, _BATCH // _size(real.design))
-    while left > 0:
-        drawn = simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, left), rng)
-        parts.append(measure(drawn, Modes(drawn, prior, alike=alike).fit(mode.parameters)))
-        left -= step
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
+    def fits() -> Iterator[Fitted]:
+        mode = Modes(real, prior, alike=alike).fit(start, max_cycles=300, tol=1e-6)
+        yield mode
+        step = max(1, _BATCH // real.size)
+        for done in range(0, num, step):
+            drawn = simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
+            yield Modes(drawn, prior, alike=alike).fit(mode.parameters)
 
-def _size(design: Design) -> int:
-    """Labels of a set, or rows of matrices; all is done to each of them once for every class."""
-    number = max(design.row.size, design.num_raters * design.num_classes)
-    return int(number * max(design.num_classes / _USUAL, 1))
-
-
-def _alike(sets: Sets, fitted: Fitted) -> dict[str, np.ndarray]:
-    return {"labelers alike": alike(sets, residuals(sets, fitted))}
-
-
-def _prior_ratio(sets: Sets, fitted: Fitted) -> np.ndarray:
-    """2 (log-likelihood with the prior free - with the prior held), (sets, 1)."""
-    free = Modes(sets).fit(fitted.parameters, max_cycles=40)
-    return 2 * (sets.weight * (free.log_p - fitted.log_p)).sum(axis=1, keepdims=True)
+    parts = [{name: statistic(fit) for name, statistic in statistics.items()} for fit in fits()]
+    return {
+        name: np.concatenate([part[name] for part in parts])
+        for name, one in parts[0].items()
+        if one is not None
+    }
 
 
 def _by_rater(agreement: np.ndarray, pairs: np.ndarray, num_raters: int) -> np.ndarray:
@@ -159,23 +125,6 @@ def _by_rater(agreement: np.ndarray, pairs: np.ndarray, num_raters: int) -> np.n
     z = (agreement - agreement.mean(axis=0)) / np.where(sd > 0, sd, np.inf)
     member = (pairs[:, :, None] == np.arange(num_raters)).any(axis=1)
     return z**2 @ member
-
-
-def _statistics(sets: Sets, fitted: Fitted, pairs: Pairs) -> dict[str, np.ndarray]:
-    """Every statistic that the design allows, (sets, components)."""
-    found = {}
-    if sets.design.kind is not None:
-        found["label patterns"] = patterns(sets, fitted)
-    r = residuals(sets, fitted)
-    if len(pairs.raters):
-        found["pairwise agreement"] = agreement(sets, fitted, pairs)
-    if sets.design.num_raters > 2:
-        found["labelers share errors"] = labelers_together(sets, r)
-    found["classifier and hard samples"] = classifier_with_difficulty(sets, r)
-    found["classifier and single labelers"] = classifier_with_labeler(sets, r)
-    if sets.design.order is not None:
-        found["drift"] = drift(sets, r)
-    return found
 
 
 def largest(values: np.ndarray) -> Component | None:
@@ -222,126 +171,90 @@ def _some_samples(
     return raters.restrict(chosen), gold, order
 
 
-def rater_pairs(sets: Sets) -> Pairs:
-    """Pairs of raters who share samples, looked for among the raters with most labels.
-
-    Weights are those of the first set. Memory follows the labels, not the pairs of labels of a sample.
-    """
-    design = sets.design
-    weight = sets.weight[0][design.row]
-    given = np.bincount(design.rater, weight, design.num_raters)
-    busy = np.sort(np.argsort(-given, kind="stable")[:_MAX_RATERS])
-    place = np.full(design.num_raters, -1)
-    place[busy] = np.arange(busy.size)
-    entries = np.flatnonzero(place[design.rater] >= 0)
-    one = (design.row[entries], place[design.rater[entries]])
-    seen = sparse.csr_array((np.ones(entries.size), one), shape=(design.known.size, busy.size))
-    weighted = sparse.csr_array((weight[entries], one), shape=seen.shape)
-    shared = np.triu((seen.T @ weighted).toarray(), 1).ravel()
-    usable = np.flatnonzero(shared >= _LEAST_SHARED)
-    chosen = np.sort(usable[np.argsort(-shared[usable], kind="stable")[:_MAX_PAIRS]])
-    raters = np.stack([busy[chosen // busy.size], busy[chosen % busy.size]], axis=1)
-    of_rater = {t: np.flatnonzero(design.rater == t) for t in np.unique(raters)}  # in the order of the rows
-    met = [_met(design.row, of_rater[a], of_rater[b]) for a, b in raters]
-    pair = np.repeat(np.arange(len(met)), [first.size for first, _ in met])
-    first, second = (np.concatenate([[], *(m[k] for m in met)]).astype(np.intp) for k in (0, 1))
-    return Pairs(raters, pair, first, second)
-
-
-def _met(row: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of entries `a` and `b`, each in the order of their rows, every pair in one row."""
-    left, right = (np.searchsorted(row[b], row[a], side) for side in ("left", "right"))
-    times = right - left
-    within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    return np.repeat(a, times), b[np.repeat(left, times) + within]
-
-
-def patterns(sets: Sets, fitted: Fitted) -> np.ndarray:
-    """Likelihood-ratio statistic G2 of the pattern counts, (sets, 1); every possible pattern is a row."""
-    design = sets.design
-    kind, kind_size = present(design.kind, "the kind of a row"), present(design.kind_size, "the kinds' sizes")
-    p = np.exp(fitted.log_p)
-    per_kind = sum_by(p, kind, kind_size.size)
-    expected = p / per_kind[:, kind] * kind_size[kind]
-    seen = sets.weight > 0
-    ratio = np.where(seen, sets.weight / np.maximum(expected, 1e-300), 1.0)
+def patterns(fit: Fitted) -> np.ndarray | None:
+    """Likelihood ratio G2 of the pattern counts, (sets, 1), where every possible pattern is a row."""
+    sets = fit.sets
+    if sets.kind is None or sets.kind_size is None:
+        return None
+    p = np.exp(fit.log_p)
+    expected = p / sum_by(p, sets.kind, sets.kind_size.size)[:, sets.kind] * sets.kind_size[sets.kind]
+    ratio = np.where(sets.weight > 0, sets.weight / np.maximum(expected, 1e-300), 1.0)
     return 2 * (sets.weight * np.log(ratio)).sum(axis=1, keepdims=True)
 
 
-def agreement(sets: Sets, fitted: Fitted, pairs: Pairs) -> np.ndarray:
+def agreement(fit: Fitted) -> np.ndarray | None:
     """Agreements minus expected agreements of every pair of raters, (sets, pairs)."""
-    design, theta = sets.design, fitted.parameters.matrices
-    same = (sets.label[:, pairs.first] == sets.label[:, pairs.second]).astype(np.float64)
-    given = np.einsum("spck,spck->spc", theta[:, pairs.raters[:, 0]], theta[:, pairs.raters[:, 1]])
-    marginal = np.einsum("sc,spc->sp", fitted.parameters.prior, given)
-    row = design.row[pairs.first]
-    known = design.known[row]
-    chance = marginal[:, pairs.pair]
+    sets, theta, (pair, first, second) = fit.sets, fit.parameters.matrices, fit.sets.met
+    if not len(sets.pairs):
+        return None
+    same = (sets.label[:, first] == sets.label[:, second]).astype(np.float64)
+    given = np.einsum("spck,spck->spc", theta[:, sets.pairs[:, 0]], theta[:, sets.pairs[:, 1]])
+    chance = np.einsum("sc,spc->sp", fit.parameters.prior, given)[:, pair]
+    row = sets.row[first]
+    known = sets.known[row]
     if (known >= 0).any():
-        chance = np.where(known >= 0, given[:, pairs.pair, np.maximum(known, 0)], chance)
-    weight, size = sets.weight[:, row], len(pairs.raters)
-    spread = np.sqrt(sum_by(chance * (1 - chance) * weight, pairs.pair, size))
-    return sum_by((same - chance) * weight, pairs.pair, size) / np.maximum(spread, 1e-12)
+        chance = np.where(known >= 0, given[:, pair, np.maximum(known, 0)], chance)
+    weight, size = sets.weight[:, row], len(sets.pairs)
+    spread = np.sqrt(sum_by(chance * (1 - chance) * weight, pair, size))
+    return sum_by((same - chance) * weight, pair, size) / np.maximum(spread, 1e-12)
 
 
-class Residuals(NamedTuple):
-    """Posterior weights and residuals, class by class."""
-
-    weight: np.ndarray  # (classes, sets, rows) posterior times samples of the row
-    entry: np.ndarray  # (classes, sets, entries)
-    classifier: np.ndarray  # (classes, sets, rows) residual of the classifier's label
-    labelers: np.ndarray  # (classes, sets, rows) sum over the labelers' residuals
-
-
-def residuals(sets: Sets, fitted: Fitted) -> Residuals:
-    """Residuals of every label under every class."""
-    design, theta = sets.design, fitted.parameters.matrices
-    classes = range(design.num_classes)
-    own = np.einsum("stcc->cst", theta)
-    entry = np.stack([(sets.label != c) - (1 - own[c][:, design.rater]) for c in classes])
-    last = np.flatnonzero(design.rater == design.num_raters - 1)
-    classifier = np.zeros((*entry.shape[:2], design.known.size))
-    classifier[:, :, design.row[last]] = entry[:, :, last]
-    labelers = design.per_row(entry) - classifier
-    weight = np.moveaxis(fitted.posterior, 2, 0) * sets.weight
-    return Residuals(weight, entry, classifier, labelers)
-
-
-def labelers_together(sets: Sets, r: Residuals) -> np.ndarray:
+def labelers_together(fit: Fitted) -> np.ndarray | None:
     """Products of the residuals of two labelers of a sample, by true class, (sets, classes)."""
-    squares = sets.design.per_row(r.entry**2) - r.classifier**2
-    return _studentised(r.weight, (r.labelers**2 - squares) / 2)
+    if fit.sets.num_raters <= 2:
+        return None
+    squares = fit.sets.per_row(fit.entry**2) - fit.classifier**2
+    return _studentised(fit.weight, (fit.labelers**2 - squares) / 2)
 
 
-def classifier_with_difficulty(sets: Sets, r: Residuals) -> np.ndarray:
+def classifier_with_difficulty(fit: Fitted) -> np.ndarray:
     """The classifier's residual times the mean one of the sample's labelers, by class, (sets, classes)."""
-    number = np.maximum(sets.design.per_row(np.ones(sets.design.row.size)) - 1, 1)
-    return _studentised(r.weight, r.classifier * r.labelers / number)
+    number = np.maximum(fit.sets.per_row(np.ones(fit.sets.row.size)) - 1, 1)
+    return _studentised(fit.weight, fit.classifier * fit.labelers / number)
 
 
-def classifier_with_labeler(sets: Sets, r: Residuals) -> np.ndarray:
+def classifier_with_labeler(fit: Fitted) -> np.ndarray:
     """The classifier's residual times that of one labeler, (sets, labelers)."""
-    row = sets.design.row
-    term, weight = r.entry * r.classifier[:, :, row], r.weight[:, :, row]
-    total = sets.design.per_rater((weight * term).sum(axis=0))
-    spread = np.sqrt(sets.design.per_rater((weight * term**2).sum(axis=0)))
+    row = fit.sets.row
+    term, weight = fit.entry * fit.classifier[:, :, row], fit.weight[:, :, row]
+    total = fit.sets.per_rater((weight * term).sum(axis=0))
+    spread = np.sqrt(fit.sets.per_rater((weight * term**2).sum(axis=0)))
     return (total / np.maximum(spread, 1e-12))[:, :-1]
 
 
-def alike(sets: Sets, r: Residuals) -> np.ndarray:
-    """Residuals of each labeler by true class, under one matrix for all, (sets, labelers * classes)."""
-    row = sets.design.row
-    parts = [sets.design.per_rater(e * w[:, row])[:, :-1] for e, w in zip(r.entry, r.weight, strict=True)]
-    return np.concatenate(parts, axis=1)
-
-
-def drift(sets: Sets, r: Residuals) -> np.ndarray:
+def drift(fit: Fitted) -> np.ndarray | None:
     """Residuals of each rater times when the label was given, (sets, raters)."""
-    design, order = sets.design, present(sets.design.order, "the order of labels")
-    return design.per_rater((r.entry * r.weight[:, :, design.row]).sum(axis=0) * order)
+    if fit.sets.order is None:
+        return None
+    return fit.sets.per_rater((fit.entry * fit.weight[:, :, fit.sets.row]).sum(axis=0) * fit.sets.order)
+
+
+def prior_ratio(fit: Fitted) -> np.ndarray | None:
+    """2 (log-likelihood with the prior free - with the prior held), (sets, 1)."""
+    if fit.prior is None:
+        return None
+    free = Modes(fit.sets).fit(fit.parameters, max_cycles=40)
+    return 2 * (fit.sets.weight * (free.log_p - fit.log_p)).sum(axis=1, keepdims=True)
+
+
+def alike(fit: Fitted) -> np.ndarray:
+    """Residuals of each labeler by true class, under one matrix for all, (sets, labelers * classes)."""
+    both = zip(fit.entry, fit.weight[:, :, fit.sets.row], strict=True)
+    return np.concatenate([fit.sets.per_rater(e * w)[:, :-1] for e, w in both], axis=1)
 
 
 def _studentised(weight: np.ndarray, term: np.ndarray) -> np.ndarray:
     """Sums of weight * term over the roots of those of weight * term^2, (sets, classes)."""
     spread = np.sqrt((weight * term**2).sum(axis=2))
     return ((weight * term).sum(axis=2) / np.maximum(spread, 1e-12)).T
+
+
+STATISTICS: dict[str, Statistic] = {
+    "label patterns": patterns,
+    "pairwise agreement": agreement,
+    "labelers share errors": labelers_together,
+    "classifier and hard samples": classifier_with_difficulty,
+    "classifier and single labelers": classifier_with_labeler,
+    "drift": drift,
+    "given prior": prior_ratio,
+}

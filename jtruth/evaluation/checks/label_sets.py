@@ -11,6 +11,8 @@ mode, and every second pair of steps is lengthened (SQUAREM), each set by its ow
 likelihood would fall goes on from plain EM. `tests` compare the modes with `fit_dawid_skene`.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,23 +24,40 @@ from jtruth._iterate import squarem
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
 
+_USUAL = 4  # classes, beyond which a label counts as more
+_LEAST_SHARED, _MAX_PAIRS, _MAX_RATERS = 5, 300, 1000  # samples in common; looked at
+PSEUDO_COUNT = 0.01  # to every probability: keeps them off 0, and is otherwise maximum likelihood
+_LONGEST = 16.0  # jump, where 1 is a step of EM
 
-class Design(NamedTuple):
-    """Who labelled what. Entries are sorted by row, and every row has one at least."""
 
+class Sets(NamedTuple):
+    """Label sets of one design. Entries are sorted by row, and every row has one at least."""
+
+    label: np.ndarray  # (sets, entries) class codes
+    weight: np.ndarray  # (sets, rows) samples in each row
     row: np.ndarray  # (entries,)
     rater: np.ndarray  # (entries,)
     known: np.ndarray  # (rows,) class where it is known, -1 elsewhere
     num_raters: int
     num_classes: int
-    kind: np.ndarray | None  # (rows,) raters and known class, where rows are patterns; else None
-    kind_size: np.ndarray | None  # (kinds,) samples of each kind
     order: np.ndarray | None = None  # (entries,) when each label was given, between -1 and 1
+    kind: np.ndarray | None = None  # (rows,) raters and known class, where rows are patterns
+    kind_size: np.ndarray | None = None  # (kinds,) samples of each kind
+    pairs: np.ndarray = np.zeros(
+        (0, 2), int
+    )  # (pairs, 2) raters with most samples in common, by `with_pairs`
+    met: np.ndarray = np.zeros((3, 0), int)  # pairs of labels of a sample: which pair of raters, both entries
 
     @property
     def first(self) -> np.ndarray:
         """First entry of each row."""
         return np.flatnonzero(np.diff(self.row, prepend=-1))
+
+    @property
+    def size(self) -> int:
+        """Labels of a set, or rows of matrices; all is done to each of them once for every class."""
+        number = max(self.row.size, self.num_raters * self.num_classes)
+        return int(number * max(self.num_classes / _USUAL, 1))
 
     def per_row(self, values: np.ndarray) -> np.ndarray:
         """Sums over the entries of each row, (..., entries) to (..., rows)."""
@@ -55,12 +74,80 @@ def sum_by(values: np.ndarray, group: np.ndarray, size: int) -> np.ndarray:
     return (sparse.csr_array((ones, (group, np.arange(group.size))), shape=(size, group.size)) @ values.T).T
 
 
-class Sets(NamedTuple):
-    """Label sets of one design."""
+def observed(
+    raters: Labels, gold: np.ndarray | None = None, order: np.ndarray | None = None, *, collapse: bool = True
+) -> Sets:
+    """The labels at hand as one set; every sample has a label. `order` for every sample."""
+    sample, rater, label = (a.astype(np.int64) for a in raters.entries())
+    by_row = np.lexsort((rater, sample))
+    sample, rater, label = sample[by_row], rater[by_row], label[by_row]
+    known = np.full(raters.num_samples, -1, np.int64) if gold is None else np.asarray(gold, np.int64)
+    sets = Sets(label[None], np.ones((1, raters.num_samples)), sample, rater, known, raters.num_labelers,
+                raters.num_classes, None if order is None else order[sample])  # fmt: skip
+    return (_collapse(sets) if collapse and order is None else None) or sets
 
-    design: Design
-    label: np.ndarray  # (sets, entries) class codes
-    weight: np.ndarray  # (sets, rows) samples in each row
+
+def _collapse(sets: Sets) -> Sets | None:
+    """Rows for all patterns that are possible, if there are no more of them than samples."""
+    size, classes = sets.known.size, sets.num_classes
+    table = check.padded_rows(sets.row, sets.rater, size)
+    first, kind, kind_size = check.collapse_rows(np.column_stack([table, sets.known]))
+    length = (table[first] >= 0).sum(axis=1)
+    if (length * np.log(classes)).max() > np.log(size) or (classes**length).sum() > size:
+        return None
+    place = np.arange(sets.row.size) - sets.first[sets.row]
+    code = np.zeros(size, np.int64)
+    np.add.at(code, sets.row, sets.label[0] * classes**place)
+    patterns = classes**length
+    start = np.cumsum(patterns) - patterns
+    weight = np.bincount(start[kind] + code, minlength=patterns.sum()).astype(np.float64)
+    row_kind = np.repeat(np.arange(first.size), patterns)
+    number = np.arange(patterns.sum()) - start[row_kind]
+    row = np.repeat(np.arange(row_kind.size), length[row_kind])
+    begin = np.cumsum(length[row_kind]) - length[row_kind]
+    place = np.arange(row.size) - begin[row]
+    return sets._replace(
+        label=(number[row] // classes**place % classes)[None],
+        weight=weight[None],
+        row=row,
+        rater=table[first][row_kind[row], place],
+        known=sets.known[first][row_kind],
+        kind=row_kind,
+        kind_size=kind_size,
+    )
+
+
+def with_pairs(sets: Sets) -> Sets:
+    """With pairs of raters who share samples, looked for among the raters with most labels.
+
+    Weights are those of the first set. Memory follows the labels, not the pairs of labels of a sample.
+    """
+    weight = sets.weight[0][sets.row]
+    given = np.bincount(sets.rater, weight, sets.num_raters)
+    busy = np.sort(np.argsort(-given, kind="stable")[:_MAX_RATERS])
+    place = np.full(sets.num_raters, -1)
+    place[busy] = np.arange(busy.size)
+    entries = np.flatnonzero(place[sets.rater] >= 0)
+    one = (sets.row[entries], place[sets.rater[entries]])
+    seen = sparse.csr_array((np.ones(entries.size), one), shape=(sets.known.size, busy.size))
+    weighted = sparse.csr_array((weight[entries], one), shape=seen.shape)
+    shared = np.triu((seen.T @ weighted).toarray(), 1).ravel()
+    usable = np.flatnonzero(shared >= _LEAST_SHARED)
+    chosen = np.sort(usable[np.argsort(-shared[usable], kind="stable")[:_MAX_PAIRS]])
+    raters = np.stack([busy[chosen // busy.size], busy[chosen % busy.size]], axis=1)
+    of_rater = {t: np.flatnonzero(sets.rater == t) for t in np.unique(raters)}  # in the order of the rows
+    met = [_met(sets.row, of_rater[a], of_rater[b]) for a, b in raters]
+    pair = np.repeat(np.arange(len(met)), [first.size for first, _ in met])
+    entries = [np.concatenate([[], *(m[k] for m in met)]).astype(np.intp) for k in (0, 1)]
+    return sets._replace(pairs=raters, met=np.stack([pair, *entries]))
+
+
+def _met(row: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of entries `a` and `b`, each in the order of their rows, every pair in one row."""
+    left, right = (np.searchsorted(row[b], row[a], side) for side in ("left", "right"))
+    times = right - left
+    within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return np.repeat(a, times), b[np.repeat(left, times) + within]
 
 
 class Parameters(NamedTuple):
@@ -70,53 +157,6 @@ class Parameters(NamedTuple):
     matrices: np.ndarray
 
     __repr__ = one_line
-
-
-def observed(
-    raters: Labels, gold: np.ndarray | None = None, order: np.ndarray | None = None, *, collapse: bool = True
-) -> Sets:
-    """The labels at hand as one set; every sample has a label. `order` for every sample."""
-    sample, rater, label = (np.asarray(a, np.int64) for a in (raters.sample, raters.labeler, raters.label))
-    given = np.flatnonzero(label >= 0)
-    given = given[np.lexsort((rater[given], sample[given]))]
-    sample, rater, label = sample[given], rater[given], label[given]
-    known = np.full(raters.num_samples, -1, np.int64) if gold is None else np.asarray(gold, np.int64)
-    when = None if order is None else order[sample]
-    design = Design(sample, rater, known, raters.num_labelers, raters.num_classes, None, None, when)
-    if collapse and order is None:
-        merged = _collapse(design, label)
-        if merged is not None:
-            return merged
-    return Sets(design, label[None], np.ones((1, raters.num_samples)))
-
-
-def _collapse(design: Design, label: np.ndarray) -> Sets | None:
-    """Rows for all patterns that are possible, if there are no more of them than samples."""
-    size, classes = design.known.size, design.num_classes
-    table = check.padded_rows(design.row, design.rater, size)
-    first, kind, kind_size = check.collapse_rows(np.column_stack([table, design.known]))
-    length = (table[first] >= 0).sum(axis=1)
-    if (length * np.log(classes)).max() > np.log(size) or (classes**length).sum() > size:
-        return None
-    place = np.arange(design.row.size) - design.first[design.row]
-    code = np.zeros(size, np.int64)
-    np.add.at(code, design.row, label * classes**place)
-    patterns = classes**length
-    start = np.cumsum(patterns) - patterns
-    weight = np.bincount(start[kind] + code, minlength=patterns.sum()).astype(np.float64)
-    row_kind = np.repeat(np.arange(first.size), patterns)
-    number = np.arange(patterns.sum()) - start[row_kind]
-    row = np.repeat(np.arange(row_kind.size), length[row_kind])
-    begin = np.cumsum(length[row_kind]) - length[row_kind]
-    place = np.arange(row.size) - begin[row]
-    new = design._replace(
-        row=row,
-        rater=table[first][row_kind[row], place],
-        known=design.known[first][row_kind],
-        kind=row_kind,
-        kind_size=kind_size,
-    )
-    return Sets(new, (number[row] // classes**place % classes)[None], weight[None])
 
 
 def simulate(
@@ -131,18 +171,17 @@ def simulate(
         num: how many sets.
         rng: source of randomness.
     """
-    design = sets.design
-    if design.kind is not None and design.kind_size is not None:
-        weight = np.empty((num, design.known.size))
-        for k, size in enumerate(design.kind_size):
-            rows = np.flatnonzero(design.kind == k)
-            weight[:, rows] = rng.multinomial(size, probability[rows] / probability[rows].sum(), size=num)
-        return Sets(design, np.broadcast_to(sets.label, (num, sets.label.shape[1])), weight)
-    rows = design.known.size
-    y = _draw(np.broadcast_to(fitted.prior[0], (num, rows, design.num_classes)), rng)
-    y = np.where(design.known >= 0, design.known, y)
-    of_label = fitted.matrices[0][design.rater[None, :], y[:, design.row]]
-    return Sets(design, _draw(of_label, rng), np.ones((num, rows)))
+    rows = sets.known.size
+    if sets.kind is not None and sets.kind_size is not None:
+        weight = np.empty((num, rows))
+        for k, size in enumerate(sets.kind_size):
+            some = np.flatnonzero(sets.kind == k)
+            weight[:, some] = rng.multinomial(size, probability[some] / probability[some].sum(), size=num)
+        return sets._replace(label=np.broadcast_to(sets.label, (num, sets.row.size)), weight=weight)
+    y = _draw(np.broadcast_to(fitted.prior[0], (num, rows, sets.num_classes)), rng)
+    y = np.where(sets.known >= 0, sets.known, y)
+    of_label = fitted.matrices[0][sets.rater[None, :], y[:, sets.row]]
+    return sets._replace(label=_draw(of_label, rng), weight=np.ones((num, rows)))
 
 
 def _draw(probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -154,41 +193,66 @@ def _draw(probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (u[..., None] >= below).sum(axis=-1)
 
 
-PSEUDO_COUNT = 0.01  # to every probability: keeps them off 0, and is otherwise maximum likelihood
-_LONGEST = 16.0  # jump, where 1 is a step of EM
+@dataclass(frozen=True, repr=False)
+class Fitted:
+    """Modes of label sets, and the residuals of every label under every class there."""
 
-
-class Fitted(NamedTuple):
-    """Modes of label sets. Rows are those of the design."""
-
+    sets: Sets
     parameters: Parameters
     posterior: np.ndarray  # (sets, rows, classes) p(class | labels, parameters)
     log_p: np.ndarray  # (sets, rows) log p(labels of the row, and its known class | parameters)
-    moved: np.ndarray  # (sets,) largest change of a probability by the last plain EM step
+    prior: np.ndarray | None = None  # (classes,) class prior, where it was held fixed
+
+    __repr__ = one_line
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """(classes, sets, rows) posterior times samples of the row."""
+        return np.moveaxis(self.posterior, 2, 0) * self.sets.weight
+
+    @cached_property
+    def entry(self) -> np.ndarray:
+        """(classes, sets, entries) residuals."""
+        own = np.einsum("stcc->cst", self.parameters.matrices)
+        wrong = (1 - one[:, self.sets.rater] for one in own)
+        return np.stack([(self.sets.label != c) - chance for c, chance in enumerate(wrong)])
+
+    @cached_property
+    def classifier(self) -> np.ndarray:
+        """(classes, sets, rows) residual of the classifier's label."""
+        last = np.flatnonzero(self.sets.rater == self.sets.num_raters - 1)
+        found = np.zeros((*self.entry.shape[:2], self.sets.known.size))
+        found[:, :, self.sets.row[last]] = self.entry[:, :, last]
+        return found
+
+    @cached_property
+    def labelers(self) -> np.ndarray:
+        """(classes, sets, rows) sum over the labelers' residuals."""
+        return self.sets.per_row(self.entry) - self.classifier
 
 
 class Modes:
-    """EM for label sets that share a design.
+    """EM for label sets that share a sets.
 
     `prior` holds the class prior fixed; `alike` gives all raters but the last, the classifier, one matrix.
     """
 
     def __init__(self, sets: Sets, prior: np.ndarray | None = None, *, alike: bool = False):
-        design, (num, entries) = sets.design, sets.label.shape
+        num, entries = sets.label.shape
         self.sets, self.prior, self.alike = sets, prior, alike
-        self.shape = (num, design.known.size, design.num_raters, design.num_classes)
+        self.shape = (num, sets.known.size, sets.num_raters, sets.num_classes)
         _, rows, raters, classes = self.shape
         dtype = np.int32 if num * max(entries, raters * classes) < 2**31 else np.int64
-        column = design.rater * classes + sets.label + np.arange(num)[:, None] * (raters * classes)
-        starts = np.arange(num)[:, None] * entries + design.first
+        column = sets.rater * classes + sets.label + np.arange(num)[:, None] * (raters * classes)
+        starts = np.arange(num)[:, None] * entries + sets.first
         pointer = np.append(starts.ravel(), num * entries).astype(dtype)
         self.given = sparse.csr_array(
             (np.ones(num * entries), column.ravel().astype(dtype), pointer),
             shape=(num * rows, num * raters * classes),
         )
         self.total = (self.given.T @ sets.weight.ravel()).reshape(num, raters, 1, classes)
-        unknown = (design.known < 0)[:, None]
-        self.offset = np.where(unknown | (design.known[:, None] == np.arange(classes)), 0.0, -np.inf)
+        unknown = (sets.known < 0)[:, None]
+        self.offset = np.where(unknown | (sets.known[:, None] == np.arange(classes)), 0.0, -np.inf)
 
     def posterior(self, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
         """E step: class posterior and log probability of every row."""
@@ -219,7 +283,6 @@ class Modes:
         """Modes near `start`, which is broadcast to all sets. A cycle is three EM steps."""
         num = self.shape[0]
         theta = Parameters(*(np.broadcast_to(a, (num, *a.shape[1:])) for a in start))
-        moved = np.full(num, np.inf)
         for _ in range(max_cycles):
             one, _ = self._step(theta)
             two, log_two = self._step(one)
@@ -227,12 +290,13 @@ class Modes:
             after, log_far = self._step(far)
             worse = ~(log_far >= log_two)
             theta = Parameters(*(np.where(_like(worse, b), b, a) for a, b in zip(after, two, strict=True)))
-            moved = np.max(
-                [np.abs(b - a).reshape(num, -1).max(axis=1) for a, b in zip(one, two, strict=True)], 0
-            )
-            if moved.max() < tol:
+            if max(np.abs(b - a).max() for a, b in zip(one, two, strict=True)) < tol:
                 break
-        return Fitted(theta, *self.posterior(theta), moved)
+        return self.at(theta)
+
+    def at(self, theta: Parameters) -> Fitted:
+        """What these parameters say of the sets."""
+        return Fitted(self.sets, theta, *self.posterior(theta), self.prior)
 
     def _step(self, theta: Parameters) -> tuple[Parameters, np.ndarray]:
         """One EM step, and the log likelihood of where it started."""

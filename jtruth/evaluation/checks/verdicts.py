@@ -28,9 +28,9 @@ from jtruth._host import cross_table, log, log_sum, softmax
 from jtruth._random import Key, host_rng, stream, streams
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.learned import with_classifier
-from jtruth.evaluation.checks.bootstrap import Bootstrap, Component, bootstrap, largest
+from jtruth.evaluation.checks.bootstrap import ALIKE, Component, bootstrap, largest
 from jtruth.evaluation.checks.first_look import chance_check
-from jtruth.evaluation.checks.label_sets import Parameters
+from jtruth.evaluation.checks.label_sets import Parameters, Sets
 from jtruth.evaluation.checks.of_labels import groups_check, missing_check
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import WORTH_KNOWING, Check
@@ -105,7 +105,6 @@ CLASSIFIER = (
     "given the class, the classifier's errors go with it, so they are not independent of the labels",
     GOLD_TELLS.capitalize(),
 )
-ALIKE = "labelers alike"
 SAME, DIFFERENT = (
     "labelers are equally good as far as can be seen",
     "labelers are not equally good (farthest off is {}). Learned error rates take that into account; "
@@ -192,10 +191,12 @@ def learned_checks(
     if order is not None:
         rank = np.argsort(np.argsort(order, kind="stable"), kind="stable")
         when = 2.0 * rank / max(len(rank) - 1, 1) - 1
-    found = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
-    checks = [_learned(name, found, raters, free) for name in LEARNED if name in found.checks]
-    if ALIKE in found.checks:
-        checks.append(_alike(found.checks[ALIKE], raters))
+    found, adjusted, seen = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
+    checks = [
+        _learned(name, found[name], adjusted[name], seen, raters, free) for name in LEARNED if name in found
+    ]
+    if ALIKE in found:
+        checks.append(_alike(found[ALIKE], raters))
     return (*checks, *few_labels(raters))
 
 
@@ -228,30 +229,23 @@ def labeler_checks(
     return (*learned_checks(raters, start, key, gold=known, order=when), *groups_check(labels, key))
 
 
-def _learned(name: str, found: Bootstrap, raters: Labels, free: int) -> Check:
-    one = found.checks[name]
-    size = f"{abs(one.value):.1f} standard deviations off, "
+def _learned(name: str, one: Component, adjusted: float, seen: Sets, raters: Labels, free: int) -> Check:
+    size, part, num_samples = f"{abs(one.value):.1f} standard deviations off, ", "", int(seen.weight[0].sum())
     if name == "label patterns":
-        kinds = present(found.design.kind_size, "the number of rows of a kind").size
-        freedom = found.design.known.size - kinds - free
+        freedom = seen.known.size - present(seen.kind_size, "the number of rows of a kind").size - free
         size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, "
     elif name == "given prior":
         size = f"likelihood ratio {one.value:.1f}, "
-    part = ""
-    if found.num_samples < raters.num_samples:
-        part = f"; seen on {found.num_samples} of {raters.num_samples} samples"
-    of = (_component_name(name, one.worst, found, raters), "more" if one.value > 0 else "less")
-    adjusted = found.adjusted[name]
-    return _judged(name, LEARNED[name], one.value, one.p_value, adjusted, before=size, after=part, of=of)
-
-
-def _component_name(name: str, worst: int, found: Bootstrap, raters: Labels) -> str:
-    """The class, rater or pair behind a component."""
+    if num_samples < raters.num_samples:
+        part = f"; seen on {num_samples} of {raters.num_samples} samples"
     if name in ("labelers share errors", "classifier and hard samples"):
-        return repr(str(raters.class_names[worst]))
-    if name == "pairwise agreement":
-        return " and ".join(_rater(t, raters) for t in found.pairs[worst])
-    return _rater(worst, raters)
+        who = repr(str(raters.class_names[one.worst]))
+    elif name == "pairwise agreement":
+        who = " and ".join(_rater(t, raters) for t in seen.pairs[one.worst])
+    else:
+        who = _rater(one.worst, raters)
+    of = (who, "more" if one.value > 0 else "less")
+    return _judged(name, LEARNED[name], one.value, one.p_value, adjusted, before=size, after=part, of=of)
 
 
 def _rater(t: int | np.integer, raters: Labels) -> str:

@@ -14,7 +14,14 @@ import jtruth as jt
 from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks import bootstrap as boot
 from jtruth.evaluation.checks import verdicts
-from jtruth.evaluation.checks.label_sets import PSEUDO_COUNT, Modes, Parameters, observed, simulate
+from jtruth.evaluation.checks.label_sets import (
+    PSEUDO_COUNT,
+    Modes,
+    Parameters,
+    observed,
+    simulate,
+    with_pairs,
+)
 from jtruth.evaluation.checks.verdicts import given_checks, holm, learned_checks
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices, Symmetric
@@ -47,7 +54,7 @@ def test_modes_are_those_of_dawid_and_skene(collapse):
     labels, y_pred, _ = raters(labelers=3, present=0.9)
     table = with_classifier(labels, y_pred)
     sets = observed(table, collapse=collapse)
-    assert (sets.design.kind is not None) == collapse
+    assert (sets.kind is not None) == collapse
     start = Parameters(np.array([[0.5, 0.5]]), np.tile([[0.8, 0.2], [0.2, 0.8]], (1, 4, 1, 1)))
     found = Modes(sets).fit(start, max_cycles=400, tol=1e-9)
     assert PSEUDO_COUNT == 0.01
@@ -72,7 +79,7 @@ def test_pattern_statistic_is_the_likelihood_ratio():
         seen = int((z == pattern).all(axis=1).sum())
         p = sum(prior[c] * np.prod([matrices[t, c, k] for t, k in enumerate(pattern)]) for c in (0, 1))
         total += 2 * seen * np.log(seen / (300 * p)) if seen else 0.0
-    assert boot.patterns(sets, fit)[0, 0] == pytest.approx(total, abs=1e-8)
+    assert boot.patterns(fit)[0, 0] == pytest.approx(total, abs=1e-8)
 
 
 @pytest.mark.parametrize("present", [1.0, 0.7])
@@ -80,7 +87,7 @@ def test_statistics_against_loops(present):
     labels, y_pred, y = raters(1, size=60, labelers=3, classes=3, present=present)
     gold = np.where(np.arange(60) < 9, y, -1)
     table = with_classifier(labels, y_pred)
-    sets = observed(table, gold, np.arange(60) / 60)
+    sets = with_pairs(observed(table, gold, np.arange(60) / 60))
     fit = Modes(sets).fit(fitted(table), max_cycles=5)
     prior, theta = fit.parameters.prior[0], fit.parameters.matrices[0]
     z = np.full((60, 4), -1)
@@ -93,15 +100,13 @@ def test_statistics_against_loops(present):
     for i, t, c in itertools.product(range(60), range(4), range(3)):
         if z[i, t] >= 0:
             e[i, t, c] = float(z[i, t] != c) - (1 - theta[t, c, c])
-    pairs = boot.rater_pairs(sets)
-    agree, variance = np.zeros(len(pairs.raters)), np.zeros(len(pairs.raters))
-    for k, (t, u) in enumerate(pairs.raters):
+    agree, variance = np.zeros(len(sets.pairs)), np.zeros(len(sets.pairs))
+    for k, (t, u) in enumerate(sets.pairs):
         for i in np.flatnonzero((z[:, t] >= 0) & (z[:, u] >= 0)):
             chance = np.einsum("ck,ck->c", theta[t], theta[u])
             chance = chance[gold[i]] if gold[i] >= 0 else prior @ chance
             agree[k] += (z[i, t] == z[i, u]) - chance
             variance[k] += chance * (1 - chance)
-    r = boot.residuals(sets, fit)
     number = np.maximum((z[:, :3] >= 0).sum(axis=1), 1)
     pairwise = sum(e[:, t] * e[:, u] for t in range(3) for u in range(t))
     mean = e[:, 3] * e[:, :3].sum(axis=1) / number[:, None]
@@ -114,12 +119,12 @@ def test_statistics_against_loops(present):
     late = [sum((p[:, c] * np.arange(60) / 60) @ e[:, t, c] for c in range(3)) for t in range(4)]
     alike = [p[:, c] @ e[:, t, c] for c in range(3) for t in range(3)]
     for found, expected in (
-        (boot.agreement(sets, fit, pairs), agree / np.sqrt(variance)),
-        (boot.labelers_together(sets, r), together),
-        (boot.classifier_with_difficulty(sets, r), hard),
-        (boot.classifier_with_labeler(sets, r), single),
-        (boot.drift(sets, r), late),
-        (boot.alike(sets, r), alike),
+        (boot.agreement(fit), agree / np.sqrt(variance)),
+        (boot.labelers_together(fit), together),
+        (boot.classifier_with_difficulty(fit), hard),
+        (boot.classifier_with_labeler(fit), single),
+        (boot.drift(fit), late),
+        (boot.alike(fit), alike),
     ):
         np.testing.assert_allclose(found[0], expected, atol=1e-9)
 
@@ -130,18 +135,11 @@ def test_simulated_sets_follow_the_model(collapse):
     labels, y_pred, y = raters(2, labelers=3, present=0.8)
     gold = np.where(np.arange(300) < 40, y, -1)
     table = with_classifier(labels, y_pred)
-    sets = observed(table, gold, collapse=collapse)
+    sets = with_pairs(observed(table, gold, collapse=collapse))
     fit = Modes(sets).fit(fitted(table), max_cycles=50)
     drawn = simulate(sets, fit.parameters, np.exp(fit.log_p[0]), 800, np.random.default_rng(0))
-    assert drawn.design is sets.design and np.allclose(drawn.weight.sum(axis=1), 300)
-    one = Modes(drawn)
-    posterior, log_p = one.posterior(Parameters(*(np.repeat(a, 800, axis=0) for a in fit.parameters)))
-    held = fit._replace(
-        parameters=Parameters(*(np.repeat(a, 800, axis=0) for a in fit.parameters)),
-        posterior=posterior,
-        log_p=log_p,
-    )
-    gap = boot.agreement(drawn, held, boot.rater_pairs(sets))
+    assert np.allclose(drawn.weight.sum(axis=1), 300)
+    gap = boot.agreement(Modes(drawn).at(Parameters(*(np.repeat(a, 800, axis=0) for a in fit.parameters))))
     z = gap.mean(axis=0) / gap.std(axis=0) * np.sqrt(800)
     assert np.abs(z).max() < 5
 
@@ -152,7 +150,7 @@ def test_pairs_of_raters_take_memory_by_labels():
     many = with_classifier(jt.Labels.from_matrix(rng.integers(0, 2, (1, 3000)), 2), np.ones(1, int))
     sets = observed(many, np.array([-1]), None)
     tracemalloc.start()
-    assert not len(boot.rater_pairs(sets).raters)
+    assert not len(with_pairs(sets).pairs)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 36e6  # one column of all those pairs
@@ -166,8 +164,8 @@ def test_simulated_labels_of_gold_samples_are_of_their_class():
     sets = observed(table, gold, collapse=False)
     sure = Parameters(np.array([[0.5, 0.5]]), np.tile(np.eye(2), (1, 3, 1, 1)))
     drawn = simulate(sets, sure, np.ones(60), 30, np.random.default_rng(0))
-    known = np.flatnonzero(gold[sets.design.row] >= 0)
-    assert (drawn.label[:, known] == gold[sets.design.row[known]]).all()
+    known = np.flatnonzero(gold[sets.row] >= 0)
+    assert (drawn.label[:, known] == gold[sets.row[known]]).all()
     assert (drawn.label != sets.label).any()  # the others are drawn anew
 
 
@@ -295,10 +293,10 @@ def test_false_alarms(labelers, present, monkeypatch):
     for seed in range(200):
         labels, y_pred, _ = raters(100 + seed, size=250, labelers=labelers, present=present)
         table = with_classifier(labels, y_pred)
-        found = boot.bootstrap(table, fitted(table), jax.random.key(seed))
-        for name, one in found.checks.items():
+        checks, adjusted, _ = boot.bootstrap(table, fitted(table), jax.random.key(seed))
+        for name, one in checks.items():
             small.setdefault(name, []).append(one.p_value <= 0.05)
-        loud.append(min(found.adjusted.values()) < 0.05)
+        loud.append(min(adjusted.values()) < 0.05)
     for name, values in {**small, "any": loud}.items():
         if name != "labelers alike":  # these labelers are not
             assert binomtest(int(np.sum(values)), 200, 0.05).pvalue > 1e-4, (name, np.mean(values))
