@@ -148,7 +148,6 @@ import gzip  # noqa: E402
 import itertools  # noqa: E402
 import sys  # noqa: E402
 from collections import defaultdict  # noqa: E402
-from dataclasses import replace  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import NamedTuple  # noqa: E402
 
@@ -170,10 +169,9 @@ from jtruth.evaluation.assumptions.predictive import labeler_draws  # noqa: E402
 from jtruth.evaluation.assumptions.ranges import Member  # noqa: E402
 from jtruth.evaluation.assumptions.registry import entries, nobody_judged  # noqa: E402
 from jtruth.evaluation.compare import parts_of  # noqa: E402
-from jtruth.evaluation.gold.measured import judged_samples  # noqa: E402
-from jtruth.evaluation.gold.tables import gold_tables  # noqa: E402
-from jtruth.io.gold import Gold  # noqa: E402
+from jtruth.evaluation.gold.tables import gold_tables, ppi_metric  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402
+from jtruth.stats.ppi import gold_sample  # noqa: E402
 from jtruth.stats.predictive import predictive  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402
 from jtruth.tables.pairs import Tuples  # noqa: E402
@@ -659,15 +657,14 @@ def gold(cache, draws=3, guess_by="models"):
             names = ("accuracy", "precision", "recall", "f1") if classes == 2 else ("accuracy", "macro_f1")
             for r in range(int(draws)):
                 known = golds(y, number, [k, r, number])
-                judged = judged_samples(case["y_pred"], guess, Gold(known))
-                found = gold_tables(case["y_pred"], classes, guess, known, judged.sample, r)
+                found = gold_tables(case["y_pred"], classes, guess, known, gold_sample(known >= 0), r)
                 for name in names:
                     metric = named_metric(name, range(classes), 1)
                     row = row_of(case, "", name, float(metric.of_table(table)), {"": np.array([0.5])}, 1.0)
                     if row is not None:
                         for what, one in (
                             ("tables", found.estimate(metric)),
-                            ("PPI++", judged.ppi(metric).law),
+                            ("PPI++", ppi_metric(metric, case["y_pred"], guess, known).law),
                         ):
                             told.add((number, name, row.kind, what), row, one.interval(LEVEL), one.mean)
         told.show()
@@ -683,14 +680,13 @@ def gold_pairs(cache, draws=3):
                 continue
             for r in range(int(draws)):
                 known = golds(y, number, [k, r, number])
-                judged = replace(
-                    judged_samples(case["symbols"], guess, Gold(known)), num_symbols=what.num_symbols
-                )
-                found = gold_tables(case["symbols"], what.num_symbols, guess, known, judged.sample, r)
+                sample = gold_sample(known >= 0)
+                found = gold_tables(case["symbols"], what.num_symbols, guess, known, sample, r)
                 for name, truth, _, _ in differences(case):
                     metric = what.difference(named_metric(name, range(what.num_classes), 1), 0, 1)
                     row = row_of(case, "", name, truth, {"": np.array([0.5])}, 1.0)
-                    for said, one in (("tables", found.estimate(metric)), ("PPI++", judged.ppi(metric).law)):
+                    ppi = ppi_metric(metric, case["symbols"], guess, known)
+                    for said, one in (("tables", found.estimate(metric)), ("PPI++", ppi.law)):
                         told.add(
                             (number, f"difference of {name}", row.kind, said),
                             row,

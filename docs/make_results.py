@@ -63,7 +63,7 @@ def names_of(module: Any) -> list[str]:
 BESIDE = (  # public, but imported from their own file so that their room loads without them
     "evaluation.calibration.evaluate_calibration",
     "evaluation.gold.tables.gold_tables",
-    "evaluation.gold.measured.ppi_metric",
+    "evaluation.gold.tables.ppi_metric",
     "learning.annotation.bayes.simulate_from_prior",
     "learning.behaviour.labeler_behaviour",
     "learning.carry.carried",

@@ -57,7 +57,7 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table, samples_of
 from jtruth._validation.in_range import check_codes
 from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_notes
-from jtruth.evaluation.gold.measured import POWER
+from jtruth.evaluation.gold.tables import POWER
 from jtruth.io import Gold
 from jtruth.labels import Labels
 from jtruth.stats.ppi import gold_sample, ppi_ratio

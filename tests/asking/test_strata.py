@@ -5,7 +5,7 @@ import pytest
 
 from jtruth.asking import ask_strata
 from jtruth.asking.gold import _EVEN, _allocated, gold_that_halves, influences
-from jtruth.evaluation.gold.measured import ppi_metric
+from jtruth.evaluation.gold.tables import ppi_metric
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import METRICS, expected_table, named_metric
 

@@ -1,5 +1,7 @@
 """The answer of `evaluate` when some true classes are known: labels and gold together, and whom to ask."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from jtruth._host import smoothed_vote_shares
@@ -12,13 +14,13 @@ from jtruth.evaluation.assumptions.learned import labels_fit
 from jtruth.evaluation.assumptions.predictive import labeler_draws, labeler_laws
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.of_gold import random_gold_check
-from jtruth.evaluation.gold.measured import judged_samples
-from jtruth.evaluation.gold.tables import gold_tables, labeler_laws_by_gold
+from jtruth.evaluation.gold.tables import gold_tables, labeler_laws_by_gold, ppi_metric, ppi_table
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import IN_SAMPLE, Assumption, Check, Labeler
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.stats.ppi import gold_sample
+from jtruth.stats.estimates import Estimate
+from jtruth.stats.ppi import GoldSample, gold_sample
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import TableDraws
 
@@ -59,10 +61,13 @@ def gold_answer(data: Inputs, model: Model, fit: JointPosterior) -> Found:
 
 def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, rising: int | None = None) -> TableDraws:
     """Draws of the count table, given what labels alone say; `name` is of the stream of random numbers."""
-    known = data.known
-    sample = gold_sample(known.classes >= 0, inclusion=known.inclusion, strata=known.strata)
-    return gold_tables(data.y_pred, data.num_symbols, posterior, data.gold, sample, stream(data.key, name),
-                       rising=rising)  # fmt: skip
+    return gold_tables(data.y_pred, data.num_symbols, posterior, data.gold, _gold_sample(data),
+                       stream(data.key, name), rising=rising)  # fmt: skip
+
+
+def _gold_sample(data: Inputs) -> GoldSample:
+    """How gold was chosen."""
+    return gold_sample(data.gold >= 0, inclusion=data.sampling.inclusion, strata=data.sampling.strata)
 
 
 def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]:
@@ -81,16 +86,18 @@ def gold_warnings(data: Inputs) -> tuple[str, ...]:
 def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     """What prediction-powered inference and gold alone say of the headline's metrics."""
     classes, positive = names_of(data)
-    turned = len(data.classes) == 2 and data.positive == 0  # (negative, positive), as `tables_of` has it
-    judged = judged_samples(
-        1 - data.y_pred if turned else data.y_pred,
-        posterior[:, ::-1] if turned else posterior,
-        data.sampling._replace(classes=np.where(data.gold >= 0, 1 - data.gold, -1) if turned else data.gold),
-    )
-    metrics = {name: named_metric(name, classes, positive) for name in shown(classes)}
+    y_pred, gold, sample = data.y_pred, data.gold, _gold_sample(data)
+    if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `tables_of` has it
+        y_pred, gold, posterior = 1 - y_pred, np.where(gold >= 0, 1 - gold, -1), posterior[:, ::-1]
+    table, names = ppi_table(y_pred, posterior, gold, sample), shown(classes)
+
+    def law(name: str, **how: float) -> Estimate:
+        metric = named_metric(name, classes, positive)
+        return ppi_metric(metric, y_pred, posterior, gold, sample=sample, table=table, **how).law
+
     return [
-        Assumption(name, SENTENCES[name], {k: judged.ppi(m, **how).law for k, m in metrics.items()})
-        for name, how in (("ppi", {}), ("gold_only", {"power": 0.0}))
+        Assumption("ppi", SENTENCES["ppi"], {name: law(name) for name in names}),
+        Assumption("gold_only", SENTENCES["gold_only"], {name: law(name, power=0.0) for name in names}),
     ]
 
 
@@ -102,15 +109,24 @@ def _labelers(data: Inputs, found: list[ranges.Member], posterior: np.ndarray) -
     return labelers_of(data, labeler_laws_by_gold(without, labels, posterior, data.known, data.key))
 
 
-def labels_posterior(found: list[ranges.Member], labels: Labels) -> np.ndarray:
+def labels_posterior(found: Sequence[ranges.Member], labels: Labels) -> np.ndarray:
     """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++.
 
-    The mean of two readings: the mean of the models' posteriors, which are too sure where errors are shared,
-    and vote shares (one vote spread over the classes is added), which know nothing of good and bad labelers.
+    The mean of two readings: the mean of the models' posteriors, and vote shares.
+    """
+    return _mixed([m.fit for m in found if m.fit is not None], labels)
+
+
+def _mixed(fits: Sequence[JointPosterior], labels: Labels) -> np.ndarray:
+    """The mean of vote shares and of the mean of class posteriors, untouched by gold, (samples, classes).
+
+    Models believe that labelers err independently and are far too sure if they do not; vote shares (one vote
+    spread over the classes is added) know nothing of good and bad labelers. With judges that copy each other,
+    recalibrated by 30 gold answers, the first alone covered 86 to 92 %, the mean 95 to 96 %; with independent
+    judges the mean is a tenth wider. Where labels alone determine nothing: vote shares.
     """
     shares = smoothed_vote_shares(labels.counts())
-    models = [m.fit.class_posterior for m in found if m.fit is not None]
-    return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
+    return 0.5 * (shares + np.mean([fit.class_posterior for fit in fits], axis=0)) if fits else shares
 
 
 def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -121,22 +137,15 @@ def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[s
 
 
 def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
-    """What the labels alone say of each sample's class, untouched by gold, (samples, classes), and doubts.
-
-    The mean of two readings: p(y_i = c | labels) of the joint posterior, which believes that labelers err
-    independently and is far too sure if they do not, and vote shares (one vote spread over the classes is
-    added), which know nothing of good and bad labelers. With judges that copy each other, recalibrated by 30
-    gold answers, the first alone covered 86 to 92 %, the mean 95 to 96 %; with independent judges the mean is
-    a tenth wider. Where labels alone determine nothing: vote shares.
-    """
+    """The same of input without gold."""
     labels, doubt = data.own_labels(), "no sample has three labels"
-    shares = smoothed_vote_shares(labels.counts())
     if not too_few_labels(labels):
         fit = labels_fit(data)
         if fit.usable:
-            return 0.5 * (fit.class_posterior + shares), () if fit.converged else fit.warnings
+            return _mixed([fit], labels), () if fit.converged else fit.warnings
         doubt = fit.warnings[0]
-    return shares, (f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares",)
+    found = f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares"
+    return _mixed([], labels), (found,)
 
 
 def too_few_labels(labels: Labels) -> bool:

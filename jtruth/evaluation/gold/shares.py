@@ -61,8 +61,7 @@ from jtruth.evaluation.gold.answer import (
     too_few_labels,
     unaided_posterior,
 )
-from jtruth.evaluation.gold.measured import ppi_metric
-from jtruth.evaluation.gold.tables import gold_tables
+from jtruth.evaluation.gold.tables import gold_tables, ppi_metric
 from jtruth.evaluation.inputs import Inputs, Progress, as_labels, read_gold
 from jtruth.evaluation.parts import (
     IN_SAMPLE,
@@ -394,7 +393,7 @@ def gold_for_share(
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
     if (known >= 0).sum() >= _SPREAD:
-        found = ppi_metric("accuracy", always, h, known, classes=names, positive=code)
+        found = ppi_metric("accuracy", always, h, known)
         halve = gold_to_halve(found, gold_sample(known >= 0), level)
     asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)
     return replace(asked, to_halve=halve)

@@ -11,9 +11,14 @@ classes, and where labelers err together their accuracies stay wrong. So a label
 is: the labels given are its predictions. Of whom fewer than five labels have a known truth, the law without
 gold stands. The share is that of the labels given, in these samples. Gold is taken to be a random part of all
 samples, unless it is said how it was chosen.
+
+Beside it stands PPI++ (`jtruth.stats.ppi`) of one metric (`ppi_metric`). A ratio of two sums of counts is
+what it estimates as it stands; any other metric (kappa, macro F1) is taken to first order around the table of
+PPI++, whose cells are means (the delta method).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,9 +28,20 @@ from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.poststratified import class_counts, strata_of, tilted
-from jtruth.stats.ppi import GoldSample, gold_sample
+from jtruth.stats.ppi import (
+    FittedPower,
+    GoldSample,
+    PpiEstimate,
+    gold_sample,
+    nothing_told,
+    ppi_mean,
+    ppi_ratio,
+)
+from jtruth.stats.student import StudentEstimate
+from jtruth.tables.metrics import Metric, named_metric, settled
 from jtruth.tables.posterior import TableDraws
 
+POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 _DRAWS = 4000
 _MOVED = {0.35: 0.2, 0.7: 0.2}  # the classifier may know better: share of the prediction, how probable
 _TILTED = {1.0: 0.15, 2.0: 0.2, 4.0: 0.2, 8.0: 0.15}  # so may a score: log odds at its last rank
@@ -145,3 +161,70 @@ def labeler_laws_by_gold(
         tables = gold_tables(label[own], labels.num_classes, guess, truth, how, draws)
         found.append(tables.estimate("accuracy"))
     return found
+
+
+def ppi_metric(
+    metric: str | Metric,
+    y_pred: Int[np.ndarray, " samples"],
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    *,
+    sample: GoldSample | None = None,
+    classes: Sequence[str] | None = None,
+    table: Float[np.ndarray, "classes symbols"] | None = None,
+    **options: Any,
+) -> PpiEstimate:
+    """PPI++ of a metric of hard predictions, and what the predictions settle without it.
+
+    Args:
+        metric: one of `jtruth.tables.metrics`, or its name.
+        y_pred: (samples,) predicted classes, or other symbols.
+        class_posterior: (samples, classes), made without the gold.
+        gold: (samples,) known classes, -1 where unknown.
+        sample: how gold was chosen; at random if None.
+        classes: names, where `metric` is one; "recall" is that of the second.
+        table: where derivatives of a metric that is no ratio are taken; `ppi_table` if None.
+        options: power, target, surprise of `ppi_ratio`; power=0 is gold only.
+
+    >>> y_pred, gold = np.arange(100) % 2, np.where(np.arange(100) < 40, 1, -1)
+    >>> found = ppi_metric("precision", y_pred, np.full((100, 2), 0.5), gold)
+    >>> found.value, found.num_informative
+    (1.0, 20)
+    """
+    size = class_posterior.shape[1]
+    if isinstance(metric, str):
+        metric = named_metric(metric, classes or tuple(map(str, range(size))), 1)
+    how = gold_sample(gold >= 0) if sample is None else sample
+    if metric.joint is None:
+        value = settled(metric, np.bincount(y_pred, minlength=size), size, gold)
+        if value is not None:
+            known = StudentEstimate(value, 0.0, np.inf, *metric.bounds, float(not np.isnan(value)))
+            return PpiEstimate(known, value, 0.0, 0.0, how.chosen.size, True)
+    if table is None:
+        exact, symbols = metric.is_ratio or metric.joint is not None, max(size, int(y_pred.max()) + 1)
+        table = np.ones((size, symbols)) if exact else ppi_table(y_pred, class_posterior, gold, how)
+    cells = metric.terms(table)
+    if np.isnan(cells.numerator).any():  # not defined at the table by PPI++
+        return nothing_told(metric.bounds)
+    rows, terms = how.chosen, cells.of_samples(y_pred)
+    a, b = (part[rows, gold[rows]] for part in terms)
+    f, g = ((part * class_posterior).sum(axis=1) for part in terms)
+    possible = (terms.numerator[rows], terms.denominator[rows])
+    return ppi_ratio((a, b), (f, g), how, possible=possible, **{"power": POWER, **options})
+
+
+def ppi_table(
+    y_pred: Int[np.ndarray, " samples"],
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    sample: GoldSample,
+) -> Float[np.ndarray, "classes classes"]:
+    """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
+    classes, rows = class_posterior.shape[1], sample.chosen
+    cells = np.zeros((classes, classes))
+    for u in np.unique(y_pred):
+        here = y_pred == u
+        for c in range(classes):
+            truth = (here[rows] & (gold[rows] == c)).astype(np.float64)
+            cells[c, u] = ppi_mean(truth, here * class_posterior[:, c], sample, power=POWER).value
+    return np.maximum(cells, 0.0) * y_pred.size

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from jtruth.asking.gold import ask_next, gold_to_halve
-from jtruth.evaluation.gold.measured import judged_samples, ppi_metric
 from jtruth.evaluation.gold.shares import gold_for_share
+from jtruth.evaluation.gold.tables import ppi_metric
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
@@ -65,11 +65,10 @@ def test_strata_and_inclusion_reach_ppi():
     _, y_pred, h, gold = example()
     strata = (h[:, 1] > 0.5).astype(int)
     chance = np.where(strata == 1, 0.2, 0.05)
-    judged = judged_samples(y_pred, h, Gold(gold, chance, strata))
     sample = gold_sample(gold >= 0, inclusion=chance, strata=strata)
     right = (y_pred == gold)[gold >= 0] * 1.0
     same = ppi_mean(right, h[np.arange(400), y_pred], sample, power=FittedPower(10.0))
-    found = judged.ppi(named_metric("accuracy"))
+    found = ppi_metric("accuracy", y_pred, h, gold, sample=sample)
     assert found.value == pytest.approx(same.value)
     assert found.standard_error == pytest.approx(same.standard_error)
 
@@ -132,7 +131,7 @@ def test_input_that_cannot_be_used(as_installed):
     _, y_pred, h, gold = example()
     options = {"key": KEY, "classes": ("a", "b")}
     with pytest.raises(ValueError, match="no sample has gold"):
-        judged_samples(y_pred, h, Gold(np.full(400, -1)))
+        ppi_metric("accuracy", y_pred, h, np.full(400, -1))
     with pytest.raises(ValueError, match="there is no class 'z'"):
         named_metric("recall[z]", ("a", "b"))
     with pytest.raises(ValueError, match="num must be 1 to 360"):

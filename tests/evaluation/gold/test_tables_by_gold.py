@@ -7,8 +7,7 @@ from sklearn import metrics as sk
 
 import jtruth as jt
 from jtruth.evaluation.gold.answer import labels_posterior
-from jtruth.evaluation.gold.measured import ppi_metric
-from jtruth.evaluation.gold.tables import gold_tables
+from jtruth.evaluation.gold.tables import gold_tables, ppi_metric
 from jtruth.io.gold import Gold
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import named_metric
