@@ -49,8 +49,7 @@ from multiprocessing import get_context
 import jax
 import numpy as np
 
-from jtruth.evaluation.assumptions.learned import with_classifier
-from jtruth.evaluation.checks.label_sets import Parameters
+from jtruth.evaluation.checks.label_sets import Parameters, with_classifier
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene

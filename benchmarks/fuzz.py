@@ -293,13 +293,12 @@ OPTIONS = (
 
 def commands(number=2000, seed=0):
     from jtruth import cli
-    from jtruth.evaluation.assumptions import learned, ranges, sensitivity
+    from jtruth.evaluation.assumptions import ranges, sensitivity
     from jtruth.latent import Effort
     from jtruth.learning.joint.posterior import fit_joint
 
     few = Effort(**HARD)
-    for room in (learned, ranges, sensitivity):
-        room.EFFORT = few
+    ranges.ANSWER_EFFORT = ranges.EFFORT = sensitivity.EFFORT = few
     import inspect
 
     inspect.unwrap(fit_joint).__kwdefaults__["effort"] = few

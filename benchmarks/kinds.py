@@ -165,8 +165,7 @@ import jtruth as jt  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.answers import tables_of  # noqa: E402
 from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
-from jtruth.evaluation.assumptions.predictive import labeler_draws  # noqa: E402
-from jtruth.evaluation.assumptions.ranges import Member  # noqa: E402
+from jtruth.evaluation.assumptions.ranges import Member, labeler_draws  # noqa: E402
 from jtruth.evaluation.assumptions.registry import entries, nobody_judged  # noqa: E402
 from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables, ppi_metric  # noqa: E402

@@ -204,13 +204,13 @@ def enough_sweeps() -> Iterator[None]:
 
 
 def _effort(**options: Any) -> Iterator[None]:
-    from jtruth.evaluation.assumptions import learned, ranges, sensitivity
+    from jtruth.evaluation.assumptions import ranges, sensitivity
     from jtruth.latent import Effort
     from jtruth.learning.joint.posterior import fit_joint
 
     with pytest.MonkeyPatch.context() as patch:
-        for room in (learned, ranges, sensitivity):
-            patch.setattr(room, "EFFORT", Effort(**options))
+        for room, name in ((ranges, "ANSWER_EFFORT"), (ranges, "EFFORT"), (sensitivity, "EFFORT")):
+            patch.setattr(room, name, Effort(**options))
         defaults = inspect.unwrap(fit_joint).__kwdefaults__  # shares of classes, what to ask, plans, cleaning
         patch.setitem(defaults, "effort", Effort(**options))
         yield

@@ -3,7 +3,7 @@
 Three situations. The noise model is given (or the log-likelihood array itself): the exact posterior. The
 noise model is given but the class prior is not: the prior is integrated out (two classes). Neither is given:
 both are learned from the labels, and unless somebody vouches for an assumption the answer is predictive
-(`predictive`): what models of the labels say, widened by how far they were off on other data.
+(`model_error`): what models of the labels say, widened by how far they were off on other data.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,14 @@ from jtruth.evaluation.answers import (
     vote_metrics,
 )
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.learned import joint_model, plug_in_model
-from jtruth.evaluation.assumptions.model_error import rests_on
-from jtruth.evaluation.assumptions.predictive import PredictiveTable, labeler_draws, labeler_laws, readings_of
+from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
+from jtruth.evaluation.assumptions.ranges import (
+    joint_model,
+    labeler_draws,
+    labeler_laws,
+    plug_in_model,
+    readings_of,
+)
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused

@@ -29,8 +29,8 @@ from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import DIFFERENCE, of_no_effect, rests_on
-from jtruth.evaluation.assumptions.predictive import PredictiveTable, readings_of
+from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, of_no_effect, rests_on
+from jtruth.evaluation.assumptions.ranges import readings_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal

@@ -1,7 +1,7 @@
 """How good is every labeler? Accuracy and confusion matrix, predictive or by gold.
 
 `evaluate_labelers`: without gold a labeler gets what a classifier gets: a predictive law, what readings of
-the labels say widened by how far they were off elsewhere (`jtruth.evaluation.assumptions.predictive`). With
+the labels say widened by how far they were off elsewhere (`jtruth.evaluation.assumptions.model_error`). With
 gold labelers are judged by it (`jtruth.evaluation.gold.tables`). Confusion matrices are those of
 independent errors.
 
@@ -20,13 +20,9 @@ import numpy as np
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import choose
 from jtruth._validation.words import Read
-from jtruth.evaluation.assumptions import learned, ranges
-from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, rests_on
-from jtruth.evaluation.assumptions.predictive import (
-    labeler_draws,
-    labeler_laws,
-    law_of,
-)
+from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, law_of, rests_on
+from jtruth.evaluation.assumptions.ranges import labeler_draws, labeler_laws
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
@@ -105,7 +101,7 @@ def evaluate_labelers(
     first = first_look(labels, data.gold, {}, gold_given and data.sampling.at_random)
     if gold_given and target != IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
-    fit = learned.labels_fit(data, learned.EFFORT)
+    fit = ranges.labels_fit(data, ranges.ANSWER_EFFORT)
     found, doubts = _members(data, fit)
     warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if gold_given else ()))))
     odd = suspicions(labels)
@@ -220,7 +216,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     """What `evaluate_labelers` says of each labeler, by one reading of them: EM and the law at its mode.
 
     The share of the labels given that are right, expected at the mode, has the spread of the chance that a
-    new label is right, and then the predictive law of `jtruth.evaluation.assumptions.predictive`.
+    new label is right, and then the predictive law of `jtruth.evaluation.assumptions.model_error`.
 
     Args:
         labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).

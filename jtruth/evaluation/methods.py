@@ -34,7 +34,7 @@ from jtruth._host import majority
 from jtruth._random import stream
 from jtruth._validation import choose, present
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes
-from jtruth.evaluation.assumptions.learned import plug_in_model
+from jtruth.evaluation.assumptions.ranges import plug_in_model
 from jtruth.evaluation.inputs import (
     AT_MEAN,
     Inputs,

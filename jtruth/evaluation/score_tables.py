@@ -8,7 +8,7 @@ Nobody vouches for how labelers err: the symbols are twelve bins of the score: a
 probabilities, and its prior (two samples a row) says little. Half of their mass is that of the positives by
 the labels, else few bins hold them and average precision is not that of the scores (`bin_edges`). Readings of
 the labels give draws of that table, hence curves and areas; each number of a curve is widened by how far
-readings were off elsewhere, as a metric of the whole table is (`assumptions.predictive`). Where some true
+readings were off elsewhere, as a metric of the whole table is (`assumptions.model_error`). Where some true
 classes are known they give draws of the table of bins (`gold.tables`), and everything follows from these.
 """
 
@@ -25,8 +25,7 @@ from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import OVERALL, of_no_effect
-from jtruth.evaluation.assumptions.predictive import law_of
+from jtruth.evaluation.assumptions.model_error import OVERALL, law_of, of_no_effect
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries
 from jtruth.evaluation.checks.prior_driven import doubts_of, table_doubts
 from jtruth.evaluation.gold.answer import NO_MODEL, gold_warnings, labels_posterior, tables_by_gold

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.assumptions import learned, ranges
+from jtruth.evaluation.assumptions import ranges
 from jtruth.inspection import inspect_labels
 from jtruth.latent import Effort
 
@@ -63,8 +63,8 @@ def test_inspect_and_evaluate_agree_on_what_is_suspicious(run, odd):
 @pytest.fixture
 def short(monkeypatch):
     """What is said is looked at, not how well the chains have mixed."""
-    for room in (learned, ranges):
-        monkeypatch.setattr(room, "EFFORT", Effort(4, burn_in=40, min_sweeps=200, max_rhat=9.0, min_ess=1.0))
+    for name in ("ANSWER_EFFORT", "EFFORT"):
+        monkeypatch.setattr(ranges, name, Effort(4, burn_in=40, min_sweeps=200, max_rhat=9.0, min_ess=1.0))
 
 
 @pytest.mark.slow

@@ -76,8 +76,8 @@ def test_permutations_leave_the_default_range_alone_up_to_monte_carlo_error():
 SCRIPT = """
 import json
 import jtruth as jt
-from jtruth.evaluation.assumptions import learned, ranges
-learned.EFFORT = ranges.EFFORT = jt.latent.Effort(min_sweeps=600, max_rhat=9, min_ess=1)
+from jtruth.evaluation.assumptions import ranges
+ranges.ANSWER_EFFORT = ranges.EFFORT = jt.latent.Effort(min_sweeps=600, max_rhat=9, min_ess=1)
 labels = jt.Labels.from_long(*zip(*{rows}), classes=["0", "1"])
 result = jt.evaluate({pred}, labels, assume="independent", key=3)
 print([repr(law.mean) for law in result.metrics.values()], labels.tasks[:5])

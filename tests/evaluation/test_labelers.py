@@ -10,7 +10,7 @@ import pytest
 import jtruth as jt
 from jtruth.answers.html import page_html
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.predictive import law_of
+from jtruth.evaluation.assumptions.model_error import law_of
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
 from jtruth.evaluation.labeler_report import labelers_headline
 from jtruth.evaluation.labelers import ONLY_GOLD

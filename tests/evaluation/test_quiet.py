@@ -6,7 +6,7 @@ import pytest
 from scipy.special import softmax
 
 import jtruth as jt
-from jtruth.evaluation.assumptions.learned import joint_model
+from jtruth.evaluation.assumptions.ranges import joint_model
 from jtruth.evaluation.inputs import read
 from jtruth.learning import fit_dawid_skene
 

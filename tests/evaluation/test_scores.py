@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import jtruth as jt
 from jtruth.answers.html import page_html
-from jtruth.evaluation.assumptions.predictive import law_of
+from jtruth.evaluation.assumptions.model_error import law_of
 from jtruth.evaluation.score_tables import bin_edges
 from jtruth.io.gold import Gold
 

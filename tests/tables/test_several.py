@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-import jtruth.evaluation.assumptions.predictive
+import jtruth.evaluation.assumptions.model_error
 import jtruth.testing
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables import posterior
@@ -35,7 +35,7 @@ def test_a_range_has_no_law(ask):
 
 
 def test_every_holder_is_told_of_where_the_posterior_is_defined():
-    assert jtruth.testing.CountDraws and jtruth.evaluation.assumptions.predictive  # imported
+    assert jtruth.testing.CountDraws and jtruth.evaluation.assumptions.model_error  # imported
 
     def kinds(one):
         for below in one.__subclasses__():

@@ -1,4 +1,6 @@
-"""How far models of labels are from the truth, by who labels: learned on public data of known truth.
+"""The answer on labels alone: what readings of the labels say, widened by how far such readings were off.
+
+How far, by who labels, was learned on public data of known truth.
 
 Two readings of labels need no guess of what labelers share: the majority vote, and the model of independent
 errors. Both say where a number is; what neither knows is how labelers and classifier err together. On data
@@ -18,23 +20,40 @@ guess what is shared (strata, random effect) did not make the law better or narr
 nor did a model in which labelers share mistakes that the classifier does not make; they are shown as
 what-if and have no say here. Coverage and width on sources left out, and what makes the table:
 `benchmarks/kinds.py`.
+
+A number of the count table (a metric, a cell, a difference, an area, a class's share) gets a law by
+itself (`law_of`, `PredictiveTable`): how errors of different numbers hang together is not known, so there is
+no joint law and there are no draws of tables.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import numpy as np
+from jaxtyping import Float
 from scipy.special import ndtri
 
 from jtruth import _validation as check
-from jtruth.stats.predictive import Opinion, opinion
-from jtruth.tables.metrics import Metric
-from jtruth.tables.posterior import TableDraws
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.predictive import Opinion, opinion, predictive
+from jtruth.tables.joint import JointEstimate
+from jtruth.tables.metrics import Metric, settled
+from jtruth.tables.posterior import Cells, TableDraws, TablePosterior, cells_of
 
 UNKNOWN_KIND, PEOPLE, EXPERTS, LLM_JUDGES = "unknown", "people", "experts", "llm_judges"
 KINDS = (UNKNOWN_KIND, PEOPLE, EXPERTS, LLM_JUDGES)
 OVERALL, CLASS, SHARE, DIFFERENCE = "overall", "one class", "share of samples", "difference"
 FLAT = 0.02  # weight of the part that knows nothing
+NO_JOINT = (
+    "no joint law of {} and {}: the predictive law is made for one number at a time; that of one assumption "
+    "is result.joint(..., assumption=...)"
+)
+NO_DRAWS = (
+    "the predictive law is made for one number at a time and there are no draws of tables; take those of one "
+    "assumption, assumptions[k].posterior.draws(...)"
+)
 NO_EFFECT = "labelers_are={!r} is of no effect here: gold says how far these labels mislead"
 
 
@@ -152,3 +171,110 @@ def parts_of(readings: Iterable[Opinion], error: ModelError) -> list[Opinion]:
         for one in readings
         for tau in taus
     ]
+
+
+def law_of(
+    draws: dict[str, np.ndarray], group: str, labelers_are: str, size: float,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> DrawsEstimate:  # fmt: skip
+    """Predictive law of one number.
+
+    Args:
+        draws: by the name of the reading, what it says.
+        group: of the number, in `model_error.ERRORS`.
+        labelers_are: kind of the labelers.
+        size: of the count below the line, if it is a ratio of counts.
+        bounds: of the number.
+    """
+    said = {name: reading(values, size, bounds) for name, values in draws.items()}
+    parts, flat = widened(said, group, labelers_are)
+    return _same_again(tuple(parts), flat, bounds, size)
+
+
+@lru_cache(maxsize=256)
+def _same_again(
+    parts: tuple[Opinion, ...], flat: float, bounds: tuple[float, float], size: float
+) -> DrawsEstimate:
+    """The law; of a hundred classes most cells are empty in all draws, and their laws the same."""
+    return predictive(parts, flat, bounds, size)
+
+
+def laws_of(
+    draws: Mapping[str, Float[np.ndarray, "draws numbers"]],
+    group: str,
+    labelers_are: str,
+    sizes: Float[np.ndarray, " numbers"],
+) -> list[DrawsEstimate]:
+    """Predictive law of each of several numbers; NaN where no reading says anything. See `law_of`."""
+    found = []
+    for k, size in enumerate(sizes.tolist()):
+        own = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
+        found.append(law_of(own, group, labelers_are, size) if own else DrawsEstimate(np.array([np.nan])))
+    return found
+
+
+class PredictiveTable(TablePosterior, eqx.Module):
+    """Readings of the labels, with the errors that such readings had elsewhere."""
+
+    readings: dict[str, TableDraws]  # by the name of the assumption
+    labelers_are: str = eqx.field(static=True)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+        return next(iter(self.readings.values())).shape
+
+    @property
+    def _predicted(self) -> np.ndarray:
+        """(symbols,) how many samples have each."""
+        return next(iter(self.readings.values())).counts[0].sum(axis=0)
+
+    def estimate(self, metric: str | Metric) -> DrawsEstimate:
+        """Law of a metric; a point where predictions settle it whatever the truth."""
+        found = self.metric(metric)
+        if found.joint is None and not found.difference:
+            value = settled(found, self._predicted, self.shape[0], np.zeros(0, np.int64))
+            if value is not None:
+                return DrawsEstimate(np.array([value]))
+        return self.law(found, group_of(found))
+
+    def law(self, metric: Metric, group: str = OVERALL) -> DrawsEstimate:
+        """Law of any number of the table, given which row of errors it takes."""
+        size = float(np.mean([size_of(one, metric) for one in self.readings.values()]))
+        draws = {
+            name: np.asarray(metric.of_table(one.counts), np.float64) for name, one in self.readings.items()
+        }
+        return law_of(draws, group, self.labelers_are, size, metric.bounds)
+
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
+        """Does not exist: each metric has a law by itself."""
+        raise ValueError(NO_JOINT.format(self.metric(first).name, self.metric(second).name))
+
+    def cell(self, true: int, symbol: int) -> DrawsEstimate:
+        """Law of n[true, symbol], given how many samples have this symbol."""
+        return self._cell(
+            true, symbol, {k: one.counts[:, :, symbol].sum(1) for k, one in self.readings.items()}
+        )
+
+    def _cell(self, true: int, symbol: int, predicted: dict[str, np.ndarray]) -> DrawsEstimate:
+        """The same, given by reading how many samples have the symbol in each draw."""
+        size = float(self._predicted[symbol])
+        if size == 0:
+            return DrawsEstimate(np.zeros(1))
+        draws = {k: one.counts[:, true, symbol] / predicted[k] for k, one in self.readings.items()}
+        return DrawsEstimate(law_of(draws, CLASS, self.labelers_are, size).draws * size)
+
+    def cells(self, level: float = 0.95) -> Cells:
+        """Every cell, each column times one factor: then the means add up to the predictions."""
+        totals = {k: one.counts.sum(axis=1) for k, one in self.readings.items()}
+        laws = [
+            self._cell(c, u, {k: total[:, u] for k, total in totals.items()})
+            for c, u in np.ndindex(*self.shape)
+        ]
+        found = cells_of(laws, self.shape, level)
+        factor = self._predicted / np.maximum(found.mean.sum(axis=0), 1e-300)
+        return Cells(*(part * factor[None, :] for part in found))
+
+    def draws(self, key: Any, n: int) -> Float[np.ndarray, "n classes symbols"]:
+        """Does not exist."""
+        raise ValueError(NO_DRAWS)

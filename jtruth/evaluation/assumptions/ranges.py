@@ -10,9 +10,21 @@ luck. One that only missed the stricter standard of `EFFORT` stays, with a warni
 its width. If no other model is left, chains that disagree stay too. They also stay among what-if rows of
 labelers and class shares (`keep_all`): draws of chains that tell different stories hold the truth more often.
 
-The predictive answer is made of the majority vote and independence alone (`predictive`). Models that have no
+The predictive answer is made of the majority vote and independence alone (`model_error`). Models that have no
 say in it take most of the time, so they wait until rows are asked for (`what_if`): by
 `Evaluation.assumptions`, a picture, a page, JSON or the long text.
+
+Independence is what an answer begins with. `joint_model` draws class prior, error rates and true classes
+together, the classifier as one more labeler, so that their uncertainty is part of the answer; `plug_in_model`
+takes the most probable error rates as known, which is fast and too sure.
+
+Labelers are as uncertain as classifiers: each is judged by the others as a classifier is, with the errors of
+metrics of the whole table. Two targets can be meant. "in-sample" is the share of the labels given that are
+right; it ranks labelers better, since people label different samples. "population" is the chance that a label
+of theirs for a new sample is right, each class weighted by its learned share. The majority vote that judges a
+labeler is that of the others, ties broken by chance: with the own label in it a labeler of three is wrong
+only where both others agree. It says nothing of the population. Measured on sources left out:
+`benchmarks/kinds.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,23 +32,24 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from jtruth._random import Key
+from jtruth._host import known_classes, labels_log_likelihood, vote_shares
+from jtruth._random import Key, host_rng
+from jtruth._validation import choose, present
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions import learned
-from jtruth.evaluation.assumptions.learned import learn_shares
-from jtruth.evaluation.assumptions.registry import (
-    INDEPENDENT,
-    Entry,
-    entries,
-    sampled,
-    tables_in,
-)
-from jtruth.evaluation.inputs import Inputs, Progress
-from jtruth.evaluation.parts import Assumption, Loo
-from jtruth.latent import Effort, TooLarge
+from jtruth.evaluation.assumptions.model_error import OVERALL, laws_of
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
+from jtruth.evaluation.checks.label_sets import Parameters, with_classifier
+from jtruth.evaluation.checks.of_labels import by_number
+from jtruth.evaluation.inputs import Inputs, Model, Progress
+from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION, Assumption, Loo, worst_first
+from jtruth.labels import Labels
+from jtruth.latent import STANDARD, Effort, TooLarge
 from jtruth.latent.fit import RowLikelihood
+from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.loo import psis_loo, sum_and_error
 from jtruth.tables.posterior import TableDraws, estimates
 
@@ -44,12 +57,23 @@ LEFT_OUT = "the model {!r} is left out: {}"
 
 # An end may have a standard error of a twentieth of the interval. Some 15 s a member, at most.
 EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, ends=True, nuisance=False)
+# Of independence, if it is the answer: some 30 s at most.
+ANSWER_EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
+_DRAWS = 1000  # of the majority vote, whose ties are all that is random
 
 ONLY_GOLD = (
     "labels alone cannot show whether all err together: only gold can tell, hence the width. Find out the "
     "truth of 30 samples chosen at random (gold=..., --gold FILE), or say assume='independent' if you can "
     "vouch for it"
+)
+PLUG_IN_WARNING = (
+    "the labelers' error rates and the class prior were learned from these labels and plugged in: the "
+    "intervals ignore their uncertainty and are too narrow"
+)
+NOT_IDENTIFIED = (
+    "not identified: with one label a sample, any error rate of the labelers fits as well as any other. "
+    "Get a second and third label for some samples, or give noise=... or gold labels"
 )
 
 
@@ -64,6 +88,12 @@ class Member(NamedTuple):
     def name(self) -> str:
         """The assumption's."""
         return self.entry.name
+
+    @property
+    def class_shares(self) -> Float[np.ndarray, "draws classes"]:
+        """The share of each class in the samples."""
+        counts = self.posterior.counts.sum(axis=2)
+        return counts / counts.sum(axis=1, keepdims=True)
 
 
 def members(
@@ -123,6 +153,13 @@ def _disagree(fit: JointPosterior) -> bool:
     return bool(worst or np.nan_to_num(ess, nan=np.inf).min(initial=np.inf) < _FEWEST_DRAWS)
 
 
+def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
+    """The progress of entry k of so many, as that of all of them."""
+    if progress is None:
+        return None
+    return lambda done, planned: progress(k * planned + done, number * planned)
+
+
 def row(member: Member, data: Inputs, loo: Loo | None = None) -> Assumption:
     """A member's line in the answer."""
     laws = estimates(member.posterior, *names_of(data))
@@ -149,17 +186,155 @@ def _loo_terms(rows: RowLikelihood) -> tuple[np.ndarray, int]:
     return found.elpd[rows.row_of_sample], int(bad.sum())
 
 
-def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
-    """The progress of entry k of so many, as that of all of them."""
-    if progress is None:
-        return None
-    return lambda done, planned: progress(k * planned + done, number * planned)
-
-
 def what_if(data: Inputs) -> tuple[list[Assumption], list[str]]:
     """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
-    effort = learned.EFFORT._replace(pointwise=True)
+    effort = ANSWER_EFFORT._replace(pointwise=True)
     alone = sampled(data, INDEPENDENT, data.key, effort)
     some = [entry for entry in entries(data) if entry.shown]
     found, doubts = members(some, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
     return [row(member, data, loo) for member, loo in zip(found, loo_of(found), strict=True)], doubts
+
+
+def joint_model(data: Inputs) -> Model:
+    """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes.
+
+    Where labels are missing by class (`jtruth.evaluation.checks.of_labels`) `data` says so to all other
+    models.
+    """
+    labels, fit = data.own_labels(), labels_fit(data, ANSWER_EFFORT)
+    if not fit.usable:
+        return replace(_refused(labels, *fit.warnings), fit=fit)
+    laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
+    accuracies = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
+    classifier = present(fit.classifier, "the classifier's matrix").mean(0)
+    matrices = np.concatenate([fit.mean_matrices, classifier[None]])
+    found = _learned(data, fit.prior.mean(0), matrices, accuracies)
+    return replace(found, warnings=fit.warnings, count_draws=tables_in(fit, data), fit=fit)
+
+
+def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
+    """Whether all models after this one learn class shares for each number of labels; says so in `data`.
+
+    `fit` is independence with the same shares for all.
+    """
+    if not fit.usable or data.shares != "one" or data.prior is not None:
+        return False
+    data.missing = by_number(data.own_labels(), fit.class_posterior)
+    return bool(data.missing)
+
+
+def labels_fit(data: Inputs, effort: Effort = STANDARD) -> JointPosterior:
+    """The joint posterior of independence, with class shares for each number of labels where they differ."""
+    fit = sampled(data, INDEPENDENT, data.key, effort)
+    return sampled(data, INDEPENDENT, data.key, effort) if learn_shares(data, fit) else fit
+
+
+def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
+    """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in.
+
+    `unaided`: by the labels alone; else the classifier is one more labeler.
+    """
+    labels = data.own_labels()
+    if not data.num_gold and not (labels.labels_per_sample() >= 2).any():
+        return _refused(labels, NOT_IDENTIFIED)
+    fit = fit_dawid_skene(
+        labels if unaided else with_classifier(labels, data.y_pred),
+        gold=data.some_gold,
+        prior=data.prior,
+        smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
+    )
+    matrices = fit.matrices
+    if unaided:
+        own = vote_shares(data.table(fit.class_posterior))
+        matrices = np.concatenate([matrices, own[None]])
+    accuracy = np.einsum("c,tcc->t", fit.prior, matrices[:-1])
+    accuracies = [(float(mean), np.nan, np.nan) for mean in accuracy]
+    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
+    return replace(_learned(data, fit.prior, matrices, accuracies), warnings=warnings)
+
+
+def _learned(
+    data: Inputs, prior: np.ndarray, matrices: np.ndarray, accuracies: Sequence[tuple[float, float, float]]
+) -> Model:
+    """The model at these matrices (raters, classes, classes), the classifier last."""
+    labels = data.own_labels()
+    log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
+    rates = Parameters(prior[None], matrices[None])
+    found = worst_first(labels.workers or range(labels.num_labelers), labels.labels_per_labeler(), accuracies)
+    labelers = tuple(one for _, one in found)
+    return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, rates=rates)
+
+
+def _refused(labels: Labels, reason: str, *warnings: str) -> Model:
+    nothing = np.zeros((labels.num_samples, labels.num_classes))
+    return Model(nothing, np.full(labels.num_classes, np.nan), refusal=reason, warnings=warnings)
+
+
+def readings_of(found: Sequence[Member]) -> dict[str, TableDraws]:
+    """By name, the members that are readings."""
+    return {member.name: member.posterior for member in found if member.entry.reading}
+
+
+Draws = Float[np.ndarray, "draws labelers"]
+
+
+def labeler_draws(found: Sequence[Member], labels: Labels, target: str, key: Key) -> dict[str, Draws]:
+    """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing.
+
+    Args:
+        found: assumptions with their fits.
+        labels: that the fits are of.
+        target: "in-sample" or "population".
+        key: of the ties.
+
+    Raises:
+        ValueError: another target.
+    """
+    choose("target", target, tuple(OF_LABELERS))
+    number = labels.labels_per_labeler().astype(np.float64)
+    number[number == 0] = np.nan
+    draws = {}
+    for member in found:
+        if member.fit is not None and target == POPULATION:
+            draws[member.name] = member.fit.labeler_accuracy
+        elif member.fit is not None and member.fit.right is not None:
+            draws[member.name] = member.fit.right / number
+        elif member.fit is None and target == IN_SAMPLE:
+            draws[member.name] = others_vote(labels, host_rng(key, "majority of the others"))
+    return draws
+
+
+def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
+    """Share of each labeler's labels that agree with the majority of the others, where others gave one."""
+    sample, labeler, label = labels.arrays
+    given = label >= 0
+    sample, labeler, label = sample[given], labeler[given], label[given]
+    votes = labels.counts()
+    pair, own = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
+    mine = np.zeros((pair.size, labels.num_classes), votes.dtype)
+    np.add.at(mine, (own, label), 1)
+    others = votes[sample] - mine[own]
+    top = others == others.max(axis=1, keepdims=True)
+    chance = top[np.arange(label.size), label] / top.sum(axis=1)
+    seen = others.any(axis=1)
+    size = labels.num_labelers
+    total = np.zeros((_DRAWS, size))
+    for p in np.unique(chance[seen]):
+        times = np.bincount(labeler[seen & (chance == p)], minlength=size)
+        total += rng.binomial(times, p, (_DRAWS, size))
+    number = np.bincount(labeler[seen], minlength=size).astype(np.float64)
+    number[number == 0] = np.nan
+    return total / number
+
+
+def labeler_laws(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:
+    """Predictive law of each labeler's accuracy; NaN of whom no reading says anything.
+
+    Args:
+        draws: by the name of the reading.
+        labels: that the fits are of.
+        labelers_are: their kind.
+    """
+    return laws_of(
+        draws, OVERALL, labelers_are, np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
+    )

@@ -17,7 +17,7 @@ stream of its own.
   between two of them.
 
 None of these is the answer: on labels alone nobody can choose between them, and real labelers break all of
-them. The answer is a predictive law (`predictive`, `model_error`) made of two readings that need no guess
+them. The answer is a predictive law (`model_error`) made of two readings that need no guess
 of what is shared, the majority vote and independence; the others show what would follow.
 
 Predictions may be symbols that are no classes (tuples of predictions, score bins). They enter the majority

@@ -30,8 +30,7 @@ from scipy.special import bdtr
 
 from jtruth._host import across, cross_table, smoothed_vote_shares, softmax
 from jtruth._validation.words import number_of, quoted
-from jtruth.evaluation.assumptions.learned import with_classifier
-from jtruth.evaluation.checks.label_sets import Modes, observed
+from jtruth.evaluation.checks.label_sets import Modes, observed, with_classifier
 from jtruth.evaluation.parts import LOOK_FIRST, Check
 from jtruth.labels import Labels
 

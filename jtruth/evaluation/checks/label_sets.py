@@ -87,6 +87,17 @@ def observed(
     return (_collapse(sets) if collapse and order is None else None) or sets
 
 
+def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
+    """The labels with the classifier appended as one more labeler (the last)."""
+    number, last = labels.num_samples, labels.num_labelers
+    more = (np.arange(number), np.full(number, last), y_pred)
+    both = zip((labels.sample, labels.labeler, labels.label), more, strict=True)
+    sample, labeler, label = (np.concatenate(part).astype(np.int32) for part in both)
+    workers = (*labels.workers, "the classifier") if labels.workers else None
+    size = (number, last + 1, labels.num_classes)
+    return Labels(sample, labeler, label, *size, workers=workers, classes=labels.classes)
+
+
 def _collapse(sets: Sets) -> Sets | None:
     """Rows for all patterns that are possible, if there are no more of them than samples."""
     size, classes = sets.known.size, sets.num_classes

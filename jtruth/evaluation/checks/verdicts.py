@@ -27,10 +27,9 @@ from scipy.special import chdtrc
 from jtruth._host import cross_table, log, log_sum, softmax
 from jtruth._random import Key, host_rng, stream, streams
 from jtruth._validation import present
-from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks.bootstrap import ALIKE, Component, bootstrap, largest
 from jtruth.evaluation.checks.first_look import chance_check
-from jtruth.evaluation.checks.label_sets import Parameters, Sets
+from jtruth.evaluation.checks.label_sets import Parameters, Sets, with_classifier
 from jtruth.evaluation.checks.of_labels import groups_check, missing_check
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import WORTH_KNOWING, Check

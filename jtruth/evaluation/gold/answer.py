@@ -10,8 +10,7 @@ from jtruth._validation.words import number_of
 from jtruth.asking.gold import ask_next, gold_that_halves
 from jtruth.evaluation.answers import Found, WhatIf, answer_of, labelers_of, names_of
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.learned import labels_fit
-from jtruth.evaluation.assumptions.predictive import labeler_draws, labeler_laws
+from jtruth.evaluation.assumptions.ranges import labeler_draws, labeler_laws, labels_fit
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.of_gold import random_gold_check
 from jtruth.evaluation.gold.tables import gold_tables, labeler_laws_by_gold, ppi_metric, ppi_table

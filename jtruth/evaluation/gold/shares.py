@@ -6,7 +6,7 @@ Counting labels counts the labelers' mistakes too. Three rules, in the order of 
   (`jtruth.learning.recalibration`). Survives labelers who copy each other or share mistakes.
 - assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
   narrower, right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: a predictive law (`jtruth.evaluation.assumptions.predictive`): what readings of the labels say,
+- no gold: a predictive law (`jtruth.evaluation.assumptions.model_error`): what readings of the labels say,
   widened by how far they were off elsewhere. Where no sample has three labels it is "not identified", and
   no number is given.
 
@@ -33,9 +33,15 @@ from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how
 from jtruth.answers.blocks import cell_text
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.learned import labels_fit
-from jtruth.evaluation.assumptions.model_error import CLASS, check_kind, of_no_effect, rests_on
-from jtruth.evaluation.assumptions.predictive import law_of, predictive_shares, share_laws
+from jtruth.evaluation.assumptions.model_error import (
+    CLASS,
+    SHARE,
+    check_kind,
+    laws_of,
+    of_no_effect,
+    rests_on,
+)
+from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import INDEPENDENT as INDEPENDENT_MODEL
 from jtruth.evaluation.assumptions.registry import entries, nobody_judged
 from jtruth.evaluation.by_group import (
@@ -298,9 +304,13 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: ReadGroups | None) -> 
     said = (check.message for check in data.missing)
     warnings = (*data.notes, NO_GOLD, *said, *share_doubts(labels, fit, data.level), *doubts)
     refused = refusal(labels, key)
-    means = {m.entry.sentence_for(data): [law.mean for law in share_laws(m)] for m in found}
-    rows = {text: dict(zip(data.classes, each, strict=True)) for text, each in means.items()}
-    shares, assumed = predictive_shares(found, labels.num_samples, kind), f"{rests_on(kind)}; {MORE_RIGHT}"
+    drawn, size = {m.name: m.class_shares for m in found}, float(labels.num_samples)
+    shares = laws_of(drawn, SHARE, kind, np.full(len(data.classes), size))
+    rows = {
+        m.entry.sentence_for(data): dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True))
+        for m in found
+    }
+    assumed = f"{rests_on(kind)}; {MORE_RIGHT}"
     answer = _answer(
         data, PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
         class_posterior=labels_posterior(found, labels), assumptions={} if refused else rows,
@@ -308,8 +318,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: ReadGroups | None) -> 
     if groups is None:
         return answer
     draws = {m.name: groups.of_tables(m.posterior.counts) for m in found}
-    laws = [law_of({name: one[:, g] for name, one in draws.items()}, CLASS, kind, float(size))
-            for g, size in enumerate(groups.sizes)]  # fmt: skip
+    laws = laws_of(draws, CLASS, kind, np.asarray(groups.sizes, np.float64))
     return _with_groups(answer, replace(data, key=key), groups, apart(laws, key), SAME_ERRORS, WIDE)
 
 

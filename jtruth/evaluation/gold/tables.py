@@ -129,7 +129,7 @@ def labeler_laws_by_gold(
     """For each labeler the law of the share of right labels.
 
     Args:
-        without: the laws without gold (`predictive.labeler_laws`).
+        without: the laws without gold (`ranges.labeler_laws`).
         labels: the labels of all.
         class_posterior: by labels alone, made without the gold.
         gold: known classes, -1 where unknown, and how they were chosen.

@@ -9,8 +9,15 @@ from scipy.special import expit
 
 import jtruth as jt
 from jtruth.answers.html import page_html
-from jtruth.evaluation.assumptions.model_error import ERRORS, FLAT, KINDS, rests_on, widened
-from jtruth.evaluation.assumptions.predictive import PredictiveTable, law_of
+from jtruth.evaluation.assumptions.model_error import (
+    ERRORS,
+    FLAT,
+    KINDS,
+    PredictiveTable,
+    law_of,
+    rests_on,
+    widened,
+)
 from jtruth.stats.predictive import Opinion, predictive
 from jtruth.tables.metrics import named_metric
 from jtruth.tables.posterior import TableDraws

@@ -9,8 +9,7 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import registry
-from jtruth.evaluation.assumptions.model_error import group_of, size_of
-from jtruth.evaluation.assumptions.predictive import law_of
+from jtruth.evaluation.assumptions.model_error import group_of, law_of, size_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.tables.metrics import named_metric, shown
 

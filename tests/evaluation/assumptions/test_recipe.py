@@ -15,7 +15,7 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry, sensitivity
-from jtruth.evaluation.assumptions.predictive import PredictiveTable
+from jtruth.evaluation.assumptions.model_error import PredictiveTable
 from jtruth.latent import Effort
 from jtruth.learning import fit_joint
 from jtruth.tables.metrics import Metric, expected_table, named_metric

@@ -11,7 +11,6 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import binomtest, kstest
 
 import jtruth as jt
-from jtruth.evaluation.assumptions.learned import with_classifier
 from jtruth.evaluation.checks import bootstrap as boot
 from jtruth.evaluation.checks import verdicts
 from jtruth.evaluation.checks.label_sets import (
@@ -20,6 +19,7 @@ from jtruth.evaluation.checks.label_sets import (
     Parameters,
     observed,
     simulate,
+    with_classifier,
     with_pairs,
 )
 from jtruth.evaluation.checks.verdicts import given_checks, holm, learned_checks
