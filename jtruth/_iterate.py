@@ -49,6 +49,12 @@ def inside_simplex(far: Any, plain: Any) -> Any:
     return far / far.sum(-1, keepdims=True)
 
 
+def normalised(rows: Any) -> Any:
+    """Counts over their sums (last axis), the M step of a distribution; a row of zeros is uniform."""
+    total = rows.sum(axis=-1, keepdims=True)
+    return jnp.where(total > 0, rows / jnp.where(total > 0, total, 1), 1 / rows.shape[-1])
+
+
 class Summit(NamedTuple):
     """Where the climb is, and at its end where it stopped."""
 

@@ -41,8 +41,8 @@ from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings
 from jtruth.latent.infer.nuts_run import NutsRun
-from jtruth.learning.annotation.rows import pointwise_of_joint
-from jtruth.learning.annotation.spec import Spec
+from jtruth.learning.annotation.models import Spec
+from jtruth.learning.annotation.posterior import pointwise_of_joint
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import arviz, psis_loo, sum_and_error
 

@@ -170,10 +170,10 @@ def test_labelers_of_different_accuracy_are_told_apart():
 
 @pytest.mark.slow
 def test_blocks_of_rows_give_the_same(pooled, monkeypatch):
-    from jtruth.learning.annotation import rows
+    from jtruth.learning.annotation import posterior
 
     whole = leave_one_out(pooled)
-    monkeypatch.setattr(rows, "BLOCK", 3)
+    monkeypatch.setattr(posterior, "BLOCK", 3)
     parts = leave_one_out(pooled)
     np.testing.assert_allclose(parts.pointwise, whole.pointwise, rtol=1e-12)
     np.testing.assert_allclose(parts.pareto_k, whole.pareto_k, rtol=1e-9)

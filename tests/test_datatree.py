@@ -18,8 +18,8 @@ from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
 from jtruth.latent.infer.nuts_run import NutsRun, gather
 from jtruth.learning.annotation.bayes import MODELS
-from jtruth.learning.annotation.rows import merged_rows, pointwise
-from jtruth.learning.annotation.spec import SPECS, prepare
+from jtruth.learning.annotation.models import SPECS, prepare
+from jtruth.learning.annotation.posterior import merged_rows, pointwise
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.training.bayes import BayesFit
 from jtruth.training.linear import Linear

@@ -15,7 +15,7 @@ import jtruth as jt
 from jtruth._one_line import one_line
 from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.inspection import inspect_labels
-from jtruth.learning.annotation._fit import NutsFit
+from jtruth.learning.annotation.posterior import NutsFit
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.posterior import TablePosterior

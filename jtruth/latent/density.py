@@ -49,6 +49,8 @@ class Seen(NamedTuple):
     times: Any  # (rows,) samples that it stands for
     saturated: Any  # (rows,) log share of the samples
 
+    __repr__ = one_line
+
 
 def log_joint(channel: Channel, seen: Seen) -> Float[Array, "rows states P"]:
     """log p(row, state) of every row."""

@@ -5,7 +5,8 @@ from typing import Any as _Any
 
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, LabelerDraws
-from jtruth.learning.annotation.spec import Spec
+from jtruth.learning.annotation.models import Spec
+from jtruth.learning.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene, fit_one_coin
@@ -27,18 +28,16 @@ from jtruth.learning.known_classes import (
     fit_known_classes,
 )
 from jtruth.learning.methods import METHODS, Method
-from jtruth.learning.modes.difficulty import fit_difficulty_fallibility, fit_glad
-from jtruth.learning.modes.sequential import fit_sequential
-from jtruth.learning.modes.welinder import fit_welinder
+from jtruth.learning.minimax_entropy import fit_minimax_entropy
 from jtruth.learning.predicted import (
     fit_confident,
     fit_noise_layer,
     prune,
 )
 from jtruth.learning.recalibration import recalibrate
-from jtruth.learning.spectral.kos import fit_kos
-from jtruth.learning.spectral.label_model import fit_label_model
-from jtruth.learning.spectral.minimax_entropy import fit_minimax_entropy
+from jtruth.learning.sequential import fit_sequential
+from jtruth.learning.spectral import fit_kos, fit_label_model
+from jtruth.learning.welinder import fit_welinder
 
 if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import fit_nuts

@@ -17,11 +17,12 @@ import numpy as np
 from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, read_given
+from jtruth.learning.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
 from jtruth.learning.joint.hierarchical import fit_hierarchical
-from jtruth.learning.modes.difficulty import fit_difficulty_fallibility, fit_glad
-from jtruth.learning.modes.welinder import fit_welinder, not_two_classes
-from jtruth.learning.spectral import kos, label_model, minimax_entropy
+from jtruth.learning.minimax_entropy import fit_minimax_entropy, one_class_only
+from jtruth.learning.spectral import fit_kos, fit_label_model, kos_refuses, label_model_refuses
+from jtruth.learning.welinder import fit_welinder, not_two_classes
 
 _VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them below which it is deserted
 
@@ -95,7 +96,7 @@ _METHODS = (
     Method("dawid_skene", "each labeler has a confusion matrix and errs independently of the others",
            fit_dawid_skene),
     Method("kos", "a labeler is right with one probability in both classes and errs independently of others",
-           kos.fit_kos, takes_prior=False, estimates_noise=False, refuses=kos.refuses),
+           fit_kos, takes_prior=False, estimates_noise=False, refuses=kos_refuses),
     Method("hierarchical", "confusion matrices of labelers are alike, errors independent, and all that is "
            "unknown is averaged over", fit_hierarchical, draws=True),
     Method("one_coin", "each labeler has one error rate, whatever the class, and errs independently",
@@ -107,9 +108,9 @@ _METHODS = (
     Method("welinder", "samples lie between two classes; labelers differ in how well they see where, each "
            "draws a line", fit_welinder, refuses=not_two_classes),
     Method("label_model", "each labeler has error rates for two classes and errs independently of the others",
-           label_model.fit_label_model, refuses=label_model.refuses),
+           fit_label_model, refuses=label_model_refuses),
     Method("minimax_entropy", "labelers and samples confuse classes, their effects add up; classes are even",
-           minimax_entropy.fit_minimax_entropy, refuses=minimax_entropy.refuses),
+           fit_minimax_entropy, refuses=one_class_only),
 )  # fmt: skip
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

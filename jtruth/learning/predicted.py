@@ -43,17 +43,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int
 from scipy.special import ndtri
 
 from jtruth import _validation as check
+from jtruth._arrays import safe_log
 from jtruth._host import diagonal_rows, vote_shares
-from jtruth._iterate import climb, inside_simplex
+from jtruth._iterate import normalised
 from jtruth._random import as_key, host_rng
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, read_given
+from jtruth.learning.em import long_form as lf
 
 RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
@@ -216,47 +217,41 @@ def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
         yield f"{stray} labels are impossible by probabilities and counts; their class posterior is uniform."
 
 
-@partial(jax.jit, static_argnames="max_steps")
-def _layer_em(q, label, weight, start, pseudo, *, max_steps, tol) -> dict[str, Array]:
-    """Psi, class posterior, log-likelihood and its slope in the factor of all log q, at 1; pure."""
-    given = jax.nn.one_hot(label, q.shape[1], dtype=q.dtype)
+def noise_layer(data: lf.LongForm, settings: Any) -> lf.Model:
+    """The model for `lf.em`: its parameter is psi (classes, classes), the same for all labels.
 
-    def e_step(matrix: Array) -> tuple[Array, Array]:
-        joint = q * (given @ matrix.T)
-        total = joint.sum(axis=1)
-        return joint / jnp.where(total > 0, total, 1)[:, None], total
+    `settings` are q (samples, classes), which stands in the place of a class prior, and pseudo-counts of psi.
+    """
+    q, pseudo = settings
+    given, log_q = jax.nn.one_hot(data.label, q.shape[1], dtype=q.dtype), jnp.log(q)
 
-    def improve(matrix: Array, _: Any) -> tuple[Array, Array, None]:
-        posterior, total = e_step(matrix)
-        rows = (
-            weight[:, None] * posterior
-        ).T @ given + pseudo  # weights on one side: one product of matrices
-        number = rows.sum(axis=1, keepdims=True)
-        new = jnp.where(number > 0, rows / jnp.where(number > 0, number, 1), 1 / q.shape[1])
-        height = (weight * jnp.log(jnp.where(total > 0, total, 1))).sum() + xlogy(pseudo, matrix).sum()
-        return height, new, None
+    def joint(params: Any) -> Array:
+        psi = jnp.maximum(params[0], jnp.finfo(q.dtype).tiny)
+        return log_q + given @ jnp.log(psi).T
 
-    found = climb(improve, start, inside_simplex, max_steps=max_steps, tol=tol)
-    posterior, total = e_step(found.params)
-    return {
-        "matrix": found.params,
-        "posterior": posterior,
-        "log_likelihood": jnp.where(weight > 0, weight * jnp.log(total), 0).sum(),
-        "slope": (weight[:, None] * (posterior - q) * jnp.log(jnp.where(q > 0, q, 1))).sum(),
-        "converged": found.converged,
-        "num_steps": found.num_steps,
-    }
+    def m_step(params: Any, posterior: Array, _: Any) -> tuple[Array]:
+        weighted = data.weight[:, None] * posterior  # weights on one side: one product of matrices
+        return (normalised(weighted.T @ given + pseudo),)
+
+    return lf.of_probabilities(joint, (pseudo,))._replace(m_step=m_step)
 
 
 @partial(jax.jit, static_argnames="max_steps")
-def _replicates(q, label, weights, start, pseudo, *, max_steps, tol):
+def _replicates(data, weights, start, settings, *, max_steps, tol):
     """(psi, slope, converged) of each row of weights."""
 
     def one(weight):
-        found = _layer_em(q, label, weight, start, pseudo, max_steps=max_steps, tol=tol)
-        return found["matrix"], found["slope"], found["converged"]
+        now, prior = data._replace(weight=weight), start[1]
+        end = lf.em(noise_layer, now, start, settings, prior, max_steps=max_steps, tol=tol)
+        slope = (weight[:, None] * _slopes(end.posterior, settings[0])).sum()
+        return end.summit.params[0], slope, end.summit.converged
 
     return jax.lax.map(one, weights)  # on a CPU faster than vmap and its batch of small matrices
+
+
+def _slopes(posterior: Any, q: Any) -> Any:
+    """(samples, classes) whose sum is the slope of the log-likelihood in the factor of all log q, at 1."""
+    return (posterior - q) * safe_log(jnp.where(q > 0, q, 1))
 
 
 def fit_noise_layer(
@@ -312,16 +307,19 @@ def fit_noise_layer(
     added, start = diagonal_rows(classes, pseudo, pseudo), diagonal_rows(classes, 0.8, 0.2)
     rng = host_rng(as_key(key), "noise layer bootstrap")
     weights = rng.multinomial(size, np.full(size, 1 / size), num_bootstrap).astype(np.float64)
+    none, free, steps = np.zeros(size, np.int32), np.full(size, -1, np.int32), {"max_steps": max_steps}
+    data = lf.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
+    settings, prior = (q, added), np.full(classes, 1 / classes)
+    best = lf.run(noise_layer, data, (start, prior), settings, prior, tol=tol, **steps)
+    begin, posterior = best.summit.params, best.posterior
     with jax.enable_x64(True):
-        best = _layer_em(q, label, np.ones(size), start, added, max_steps=max_steps, tol=tol)
-        best = {name: np.asarray(value) for name, value in best.items()}
-        again = _replicates(q, label, weights, best["matrix"], added, max_steps=max_steps, tol=max(tol, 1e-6))
+        again = _replicates(data, weights, begin, settings, tol=max(tol, 1e-6), **steps)
         matrices, slopes, settled = map(np.asarray, again)
-    spread, slope, posterior = float(slopes.std(ddof=1)), float(best["slope"]), best["posterior"]
-    each = ((posterior - q) * np.log(np.where(q > 0, q, 1))).sum(axis=1)
+        each = np.asarray(_slopes(posterior, q)).sum(axis=1)
+    spread, slope = float(slopes.std(ddof=1)), float(each.sum())
     judged = spread > _JUDGED * np.sqrt((each**2).sum())  # else psi fits whatever the factor is
     own = {
-        "matrices": best["matrix"][None],
+        "matrices": begin[0][None],
         "slope": slope / spread if judged else float("nan"),
         "expected_wrong": float((1 - posterior[np.arange(size), label]).sum()),
         "row_labels": posterior.sum(axis=0),
@@ -330,9 +328,9 @@ def fit_noise_layer(
     fit = Fit(
         posterior.mean(axis=0),
         posterior,
-        float(best["log_likelihood"]),
-        bool(best["converged"]),
-        int(best["num_steps"]),
+        float(best.log_likelihood),
+        bool(best.summit.converged),
+        int(best.summit.num_steps),
         own=own,
     )
     return fit._replace(warnings=tuple(_doubts_of_layer(fit, labels.class_names, int((~settled).sum()))))
@@ -375,6 +373,3 @@ def _doubts_of_layer(fit: Fit, names: Any, unsettled: int) -> Any:
         )
     for c in np.flatnonzero(fit.row_labels < 1):
         yield f"Less than one sample seems to be of class {names[c]!r}; its row comes from pseudo-counts."
-    impossible = int((fit.class_posterior.sum(axis=1) < 0.5).sum())
-    if impossible:
-        yield f"{impossible} labels are impossible under all classes of probability above 0; give pseudo > 0."

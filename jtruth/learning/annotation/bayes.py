@@ -1,9 +1,8 @@
 """Bayesian annotation models in NumPyro: who labels how well, with every uncertainty carried along.
 
 The models are those of the paper's Tables 2-3 and 5.1.2 and of Paun et al. (2018), as plain functions of
-arrays. The true class (and the sample's difficulty, where a model has one) is summed out by hand, so NUTS
-sees continuous parameters only; the observation is a NumPyro distribution over rows of labels that can also
-be sampled, and equal rows are merged and weighted.
+arrays. The true class (and the sample's difficulty, where a model has one) is summed out, so NUTS sees
+continuous parameters only; what the labels say is one factor, the log-likelihood of `jtruth.latent.density`.
 
 `fit_nuts` runs one of them and looks at the result: convergence, classes that have exchanged names, whether
 the data determine anything, and whether pairs of labelers agree as often as the model says. For plain Dawid
@@ -16,7 +15,7 @@ in a mirror image of the posterior in which classes have exchanged names, and no
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,47 +28,26 @@ from numpyro.distributions import biject_to, constraints
 from numpyro.infer.util import constrain_fn, potential_energy
 
 from jtruth._cache import keep_programs
-from jtruth._random import host_rng
+from jtruth._random import host_rng, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings, TooLarge, density
-from jtruth.latent.density import Channel
+from jtruth.latent.density import Channel, Seen
 from jtruth.latent.fit import model_of, temperable
 from jtruth.latent.infer import nuts, temper
 from jtruth.latent.model import Kind, Observed
 from jtruth.latent.rows import label_columns, merge_samples
-from jtruth.learning.annotation import channels
-from jtruth.learning.annotation._fit import NutsFit, check_input, gather, start_values
-from jtruth.learning.annotation.rows import LabelRows, blank_rows, merged_rows
-from jtruth.learning.annotation.spec import SPECS, Spec, prepare
+from jtruth.learning.annotation.models import SPECS, Hyper, Spec, prepare, wrong_shares
+from jtruth.learning.annotation.posterior import (
+    NutsFit,
+    check_input,
+    gather,
+    merged_rows,
+    simulated_labels,
+    start_values,
+)
 
-Hyper = dict[str, Any]
 _FARTHEST = 30.0  # coordinates of draws from the prior
-
-
-class RowsOfLabels(dist.Distribution):
-    """Labels of each row given a `Channel`: log-probability with the class summed out; samples draw it."""
-
-    def __init__(self, channel: Channel, labeler: Any, num_labelers: int):
-        self.channel, self.labeler, self.num_labelers = channel, labeler, num_labelers
-        super().__init__(batch_shape=labeler.shape[:1], event_shape=labeler.shape[1:])
-
-    @property
-    def support(self):
-        """Classes 0..C-1, or -1 for no label."""
-        classes = len(self.channel.log_seen) // self.num_labelers
-        return constraints.independent(constraints.integer_interval(-1, classes - 1), 1)
-
-    def log_prob(self, value):
-        """(rows,) log p(labels of the row)."""
-        joint = channels.log_joint(self.channel, self.labeler, value, self.num_labelers)
-        return density.total(joint)[:, 0]
-
-    def sample(self, key: Any, sample_shape=()):
-        """Labels (rows, width); the classes behind them are drawn and forgotten."""
-        if sample_shape != ():
-            raise NotImplementedError("draw labels once for each draw of the parameters")
-        return channels.draw_labels(self.channel, key, self.labeler, self.num_labelers)
 
 
 def _drawn(laws: dict[str, dist.Distribution]) -> dict[str, Any]:
@@ -111,7 +89,7 @@ def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
     right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
     p["right"] = numpyro.sample("right", right)
     if classes > 2:
-        q = channels.wrong_shares(hyper["log_share"], p["pull"])
+        q = wrong_shares(hyper["log_share"], p["pull"])
         wrong = dist.Dirichlet(jnp.exp(p["log_alpha"])[:, None] * q).expand(shape).to_event(2)
         p["errors"] = numpyro.sample("errors", wrong)
     return p
@@ -149,14 +127,15 @@ _LAWS: dict[str, Callable[[Hyper, int], dict[str, dist.Distribution]]] = {
 def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
     """The NumPyro model of a `Spec`; the same object for the same functions, so that it is compiled once.
 
-    The class prior is drawn first, then the parameters.
+    The class prior is drawn first, then the parameters. Without rows nothing is observed.
     """
 
-    def model(rows: LabelRows, hyper: Hyper, *, num_labelers: int) -> None:
+    def model(seen: Seen | None, hyper: Hyper, *, num_labelers: int) -> None:
         drawn = _drawn({"prior": dist.Dirichlet(hyper["class_concentration"])})
-        now = channel(drawn | parameters(hyper, num_labelers), hyper, num_labelers)
-        with numpyro.plate("rows", rows.labeler.shape[0]), numpyro.handlers.scale(scale=rows.weight):
-            numpyro.sample("label", RowsOfLabels(now, rows.labeler, num_labelers), obs=rows.label)
+        drawn |= parameters(hyper, num_labelers)
+        if seen is not None:
+            now = channel(drawn, hyper, num_labelers)
+            numpyro.factor("labels", density.log_likelihood(now, seen)[0])
 
     return model
 
@@ -205,7 +184,7 @@ def fit_nuts(
     name, spec, function = resolve(model)
     check_input(labels, start)
     data = merged_rows(labels)
-    prior = prepare(spec, labels.num_classes, data[0].label.shape[1], hyper)
+    prior = prepare(spec, labels.num_classes, data[0].design.shape[1] - 1, hyper)
     run = nuts.run_nuts(
         function, data[0], prior, key=key, static={"num_labelers": labels.num_labelers},
         init=start_values(spec, labels, prior, start), settings=settings,
@@ -225,12 +204,18 @@ def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
     return model, SPECS[model], MODELS[model]
 
 
+class Arrays(NamedTuple):
+    """What a `Kind` of an annotation model gets: its prior settings, and as many numbers as labelers."""
+
+    hyper: Hyper
+    labelers: Any  # (labelers,) zeros, for their number
+
+
 @functools.lru_cache(maxsize=64)
 def kind_of(parameters: Callable, channel: Callable) -> Kind:
     """An annotation model as all models of `jtruth.latent` are: a log density of coordinates without bounds.
 
-    Coordinates are NumPyro's of all sites, one after the other. Its arrays are the prior settings (float32)
-    and (labelers,) zeros.
+    Coordinates are NumPyro's of all sites, one after the other.
     """
 
     def drawn(hyper: Hyper, labelers: int) -> dict[str, Any]:
@@ -239,7 +224,7 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
 
     def point(arrays: Any, key: Any) -> dict[str, Any]:
         runner = handlers.seed(drawn, key)
-        sites = handlers.trace(runner).get_trace(arrays[0], arrays[1].size)
+        sites = handlers.trace(runner).get_trace(arrays.hyper, arrays.labelers.size)
         unknown = {name: site for name, site in sites.items() if site["type"] == "sample"}
         return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown.items()}
 
@@ -248,16 +233,16 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
         return ravel_pytree(jax.tree.map(lambda a: jnp.zeros(a.shape, x.dtype), like))[1](x)
 
     def log_prior(arrays: Any, x: Any) -> Any:
-        args = arrays[0], arrays[1].size
+        args = arrays.hyper, arrays.labelers.size
         return jax.vmap(lambda one: -potential_energy(drawn, args, {}, sites_of(arrays, one)), -1)(x)
 
     def named(arrays: Any, x: Any) -> dict[str, Any]:
-        args = arrays[0], arrays[1].size
+        args = arrays.hyper, arrays.labelers.size
         return jax.vmap(lambda one: constrain_fn(drawn, args, {}, sites_of(arrays, one)), -1, -1)(x)
 
     def meaning(arrays: Any, x: Any) -> Channel:
         def one(p: dict[str, Any]) -> Channel:
-            return jax.tree.map(lambda a: a[..., 0], channel(p, arrays[0], arrays[1].size))
+            return jax.tree.map(lambda a: a[..., 0], channel(p, arrays.hyper, arrays.labelers.size))
 
         return jax.vmap(one, -1, -1)(named(arrays, x))
 
@@ -286,10 +271,8 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
     labels, classes = fit.labels, fit.labels.num_classes
     parameters = fit.spec.parameters or _PARAMETERS[fit.model]
     with nuts.numpyro_block(), jax.enable_x64(False):
-        arrays = (
-            {name: np.asarray(value, np.float32) for name, value in fit.hyper.items()},
-            np.zeros(labels.num_labelers, np.float32),
-        )
+        settings = {name: np.asarray(value, np.float32) for name, value in fit.hyper.items()}
+        arrays = Arrays(settings, np.zeros(labels.num_labelers, np.float32))
         rows = merge_samples(labels, None, None)
         levels = len(fit.hyper.get("log_weight", (0.0,)))
         observed = Observed(
@@ -320,5 +303,10 @@ def simulate_from_prior(
     """Parameters and complete label matrices drawn from a model: "label" is (num, samples, labelers)."""
     _, spec, function = resolve(model)
     settings = prepare(spec, num_classes, num_labelers, hyper)
-    rows = blank_rows(num_samples, num_labelers)
-    return nuts.simulate(function, rows, settings, key=key, num=num, static={"num_labelers": num_labelers})
+    static = {"num_labelers": num_labelers}
+    drawn = nuts.simulate(function, None, settings, key=key, num=num, static=static)
+    labeler = np.broadcast_to(np.arange(num_labelers, dtype=np.int32), (num_samples, num_labelers))
+    one_chain = {name: value[None] for name, value in drawn.items()}
+    key = stream(key, "labels")
+    sets = simulated_labels(spec.channel, one_chain, labeler, settings, num_labelers, key, num)
+    return drawn | {"label": np.stack(list(sets))}

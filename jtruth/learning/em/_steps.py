@@ -35,7 +35,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._iterate import climb, inside_simplex
+from jtruth._iterate import climb, inside_simplex, normalised
 from jtruth._one_line import one_line
 from jtruth.learning.em.columns import LabelColumns
 
@@ -82,8 +82,7 @@ def _m_step(counts, pseudo_counts, fixed_prior, one_coin=False):
     """Expected counts, plus pseudo-counts, normalised ((2.3), (2.4)); rows of zero counts are uniform."""
     rows = counts + pseudo_counts
     rows = _one_coin(rows) if one_coin else rows
-    total = rows.sum(axis=1, keepdims=True)
-    parameters = jnp.where(total > 0, rows / jnp.where(total > 0, total, 1), 1 / rows.shape[1])
+    parameters = normalised(rows)
     return parameters if fixed_prior is None else parameters.at[-1].set(fixed_prior)
 
 

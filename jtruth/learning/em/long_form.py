@@ -23,7 +23,7 @@ from jax.scipy.special import xlogy
 from jaxtyping import Array
 
 from jtruth._arrays import safe_log
-from jtruth._iterate import Summit, climb, inside_simplex
+from jtruth._iterate import Summit, climb, inside_simplex, normalised
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged, read_given, unlabelled
 from jtruth.learning.em._steps import of_another_class
@@ -126,14 +126,12 @@ class Model(NamedTuple):
 def of_probabilities(joint: Callable[[Params], Array], pseudo_counts: Params) -> Model:
     """A model whose own parameters are distributions (last axis); pseudo-counts have their shapes.
 
-    A row without counts and pseudo-counts stays as it is.
+    A row without counts and pseudo-counts is uniform.
     """
 
     def m_step(params: Params, posterior: Array, slopes: Params) -> Params:
-        rows = [p * slope + more for p, slope, more in zip(params, slopes, pseudo_counts, strict=False)]
-        total = [row.sum(axis=-1, keepdims=True) for row in rows]
-        return tuple(jnp.where(n > 0, r / jnp.where(n > 0, n, 1), p)
-                     for r, n, p in zip(rows, total, params, strict=False))  # fmt: skip
+        each = zip(params, slopes, pseudo_counts, strict=False)
+        return tuple(normalised(p * slope + more) for p, slope, more in each)
 
     def log_prior(params: Params) -> Any:
         return sum(xlogy(a, p).sum() for a, p in zip(pseudo_counts, params, strict=False))

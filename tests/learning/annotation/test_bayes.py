@@ -19,7 +19,6 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from numpyro.infer import Predictive
 from numpyro.infer.util import log_density
 from scipy import stats
 from scipy.integrate import quad
@@ -29,14 +28,18 @@ from jtruth.labels import Labels
 from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
-from jtruth.learning.annotation import bayes, channels
-from jtruth.learning.annotation._fit import labeler_agreement, majority_matrices, start_values
-from jtruth.learning.annotation.channels import beta_levels, draw_labels
-from jtruth.learning.annotation.rows import blank_rows, merged_rows, pointwise
-from jtruth.learning.annotation.spec import SPECS, prepare
+from jtruth.learning.annotation import bayes
+from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
+from jtruth.learning.annotation.posterior import (
+    labeler_agreement,
+    majority_matrices,
+    merged_rows,
+    pointwise,
+    start_values,
+)
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.learning.modes.welinder import fit_welinder
+from jtruth.learning.welinder import fit_welinder
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
@@ -145,53 +148,41 @@ def test_density_is_that_of_the_definitions(model):
         "alike": {"log_share": np.log(SHARES)},
     }.get(model)
     labels = Labels.from_matrix(Z, CLASSES)
-    data, row_of_sample = merged_rows(labels)
-    hyper, static = prepare(SPECS[model], CLASSES, Z.shape[1], given), {"num_labelers": LABELERS}
-    assert row_of_sample.max() == 3 and data.weight.sum() == 5
-    density = jax.jit(functools.partial(joint_and_rows, bayes.MODELS[model]))
+    seen, row_of_sample = merged_rows(labels)
+    hyper = prepare(SPECS[model], CLASSES, Z.shape[1], given)
+    assert row_of_sample.max() == 3 and seen.times.sum() == 5
+    both = jax.jit(functools.partial(joint_and_rows, model))
     for seed in range(3):
         p, log_prior = random_parameters(model, np.random.default_rng(seed))
         by_hand = [np.log(sample_probability(model, p, z)) for z in Z]
         with nuts.numpyro_block():  # rows with weights say the same as samples
-            joint, rows = density(data, hyper, static["num_labelers"], p)
+            joint, rows = both(seen, hyper, p)
         np.testing.assert_allclose(rows[row_of_sample], by_hand, rtol=1e-10)
         assert float(joint) == pytest.approx(log_prior + sum(by_hand), rel=1e-9)
 
 
-def log_p_rows(channel, labeler, label, labelers):
-    """log p(labels of each row), by the density of all latent-class models."""
-    return density.total(channels.log_joint(channel, labeler, label, labelers))[:, 0]
-
-
-def joint_and_rows(model, rows, hyper, num_labelers, p):
+def joint_and_rows(model, seen, hyper, p):
     """log p(parameters, labels), and log p(labels of each row)."""
-    joint, trace = log_density(model, (rows, hyper), {"num_labelers": LABELERS}, p)
-    return joint, trace["label"]["fn"].log_prob(trace["label"]["value"])
+    joint, _ = log_density(bayes.MODELS[model], (seen, hyper), {"num_labelers": LABELERS}, p)
+    return joint, density.total(density.log_joint(SPECS[model].channel(p, hyper, LABELERS), seen))[:, 0]
+
+
+def log_p_rows(channel, z, classes):
+    """log p(labels of each row), by the density of all latent-class models."""
+    seen, row_of_sample = merged_rows(Labels.from_matrix(z, classes))
+    return density.total(density.log_joint(channel, seen))[row_of_sample, 0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ANY_CLASSES)
 def test_every_model_simulates_from_its_prior(model):
-    """Shapes by NumPyro's own Predictive."""
-    hyper = prepare(SPECS[model], CLASSES, LABELERS, None)
-    with nuts.numpyro_block():
-        predictive = Predictive(bayes.MODELS[model], num_samples=4, batch_ndims=1)
-        drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
-    assert drawn.pop("label").shape == (4, 6, LABELERS)
+    sizes = {"num_samples": 6, "num_labelers": LABELERS, "num_classes": CLASSES}
+    drawn = bayes.simulate_from_prior(model, num=4, **sizes)
+    label = drawn.pop("label")
+    assert label.shape == (4, 6, LABELERS) and label.min() >= 0 and label.max() < CLASSES
     point, _ = random_parameters(model, np.random.default_rng(0))
     assert {k: v.shape[1:] for k, v in drawn.items()} == {k: v.shape for k, v in point.items()}
     assert all(np.isfinite(v).all() for v in drawn.values())
-
-
-def test_posterior_predictive_has_the_shape_of_the_labels():
-    point, _ = random_parameters("item_difficulty", np.random.default_rng(0))
-    hyper = prepare(SPECS["item_difficulty"], CLASSES, LABELERS, None)
-    with nuts.numpyro_block():
-        predictive = Predictive(
-            bayes.MODELS["item_difficulty"], {k: np.stack([v, v]) for k, v in point.items()}
-        )
-        drawn = predictive(jax.random.key(0), blank_rows(6, LABELERS), hyper, num_labelers=LABELERS)
-    assert drawn["label"].shape == (2, 6, LABELERS) and (drawn["label"] >= 0).all()
 
 
 @pytest.mark.slow
@@ -273,7 +264,7 @@ def test_simulated_labels_have_the_probabilities_of_the_model():
     assert (label[:, 2] == -1).all()
     seen = np.bincount(label[:, :2] @ [2, 1], minlength=4)
     patterns = np.array(list(itertools.product([0, 1], repeat=2)), np.int32)
-    expected = np.exp(log_p_rows(channel, labeler[:4, :2], jnp.asarray(patterns), 2))
+    expected = np.exp(log_p_rows(channel, patterns, 2))
     assert expected.sum() == pytest.approx(1)
     assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
 
@@ -297,7 +288,7 @@ def test_starts():
         channel = spec.channel(jax.tree.map(jnp.asarray, spec.start(prior, psi, hyper)), hyper, LABELERS)
         levels = channel.log_class.shape[1] // CLASSES
         np.testing.assert_allclose(np.exp(channel.log_class[0, ::levels, 0]), prior)
-        found = np.einsum("c,tcc->t", prior, channels.matrices(channel, LABELERS))
+        found = np.einsum("c,tcc->t", prior, confusion(channel, LABELERS))
         if model in ("dawid_skene", "alike", "one_coin", "difficulty_fallibility"):
             np.testing.assert_allclose(found, right)
         elif model in ("pooled", "hierarchical_dawid_skene"):
@@ -521,9 +512,8 @@ def test_welinder_against_quadrature_over_positions():
         return stats.norm.pdf(x, 2 * c - 1, 0.8) * np.prod(said)
 
     exact = [sum(p[c] * quad(both, -9, 9, (c, row), epsabs=1e-12)[0] for c in (0, 1)) for row in z]
-    labeler = np.where(z >= 0, np.arange(4), -1)
-    np.testing.assert_allclose(log_p_rows(channel, labeler, z, 4), np.log(exact), atol=1e-6)
-    begun = SPECS["welinder"].start(p, np.asarray(channels.matrices(channel, 4)), hyper)
+    np.testing.assert_allclose(log_p_rows(channel, z, 2), np.log(exact), atol=1e-6)
+    begun = SPECS["welinder"].start(p, np.asarray(confusion(channel, 4)), hyper)
     inside = np.abs(w) < 1.5  # what is steeper starts less steep
     assert inside.sum() >= 2
     np.testing.assert_allclose(begun["direction"][inside], w[inside], atol=1e-3)

@@ -11,9 +11,9 @@ from jtruth.learning import (
     fit_one_coin,
     fit_welinder,
 )
-from jtruth.learning.annotation.channels import beta_levels
+from jtruth.learning.annotation.models import beta_levels
+from jtruth.learning.difficulty import difficulty_fallibility
 from jtruth.learning.em import long_form as lf
-from jtruth.learning.modes.difficulty import difficulty_fallibility
 from tests.learning.crowds import from_matrix, simulate
 from tests.reference import annotation_models as oracle
 

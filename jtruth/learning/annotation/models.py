@@ -1,7 +1,14 @@
-"""The annotation models as data: what their parameters mean, which priors they have, where chains start.
+"""The annotation models: what their parameters mean, which priors they have, where chains start.
 
-`SPECS[name].channel(parameters, hyper, num_labelers)` is the one place where a model turns parameters into
-probabilities of labels; the NumPyro model in `bayes` and everything done with its draws afterwards use it.
+Every model says the same thing: a sample has a class c ~ pi and, in some models, a difficulty level h with
+probability w[h], both unknown; given them labeler t names class k with probability table[t, k, c, h],
+independently of everything else. So a model is a function that fills a table, `Spec.channel`, and what it
+returns is a `Channel` of one point (`jtruth.latent.density`), whose states are the pairs of class and level.
+Difficulty is summed out as well as the class: samples with equal labels then stay equal, and no parameter
+belongs to a single sample, which leave-one-out comparison needs. The levels are the nodes of a Gauss rule of
+the difficulty's prior. All of it is pure JAX (NumPy for the nodes). The NumPyro model in `bayes`, tempering,
+and everything done with draws afterwards use the one channel.
+
 `Spec.start` goes the other way: from a class prior and one matrix a labeler, which majority vote or EM
 supply, to parameters near them.
 
@@ -13,17 +20,178 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import ndtri
+from jax.scipy.special import log_ndtr
+from jaxtyping import Array, Float, Int
+from scipy.special import ndtri, roots_hermitenorm, roots_jacobi
 
+from jtruth._arrays import safe_log
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
 from jtruth.latent.density import Channel
-from jtruth.learning.annotation import channels
-from jtruth.learning.annotation.channels import Parameters
 
+AnyArray = Array | np.ndarray
+Parameters = dict[str, Any]
 Hyper = dict[str, Any]
+
+
+def as_channel(log_prior: Any, log_weight: Any, log_table: Any) -> Channel:
+    """A channel of one point.
+
+    Args:
+        log_prior: (classes,) log pi.
+        log_weight: (levels,) log w.
+        log_table: (labelers, labels, classes, levels).
+    """
+    labelers, labels, classes, levels = log_table.shape
+    return Channel(
+        jnp.repeat(jnp.asarray(log_prior), levels)[None, :, None],
+        jnp.tile(jnp.asarray(log_weight), classes)[:, None],
+        log_table.reshape(labelers * labels, classes * levels, 1),
+    )
+
+
+def table_of(channel: Channel, num_labelers: int) -> Float[Array, "labelers labels classes levels"]:
+    """The log table of a channel of one point; there are as many labels as classes."""
+    labels = len(channel.log_seen) // num_labelers
+    return channel.log_seen.reshape(num_labelers, labels, labels, -1)
+
+
+def confusion(channel: Channel, num_labelers: int) -> Float[Array, "labelers classes classes"]:
+    """p(label | class) of each labeler with the difficulty summed out; rows = true class."""
+    table = table_of(channel, num_labelers)
+    weight = jnp.exp(channel.log_level).reshape(table.shape[2:])
+    return jnp.einsum("tkch,ch->tck", jnp.exp(table), weight)
+
+
+def draw_labels(
+    channel: Channel, key: Array, labeler: Int[AnyArray, "rows width"], num_labelers: int
+) -> Int[AnyArray, "rows width"]:
+    """Labels drawn from the model, -1 where `labeler` is -1."""
+    key_state, key_label = jax.random.split(key)
+    of_state = channel.log_class[0, :, 0] + channel.log_level[:, 0]
+    state = jax.random.categorical(key_state, of_state, shape=(labeler.shape[0],))
+    table = table_of(channel, num_labelers).reshape(num_labelers, -1, of_state.size)
+    law = table[jnp.maximum(labeler, 0), :, state[:, None]]
+    label = jax.random.categorical(key_label, law, axis=2).astype(labeler.dtype)
+    return jnp.where(labeler >= 0, label, -1)
+
+
+def confusion_channel(
+    prior: Float[AnyArray, " classes"],
+    matrices: Float[AnyArray, "labelers classes classes"],
+) -> Channel:
+    """Dawid and Skene: a matrix for every labeler."""
+    table = jnp.swapaxes(safe_log(matrices), 1, 2)[..., None]
+    return as_channel(safe_log(prior), jnp.zeros(1, prior.dtype), table)
+
+
+def one_coin_channel(prior: Float[AnyArray, " classes"], accuracy: Float[AnyArray, " labelers"]) -> Channel:
+    """A labeler is right with its probability for every class; errors are spread evenly."""
+    return even_errors(
+        prior, jnp.zeros(1, prior.dtype), safe_log(accuracy)[:, None], safe_log(1 - accuracy)[:, None]
+    )
+
+
+def difficulty(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
+    """Su (59)-(60): error probability (delta + phi - delta phi) (C - 1) / C, errors spread evenly."""
+    classes, phi = p["prior"].shape[0], p["fallibility"]
+    right, wrong = chances(phi, 1 - phi, hyper["difficulty"], classes)
+    return even_errors(p["prior"], hyper["log_weight"], safe_log(right), safe_log(wrong * (classes - 1)))
+
+
+def chances(
+    phi: Float[AnyArray, " labels"], able: Float[AnyArray, " labels"], delta: AnyArray, classes: int
+) -> tuple[Float[AnyArray, "labels levels"], Float[AnyArray, "labels levels"]]:
+    """Probability of the right class and of each wrong one, (59)-(60), by phi, 1 - phi, delta (levels,)."""
+    wrong = (phi[:, None] + able[:, None] * delta[None, :]) / classes
+    return able[:, None] * (1 - delta)[None, :] + wrong, wrong
+
+
+def ability(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
+    """GLAD for C classes: logit of "right" is ability * easiness - log(C - 1), so ability 0 is chance.
+
+    With two classes it is the model of Whitehill et al. (2009): sigmoid(ability * easiness).
+    """
+    logit = p["ability"][:, None] * jnp.exp(hyper["log_easiness"])[None, :] - np.log(p["prior"].shape[0] - 1)
+    log_right, log_wrong = jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit)
+    return even_errors(p["prior"], hyper["log_weight"], log_right, log_wrong)
+
+
+def mace(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
+    """MACE (Hovy et al. 2013): the class with probability `competence`, else a draw from `spam`.
+
+    Whether a label is spam is summed out.
+    """
+    look = p["competence"][:, None, None]
+    right = jnp.eye(p["prior"].shape[0], dtype=p["prior"].dtype)[None]  # (1, classes, labels)
+    return confusion_channel(p["prior"], look * right + (1 - look) * p["spam"][:, None, :])
+
+
+def welinder(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
+    """Welinder et al. (2010), two classes: x = -1 or +1, plus `position`; p(label 1 | x) = Phi(w x - tau)."""
+    centre = jnp.array([-1.0, 1.0], p["prior"].dtype)
+    x = centre[:, None] + hyper["position"][None, :]  # (classes, levels)
+    z = p["direction"][:, None, None] * x[None] - p["threshold"][:, None, None]
+    table = jnp.stack([log_ndtr(-z), log_ndtr(z)], axis=1)
+    return as_channel(safe_log(p["prior"]), hyper["log_weight"], table)
+
+
+def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:
+    """Labelers who spread their errors evenly, from log p(right) and log p(wrong) (labelers, levels)."""
+    classes = prior.shape[0]
+    right = jnp.eye(classes, dtype=bool)[None, :, :, None]
+    each = log_wrong - np.log(classes - 1)
+    table = jnp.where(right, log_right[:, None, None, :], each[:, None, None, :])
+    return as_channel(safe_log(prior), log_weight, table)
+
+
+def logit_rows(
+    off: Float[AnyArray, "*labelers classes others"],
+) -> Float[Array, "*labelers classes classes"]:
+    """Matrices from logits of the wrong labels, in order without the diagonal; the right one has logit 0."""
+    classes = off.shape[-2]
+    true, given = np.indices((classes, classes))
+    place = np.where(given < true, given, np.maximum(given - 1, 0))
+    logits = jnp.where(np.eye(classes, dtype=bool), 0.0, off[..., true, place])
+    return jax.nn.softmax(logits, axis=-1)
+
+
+def right_and_wrong_rows(
+    right: Float[AnyArray, "labelers classes"], wrong: Float[AnyArray, "labelers classes others"] | None
+) -> Float[Array, "labelers classes classes"]:
+    """Matrices from how often a row is right and how its wrong labels are shared, in order; None: evenly."""
+    classes = right.shape[-1]
+    true, given = np.indices((classes, classes))
+    place = np.where(given < true, given, np.maximum(given - 1, 0))
+    share = jnp.full((1, classes, classes), 1 / (classes - 1)) if wrong is None else wrong[..., true, place]
+    return jnp.where(np.eye(classes, dtype=bool), right[..., None], (1 - right)[..., None] * share)
+
+
+def wrong_shares(
+    log_share: Float[AnyArray, " classes"], pull: Float[AnyArray, " classes"]
+) -> Float[Array, "classes others"]:
+    """Mean shares of the wrong labels of each class, share[u]^pull[c], in order without the diagonal."""
+    others = np.array([[u for u in range(len(log_share)) if u != c] for c in range(len(log_share))])
+    return jax.nn.softmax(pull[:, None] * jnp.asarray(log_share)[others], axis=-1)
+
+
+def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and log weights that sum a difficulty ~ Beta(a, b) out EXACTLY for up to `most_labels` labels.
+
+    Each label's probability (59)-(60) is affine in the difficulty, so a sample's is a polynomial of degree
+    `most_labels`, and n Gauss-Jacobi nodes integrate degree 2n - 1 exactly.
+    """
+    nodes, weights = roots_jacobi((most_labels + 2) // 2, b - 1, a - 1)
+    return (1 + nodes) / 2, np.log(weights / weights.sum())
+
+
+def normal_levels(mean: float, sd: float, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and log weights of a Gauss-Hermite rule for Normal(mean, sd)."""
+    nodes, weights = roots_hermitenorm(size)
+    return mean + sd * nodes, np.log(weights / weights.sum())
 
 
 def _prior_only(prior: np.ndarray, matrices: np.ndarray, hyper: Hyper) -> Parameters:
@@ -75,13 +243,13 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None)
             raise ValueError(f"hyper[{name!r}] must be positive; got {np.asarray(value).tolist()}")
     if "difficulty_prior" in arrays:
         a, b = arrays.pop("difficulty_prior").tolist()
-        arrays["difficulty"], arrays["log_weight"] = channels.beta_levels(a, b, most_labels)
+        arrays["difficulty"], arrays["log_weight"] = beta_levels(a, b, most_labels)
     if "easiness_prior" in arrays:
         mean, sd, size = arrays.pop("easiness_prior").tolist()
-        arrays["log_easiness"], arrays["log_weight"] = channels.normal_levels(mean, sd, int(size))
+        arrays["log_easiness"], arrays["log_weight"] = normal_levels(mean, sd, int(size))
     if "position_prior" in arrays:
         sd, size = arrays.pop("position_prior").tolist()
-        arrays["position"], arrays["log_weight"] = channels.normal_levels(0.0, sd, int(size))
+        arrays["position"], arrays["log_weight"] = normal_levels(0.0, sd, int(size))
     return arrays
 
 
@@ -161,27 +329,27 @@ def _welinder_start(prior, matrices, hyper):
 
 SPECS: dict[str, Spec] = {
     "dawid_skene": Spec(
-        channel=lambda p, h, t: channels.confusion_channel(p["prior"], p["matrices"]),
+        channel=lambda p, h, t: confusion_channel(p["prior"], p["matrices"]),
         defaults=_rows,
         start=lambda prior, psi, h: {"prior": prior, "matrices": psi},
         dims={"matrices": ("labeler", "class", "given")},
     ),
     "pooled": Spec(
-        channel=lambda p, h, t: channels.confusion_channel(p["prior"], _broadcast(p["matrix"], t)),
+        channel=lambda p, h, t: confusion_channel(p["prior"], _broadcast(p["matrix"], t)),
         defaults=_rows,
         start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
         dims={"matrix": ("class", "given")},
     ),
     "one_coin": Spec(
-        channel=lambda p, h, t: channels.one_coin_channel(p["prior"], p["accuracy"]),
+        channel=lambda p, h, t: one_coin_channel(p["prior"], p["accuracy"]),
         defaults=lambda c: {"accuracy": (2.0, 1.0)},  # Beta
         start=lambda prior, psi, h: {"prior": prior, "accuracy": _accuracy(prior, psi)},
         rigid=True,
         dims={"accuracy": ("labeler",)},
     ),
     "hierarchical_dawid_skene": Spec(
-        channel=lambda p, h, t: channels.confusion_channel(
-            p["prior"], channels.logit_rows(p["population"][None] + p["spread"][None] * p["own"])
+        channel=lambda p, h, t: confusion_channel(
+            p["prior"], logit_rows(p["population"][None] + p["spread"][None] * p["own"])
         ),
         # A population that is right 73 % of the time, give or take.
         defaults=lambda c: {
@@ -203,8 +371,8 @@ SPECS: dict[str, Spec] = {
         any_sign=("logit_mean",),
     ),
     "alike": Spec(
-        channel=lambda p, h, t: channels.confusion_channel(
-            p["prior"], channels.right_and_wrong_rows(p["right"], p.get("errors"))
+        channel=lambda p, h, t: confusion_channel(
+            p["prior"], right_and_wrong_rows(p["right"], p.get("errors"))
         ),
         # As `jtruth.latent.models.alike`, where log_share is that of the labels.
         defaults=lambda c: {
@@ -225,7 +393,7 @@ SPECS: dict[str, Spec] = {
         any_sign=("log_share", "log_kappa", "log_alpha"),
     ),
     "difficulty_fallibility": Spec(
-        channel=channels.difficulty,
+        channel=difficulty,
         defaults=lambda c: {
             "fallibility": (1.0, 1.0, 1.0),  # a, b, high: high * Beta(a, b); (1, 1, .4) is U(0, .4)
             "difficulty_prior": (1.0, 5.0),  # Beta, as in Su 5.2.1
@@ -235,7 +403,7 @@ SPECS: dict[str, Spec] = {
         dims={"fallibility": ("labeler",)},
     ),
     "item_difficulty": Spec(
-        channel=channels.ability,
+        channel=ability,
         defaults=lambda c: {
             "ability": (1.0, 1.0),  # Normal: mean, sd
             "easiness_prior": (1.0, 1.0, 15.0),  # log easiness ~ Normal: mean, sd, nodes
@@ -246,13 +414,13 @@ SPECS: dict[str, Spec] = {
         any_sign=("ability", "easiness_prior"),
     ),
     "mace": Spec(
-        channel=channels.mace,
+        channel=mace,
         defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
         start=_mace_start,
         dims={"competence": ("labeler",), "spam": ("labeler", "given")},
     ),
     "welinder": Spec(
-        channel=channels.welinder,
+        channel=welinder,
         defaults=_welinder_defaults,
         start=_welinder_start,
         dims={"direction": ("labeler",), "threshold": ("labeler",)},

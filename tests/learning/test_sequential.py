@@ -5,7 +5,7 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning import fit_dawid_skene, fit_sequential
-from jtruth.learning.modes.sequential import last_shown
+from jtruth.learning.sequential import last_shown
 from tests.reference import annotation_models as oracle
 
 INFLUENCE = np.array([0.0, 0.0, 0.0, 0.6, 0.6])

@@ -8,7 +8,7 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning import fit_dawid_skene, fit_label_model
-from jtruth.learning.spectral.label_model import triplet_moments
+from jtruth.learning.spectral import triplet_moments
 from tests.learning.crowds import from_matrix, real_set, simulate
 from tests.reference import moments as oracle
 

@@ -92,7 +92,7 @@ def minimax_entropy(
     return found, log_joint(found.params)
 
 
-def refuses(labels: Labels) -> str | None:
+def one_class_only(labels: Labels) -> str | None:
     """Why minimax entropy cannot take these labels."""
     if np.count_nonzero(labels.counts().sum(axis=0)) < 2:
         return "all labels are equal, and with even classes nothing then tells one class from another"
@@ -139,7 +139,7 @@ def fit_minimax_entropy(
     0.95 True
     """
     known, fixed = read_given(labels, gold, prior)
-    if (reason := refuses(labels)) is not None:
+    if (reason := one_class_only(labels)) is not None:
         raise ValueError(reason)
     check.choose("form", form, FORMS)
     check_steps(max_steps, tol)

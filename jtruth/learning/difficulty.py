@@ -36,7 +36,7 @@ import numpy as np
 from jtruth._validation.in_range import check_finite, check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
-from jtruth.learning.annotation.channels import beta_levels, chances
+from jtruth.learning.annotation.models import beta_levels, chances
 from jtruth.learning.em import long_form as lf
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
@@ -89,11 +89,10 @@ def fit_difficulty_fallibility(
     start = np.tile([0.3, 0.7], (lf.bucket(labels.num_labelers), 1)), shares
     settings = (*levels, np.tile(np.array(fallibility) - 1.0, (len(start[0]), 1)))
     end = lf.run(difficulty_fallibility, data, start, settings, prior, max_steps=max_steps, tol=tol)
-    heard, (nodes, _) = labels.labels_per_labeler() > 0, levels
-    level = end.posterior[: labels.num_samples].sum(axis=1)
+    nodes, level = levels[0], end.posterior[: labels.num_samples].sum(axis=1)
     mean = level @ nodes
     own = {
-        "fallibility": np.where(heard, end.summit.params[0][: heard.size, 0], 0.5),
+        "fallibility": end.summit.params[0][: labels.num_labelers, 0],
         "difficulty": mean,
         "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
     }

@@ -1,9 +1,12 @@
-"""What surrounds a NUTS run of an annotation model: where it starts, and what is made of its draws.
+"""What draws of an annotation model say of samples, labelers and the model itself; and where chains start.
 
-Do pairs of labelers agree as often as the model says? A posterior predictive check.
+Rows are the distinct samples as `density` takes them, padded, so that programs depend on a few sizes only.
+Draws are dictionaries of arrays (chains, draws, ...). Everything that is said follows from the `Channel` of a
+draw, block by block of rows.
 
-The model fills in the labels anew, at some draws of its parameters: the same labelers label the same number
-of samples. How often each pair of labelers agrees is compared with how often it agrees in the simulated sets
+Do pairs of labelers agree as often as the model says? A posterior predictive check: the model fills in the
+labels anew, at some draws of its parameters; the same labelers label the same number of samples. How often
+each pair of labelers agrees is compared with how often it agrees in the simulated sets
 (Gelman, Meng and Stern 1996). Labelers who share errors agree too often; so do most pairs where the model
 forgets that samples differ in difficulty. A p-value near 0 speaks against the model; one that is not small
 says little where the model has about as many parameters as there are pairs (up to four labelers).
@@ -23,21 +26,44 @@ from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels, must_be_labels
-from jtruth.latent.fit import RowLikelihood
+from jtruth.latent import density
+from jtruth.latent.density import Seen
+from jtruth.latent.fit import RowLikelihood, row_likelihood
 from jtruth.latent.infer.nuts_run import NutsRun, arithmetic
+from jtruth.latent.rows import merge_samples
 from jtruth.learning._fit import LabelerDraws, labeler_draws, soft_counts
-from jtruth.learning.annotation import channels
-from jtruth.learning.annotation.rows import MergedRows, digest, matrices_of, pointwise
-from jtruth.learning.annotation.spec import Hyper, Spec
+from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, draw_labels
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.joint.posterior import JointPosterior
 
+Draws = dict[str, np.ndarray]
+BLOCK = 4096  # rows at a time
+_MOST = 40_000_000  # draws x rows
+_NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 STARTS = ("majority", "em", "diagonal")
 REPLICATES = 200
 _MOST_PAIRS = 2_000_000  # pairs of labels in one simulated set; larger data are checked on some samples
 _ALARM = 0.01
+
+
+def merged_rows(labels: Labels) -> tuple[Seen, Int[np.ndarray, " samples"]]:
+    """Distinct samples as `density` takes them, and the row of each sample.
+
+    Sizes are rounded up so that data sets of about the same size share a program; what is filled up stands
+    for no sample and says nothing.
+    """
+    merged = merge_samples(labels, None, None)
+    labeler, label = merged.labels.padded()
+    (size, width), things = labeler.shape, labels.num_labelers * labels.num_classes
+    code = np.where(label >= 0, labeler * labels.num_classes + label, things + 1)
+    pad = ((0, bucket(size) - size), (0, bucket(width) - width))
+    code = np.pad(code, pad, constant_values=things + 1)
+    design = np.pad(code, ((0, 0), (0, 1)), constant_values=things).astype(np.int32)  # the class prior
+    times = np.pad(merged.multiplicity.astype(np.float64), pad[0])
+    return Seen(design, np.zeros((len(code), 1)), times, np.zeros(len(code))), merged.row_of_sample
 
 
 class Agreement(NamedTuple):
@@ -81,7 +107,8 @@ class NutsFit(NamedTuple):
     spec: Spec
     labels: Labels
     hyper: Hyper  # the prior settings used
-    data: MergedRows  # the rows that NUTS saw, and the row of each sample
+    seen: Seen  # the rows that NUTS saw
+    row_of_sample: Int[np.ndarray, " samples"]
     run: NutsRun  # samples (chains, draws, ...), R-hat, ESS, divergences
     class_posterior: Float[np.ndarray, "samples classes"]  # mean over draws of p(y_i = c | z_i, draw)
     prior: Float[np.ndarray, " classes"]  # posterior mean of pi
@@ -119,7 +146,8 @@ class NutsFit(NamedTuple):
     def pointwise(self, *, thin: bool = True) -> RowLikelihood:
         """log p(labels of a sample | draw); equal samples are one row, and large sets are thinned."""
         size = self.labels.num_labelers
-        return pointwise(self.spec.channel, self.run.samples, self.data, self.hyper, size, thin=thin)
+        data = self.seen, self.row_of_sample
+        return pointwise(self.spec.channel, self.run.samples, data, self.hyper, size, thin=thin)
 
     def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
         """log p(labels of the sample | draw), one column for every sample: 8 bytes each, so mind the size."""
@@ -175,10 +203,17 @@ def majority_matrices(
 
 
 def gather(
-    name: str, spec: Spec, labels: Labels, hyper: Hyper, data: MergedRows, run: NutsRun, key: Any
+    name: str,
+    spec: Spec,
+    labels: Labels,
+    hyper: Hyper,
+    data: tuple[Seen, np.ndarray],
+    run: NutsRun,
+    key: Any,
 ) -> NutsFit:
-    """The run as a `NutsFit`, with its doubts."""
-    posterior, matrices = digest(spec.channel, run.samples, data[0], hyper, labels.num_labelers)
+    """The run as a `NutsFit`, with its doubts; `data` of `merged_rows`."""
+    seen, row_of_sample = data
+    posterior, matrices = digest(spec.channel, run.samples, seen, hyper, labels.num_labelers)
     key = stream(key, "agreement")
     agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, key)
     active = labels.labels_per_labeler() > 0
@@ -192,9 +227,10 @@ def gather(
         spec=spec,
         labels=labels,
         hyper=hyper,
-        data=data,
+        seen=seen,
+        row_of_sample=row_of_sample,
         run=run,
-        class_posterior=posterior[data[1]],
+        class_posterior=posterior[row_of_sample],
         prior=run.flat("prior").mean(axis=0),
         mean_matrices=matrices.mean(axis=0),
         agreement=agreement,
@@ -208,7 +244,7 @@ def labeler_agreement(
     channel: Callable,
     draws: dict[str, np.ndarray],
     labels: Labels,
-    hyper: dict,
+    hyper: Hyper,
     key: Any,
     *,
     replicates: int = REPLICATES,
@@ -268,7 +304,7 @@ def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicat
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _draw(channel, num_labelers, key, draw, labeler, hyper):
-    return channels.draw_labels(channel(draw, hyper, num_labelers), key, labeler, num_labelers)
+    return draw_labels(channel(draw, hyper, num_labelers), key, labeler, num_labelers)
 
 
 def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -285,3 +321,112 @@ def _two_sided(simulated: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """2 min(P(simulated >= seen), P(simulated <= seen)), at most 1."""
     above, below = ((1 + c.sum(axis=0)) / (1 + len(c)) for c in (simulated >= seen, simulated <= seen))
     return np.asarray(np.minimum(2 * np.minimum(above, below), 1.0))
+
+
+def digest(
+    channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int
+) -> tuple[Float[np.ndarray, "rows classes"], Float[np.ndarray, "chains labelers classes classes"]]:
+    """Means over draws: p(class | labels of the row) of all draws, and matrices of every chain."""
+    with arithmetic():
+        found = _digest(channel, num_labelers, *jax.tree.map(jnp.asarray, (draws, seen, hyper)))
+        return np.asarray(found[0]), np.asarray(found[1])
+
+
+def matrices_of(
+    channel: Callable, draws: Draws, hyper: Hyper, num_labelers: int
+) -> Float[np.ndarray, "draws labelers classes classes"]:
+    """p(label | class) of each labeler by every draw; draws are (draws, ...)."""
+    with arithmetic():
+        return np.asarray(_matrices(channel, num_labelers, *jax.tree.map(jnp.asarray, (draws, hyper))))
+
+
+def pointwise(
+    channel: Callable,
+    draws: Draws,
+    data: tuple[Seen, np.ndarray],
+    hyper: Hyper,
+    num_labelers: int,
+    *,
+    thin: bool = True,
+) -> RowLikelihood:
+    """log p(labels of the row | draw): the pointwise log-likelihood of any sample with these labels.
+
+    Of large sets at every second, third, ... draw, so that it fits in memory, unless `thin` is False.
+    """
+    seen, row_of_sample = data
+    size = int(row_of_sample.max()) + 1
+    chains, length = next(iter(draws.values())).shape[:2]
+    step = -(-chains * length * size // _MOST) if thin else 1
+    chosen, parts = {name: x[:, ::step] for name, x in draws.items()}, []
+    for first in range(0, size, BLOCK):
+        block = Seen(*(a[first : first + BLOCK] for a in seen))
+        if size > BLOCK:  # the last one filled up
+            more = BLOCK - len(block.times)
+            block = Seen(*(np.pad(a, [(0, more), *[(0, 0)] * (a.ndim - 1)], mode="edge") for a in block))
+        with arithmetic():
+            given = jax.tree.map(jnp.asarray, (chosen, block, hyper))
+            parts.append(np.asarray(_pointwise(channel, num_labelers, *given)))
+    return row_likelihood(np.concatenate(parts, axis=2)[:, :, :size], row_of_sample)
+
+
+def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
+    """The same of a fit of the joint posterior that was made without it (`Effort(pointwise=True)`).
+
+    Raises:
+        ValueError: a fit with another dependence, a classifier or gold labels, or of other labels.
+    """
+    if fit.dependence != "independent" or fit.classifier is not None:
+        raise ValueError(
+            "a JointPosterior gives a pointwise log-likelihood under dependence='independent' and without "
+            f"y_pred; this one has {fit.dependence!r}{'' if fit.classifier is None else ' and y_pred'}. "
+            "Append predictions to the labels as one more labeler."
+        )
+    sizes = labels.num_labelers, labels.num_classes, labels.num_samples
+    if (*fit.mean_matrices.shape[:2], len(fit.class_posterior)) != sizes:
+        raise ValueError("the JointPosterior is of other labels: it has other numbers of samples or labelers")
+    chains = int(fit.chain.max()) + 1
+    prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
+    matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
+    samples = {"prior": prior, "matrices": matrices / matrices.sum(axis=-1, keepdims=True)}
+    data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
+    again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
+    certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
+    if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:
+        raise ValueError(
+            "the class posterior of this JointPosterior is not that of these labels alone: it was fitted to "
+            "other labels, or with gold labels, whose samples are no observations of labels only"
+        )
+    return pointwise(channel, samples, data, {}, labels.num_labelers)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _pointwise(channel, num_labelers, draws, seen, hyper):
+    def one(draw):
+        return density.total(density.log_joint(channel(draw, hyper, num_labelers), seen))[:, 0]
+
+    return jax.lax.map(lambda chain: jax.lax.map(one, chain, batch_size=16), draws)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _digest(channel, num_labelers, draws, seen, hyper):
+    def one(draw):
+        now = channel(draw, hyper, num_labelers)
+        matrices = confusion(now, num_labelers)
+        law = density.class_law(density.log_joint(now, seen), matrices.shape[1])
+        return law[:, :, 0], matrices
+
+    def step(sums, draw):
+        posterior, matrices = jax.vmap(one)(draw)
+        return (sums[0] + posterior.sum(axis=0), sums[1] + matrices), None
+
+    by_draw = {name: jnp.swapaxes(x, 0, 1) for name, x in draws.items()}
+    shapes = jax.eval_shape(jax.vmap(one), jax.tree.map(lambda x: x[0], by_draw))
+    zero = jnp.zeros(shapes[0].shape[1:], shapes[0].dtype), jnp.zeros(shapes[1].shape, shapes[1].dtype)
+    (posterior, matrices), _ = jax.lax.scan(step, zero, by_draw)
+    length, chains = next(iter(by_draw.values())).shape[:2]
+    return posterior / (length * chains), matrices / length
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _matrices(channel, num_labelers, draws, hyper):
+    return jax.lax.map(lambda p: confusion(channel(p, hyper, num_labelers), num_labelers), draws)
