@@ -11,6 +11,8 @@ import numpy as np
 from jtruth._arrays import is_concrete
 from jtruth._validation.words import some
 
+_FEW = 5  # numbers that a message shows
+
 
 def check_codes(
     codes: Any,
@@ -56,6 +58,25 @@ def check_codes(
         )
 
 
+def check_shape(x: Any, name: str, axes: str, **sizes: int) -> tuple[int, ...]:
+    """The shape of an array, traced or not; ValueError unless its axes are these, none of them empty.
+
+    Args:
+        x: the array.
+        name: of the argument, for the message.
+        axes: their names, "samples classes"; of classes there are two or more.
+        sizes: lengths of axes by their names, as far as they are known.
+    """
+    shape, names = np.shape(x), axes.split()
+    least = [2 if axis == "classes" else 1 for axis in names]
+    fits = len(shape) == len(names) and all(map(int.__ge__, shape, least))
+    if not fits or any(size != sizes.get(axis, size) for axis, size in zip(names, shape, strict=True)):
+        wanted = [f"{sizes[axis]} {axis}" if axis in sizes else axis for axis in names]
+        comma = "," if len(names) == 1 else ""
+        raise ValueError(f"{name} has shape {shape}; it must be ({', '.join(wanted)}{comma})")
+    return shape
+
+
 def check_probabilities(x: Any, name: str, *, slack: float = 0.0) -> None:
     """ValueError unless every entry of a NumPy array lies in [0, 1 + slack]; the first bad entry is named."""
     if isinstance(x, np.ndarray):
@@ -91,6 +112,14 @@ def check_finite(x: Any, name: str, advice: str) -> None:
     _all(np.isfinite(x.astype(np.float64)), x, name, "", advice)
 
 
+def check_features(x: np.ndarray, **sizes: int) -> None:
+    """ValueError unless these are (samples, features) of finite real numbers."""
+    check_shape(x, "x", "samples features", **sizes)
+    if x.dtype.kind not in "biuf" and not jnp.issubdtype(x.dtype, jnp.floating):
+        raise ValueError(f"x must be real numbers, got dtype {x.dtype}; encode categories first")
+    check_finite(x, "x", "impute or drop them")
+
+
 def check_not_negative(value: Any, name: str) -> None:
     """A number, or an array of numbers, that is finite and not below 0."""
     if not is_concrete(value):
@@ -110,7 +139,10 @@ def check_positive(value: Any, name: str, what: str, *, size: int | None = None,
     good = np.isfinite(numbers) & (numbers >= least if least else numbers > 0)
     if not good.all() or numbers.shape != (numbers.size if size is None else size,):
         must = f"at least {least:g}" if least else "above 0"
-        raise ValueError(f"{name} is {value}; give {what}, {must}")
+        if numbers.size > _FEW and not good.all():  # the first bad one says enough
+            name, value = f"{name}[{np.argmin(good)}]", numbers.ravel()[np.argmin(good)]
+        shown = value if np.size(value) <= _FEW else f"of shape {np.shape(value)}"
+        raise ValueError(f"{name} is {shown}; give {what}, {must}")
 
 
 def check_no_nan(values: Any, name: str) -> None:

@@ -33,7 +33,7 @@ from scipy.special import softmax
 from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, majority
 from jtruth._random import as_key
 from jtruth._validation import choose, collapse_rows
-from jtruth._validation.in_range import check_codes
+from jtruth._validation.in_range import check_codes, check_positive
 from jtruth.answers import Answer, Column, Queue, Shown, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.joint.posterior import fit_joint
@@ -287,12 +287,10 @@ def _checked(labels: Labels, y_pred, gold, prices: Prices, target):
     for name, given in (("y_pred", y), ("gold", known)):
         check_codes(given, labels.num_classes, name, size=labels.num_samples, missing=name == "gold")
     price = np.ones(labels.num_labelers) if costs is None else np.asarray(costs, np.float64)
-    if price.shape != (labels.num_labelers,):
-        raise ValueError(f"costs has shape {price.shape}; there are {labels.num_labelers} labelers")
-    price = np.append(price, cost_gold)
-    if not (price > 0).all():
-        raise ValueError(f"costs must be positive; got {price}")
-    return y.astype(int), known.astype(int), price
+    check_positive(price, "costs", f"prices of {labels.num_labelers} labelers", size=labels.num_labelers)
+    if not cost_gold > 0:  # it may be infinite
+        raise ValueError(f"gold costs {cost_gold}; give a price above 0")
+    return y.astype(int), known.astype(int), np.append(price, cost_gold)
 
 
 def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> np.ndarray:

@@ -55,7 +55,7 @@ from jtruth._host import labels_log_likelihood, log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table, samples_of
-from jtruth._validation.in_range import check_codes
+from jtruth._validation.in_range import check_codes, check_rows, check_shape
 from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_notes
 from jtruth.evaluation.gold.tables import POWER
 from jtruth.io import Gold
@@ -259,20 +259,12 @@ def wrong_share(
 
 def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:
     """(draws, samples, classes) checked."""
-    found = _by_task(given, labels, f"the class posterior {name!r}")
+    what = f"the class posterior {name!r}"
+    found = _by_task(given, labels, what)
     found = found[None] if found.ndim == 2 else found
-    if found.ndim != 3 or found.shape[1:] != (labels.num_samples, labels.num_classes):
-        raise ValueError(
-            f"the class posterior {name!r} has shape {np.shape(given)}; it must be ({labels.num_samples}, "
-            f"{labels.num_classes}), samples by classes, with or without draws in front"
-        )
-    bad = np.flatnonzero(
-        ~(np.isclose(found.sum(axis=2), 1, atol=1e-4) & (found >= 0).all(axis=2)).all(axis=0)
-    )
-    if bad.size:
-        raise ValueError(
-            f"the class posterior {name!r} of sample {bad[0]} is no distribution ({bad.size} such)"
-        )
+    sizes = {"samples": labels.num_samples, "classes": labels.num_classes}
+    check_shape(found, what, "draws samples classes", **sizes)
+    check_rows(found, what, 1e-4)
     return found
 
 

@@ -20,7 +20,7 @@ from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
-from jtruth._validation.in_range import check_finite, check_rows
+from jtruth._validation.in_range import check_features, check_positive, check_rows, check_shape
 from jtruth._validation.words import present
 from jtruth.cleaning.learners import Fitted, Learner
 from jtruth.labels import Labels
@@ -152,8 +152,7 @@ def problem_of(
     found = consolidate(labels, noise, prior, key=key)
     held = _validation(validation, found.label, labels.num_classes, key)
     costs = np.ones(len(x)) if costs is None else np.asarray(costs, np.float64)
-    if costs.shape != (len(x),) or not (np.isfinite(costs) & (costs > 0)).all():
-        raise ValueError(f"costs must be {len(x)} positive numbers, one for each sample")
+    check_positive(costs, "costs", f"prices of {len(x)} samples", size=len(x))
     matrix = np.eye(labels.num_classes)
     if oracle is not None:
         strata = oracle.strata(1)
@@ -174,9 +173,8 @@ def told(problem: Problem, probabilities: Any) -> Problem:
     if probabilities is None:
         return problem
     found, log_likelihood = np.asarray(probabilities, np.float64), problem.log_likelihood
-    if found.shape != log_likelihood.shape:
-        raise ValueError(f"probabilities must have shape {log_likelihood.shape}, samples by classes; got "
-                         f"{found.shape}")  # fmt: skip
+    samples, classes = log_likelihood.shape
+    check_shape(found, "probabilities", "samples classes", samples=samples, classes=classes)
     check_rows(found, "probabilities")
     bad = np.flatnonzero(~((found > 0) & (log_likelihood > -np.inf)).any(axis=1))
     if bad.size:
@@ -188,10 +186,7 @@ def told(problem: Problem, probabilities: Any) -> Problem:
 def _features(x: Any, labels: Labels) -> np.ndarray:
     """(samples, features) finite numbers."""
     values = np.asarray(x)
-    if values.ndim != 2 or len(values) != labels.num_samples or values.dtype.kind not in "biuf":
-        raise ValueError(f"x must be numbers of shape ({labels.num_samples}, features); got "
-                         f"{values.shape} of {values.dtype}")  # fmt: skip
-    check_finite(values, "x", "impute or drop them")
+    check_features(values, samples=labels.num_samples)
     return values.astype(np.float64)
 
 

@@ -31,6 +31,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, safe_log
 from jtruth._one_line import one_line
+from jtruth._validation import choose
 from jtruth.histograms.label_counts import Histograms, samples_of
 
 Rows = Float[Array | np.ndarray, "samples classes"]
@@ -128,10 +129,9 @@ def opinion_gain(
     """
     f = as_array(probabilities)
     alpha = jnp.asarray(concentration, f.dtype)[:, None]
+    choose("unit", unit, ("squared", "bits"))
     if unit == "squared":
         return (f * (1 - f)).sum(axis=1) / (alpha[:, 0] + 1) ** 2
-    if unit != "bits":
-        raise ValueError(f"unit must be 'squared' or 'bits', got {unit!r}")
     log_f = jnp.where(f > 0, safe_log(f), 0.0)
     inside = digamma(alpha * f + 1) - digamma(alpha + 1) - log_f  # -H(zeta) averages to sum f (psi - psi)
     return (f * inside).sum(axis=1) / jnp.log(jnp.asarray(2.0, f.dtype))

@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import some
-from jtruth._validation.in_range import check_finite, check_rows
+from jtruth._validation.in_range import check_finite, check_rows, check_shape
 from jtruth.labels import Labels
 
 
@@ -153,22 +153,14 @@ def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
             or the rounding of a short dtype).
     """
     samples, classes = histograms.counts.shape
-    shape = np.shape(probabilities)
-    if len(shape) != 2 or shape[1] != classes:
-        raise ValueError(
-            f"probabilities have shape {shape} but the histograms have {classes} classes: give one column "
-            "for each class, in the same order"
-        )
-    if shape[0] != samples:
-        raise ValueError(f"there are {shape[0]} rows of probabilities but {samples} histograms")
+    check_shape(probabilities, "probabilities", "samples classes", samples=samples, classes=classes)
     if is_concrete(probabilities):
         check_rows(np.asarray(probabilities), "probabilities")
 
 
 def check_logits(logits: Any, classes: int) -> None:
     """Refuse logits with NaN or infinities, or of another number of classes."""
-    if np.ndim(logits) != 2 or np.shape(logits)[1] != classes:
-        raise ValueError(f"logits have shape {np.shape(logits)} but there are {classes} classes")
+    check_shape(logits, "logits", "samples classes", classes=classes)
     if is_concrete(logits):
         check_finite(np.asarray(logits), "logits", "logits are finite")
 

@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._one_line import one_line
 from jtruth._pictures import picture
-from jtruth._validation.in_range import check_probabilities
+from jtruth._validation.in_range import check_positive, check_probabilities
 from jtruth.information.independent import MOST_CLASSES, independent_information
 from jtruth.information.law import checked_prior, entropy, label_law, table_information
 from jtruth.information.mutual import Prior, average_over_strata, mutual_information
@@ -170,10 +170,7 @@ def _taking_part(law: Strata, participation) -> np.ndarray:
 def _costs(costs, num_labelers: int) -> np.ndarray:
     """(labelers,) positive costs."""
     price = np.ones(num_labelers) if costs is None else np.asarray(costs, np.float64)
-    if price.shape != (num_labelers,) or not (price > 0).all() or not np.isfinite(price).all():
-        raise ValueError(
-            f"costs must be {num_labelers} positive numbers, one for each labeler; got {costs!r}"
-        )
+    check_positive(price, "costs", f"prices of {num_labelers} labelers", size=num_labelers)
     return price
 
 

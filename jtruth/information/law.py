@@ -20,7 +20,7 @@ from jaxtyping import Float
 from scipy.special import entr, kl_div
 
 from jtruth._arrays import is_concrete
-from jtruth._validation.in_range import check_probabilities, check_rows
+from jtruth._validation.in_range import check_probabilities, check_rows, check_shape
 from jtruth.noise import NoiseModel
 from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, check_ndim, one_stratum
 from jtruth.posterior import validate_prior
@@ -107,9 +107,7 @@ def _law_of(noise, num_labelers: int | None) -> Strata:
 def _checked_array(given) -> np.ndarray:
     """(labelers, classes, symbols), rows sum to 1."""
     rows = as_parameter(given, "matrices")
-    check_ndim(rows, "matrices", (3,), "(labelers, classes, symbols)")
-    if rows.shape[1] < 2:
-        raise ValueError(f"matrices must have 2 or more classes (second axis); got {rows.shape}")
+    check_shape(rows, "matrices", "labelers classes symbols")
     check_matrix_rows(rows, "matrices")
     return np.asarray(rows)
 

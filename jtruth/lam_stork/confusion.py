@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from jtruth._one_line import one_line
-from jtruth._validation.in_range import check_rows
+from jtruth._validation.in_range import check_positive, check_rows, check_shape
 from jtruth.stats.regions import check_level
 
 WARN_CONDITION = 10.0
@@ -130,7 +130,7 @@ def checked_problem(counts: Any, labeler: Any, gold: Any, prior: Any) -> Problem
         matrix, behind = _rows(labeler, size), np.full(size, np.inf)
     else:
         answers = _counts(gold, "gold")
-        _same_size("gold", answers.shape, size)
+        check_shape(answers, "gold", "classes labels", classes=size)
         behind = answers.sum(axis=1)
         if (behind == 0).any():
             raise ValueError(
@@ -155,22 +155,17 @@ def _counts(given: Any, name: str) -> np.ndarray:
     return table.astype(np.float64)
 
 
-def _same_size(name: str, shape: tuple[int, ...], size: int) -> None:
-    if shape != (size, size):
-        raise ValueError(f"{name} has shape {shape}, but counts are of {size} classes")
-
-
 def _rows(given: Any, size: int) -> np.ndarray:
     matrix = np.asarray(given, np.float64)
-    _same_size("labeler", matrix.shape, size)
+    check_shape(matrix, "labeler", "classes labels", classes=size, labels=size)
     check_rows(matrix, "labeler", hint="rows are true classes (the paper's matrix is the transpose)")
     return matrix
 
 
 def _prior(given: Any, size: int) -> np.ndarray:
     prior = np.asarray(given, np.float64)
-    if prior.shape != (size,) or not (prior > 0).all() or not abs(prior.sum() - 1) < 1e-6:
-        raise ValueError(f"prior must hold {size} shares above 0 that sum to 1; got {prior.tolist()}")
+    check_positive(prior, "prior", "a share of each class", size=size)
+    check_rows(prior, "prior")
     return prior
 
 

@@ -57,7 +57,7 @@ from scipy.special import betaincinv, ndtri
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._random import Stated, host_rng, stated
-from jtruth._validation.in_range import check_whole
+from jtruth._validation.in_range import check_probabilities, check_whole
 from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
 from jtruth.lam_stork.rates import ErrorBounds, error_bounds, nonnegative_lower_bound, true_error_rate
 from jtruth.stats.regions import check_level
@@ -113,10 +113,7 @@ def share(given: Known, name: str, pair: str = "") -> Share:
         return Share(name, int(count) / int(size), float(size))
     if pair:
         raise ValueError(f"{name} is {given}; give the pair ({pair})")
-    if not 0 <= given <= 1:
-        raise ValueError(
-            f"{name} is {given}; a rate lies between 0 and 1; counts go in as (how many, of how many)"
-        )
+    check_probabilities(np.asarray(given, np.float64), name)
     return Share(name, float(given), np.inf)
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._validation.in_range import check_positive
 from jtruth._validation.terminal import plain
 from jtruth.answers import (
     Answer,
@@ -382,8 +383,7 @@ def narrowest_plan(
     Raises:
         ValueError: the budget buys no plan that could tell anything.
     """
-    if not (np.isfinite(budget) and budget > 0):
-        raise ValueError(f"budget is {budget}; give what may be spent, a positive number")
+    check_positive(budget, "budget", "what may be spent")
     least, most = _limits(setting, limits)
     tried = list(mixes(setting))
     rows = {

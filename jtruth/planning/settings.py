@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth._validation import choose
+from jtruth._validation.in_range import check_not_negative, check_probabilities, check_whole
 from jtruth.noise.base import as_matrices
 from jtruth.posterior import validate_confusion, validate_prior
 from jtruth.stats.regions import check_level
@@ -123,17 +124,14 @@ def labeler(name: str, error: Any, cost: float | int = 1.0, people: int = 1, num
     if given.ndim < 2:
         classes = given.size if given.ndim else num_classes
         rates = np.broadcast_to(given, (classes,))
-        if not ((rates >= 0) & (rates <= 1)).all():
-            raise ValueError(f"labeler {name!r}: error rates must lie between 0 and 1; got {error}")
+        check_probabilities(rates, f"the error of labeler {name!r}")
         off = 1 - np.eye(classes)
         given = np.diag(1 - rates) + off * rates[:, None] / (classes - 1)
     matrix = np.asarray(validate_confusion(given), np.float64)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"labeler {name!r}: the confusion matrix must be square; got shape {matrix.shape}")
-    if not (np.isfinite(cost) and cost >= 0):
-        raise ValueError(f"labeler {name!r}: cost is {cost}; it must be 0 or more")
-    if people < 1 or int(people) != people:
-        raise ValueError(f"labeler {name!r}: people is {people}; give how many there are, at least 1")
+    check_not_negative(cost, f"the cost of labeler {name!r}")
+    check_whole(people=people)
     return Labeler(name, matrix, float(cost), int(people))
 
 

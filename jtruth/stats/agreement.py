@@ -43,6 +43,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from jtruth._random import Key, host_rng
+from jtruth._validation import choose
 from jtruth._validation.rows import collapse_rows, has_duplicates
 from jtruth.stats.regions import check_level
 
@@ -99,8 +100,7 @@ class Coefficient(NamedTuple):
 
 def weights(kind: str, classes: int) -> Float[np.ndarray, "classes classes"]:
     """Weight of two labels: 1 if equal; linear or quadratic in how far apart their classes are."""
-    if kind not in WEIGHTS:
-        raise ValueError(f"weights={kind!r}; choose one of {', '.join(WEIGHTS)}")
+    choose("weights", kind, WEIGHTS)
     if kind == "nominal":
         return np.eye(classes)
     apart = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes))) / max(classes - 1, 1)
@@ -139,8 +139,7 @@ def cohen(
 
 def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
     """Krippendorff's alpha; kind is nominal, ordinal or interval (classes are then 0, 1, 2, ...)."""
-    if kind not in DIFFERENCES:
-        raise ValueError(f"differences={kind!r}; choose one of {', '.join(DIFFERENCES)}")
+    choose("differences", kind, DIFFERENCES)
     votes, times = _kinds(votes[votes.sum(axis=1) > 1])
     others, codes = np.maximum(votes.sum(axis=1) - 1, 1)[:, None], np.arange(votes.shape[1])
     if kind == "ordinal":  # differences depend on the labels given, so every coincidence counts

@@ -25,6 +25,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp, softmax
 
+from jtruth._validation.in_range import check_finite, check_positive
+
 _FEWEST = 5  # draws in a tail that a law is fitted to
 _BLOCK = 2_000_000  # numbers of one block of the fit: rows x grid x tail
 _NEGLIGIBLE = 10 * np.finfo(float).eps
@@ -197,11 +199,8 @@ def power_scaled(
     (True, True)
     """
     given = np.asarray(log_density, np.float64)
-    if not (np.isfinite(power) and power > 0):
-        raise ValueError(f"power must be positive; got {power}")
-    bad = np.flatnonzero(~np.isfinite(given))
-    if bad.size:
-        raise ValueError(f"log_density[{bad[0]}] is {given[bad[0]]}; every draw needs a finite one")
+    check_positive(power, "power", "a number")
+    check_finite(given, "log_density", "every draw needs a finite one")
     log_w, k = smoothed_weights((power - 1) * given[None], relative_ess)
     weights = np.exp(log_w[0] - log_w.max())
     return PowerScaled(weights / weights.sum(), float(k[0]), good_shape(given.size))

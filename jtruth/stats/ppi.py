@@ -39,6 +39,7 @@ from jaxtyping import Bool, Float, Int
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
+from jtruth._validation.in_range import check_finite, check_shape
 from jtruth.stats.student import StudentEstimate
 
 TARGETS = ("in-sample", "population")
@@ -114,11 +115,9 @@ def gold_sample(
     stratum = np.zeros(has_gold.size, np.int64)
     if strata is not None:
         stratum = np.asarray(strata)
-        if stratum.shape != has_gold.shape or stratum.dtype.kind not in "iu":
-            raise ValueError(
-                f"strata must hold one whole number for each of the {has_gold.size} samples; got shape "
-                f"{stratum.shape}, dtype {stratum.dtype}"
-            )
+        check_shape(stratum, "strata", "samples", samples=has_gold.size)
+        if stratum.dtype.kind not in "iu":
+            raise ValueError(f"strata must hold whole numbers; got dtype {stratum.dtype}")
         stratum = np.unique(stratum, return_inverse=True)[1].astype(np.int64)
     size, gold = np.bincount(stratum), np.bincount(stratum[chosen], minlength=stratum.max() + 1)
     if strata is not None and (few := np.flatnonzero((gold < 2) & (size > gold))).size:
@@ -129,9 +128,7 @@ def gold_sample(
     if inclusion is None:
         return GoldSample(chosen, (gold / size)[stratum[chosen]], stratum[chosen], has_gold.size)
     given = np.asarray(inclusion, np.float64)
-    if given.shape != has_gold.shape:
-        raise ValueError(f"inclusion must hold one probability for each of the {has_gold.size} samples; "
-                         f"got shape {given.shape}")  # fmt: skip
+    check_shape(given, "inclusion", "samples", samples=has_gold.size)
     bad = chosen[~((given[chosen] > 0) & (given[chosen] <= 1))]
     if bad.size:
         raise ValueError(
@@ -230,8 +227,8 @@ def _checked(a: Any, b: Any, f: Any, g: Any, gold: GoldSample) -> tuple[np.ndarr
     sizes = (gold.chosen.size, gold.chosen.size, gold.num_samples, gold.num_samples)
     arrays = tuple(np.asarray(v, np.float64) for v in (a, b, f, g))
     for name, v, size in zip(names, arrays, sizes, strict=True):
-        if v.shape != (size,) or not np.isfinite(v).all():
-            raise ValueError(f"{name} must hold {size} finite numbers; got shape {v.shape}")
+        check_shape(v, name, "samples", samples=size)
+        check_finite(v, name, "give numbers")
     return arrays
 
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._validation.in_range import check_shape
 from jtruth.tables.metrics import LinearRatio, Metric, OfTable, Terms
 
 Number = float | int
@@ -136,8 +137,7 @@ def tuples(
     >>> symbols.tolist(), what.predicted.tolist(), what.num_symbols
     ([0, 2, 1], [[0, 0], [1, 0], [1, 1]], 4)
     """
-    if predictions.ndim != 2 or not predictions.size:
-        raise ValueError(f"predictions have shape {predictions.shape}; give (classifiers, samples)")
+    check_shape(predictions, "predictions", "classifiers samples")
     seen, symbols = np.unique(predictions.T, axis=0, return_inverse=True)
     return np.ravel(symbols).astype(np.int64), Tuples(seen.astype(np.int64), num_classes)
 

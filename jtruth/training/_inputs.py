@@ -7,7 +7,14 @@ import numpy as np
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._validation import some
-from jtruth._validation.in_range import check_finite, check_no_nan, check_not_negative, check_whole
+from jtruth._validation.in_range import (
+    check_features,
+    check_no_nan,
+    check_not_negative,
+    check_rows,
+    check_shape,
+    check_whole,
+)
 from jtruth.labels import Labels, must_be_labels
 from jtruth.noise.confusion_matrices import check_matrices as of_labelers
 from jtruth.posterior import check_not_contradictory, validate_prior
@@ -35,21 +42,13 @@ def as_features(x: Any) -> jax.Array:
     if not is_concrete(x):
         return x
     values = np.asarray(x)
-    if values.ndim != 2 or not values.size:
-        raise ValueError(f"x must have shape (samples, features), both at least 1; got {values.shape}")
-    if not (np.issubdtype(values.dtype, np.number) or values.dtype == bool) or np.iscomplexobj(values):
-        raise ValueError(f"x must be real numbers, got dtype {values.dtype}; encode categories first")
-    check_finite(values, "x", "impute or drop them")
+    check_features(values)
     return as_array(x if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64))
 
 
 def check_evidence(x: Any, log_likelihood: Any, prior: Any = None) -> None:
     """One row of `log_likelihood` for each sample, none of them impossible; a prior for its classes."""
-    if np.shape(log_likelihood)[:1] != np.shape(x)[:1]:
-        raise ValueError(
-            f"log_likelihood has shape {np.shape(log_likelihood)} but x has {np.shape(x)[0]} samples; it "
-            "must be (samples, classes)"
-        )
+    check_shape(log_likelihood, "log_likelihood", "samples classes", samples=np.shape(x)[0])
     check_per_class({"log_likelihood": log_likelihood}, prior=prior)
     if is_concrete((log_likelihood, prior)):
         check_not_contradictory(log_likelihood, prior=prior)
@@ -61,15 +60,10 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
     Shapes are checked under jit as well, values where there are any. Rows that `where` leaves out may be
     anything.
     """
-    shape = np.shape(next(iter(rows.values())))
+    sizes: dict[str, int] = {}
     for name, values in rows.items():
-        if len(np.shape(values)) != 2 or np.shape(values)[1] < 2:
-            raise ValueError(
-                f"{name} has shape {np.shape(values)}; it must be (samples, classes), 2 or more classes"
-            )
-        if np.shape(values) != shape:
-            first = next(iter(rows))
-            raise ValueError(f"{name} has shape {np.shape(values)}, {first} {shape}; they must agree")
+        shape = check_shape(values, name, "samples classes", **sizes)
+        sizes = {"samples": shape[0], "classes": shape[1]}
     kind = None if where is None else where.dtype if hasattr(where, "dtype") else np.asarray(where).dtype
     if where is not None and (np.shape(where) != shape[:1] or np.dtype(kind).kind != "b"):
         raise ValueError(
@@ -107,8 +101,8 @@ def check_matrices(matrices: Any, num_classes: int | None = None) -> None:
 def as_labels(labels: Any, x: Any = None) -> Labels:
     """`labels` themselves, which must be `Labels`, of as many samples as there are features."""
     labels = must_be_labels(labels)
-    if x is not None and np.shape(x)[0] != labels.num_samples:
-        raise ValueError(f"x has {np.shape(x)[0]} samples but the labels have {labels.num_samples}")
+    if x is not None:
+        check_shape(x, "x", "samples features", samples=labels.num_samples)
     return labels
 
 
@@ -118,10 +112,5 @@ def check_posterior(posterior: Any, where: Any = None) -> None:
     if not is_concrete((posterior, where)):
         return
     used = slice(None) if where is None else np.asarray(where, bool)
-    p = np.asarray(posterior, np.float64)[used]
-    bad = np.flatnonzero(((p < 0) | (p > 1 + 1e-4)).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > 1e-4))
-    if bad.size:
-        raise ValueError(
-            f"posterior: row {bad[0]} is {p[bad[0]].tolist()} ({bad.size} bad rows); rows are class "
-            "probabilities and sum to 1, see jtruth.class_posterior"
-        )
+    hint = "rows are class probabilities, see jtruth.class_posterior"
+    check_rows(np.asarray(posterior)[used], "posterior", 1e-4, hint)

@@ -30,7 +30,13 @@ from jaxtyping import Array, Float, Int
 from jtruth._arrays import is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth._validation.in_range import check_codes, check_no_nan, check_not_negative, check_whole
+from jtruth._validation.in_range import (
+    check_codes,
+    check_no_nan,
+    check_not_negative,
+    check_shape,
+    check_whole,
+)
 from jtruth.posterior import validate_confusion
 from jtruth.training._inputs import check_matrices, check_per_class
 from jtruth.training.objectives import (
@@ -72,9 +78,8 @@ def weak_losses(
         [[-0.167  1.5  ]]
     """
     check_per_class({"losses": losses})
-    shape, classes = np.shape(channel), np.shape(losses)[1]
-    if len(shape) != 2 or shape[0] != classes:
-        raise ValueError(f"channel has shape {shape}; it must be ({classes}, symbols), rows of true classes")
+    classes = np.shape(losses)[1]
+    shape = check_shape(channel, "channel", "classes symbols", classes=classes)
     if is_concrete(channel):
         validate_confusion(channel)
         _check_invertible(channel)

@@ -18,7 +18,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth import _host
-from jtruth._validation.in_range import check_codes, check_no_nan, check_not_negative, check_whole
+from jtruth._validation.in_range import (
+    check_codes,
+    check_no_nan,
+    check_not_negative,
+    check_shape,
+    check_whole,
+)
 from jtruth.labels import Labels
 from jtruth.training._inputs import Stop, as_features, as_labels, check_posterior
 from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
@@ -78,11 +84,7 @@ def vote(
 ) -> Int[Array, " samples"]:
     """The class that most classifiers predict (-1 abstains); the lowest one among equals."""
     check_whole(2, num_classes=num_classes)
-    if np.ndim(predictions) != 2 or not np.size(predictions):
-        raise ValueError(
-            f"predictions have shape {np.shape(predictions)}; give (labelers, samples), both 1 or more"
-        )
-    shape = np.shape(predictions)
+    shape = check_shape(predictions, "predictions", "labelers samples")
     check_codes(predictions, num_classes, "predictions", size=shape, missing=True, kinds="iu")
     classes = jnp.arange(num_classes, dtype=jnp.int32)
     votes = jnp.asarray(predictions, jnp.int32)[:, :, None] == classes[None, None, :]
@@ -94,7 +96,6 @@ def median_scores(scores: Float[Array | np.ndarray, "labelers samples"]) -> Floa
 
     That holds for an odd number of voters, so the ROC curve of voting is that of the median.
     """
-    if np.ndim(scores) != 2 or not np.size(scores):
-        raise ValueError(f"scores have shape {np.shape(scores)}; give (labelers, samples), both 1 or more")
+    check_shape(scores, "scores", "labelers samples")
     check_no_nan(scores, "scores")
     return jnp.median(jnp.asarray(scores), axis=0)

@@ -27,7 +27,7 @@ from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._random import as_key
 from jtruth._validation import choose
-from jtruth._validation.in_range import check_no_nan, check_not_negative, check_whole
+from jtruth._validation.in_range import check_no_nan, check_not_negative, check_shape, check_whole
 from jtruth.posterior import class_posterior
 from jtruth.training._inputs import Stop, as_features, check_evidence, check_per_class, check_posterior
 from jtruth.training.objectives import (
@@ -176,8 +176,7 @@ def solve_linear(
     check_per_class({"evidence": evidence}, where=where)
     if objective == "mmse":
         check_posterior(evidence, where)
-    if np.shape(evidence)[0] != np.shape(x)[0]:
-        raise ValueError(f"evidence has {np.shape(evidence)[0]} samples but x has {np.shape(x)[0]}")
+    check_shape(evidence, "evidence", "samples classes", samples=np.shape(x)[0])
     return _solve(x, evidence, regularisation, start, where, tol, (objective, loss, max_steps))
 
 

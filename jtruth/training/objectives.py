@@ -59,7 +59,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import is_concrete, safe_log
 from jtruth._validation import choose
-from jtruth._validation.in_range import check_codes, check_no_nan
+from jtruth._validation.in_range import check_codes, check_no_nan, check_shape
 from jtruth.training._inputs import check_outputs, check_per_class, check_posterior
 
 Scores = Float[Array, " samples"]
@@ -207,10 +207,8 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
         >>> print(f"{mmse_risk(cross_entropy(logits), posterior):.4f}")
         0.5701
     """
-    if np.shape(losses) != np.shape(posterior):
-        raise ValueError(
-            f"losses have shape {np.shape(losses)}, posterior {np.shape(posterior)}; they must agree"
-        )
+    samples, classes = check_shape(losses, "losses", "samples classes")
+    check_shape(posterior, "posterior", "samples classes", samples=samples, classes=classes)
     check_posterior(posterior, where)
     losses, posterior = _same_dtype(losses, posterior)
     if is_concrete((losses, posterior, where)):

@@ -208,7 +208,7 @@ def test_what_is_refused(as_installed):
         ({"rates": Rates(psi)}, "known prior"),
         ({"rates": Rates(psi[:2], pi)}, "4"),
         ({"rates": Rates(psi, pi), "num": 99}, "num is 99"),
-        ({"rates": Rates(psi, pi), "prices": Prices([1.0, 0.0, 1.0, 1.0])}, "positive"),
+        ({"rates": Rates(psi, pi), "prices": Prices([1.0, 0.0, 1.0, 1.0])}, "above 0"),
         ({"rates": Rates(psi, pi), "prices": Prices([1.0])}, "4 labelers"),
         ({"y_pred": y_pred[:3]}, r"shape \(7,\)"),
         ({"gold": np.full(7, 5)}, "class codes 0 to 1"),

@@ -196,7 +196,7 @@ def test_probabilities_of_another_model_say_what_to_expect(naive, data):
     i, other = int(asked.samples[0]), int(1 - y[asked.samples[0]])
     np.testing.assert_array_equal(class_chances(answer(asked.state, {i: other}))[i], np.eye(2)[other])
     for match, given in (
-        (r"probabilities must have shape \(90, 2\)", np.ones(N)),
+        (r"it must be \(90 samples, 2 classes\)", np.ones(N)),
         (r"probabilities\[0\] sums to 2", np.ones((N, 2))),
     ):
         with pytest.raises(ValueError, match=match):
@@ -350,9 +350,11 @@ def test_bad_input(data, naive, aware):
     hole[3, 1] = np.nan
     for match, call in {
         r"x\[3, 1\] is nan": lambda: start(hole, labels, NOISE, PRIOR),
-        r"x must be numbers of shape \(90, features\)": lambda: start(x[:5], labels, NOISE, PRIOR),
+        r"it must be \(90 samples, features\)": lambda: start(x[:5], labels, NOISE, PRIOR),
         "strategy must be one of": lambda: start(x, labels, NOISE, PRIOR, strategy="best"),
-        "costs must be 90 positive": lambda: start(x, labels, NOISE, PRIOR, costs=np.zeros(N)),
+        r"costs\[0\] is 0.0; give prices of 90 samples, above 0": lambda: start(
+            x, labels, NOISE, PRIOR, costs=np.zeros(N)
+        ),
         "validation part has no sample labelled": lambda: start(
             x, labels, NOISE, PRIOR, validation=naive.consolidated.label == 1
         ),

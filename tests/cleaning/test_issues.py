@@ -116,9 +116,9 @@ def test_features_say_more_and_rates_are_learned_from_them():
 
 def test_bad_input():
     _, labels = crowd(0, n=10)
-    with pytest.raises(ValueError, match=r"'given' has shape \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"'given' has shape .*10 samples"):
         suspicious_labels(labels, np.full((3, 2), 0.5))
-    with pytest.raises(ValueError, match="sample 0 is no distribution"):
+    with pytest.raises(ValueError, match="not to 1"):
         suspicious_labels(labels, np.full((10, 2), 0.7))
     for match, gold in {r"gold must have shape \(10,\)": np.zeros(3, int), r"gold\[0\] is 2": np.full(10, 2),
                         "^gold has 4 known classes": np.repeat([-1, 1], [6, 4])}.items():  # fmt: skip

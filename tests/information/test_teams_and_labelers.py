@@ -155,7 +155,10 @@ BAD = {
     "bits": (lambda: equivalent_error(1.2, [0.5, 0.5]), "between 0 and 1 bits"),
     "reach": (lambda: smallest_team(0.5, [0.5, 0.5], 0.1, most=64), "64 such labelers do not convey"),
     "above": (lambda: smallest_team(0.1, [0.5, 0.5], 1.1, most=64), "(of 1)"),
-    "costs": (lambda: best_labelers(matrices(1, 2, 2), PRIOR, costs=[1, 0]), "costs must be 2 positive"),
+    "costs": (
+        lambda: best_labelers(matrices(1, 2, 2), PRIOR, costs=[1, 0]),
+        "prices of 2 labelers, above 0",
+    ),
 }
 
 

@@ -264,7 +264,7 @@ def test_what_the_warnings_say():
         (lambda: estimate_error_rate(0.1, mislabeling=0.1), "give the pair"),
         (lambda: estimate_error_rate((5, 3), mislabeling=0.1), r"differ is \(5, 3\)"),
         (lambda: estimate_error_rate((1, 3), mislabeling=(1, 0)), r"mislabeling is \(1, 0\)"),
-        (lambda: estimate_error_rate((1, 3), mislabeling=5.0), "mislabeling is 5.0; a rate"),
+        (lambda: estimate_error_rate((1, 3), mislabeling=5.0), "mislabeling is 5.0, not a probability"),
         (lambda: estimate_error_rate((1, 9), mislabeling=(2, 4)), "mislabeling is 0.5"),
         (lambda: estimate_error_rate((1, 9), mislabeling=0.1, method="wald"), "method must be one of"),
         (lambda: estimate_error_rate((1, 9), mislabeling=0.1, level=95.0), "level is 95"),

@@ -222,7 +222,7 @@ def test_few_disagreements_leave_a_lower_end_that_says_something():
 
 
 def test_refused(as_installed):
-    with pytest.raises(ValueError, match="choose one of nominal"):
+    with pytest.raises(ValueError, match="must be one of 'nominal'"):
         fleiss(np.ones((3, 2), int), "cubic")
-    with pytest.raises(ValueError, match="choose one of nominal"):
+    with pytest.raises(ValueError, match="must be one of 'nominal'"):
         krippendorff(np.ones((3, 2), int), "ratio")

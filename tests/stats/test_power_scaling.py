@@ -49,7 +49,7 @@ def test_undefined_draws_stay_undefined():
 
 
 @pytest.mark.parametrize("density, power, said", [
-    (np.zeros(30), 0.0, "power must be positive"),
+    (np.zeros(30), 0.0, "power is 0.0; give a number, above 0"),
     (np.array([0.0, -np.inf]), 2.0, r"log_density\[1\] is -inf"),
 ])  # fmt: skip
 def test_refusals(density, power, said):

@@ -152,7 +152,7 @@ def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x, labels: fit_raykar(x[:3], labels), "x has 3 samples but the labels have 10"),
+        (lambda x, labels: fit_raykar(x[:3], labels), r"x has shape \(3, \d\); it must be \(10 samples"),
         (lambda x, labels: fit_raykar(x, labels, regularisation=-1.0), "regularisation must be 0 or more"),
         (lambda x, labels: fit_raykar(x, labels, pseudo_counts=(1.0, -1.0)), "pseudo_counts must be 0 or"),
         (

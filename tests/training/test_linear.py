@@ -186,9 +186,9 @@ GOOD = (np.zeros((2, 1)), np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5])
     ("arguments", "options", "message"),
     [
         ((np.array([[1.0], [np.nan]]), *GOOD[1:]), {}, r"x\[1, 0\] is nan"),
-        ((np.zeros(2), *GOOD[1:]), {}, r"x must have shape \(samples, features\)"),
+        ((np.zeros(2), *GOOD[1:]), {}, r"it must be \(samples, features\)"),
         ((np.array([["a"], ["b"]]), *GOOD[1:]), {}, "encode categories"),
-        ((np.zeros((3, 1)), *GOOD[1:]), {}, "x has 3 samples"),
+        ((np.zeros((3, 1)), *GOOD[1:]), {}, "it must be .3 samples"),
         ((GOOD[0], np.full((2, 2), -np.inf), GOOD[2]), {}, "impossible under every class"),
         ((*GOOD[:2], np.array([0.5, 0.4])), {}, "prior sums to 0.9"),
         (GOOD, {"objective": "map"}, "objective must be one of"),

@@ -140,7 +140,7 @@ def test_backward_correction_is_unbiased_over_labels_drawn_anew():
         (lambda: vote(np.array([[0, 3]]), 2), r"predictions\[0, 1\] is 3"),
         (
             lambda: fit_voters(np.ones((3, 1)), Labels.from_matrix(np.zeros((2, 1), int), 2)),
-            "x has 3 samples",
+            "x has shape .3, 1.; it must be .2 samples",
         ),
     ],
 )
