@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth import _processes
+from jtruth import _mesh
 from jtruth.io import read_shard
 
 SCRIPT = """
@@ -147,6 +147,6 @@ def test_one_process_reads_its_file_as_ever(tmp_path):
 def test_names_of_processes_are_compared(monkeypatch):
     """As told by three processes."""
     tables = [["a", "b"], ["a", "b"], ["a", "c"]]
-    monkeypatch.setattr(_processes, "told", lambda _: tables)
+    monkeypatch.setattr(_mesh, "told", lambda _: tables)
     with pytest.raises(ValueError, match="process 0 has 2: 'a', 'b' and process 2 has 2: 'a', 'c'"):
-        _processes.same_everywhere("classes", ["a", "b"])
+        _mesh.same_everywhere("classes", ["a", "b"])

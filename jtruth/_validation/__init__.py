@@ -6,7 +6,18 @@ value is never a class, and every message says where the trouble is, what was fo
 """
 
 from jtruth._validation.classes import class_codes, class_names, encode_classes, inferred_classes
-from jtruth._validation.coded import occurring
+from jtruth._validation.coded import (
+    check_entries,
+    collapse_rows,
+    distinct_indices,
+    has_duplicates,
+    keep_one_label_each,
+    none_unlabelled,
+    occurring,
+    padded_rows,
+    row_codes,
+    unused,
+)
 from jtruth._validation.columns import encode_columns, frame_columns, frame_counts, matrix_entries
 from jtruth._validation.ids import (
     MISSING_TEXT,
@@ -23,17 +34,6 @@ from jtruth._validation.ids import (
     names_for,
     samples_of,
     with_tasks,
-)
-from jtruth._validation.rows import (
-    check_entries,
-    collapse_rows,
-    distinct_indices,
-    has_duplicates,
-    keep_one_label_each,
-    none_unlabelled,
-    padded_rows,
-    row_codes,
-    unused,
 )
 from jtruth._validation.words import (
     Entries,

@@ -1,4 +1,4 @@
-"""A column of text as whole numbers: each different text once, and which of them stands in each row.
+"""Columns of text as whole numbers, each different text once; tables of whole numbers, their rows collapsed.
 
 What is asked of a column (is something missing, which classes are there, which code has each) is asked of its
 different values, and there are few of them: ten million labels are three. `different`, `recode` and `renamed`
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from jtruth._validation.words import Source, quoted, some
 
 _CHUNK = 1 << 16  # rows at a time where somebody goes through all of them
 
@@ -89,3 +91,135 @@ def merged(codes: np.ndarray, names: Sequence) -> Coded:
     """A column of names some of which may be equal."""
     place = {name: k for k, name in enumerate(dict.fromkeys(names))}
     return Coded(np.array([place[name] for name in names], np.int32)[codes], list(place))
+
+
+def keep_one_label_each(
+    sample: np.ndarray, labeler: np.ndarray, rows: np.ndarray, repeats: str, names: tuple, source: Source
+) -> tuple[np.ndarray, tuple]:
+    """The rows to use when a worker may have labelled a task several times, and notes."""
+    tasks, workers = names
+    if repeats == "keep":
+        return rows, ()
+    every = rows.size == sample.size  # then there is nothing to pick, and no copy to make of many rows
+    key = (sample if every else sample[rows]).astype(np.int64)
+    key *= len(workers)
+    key += labeler if every else labeler[rows]
+    if not has_duplicates(key):
+        return rows, ()
+    by_key = np.argsort(key, kind="stable")
+    again = np.zeros(len(rows), bool)  # in sorted order: the same pair as the entry before
+    again[1:] = np.diff(key[by_key]) == 0
+    if repeats == "error":
+        pair = rows[key == key[by_key[again].min()]]
+        task, worker = tasks[sample[pair[0]]], workers[labeler[pair[0]]]
+        raise ValueError(
+            f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times "
+            f"({again.sum()} such repeats in all). Set repeats='keep' if they are independent labels, "
+            f"or 'first' or 'last' to use one of them."
+        )
+    drop = again if repeats == "first" else np.append(again[1:], False)
+    note = f"{again.sum()} repeated labels of a worker for the same task were left out (repeats={repeats!r})."
+    return rows[np.sort(by_key[~drop])], (note,)
+
+
+def has_duplicates(key: np.ndarray) -> bool:
+    """Whether some value occurs twice; keys are not negative. A sort is many times faster than np.unique."""
+    if (key[1:] > key[:-1]).all():
+        return False
+    if key.max() < 4 * key.size:
+        return bool(np.bincount(key).max() > 1)
+    ordered = np.sort(key)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def padded_rows(row: np.ndarray, entry: np.ndarray, num_rows: int) -> np.ndarray:
+    """(rows, most entries in a row) table of the entries of each row in increasing order, -1 padded."""
+    width = int(entry.max(initial=0)) + 1
+    key = np.sort(row.astype(np.int64) * width + entry)  # one sort orders the rows and what is in them
+    row = key // width
+    length = np.bincount(row, minlength=num_rows)
+    table = np.full((num_rows, max(1, length.max(initial=0))), -1, np.int64)
+    table[row, np.arange(len(row)) - (np.cumsum(length) - length)[row]] = key - row * width
+    return table
+
+
+def row_codes(entries: tuple, sizes: tuple[int, int, int]) -> np.ndarray | None:
+    """One number for each sample, the sum of (label + 1) (classes + 1)^labeler, 0 without a label.
+
+    None where there would be more numbers than samples, or for a labeler's second label of a sample.
+    """
+    (sample, labeler, label), (samples, labelers, classes) = entries, sizes
+    if not label.size or labelers > 60 or (classes + 1) ** labelers > samples + 1000:
+        return None
+    power, table = (classes + 1) ** np.arange(labelers), (samples, labelers)
+    full = label.size == samples * labelers
+    if full and (np.arange(samples) == sample.reshape(table).T).all() and (
+        labeler.reshape(table) == np.arange(labelers)
+    ).all():  # fmt: skip
+        codes = np.zeros(samples, np.int64)
+        for column, many in zip(label.reshape(table).T, power, strict=True):
+            codes += (column.astype(np.int64) + 1) * many
+        return codes
+    if np.bincount(sample * np.int64(labelers) + labeler).max(initial=0) > 1:
+        return None
+    return np.bincount(sample, (label.astype(np.int64) + 1) * power[labeler], samples).astype(np.int64)
+
+
+def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct rows: index of the first row of each kind, kind of each row, number of rows of each kind.
+
+    Columns are folded in one by one: the kind so far and the next entry make a number. Only where it would
+    not fit into 63 bits are the numbers that occur renumbered in order, which takes a sort. This is exact,
+    and faster than sorting whole rows.
+    """
+    kind, width, kinds = np.zeros(len(table), np.int64), int(table.max(initial=0)) + 2, 1
+    for column in table.T:
+        if kinds * width >= 2**63:
+            occurs, kind = np.unique(kind, return_inverse=True)
+            kinds = len(occurs)
+        kind, kinds = kind * width + column + 1, kinds * width
+    _, first, kind, count = np.unique(kind, return_index=True, return_inverse=True, return_counts=True)
+    return first, kind, count
+
+
+def distinct_indices(chosen: Any, size: int, what: str) -> np.ndarray:
+    """Distinct indices 0..size-1 as an int64 array."""
+    indices = np.asarray(chosen)
+    whole = indices.ndim == 1 and (indices.dtype.kind in "iu" or indices.size == 0)
+    if not whole or ((indices < 0) | (indices >= size)).any() or has_duplicates(indices):
+        found = some(indices.ravel().tolist())
+        raise ValueError(f"choose {what}s by distinct indices 0..{size - 1}; got {found}")
+    return indices.astype(np.int64)
+
+
+def check_entries(entries: tuple, sizes: tuple[int, int, int]) -> None:
+    """Refuse codes of samples, labelers and labels that lie outside what their sizes allow."""
+    for name, codes, size, least in zip(
+        ("sample", "labeler", "label"), entries, sizes, (0, 0, -1), strict=True
+    ):
+        if codes.size and (codes.max() >= size or codes.min() < least):
+            k = np.flatnonzero((codes >= size) | (codes < least))[0]
+            raise ValueError(
+                f"{name}[{k}] of these Labels is {codes[k]}, outside {least}..{size - 1}: build them by "
+                "from_long, from_matrix or from_frame, which check this"
+            )
+
+
+def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> None:
+    """Refuse samples without a label; `number` counts the labels of each sample."""
+    bare = np.flatnonzero(number == 0)
+    if bare.size and not allowed:
+        raise ValueError(
+            f"{bare.size} of {number.size} samples have no label: {_named(bare, names)}. "
+            f"Leave them out, or set allow_unlabelled=True."
+        )
+
+
+def unused(number: np.ndarray, names: tuple | None, what: str) -> tuple:
+    """A note about labelers or classes that do not occur, if there are any."""
+    none = np.flatnonzero(number == 0)
+    return (f"{none.size} {what}: {_named(none, names)}.",) if none.size else ()
+
+
+def _named(indices: np.ndarray, names: tuple | None) -> str:
+    return quoted(indices.tolist() if names is None else [names[i] for i in indices])

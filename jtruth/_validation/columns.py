@@ -23,7 +23,7 @@ from jaxtyping import Int
 from scipy.special import bdtrc
 
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
-from jtruth._validation.coded import Coded, different
+from jtruth._validation.coded import Coded, different, keep_one_label_each, unused
 from jtruth._validation.guess import unused_counts
 from jtruth._validation.ids import (
     as_list,
@@ -37,7 +37,6 @@ from jtruth._validation.ids import (
     read_frame,
 )
 from jtruth._validation.names import alike_note, rounded_note
-from jtruth._validation.rows import keep_one_label_each, unused
 from jtruth._validation.words import LOOK, Source, choose, quoted, shown, some
 
 

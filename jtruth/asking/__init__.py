@@ -6,9 +6,8 @@
 `expected_gain`     whose label of which sample, so that the classes become known soonest
 """
 
-from jtruth.asking.entropy import expected_gain_of_labels
 from jtruth.asking.gold import ask_next, ask_strata, gold_to_halve
-from jtruth.asking.labels import Aim, Prices, Rates, next_labels
+from jtruth.asking.labels import Aim, Prices, Rates, expected_gain_of_labels, next_labels
 
 __all__ = [
     "Aim",

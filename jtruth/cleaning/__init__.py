@@ -1,6 +1,6 @@
 """Which label should be cleaned next, and is it worth it? Dolatshah et al. 2018, and better advice."""
 
-from jtruth.cleaning.expected_fall import influence
+from jtruth.cleaning.expected_fall import World, gold_splits, influence, stopping_advice
 from jtruth.cleaning.issues import (
     Issues,
     shared_confusion,
@@ -9,7 +9,6 @@ from jtruth.cleaning.issues import (
 from jtruth.cleaning.learners import Learner, LinearLearner, SklearnLearner
 from jtruth.cleaning.loop import answer, ask, clean, start
 from jtruth.cleaning.request import layer_draws, posterior_draws
-from jtruth.cleaning.stopping import World, gold_splits, stopping_advice
 
 __all__ = [
     "Issues", "Learner", "LinearLearner", "SklearnLearner", "World", "answer", "ask", "clean", "gold_splits",

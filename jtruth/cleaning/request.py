@@ -16,11 +16,11 @@ from scipy.special import softmax
 from jtruth._host import labels_log_likelihood, log
 from jtruth._random import host_rng
 from jtruth.answers import Column, Queue, Shown, facts, how, warning_notes
+from jtruth.cleaning.expected_fall import stopping_advice
 from jtruth.cleaning.issues import shared_confusion, suspicious_labels
 from jtruth.cleaning.learners import LinearLearner
 from jtruth.cleaning.loop import answer, ask, followed, start
 from jtruth.cleaning.state import State, read_state, write_state
-from jtruth.cleaning.stopping import stopping_advice
 from jtruth.labels import Labels
 from jtruth.learning import Fit, fit_noise_layer
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint

@@ -24,8 +24,14 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._one_line import one_line
 from jtruth._pictures import picture
 from jtruth._validation.in_range import check_positive, check_probabilities
-from jtruth.information.independent import MOST_CLASSES, independent_information
-from jtruth.information.law import checked_prior, entropy, label_law, table_information
+from jtruth.information.law import (
+    MOST_CLASSES,
+    checked_prior,
+    entropy,
+    independent_information,
+    label_law,
+    table_information,
+)
 from jtruth.information.mutual import Prior, average_over_strata, mutual_information
 from jtruth.noise import NoiseModel, Symmetric
 from jtruth.noise.base import Strata

@@ -3,7 +3,7 @@
 One entry, four ways to the same number; "auto" takes the first that applies:
 
 - "counts": a sum over the counts of equal labelers, exact, dependent labelers included;
-- "integral": independent labelers, however many and unequal, up to three classes (`independent`), exact;
+- "integral": independent labelers, however many and unequal, up to three classes (see `law`), exact;
 - "enumerate": every label vector of a noise model that somebody else wrote, exact;
 - "monte_carlo": anything, with a standard error.
 
@@ -35,15 +35,18 @@ from jtruth._host import log, picked
 from jtruth._random import as_key, host_rng, streams
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_whole
-from jtruth.information.independent import (
+from jtruth.information.law import (
+    BITS,
     MOST_CLASSES,
     MOST_TERMS,
+    checked_prior,
     counts_information,
     equal_labelers,
     independent_information,
+    label_law,
     num_terms,
+    table_information,
 )
-from jtruth.information.law import BITS, checked_prior, label_law, table_information
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.noise.base import Strata

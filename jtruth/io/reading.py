@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtruth import _processes
+from jtruth import _mesh
 from jtruth import _validation as check
 from jtruth._files import write_table
 from jtruth._validation.coded import different
@@ -219,12 +219,12 @@ def read_shard(
     """
     how = how or Reading()
     how = how._replace(words=how.words._replace(recognise=False))
-    rows, label = _processes.together(lambda: _rows(path, how, columns))
+    rows, label = _mesh.together(lambda: _rows(path, how, columns))
     given = None if classes is None else [str(name) for name in classes]
-    _processes.same_everywhere("classes", given)
+    _mesh.same_everywhere("classes", given)
     workers = _of_all(different(rows.worker))
     names = [name for name in _of_all(different(label)) if name is not None]
-    order = tuple(given or _processes.together(lambda: _order(names, rows)))
+    order = tuple(given or _mesh.together(lambda: _order(names, rows)))
 
     def made() -> Labels:
         if not len(rows.task):
@@ -234,8 +234,8 @@ def read_shard(
         return Labels.from_long(*columns, workers=workers, classes=order, repeats=repeats, missing=missing,
                                 source=rows.source)  # fmt: skip
 
-    labels = _processes.together(made)
-    _processes.no_common("tasks", [str(name) for name in labels.tasks or ()])
+    labels = _mesh.together(made)
+    _mesh.no_common("tasks", [str(name) for name in labels.tasks or ()])
     kept = tuple(note for note in labels.notes if "gave no label" not in note and "never given" not in note)
     return replace(labels, notes=(*rows.notes, *kept))
 
@@ -252,7 +252,7 @@ def _rows(path: Any, how: Reading, columns: dict[str, Any]) -> tuple[LabelRows, 
 
 def _of_all(names: list) -> tuple:
     """The names of all processes, in order of the processes."""
-    return tuple(dict.fromkeys(name for some in _processes.told(names) for name in some))
+    return tuple(dict.fromkeys(name for some in _mesh.told(names) for name in some))
 
 
 def _order(names: list, rows: LabelRows) -> tuple:

@@ -1,9 +1,17 @@
 """How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
 
-from jtruth.planning.assignment import regular_assignment
 from jtruth.planning.requests import People, plan_request
 from jtruth.planning.search import Limits, cheapest_plan, narrowest_plan
-from jtruth.planning.settings import Costs, Labeler, Plan, Question, Setting, labeler, setting
+from jtruth.planning.settings import (
+    Costs,
+    Labeler,
+    Plan,
+    Question,
+    Setting,
+    labeler,
+    regular_assignment,
+    setting,
+)
 
 __all__ = [
     "Costs", "Labeler", "Limits", "People", "Plan", "Question", "Setting", "cheapest_plan", "labeler",

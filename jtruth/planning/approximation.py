@@ -42,7 +42,7 @@ from scipy.special import betaincinv, gammaln, ndtri, xlogy
 
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
-from jtruth.information.independent import compositions
+from jtruth.information.law import compositions
 from jtruth.planning.settings import Plan, Setting, check_plan
 
 _MOST_PATTERNS = 60_000

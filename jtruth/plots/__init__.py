@@ -21,11 +21,12 @@ from jtruth.plots.displays import (
     RocDisplay,
     plot_curve_density,
     plot_curves,
+    plot_gold_progress,
+    plot_path,
     plot_reliability,
 )
 from jtruth.plots.joint import Look, plot_joint, plot_joints
 from jtruth.plots.laws import plot_comparison, plot_estimate
-from jtruth.plots.path import plot_gold_progress, plot_path
 
 __all__ = [
     "ConfusionMatrixDisplay",

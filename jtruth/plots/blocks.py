@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from jtruth._validation.terminal import plain
 from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Series, Shown, Table
 from jtruth.answers.blocks import at, cell_text, few, value_of
-from jtruth.answers.svg import axis_of
+from jtruth.answers.html import axis_of
 from jtruth.plots._parts import (
     BLUE,
     CYCLE,

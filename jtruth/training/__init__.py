@@ -3,14 +3,18 @@
 from jtruth.training._inputs import Stop
 from jtruth.training.corrections import (
     backward,
+    fit_voters,
     forward,
+    label_estimates,
     layered,
+    median_scores,
     predict_labels,
     trace_penalty,
+    vote,
+    vote_shares,
     with_labelers,
 )
 from jtruth.training.gaussian import fit_gaussians
-from jtruth.training.hard_labels import fit_voters, label_estimates, median_scores, vote, vote_shares
 from jtruth.training.linear import (
     Linear,
     Restarts,

@@ -29,8 +29,8 @@ from jtruth.posterior import class_posterior, validate_prior
 from jtruth.testing import collapse, curves_at_thresholds, exact_posterior
 from jtruth.testing.methods import multiclass_posterior
 from jtruth.training._inputs import Stop
+from jtruth.training.corrections import label_estimates, vote_shares
 from jtruth.training.gaussian import FAMILIES, fit_gaussians, gaussian_log_probabilities
-from jtruth.training.hard_labels import label_estimates, vote_shares
 from jtruth.training.linear import Restarts, fit_linear, linear_outputs
 from jtruth.training.objectives import log_probabilities
 from jtruth.training.raykar import fit_raykar

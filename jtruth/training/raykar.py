@@ -43,7 +43,7 @@ from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior, validate_prior
 from jtruth.training._inputs import Stop, as_features, as_labels, check_matrices
-from jtruth.training.hard_labels import vote_shares
+from jtruth.training.corrections import vote_shares
 from jtruth.training.linear import Linear, check_options, l2, linear_outputs, solve_linear, zero_start
 from jtruth.training.objectives import discriminative_ml, log_probabilities
 

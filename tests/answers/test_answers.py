@@ -14,7 +14,7 @@ from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
 from jtruth.asking import Rates, ask_next, ask_strata, next_labels
 from jtruth.cleaning import suspicious_labels
-from jtruth.cleaning.stopping import Advice
+from jtruth.cleaning.expected_fall import Advice
 from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import quick_labelers
 from jtruth.evaluation.calibration import evaluate_calibration

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from jtruth.answers import Column, Curve, Fact, Facts, Matrix, Note, Notes, Queue, Series, Shown, Table
-from jtruth.answers.html import page_html
-from jtruth.answers.svg import axis_of, bar_svg, curve_svg, ticks
+from jtruth.answers.html import axis_of, bar_svg, curve_svg, page_html, ticks
 from jtruth.answers.terminal import terminal_text
 
 HOSTILE = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jtruth.asking import expected_gain_of_labels
-from jtruth.asking.entropy import expected_gain
+from jtruth.asking.labels import expected_gain
 from jtruth.information import mixture, mutual_information
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, SharedErrors

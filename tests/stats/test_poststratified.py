@@ -8,8 +8,8 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import beta, comb
 
-from jtruth.stats import poststratified
-from jtruth.stats.poststratified import Strata, class_counts, strata_of
+from jtruth.stats import ppi as poststratified
+from jtruth.stats.ppi import Strata, class_counts, strata_of
 
 DRAWS = 40_000
 WORTH, SHARPNESS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0), {0.5: 0.25, 1.0: 0.5, 2.0: 0.25}

@@ -1,7 +1,7 @@
 """A few true classes: the posterior of the count table of all samples, and of each labeler.
 
 Samples are cut by what the classifier predicts and by which class the labels make most probable
-(`jtruth.stats.poststratified`); in each stratum the labels guess the classes, and gold says what the guess is
+(`jtruth.stats.ppi`); in each stratum the labels guess the classes, and gold says what the guess is
 worth. So gold is used once, models never see it, and nothing has to be believed of what labelers share. What
 comes out are draws of the count table: every metric, difference, area and joint law follows from them, and
 they hang together (F1 lies between precision and recall).
@@ -27,15 +27,17 @@ from jtruth._random import Key, host_rng, stream
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.poststratified import class_counts, strata_of, tilted
 from jtruth.stats.ppi import (
     FittedPower,
     GoldSample,
     PpiEstimate,
+    class_counts,
     gold_sample,
     nothing_told,
     ppi_mean,
     ppi_ratio,
+    strata_of,
+    tilted,
 )
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import Metric, named_metric, settled

@@ -28,9 +28,8 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Float, Int
 
-from jtruth import _processes
-from jtruth._mesh import as_auto, mesh_axis
-from jtruth._processes import together
+from jtruth import _mesh
+from jtruth._mesh import as_auto, mesh_axis, together
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_whole
 from jtruth.labels import Labels
@@ -358,9 +357,9 @@ def agree(labels: Labels, mesh: Any) -> None:
     Raises:
         ValueError: in every process, showing what two of them have.
     """
-    _processes.same_everywhere("class names", labels.class_names)
+    _mesh.same_everywhere("class names", labels.class_names)
     workers = labels.workers or range(labels.num_labelers)
-    _processes.same_everywhere("labelers", [str(name) for name in workers])
+    _mesh.same_everywhere("labelers", [str(name) for name in workers])
     owners = [device.process_index for device in mesh.devices.flat]
     even = np.repeat(np.arange(jax.process_count()), len(owners) // jax.process_count())
     if owners != even.tolist():
@@ -377,7 +376,7 @@ def in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
     (width, rows), samples = columns.code.shape, columns.weight.size
     if not is_shared(mesh):
         return longer(columns, -rows % devices, -samples % devices, nothing)
-    every = _processes.told([width, rows, samples, columns.sample is not None])
+    every = _mesh.told([width, rows, samples, columns.sample is not None])
     most = np.max(np.array(every, int), axis=0).tolist()
     local = devices // jax.process_count()
     rows_each, samples_each = (
