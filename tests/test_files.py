@@ -17,7 +17,7 @@ import pytest
 import jtruth as jt
 from jtruth import _files
 from jtruth.cleaning.loop import start
-from jtruth.cleaning.state import Answer, read_state, write_state
+from jtruth.cleaning.state import read_state, write_state
 from jtruth.io import read_labels, write_labels
 from jtruth.learning import begin_stream, read_stream, update, write_stream
 
@@ -116,13 +116,13 @@ def test_of_two_processes_that_update_a_stream_one_is_refused(tmp_path):
 
 def test_a_state_of_a_cleaning_keeps_answers_and_requests(tmp_path):
     path, fresh = tmp_path / "queue.state", queue()
-    one, two = (fresh._replace(answers=(Answer(k, 1),), pending=(4,)) for k in (2, 3))
+    one, two = (fresh._replace(answers=((k, 1),), pending=(4,)) for k in (2, 3))
     write_state(path, one)
     for worse in (two, one._replace(pending=(5,)), fresh):
         with pytest.raises(ValueError, match="Nothing was written"):
             write_state(path, worse)
     assert read_state(path, fresh).answers == one.answers
-    write_state(path, one._replace(answers=(Answer(2, 1), Answer(4, 0)), pending=()))
+    write_state(path, one._replace(answers=((2, 1), (4, 0)), pending=()))
     arrays = dict(np.load(path))
     words = json.loads(str(arrays.pop("about")))
     words["words"]["answers"] = [[2, 0]]  # answers of one with the model of another
@@ -171,7 +171,7 @@ _WRITER = """
 import os, sys
 import numpy as np
 from jtruth import _files
-from jtruth.cleaning.state import Answer, write_state
+from jtruth.cleaning.state import write_state
 from jtruth.learning import begin_stream, write_stream
 from tests.test_files import day, queue
 
@@ -179,7 +179,7 @@ def write_for_ever(stream, cleaning, folder):
     for k in range(1_000_000):
         stream = stream._replace(batches=(*stream.batches, f"set {k}"))
         write_stream(f"{folder}/stream", stream)
-        cleaning = cleaning._replace(answers=(*cleaning.answers, Answer(k % 12, k % 2)))
+        cleaning = cleaning._replace(answers=(*cleaning.answers, (k % 12, k % 2)))
         write_state(f"{folder}/queue", cleaning)
         _files.write_text(f"{folder}/report.html", f"<p>{k}</p>" * 2000 + f"end {k}")
         print(k, flush=True)

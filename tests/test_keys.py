@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("few_sweeps")
 
 CROWD = planning.labeler("crowd", 0.2, 0.05, people=3)
 KNOWN, TWO = planning.Question(rates="known"), planning.Limits(num_sets=2)
-SETTING = planning.setting([0.7, 0.3], 0.9, [CROWD], KNOWN, planning.Costs(0.02))
+SETTING = planning.setting([0.7, 0.3], 0.9, [CROWD], KNOWN, cost_sample=0.02)
 PLAN = planning.Plan(60, (1,), 0)
 PRIOR, ETA = np.array([0.6, 0.4]), np.array([1.0, 0.5])
 LABELS = Labels.from_matrix(np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]]), 2)

@@ -6,7 +6,7 @@ import pytest
 import jtruth as jt
 from jtruth import cleaning, information
 from jtruth.asking.labels import LabelRequest
-from jtruth.cleaning.state import Fitted, Problem, State, Step
+from jtruth.cleaning.state import Problem, State, Step
 from jtruth.inspection import inspect_labels
 from jtruth.stats.draws import DrawsEstimate
 
@@ -72,7 +72,7 @@ def test_a_request_is_a_share_of_the_variance():
 
 
 def test_a_cleaning_is_a_learning_curve():
-    state = State(Problem(*[np.zeros(1)] * 7), None, "risk", 0, Fitted(None, True))
+    state = State(Problem(*[np.zeros(1)] * 7), None, "risk", 0, None)
     with pytest.raises(ValueError, match="no trail"):
         state.plot()
     one, two = Step(0, 0.6, 0.5), Step(5, 0.7, 0.8)

@@ -36,7 +36,6 @@ from jtruth._validation.ids import (
     with_tasks,
 )
 from jtruth._validation.words import (
-    Entries,
     Source,
     choose,
     duplicates,

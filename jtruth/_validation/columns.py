@@ -37,7 +37,7 @@ from jtruth._validation.ids import (
     read_frame,
 )
 from jtruth._validation.names import alike_note, rounded_note
-from jtruth._validation.words import LOOK, Source, choose, quoted, shown, some
+from jtruth._validation.words import LOOK, Source, choose, quoted, shown
 
 
 class Found(NamedTuple):
@@ -383,16 +383,6 @@ def _said(row: dict[str, Any]) -> str:
 _COUNTED, _USUAL = 30, 0.7  # rows before equal sums are odd, and how probable one sum is among labels
 
 
-class _Cells(Source):
-    """Cells of a matrix: entry k stands in row and column `numbers[k]`."""
-
-    def at(self, indices: Iterable[Any]) -> str:
-        """The place of some cells: "z[0, 1], z[4, 2]"."""
-        indices = [int(k) for k in indices]
-        cells = [list(self.numbers or ())[k] for k in indices[:5]]
-        return some([f"z[{cell[0]}, {cell[1]}]" for cell in cells], 5, len(indices))
-
-
 def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, missing: Any) -> Found:
     """The labels of a (samples, labelers) array or wide data frame; `missing` marks empty cells.
 
@@ -413,7 +403,9 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
     numbers = [(i, t) for i, row in enumerate(cells) for t, v in enumerate(row) if not _empty(v, missing)]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
-    codes, names, said = encode_classes(values, classes, num_classes, _Cells(numbers=numbers), advice)
+    codes, names, said = encode_classes(
+        values, classes, num_classes, Source("z", "cell", numbers=numbers), advice
+    )
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, workers)

@@ -20,7 +20,7 @@ import numpy as np
 
 from jtruth._validation.coded import Coded, kinds_of, recode
 from jtruth._validation.names import COLUMN_WORDS, check_visible, column_called
-from jtruth._validation.words import Entries, Source, duplicates, quoted, shown
+from jtruth._validation.words import Source, duplicates, quoted, shown
 
 MISSING_TEXT = frozenset({"", "-1", "na", "n/a", "nan", "null", "none", "<na>"})  # compared in lower case
 MISSING_TYPES = frozenset({"NoneType", "NAType", "NaTType"})  # None; the missing values of pandas
@@ -281,15 +281,15 @@ def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> 
             )
         if not samples.ordered and not (isinstance(given, TaskArray) and given.tasks == samples.tasks):
             notes += (_order_note(samples, what),)
-        return Aligned(values, np.arange(samples.size), Entries(what), coded, notes)
-    rows, found, problems = match_ids(ids, _names(samples), Entries(what), complete=not partial)
+        return Aligned(values, np.arange(samples.size), Source(what, ""), coded, notes)
+    rows, found, problems = match_ids(ids, _names(samples), Source(what, ""), complete=not partial)
     if problems:
         known = quoted(_names(samples), 3)
         raise ValueError(
             f"{what}: {'; '.join(problems)}. It is matched by task id; the labels have {known}. "
             "Correct the ids, or hand over a plain sequence (.to_numpy()) in the order of the samples."
         )
-    return Aligned(values[rows], found, Entries(what, numbers=[ids[k] for k in rows]), coded, notes)
+    return Aligned(values[rows], found, Source(what, "", numbers=[ids[k] for k in rows]), coded, notes)
 
 
 def align_table(

@@ -63,7 +63,11 @@ def choose(name: str, value: str, allowed: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """Where columns came from. Entry k stands in `unit` number `numbers[k]`, or first + k."""
+    """Where columns came from. Entry k stands in `unit` number `numbers[k]`, or first + k.
+
+    Entries of an argument have no unit: they stand at their number ("gold[3]"), or task id ("gold['t3']").
+    Those of a matrix are cells ("z[0, 1]").
+    """
 
     name: str = ""  # a file name, or nothing for columns handed over in Python
     unit: str = "row"
@@ -76,32 +80,20 @@ class Source:
         """The place of some entries: "labels.csv, lines 3, 7"."""
         indices = [int(k) for k in indices]
         rows = [self.first + k if self.numbers is None else self.numbers[k] for k in indices[:5]]
+        if self.unit in ("", "cell"):
+            return some([f"{self.name}[{shown(row).strip('()')}]" for row in rows], 5, len(indices))
         place = f"{self.unit}{'s' if len(indices) > 1 else ''} {some(rows, 5, len(indices))}"
         return f"{self.name}, {place}" if self.name else place
 
     def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
-        """The beginning of a sentence about a value: "labels.csv, line 3: label 'x' is"."""
+        """How a sentence about a value begins: "labels.csv, line 3: label 'x' is", or "gold[3] is 'x',"."""
+        if not self.unit:
+            return f"{self.at(list(indices)[:1])} is {shown(value)},"
         return f"{self.at(indices)}: {what}{shown(value)} is"
 
     def says(self, message: str) -> str:
         """A message about the table as a whole."""
         return f"{self.name}: {message}" if self.name else message
-
-
-class Entries(Source):
-    """Entries of an argument, by number ("gold[3]"), or by task id where it has some ("gold['t3']")."""
-
-    __repr__ = one_line
-
-    def at(self, indices: Iterable[Any]) -> str:
-        """The place of some entries: "gold[3], gold[7]"."""
-        indices = [int(k) for k in indices]
-        ids = indices[:5] if self.numbers is None else [self.numbers[k] for k in indices[:5]]
-        return some([f"{self.name}[{shown(k)}]" for k in ids], 5, len(indices))
-
-    def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
-        """The beginning of a sentence about a value: "y_pred[3] is 'x',"."""
-        return f"{self.at(list(indices)[:1])} is {shown(value)},"
 
 
 def present(value: T | None, what: str) -> T:

@@ -116,7 +116,7 @@ def influence(state: State) -> Influence:
     if type(learner).sample_loss is Learner.sample_loss:
         learner.sample_loss(None, None, None)  # says what to use instead
     with jax.enable_x64(True):
-        model = jax.tree.map(jnp.asarray, state.fitted.model)
+        model = jax.tree.map(jnp.asarray, state.model)
         data = jnp.asarray(p.x), jnp.asarray(state.evidence), jnp.asarray(~p.validation)
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         if size > _MOST:
@@ -166,7 +166,7 @@ def curvature_change(state: State, chosen: list[int]) -> Float[np.ndarray, "para
     """Expected change of H by answers about the chosen samples; 0 for losses that are linear in the score."""
     outcome, chance = possible_evidence(state)[chosen], answer_chances(state)[chosen]
     with jax.enable_x64(True):
-        model = jax.tree.map(jnp.asarray, state.fitted.model)
+        model = jax.tree.map(jnp.asarray, state.model)
         rows = jnp.asarray(state.problem.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
         now, then = _curvatures(state.learner, model, *rows)
     change = np.einsum("ik,ikpq->pq", chance, np.asarray(then)) - np.asarray(now).sum(axis=0)
@@ -198,7 +198,7 @@ def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
     known = state.problem.probabilities
     if known is None:
         wise = twin(state)
-        known = wise.learner.probabilities(wise.fitted.model, wise.problem.x)
+        known = wise.learner.probabilities(wise.model, wise.problem.x)
     joint = state.log_likelihood + log(known)
     refuted = ~(joint > -np.inf).any(axis=1, keepdims=True)  # the answer is a class that had probability 0
     return softmax(np.where(refuted, state.log_likelihood, joint), axis=1)
@@ -326,7 +326,7 @@ def simulated_gains(
 ) -> np.ndarray:
     """(draws,) gain of accuracy by answers about the chosen samples."""
     p, learner = state.problem, state.learner
-    flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
+    flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.model))
     flat = np.asarray(flat, np.float64)
     centre, spread = _believed(state, found)
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
@@ -358,7 +358,7 @@ def _believed(state: State, found: Influence) -> tuple[np.ndarray, np.ndarray]:
         state = state._replace(learner=weak).refitted()
         found = influence(state)
     used, inverse = found.gradients[~state.problem.validation], found.inverse
-    flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.fitted.model))
+    flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.model))
     covariance = inverse / len(used)
     if state.learner.kind != "ml":  # a loss that is no likelihood
         covariance = inverse @ (used.T @ used / len(used)) @ covariance
@@ -438,7 +438,7 @@ def _once(split: tuple[int, int, int], world: World, key: Any, sim: int) -> tupl
     where[last] = False
     learner = LinearLearner("ml")
     evidence = known_classes(log(matrix[:, z].T), gold)
-    model = learner.fit(x, learner.evidence(evidence, prior, z), where).model
+    model = learner.fit(x, learner.evidence(evidence, prior, z), where)[0]
     new_x, new_y = _samples(rng, world, 4000)
     true = (learner.predictions(_stacked(model), new_x)[0] == new_y).mean()
     said = (learner.predictions(_stacked(model), x[last])[0] == y[last]).mean() if test else np.nan

@@ -17,7 +17,7 @@ Linear models of many copies of the data that differ in one row each, as one com
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,23 +35,14 @@ from jtruth.training.linear import zero_start
 KINDS = ("labels", "mmse", "ml")
 
 
-class Fitted(NamedTuple):
-    """A model, and whether its training ended where it should."""
-
-    model: Any
-    converged: bool
-
-    __repr__ = one_line
-
-
 class Learner(ABC):
     """How a model is trained on evidence, (samples, classes), of the samples where `where` is True."""
 
     kind: str
 
     @abstractmethod
-    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
-        """Train on all of it."""
+    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
+        """Train on all of it: a model, and whether its training ended where it should."""
 
     @abstractmethod
     def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
@@ -71,7 +62,7 @@ class Learner(ABC):
         for row, given in zip(rows, new, strict=True):
             copy = np.array(evidence)
             copy[row] = given
-            models.append(self.fit(x, copy, where, model).model)
+            models.append(self.fit(x, copy, where, model)[0])
         return models
 
     def predictions(self, models: Any, x: Any) -> Int[np.ndarray, "copies samples"]:
@@ -100,10 +91,10 @@ class LinearLearner(Learner):
     def __post_init__(self) -> None:
         choose("kind", self.kind, KINDS)
 
-    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
+    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
         """L-BFGS from `start` (0 if None), which stops at a gradient of 1e-6."""
         found = fit_in_float64(x, evidence, where, start, *self._options(evidence))
-        return Fitted(jax.tree.map(np.asarray, found.model), bool(found.converged))
+        return jax.tree.map(np.asarray, found.model), bool(found.converged)
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
         """All copies at once (see `retrain`).
@@ -162,7 +153,7 @@ class SklearnLearner(Learner):
     def __post_init__(self) -> None:
         choose("kind", self.kind, ("labels", "mmse"))
 
-    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> Fitted:
+    def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
         """A clone of the estimator, fitted; it has not converged if it warns so."""
         import warnings
 
@@ -176,7 +167,7 @@ class SklearnLearner(Learner):
             warnings.simplefilter("always", ConvergenceWarning)
             fresh: Any = clone(self.estimator)
             model = fresh.fit(rows[weight > 0], classes[weight > 0], sample_weight=weight[weight > 0])
-        return Fitted(model, not any(issubclass(w.category, ConvergenceWarning) for w in caught))
+        return model, not any(issubclass(w.category, ConvergenceWarning) for w in caught)
 
     def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
         """`predict_proba`, or the decisions where there is none."""

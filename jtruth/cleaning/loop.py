@@ -30,8 +30,8 @@ from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
 from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence, worth
-from jtruth.cleaning.learners import Fitted, Learner, LinearLearner
-from jtruth.cleaning.state import Answer, State, Step, problem_of, told
+from jtruth.cleaning.learners import Learner, LinearLearner
+from jtruth.cleaning.state import State, Step, problem_of, with_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.testing import estimate_counts
@@ -105,11 +105,11 @@ def expected_error(key: Any, state: State) -> Scores:
     the share of training labels that the retrained model does not predict as the error.
     """
     p, where = state.problem, ~state.problem.validation
-    chance = state.learner.probabilities(state.fitted.model, p.x)
+    chance = state.learner.probabilities(state.model, p.x)
     label = state.consolidated.label
     scores = np.full(len(p.x), -np.inf)
     scores[state.open] = 0.0
-    here = (state.learner.probabilities(state.fitted.model, p.x).argmax(1) != label)[where].mean()
+    here = (state.learner.probabilities(state.model, p.x).argmax(1) != label)[where].mean()
     for k, rows, predicted in _retrained(state):
         error = (predicted != label[None])[:, where].mean(axis=1)
         scores[rows] -= chance[rows, k] * error
@@ -126,13 +126,13 @@ def active_clean(key: Any, state: State) -> Scores:
     """
     found = influence(state)
     size = np.linalg.norm(found.changes, axis=2)
-    chance = state.learner.probabilities(state.fitted.model, state.problem.x)
+    chance = state.learner.probabilities(state.model, state.problem.x)
     return (chance * size).sum(axis=1)
 
 
 def uncertainty(key: Any, state: State) -> Scores:
     """u(x_i) = 1 - P(f(x_i) | x_i): how unsure the model is; labels have no say."""
-    return 1 - state.learner.probabilities(state.fitted.model, state.problem.x).max(axis=1)
+    return 1 - state.learner.probabilities(state.model, state.problem.x).max(axis=1)
 
 
 def random(key: Any, state: State) -> Scores:
@@ -156,7 +156,7 @@ def estimated_accuracy(state: State) -> float:
     """Accuracy of the state's model by unbiased counts (7): on held-out samples where there are some."""
     held = state.problem.validation
     on = held if held.any() else np.ones(held.size, bool)
-    predicted = state.learner.probabilities(state.fitted.model, state.problem.x).argmax(axis=1)
+    predicted = state.learner.probabilities(state.model, state.problem.x).argmax(axis=1)
     return float(_truth(state, on)[np.arange(held.size)[on], predicted[on]].mean())
 
 
@@ -177,7 +177,7 @@ def _retrained(state: State) -> Any:
         if rows.size:
             certain = np.where(np.arange(p.prior.size) == k, 0.0, -np.inf)[None].repeat(rows.size, 0)
             new = state.learner.evidence(certain, p.prior, np.full(rows.size, k))
-            models = state.learner.retrain(state.fitted.model, p.x, state.evidence, ~p.validation, rows, new)
+            models = state.learner.retrain(state.model, p.x, state.evidence, ~p.validation, rows, new)
             yield k, rows, state.learner.predictions(models, p.x)
 
 
@@ -185,7 +185,7 @@ def _emi(state: State, on: Bool[np.ndarray, " samples"], own_truth: bool) -> Sco
     """Expected change of the estimated accuracy over the samples of `on`."""
     size = on.size
     truth = _truth(state, on)
-    predicted = state.learner.probabilities(state.fitted.model, state.problem.x).argmax(axis=1)
+    predicted = state.learner.probabilities(state.model, state.problem.x).argmax(axis=1)
     now = truth[np.arange(size), predicted][on].mean()
     chance = label_posterior(state)
     scores = np.full(size, -np.inf)
@@ -242,7 +242,7 @@ def start(
             `costs` (samples,) of asking, `oracle` (a `NoiseModel` of one labeler: an answer is a label then).
 
     Raises:
-        ValueError: what `problem_of` and `told` refuse, or an unknown strategy.
+        ValueError: what `problem_of` and `with_probabilities` refuse, or an unknown strategy.
         RuntimeError: the learner does not converge.
 
     Example:
@@ -256,8 +256,8 @@ def start(
         1
     """
     choose("strategy", strategy, tuple(STRATEGIES))
-    problem = told(problem_of(x, labels, noise, prior, key=seed, **data), probabilities)
-    return State(problem, learner, strategy, seed, Fitted(None, True)).refitted()
+    problem = with_probabilities(problem_of(x, labels, noise, prior, key=seed, **data), probabilities)
+    return State(problem, learner, strategy, seed, None).refitted()
 
 
 def ask(state: State, num: int = 1) -> Request:
@@ -290,7 +290,7 @@ def ask(state: State, num: int = 1) -> Request:
 def _reasons(state: State, chosen: np.ndarray) -> tuple[str, ...]:
     """What speaks for asking, in words."""
     chance, label = answer_chances(state), state.consolidated.label
-    model = state.learner.probabilities(state.fitted.model, state.problem.x)
+    model = state.learner.probabilities(state.model, state.problem.x)
     return tuple(
         f"labelled {label[i]}; the model says {int(model[i].argmax())} ({model[i].max():.2f}); "
         f"labels and model together {int(chance[i].argmax())} ({chance[i].max():.2f})"
@@ -329,7 +329,7 @@ def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] |
         if not (np.isfinite(state.log_likelihood[i]) & (state.problem.oracle[:, label] > 0)).any():
             raise ValueError(f"the answer {label} for sample {task!r} contradicts labelers that "
                              "cannot err; give them a small error probability")  # fmt: skip
-        new.append(Answer(i, label))
+        new.append((i, label))
         known[i] = label
     left = tuple(i for i in state.pending if i not in known)
     return followed(state._replace(answers=(*state.answers, *new), pending=left).refitted(), truth)
@@ -340,7 +340,7 @@ def followed(state: State, truth: tuple[Any, Any] | None) -> State:
     true = None
     if truth is not None:
         x, y = (np.asarray(part) for part in truth)
-        true = float((state.learner.probabilities(state.fitted.model, x).argmax(axis=1) == y).mean())
+        true = float((state.learner.probabilities(state.model, x).argmax(axis=1) == y).mean())
     step = Step(len(state.answers), estimated_accuracy(state), true)
     return state._replace(trail=(*state.trail, step))
 

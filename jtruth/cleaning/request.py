@@ -156,7 +156,7 @@ def _out_of_fold(learner: LinearLearner, x: Any, evidence: Any, fold: np.ndarray
     """(samples, classes) probabilities of models that each saw all folds but the sample's."""
     found = np.empty(evidence.shape)
     for k in range(_FOLDS):
-        model = learner.fit(x, evidence, fold != k).model
+        model = learner.fit(x, evidence, fold != k)[0]
         found[fold == k] = learner.probabilities(model, x[fold == k])
     return found
 

@@ -22,7 +22,7 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation import some
 from jtruth._validation.in_range import check_features, check_positive, check_rows, check_shape
 from jtruth._validation.words import present
-from jtruth.cleaning.learners import Fitted, Learner
+from jtruth.cleaning.learners import Learner
 from jtruth.labels import Labels
 from jtruth.latent.checkpoint import Checkpoint
 from jtruth.noise import NoiseModel
@@ -56,13 +56,6 @@ class Problem(NamedTuple):
         return found.hexdigest()[:16]
 
 
-class Answer(NamedTuple):
-    """What the oracle said of a sample."""
-
-    sample: int
-    label: int
-
-
 class Step(NamedTuple):
     """How good the model is after so many answers: estimated from noisy labels, and truly where known."""
 
@@ -78,8 +71,8 @@ class State(NamedTuple):
     learner: Learner
     strategy: str
     seed: int
-    fitted: Fitted
-    answers: tuple[Answer, ...] = ()
+    model: Any  # trained on what is known
+    answers: tuple[tuple[int, int], ...] = ()  # (sample, label) that the oracle said
     pending: tuple[int, ...] = ()  # asked and not yet answered
     trail: tuple[Step, ...] = ()
 
@@ -90,7 +83,7 @@ class State(NamedTuple):
     def open(self) -> Bool[np.ndarray, " samples"]:
         """Samples that may be asked for."""
         free = ~self.problem.validation
-        free[[a.sample for a in self.answers] + list(self.pending)] = False
+        free[[sample for sample, _ in self.answers] + list(self.pending)] = False
         return free
 
     @property
@@ -122,13 +115,13 @@ class State(NamedTuple):
             RuntimeError: the training does not converge; the state from before the answers is still good.
         """
         p = self.problem
-        found = self.learner.fit(p.x, self.evidence, ~p.validation, self.fitted.model)
-        if not found.converged:
+        model, converged = self.learner.fit(p.x, self.evidence, ~p.validation, self.model)
+        if not converged:
             raise RuntimeError(
                 f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers; the step "
                 "is not counted: go on from the state before it, with another learner or more regularisation"
             )
-        return self._replace(fitted=found)
+        return self._replace(model=model)
 
 
 def problem_of(
@@ -164,7 +157,7 @@ def problem_of(
     return Problem(x, log_likelihood, found.prior, found, held, costs, matrix, labels.tasks)
 
 
-def told(problem: Problem, probabilities: Any) -> Problem:
+def with_probabilities(problem: Problem, probabilities: Any) -> Problem:
     """The problem with somebody's p(y | features), of classes that the labels allow; without where None.
 
     Raises:
@@ -220,12 +213,12 @@ def write_state(path: str | Path, state: State) -> None:
     Raises:
         ValueError: the file holds answers or requests that this state does not know, or something else.
     """
-    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.fitted.model)]
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.model)]
     if any(leaf.dtype == object for leaf in leaves):
         leaves = []  # scikit-learn's: fitted again when it is read
     words = {"answers": state.answers, "pending": state.pending, "trail": state.trail}
     mine = {tuple(one) for one in state.answers}
-    known = {one.sample for one in state.answers} | set(state.pending)
+    known = {sample for sample, _ in state.answers} | set(state.pending)
     Checkpoint(path, _MARK).write(
         {f"leaf{k}": leaf for k, leaf in enumerate(leaves)},
         words | _begun(state),
@@ -255,8 +248,8 @@ def read_state(path: str | Path, fresh: State) -> State:
             what = "data (digest)" if name == "digest" else name
             raise ValueError(f"{path} is a state of other {what}: {words[name]}, and here it is {value}; "
                              "continue with what it was begun with, or begin anew")  # fmt: skip
-    answers = tuple(Answer(int(i), int(c)) for i, c in words["answers"])
-    bad = [a.sample for a in answers if not 0 <= a.sample < len(fresh.problem.x)]
+    answers = tuple((int(i), int(c)) for i, c in words["answers"])
+    bad = [sample for sample, _ in answers if not 0 <= sample < len(fresh.problem.x)]
     if bad:
         raise ValueError(f"{path} has answers for samples {some(bad)}, which do not exist")
     trail = tuple(Step(*step) for step in words["trail"])
@@ -264,5 +257,5 @@ def read_state(path: str | Path, fresh: State) -> State:
     if not arrays:
         return state.refitted()
     leaves = [arrays[f"leaf{k}"] for k in range(len(arrays))]
-    treedef = jax.tree.structure(fresh.fitted.model)
-    return state._replace(fitted=Fitted(jax.tree.unflatten(treedef, leaves), True))
+    treedef = jax.tree.structure(fresh.model)
+    return state._replace(model=jax.tree.unflatten(treedef, leaves))

@@ -218,7 +218,7 @@ class Plan(Columns, Draws, Output):
     def run(self) -> None:
         """Search for it."""
         from jtruth.cli.reading import class_code, labels_of, numbers
-        from jtruth.planning import Costs, Limits, People, Question, plan_request
+        from jtruth.planning import Limits, People, Question, plan_request
 
         labels = None if self.file is None else labels_of(self.file, self)
         with progress("sets") as advance:
@@ -228,7 +228,7 @@ class Plan(Columns, Draws, Output):
                 question=Question(
                     self.metric, class_code(self.positive, labels), self.rates, self.target, self.level
                 ),
-                costs=Costs(self.cost_sample, self.cost_gold),
+                cost_sample=self.cost_sample, cost_gold=self.cost_gold,
                 limits=Limits(self.samples, self.max_samples, self.sets, advance),
             )  # fmt: skip
         step = next_step(self, "--cost-gold 1", "what answers of an expert at that price would save")

@@ -41,7 +41,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth.histograms.label_counts import mean_of, samples_of
+from jtruth.histograms.label_counts import Mean, mean_of, samples_of
 
 _BLOCK = 4096
 _FEW_EDGES = 65
@@ -282,26 +282,16 @@ def _pair_variance(eps: Array, bins: Array, count: Array, total: Array) -> Array
     return 2 * jnp.maximum(paired, 0.0) / total**2
 
 
-class Dispersion(NamedTuple):
-    """DL = EL - CL."""
-
-    by_class: Float[Array, " classes"]
-    total: Float[Array, ""]
-    standard_error: Float[Array, ""]
-
-    __repr__ = one_line
-
-
 @eqx.filter_jit
 def dispersion_loss(
     epistemic: Float[Array, "samples classes"], calibration: Calibration, *, where: Where = None
-) -> Dispersion:
-    """(33)-(36): epistemic less calibration loss, both plugin or both debiased, by class and in all."""
+) -> Mean:
+    """(33)-(36): epistemic less calibration loss DL = EL - CL, both plugin or both debiased."""
     mask = samples_of(where, epistemic.shape[0])
     number = mask.sum().astype(epistemic.dtype)
-    by_class = jnp.where(mask[:, None], epistemic, 0.0).sum(axis=0) / number - calibration.by_class
+    total = jnp.where(mask[:, None], epistemic, 0.0).sum() / number - calibration.total
     error = _error(epistemic.sum(axis=1) - calibration.influence, mask, calibration.pair_variance)
-    return Dispersion(by_class, by_class.sum(), error)
+    return Mean(total, error)
 
 
 def _error(influence: Array, mask: Array, pairs: Array) -> Array:

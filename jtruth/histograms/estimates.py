@@ -85,7 +85,6 @@ def loss_values(
     options = {"debias": debias, "singletons": singletons, "where": where}
     epistemic = epistemic_loss(histograms, z, debias=debias != "none")
     classes = calibration_loss(histograms.shares(z.dtype), z, edges, **options)
-    spread = dispersion_loss(epistemic, classes, where=where)
     differ, phi = disagreement(histograms, z.dtype), jnp.asarray(predicted_disagreement, z.dtype)
     common = edges if edges.ndim == 1 else equal_width_edges(edges.shape[-1] - 1, z.dtype)
     common = common if disagreement_edges is None else jnp.asarray(disagreement_edges, z.dtype)
@@ -98,7 +97,7 @@ def loss_values(
         "squared_loss": total(squared_loss(histograms, z)),
         "epistemic_loss": total(epistemic),
         "calibration_loss": Mean(classes.total, classes.standard_error),
-        "dispersion_loss": Mean(spread.total, spread.standard_error),
+        "dispersion_loss": dispersion_loss(epistemic, classes, where=where),
         "log_loss": total(log_loss(histograms, z)),
         "disagreement_loss": mean_of(disagreement_loss(differ, phi), where=where),
         "disagreement_calibration_loss": Mean(pairs.total, pairs.standard_error),

@@ -3,7 +3,6 @@
 from jtruth.planning.requests import People, plan_request
 from jtruth.planning.search import Limits, cheapest_plan, narrowest_plan
 from jtruth.planning.settings import (
-    Costs,
     Labeler,
     Plan,
     Question,
@@ -14,6 +13,6 @@ from jtruth.planning.settings import (
 )
 
 __all__ = [
-    "Costs", "Labeler", "Limits", "People", "Plan", "Question", "Setting", "cheapest_plan", "labeler",
+    "Labeler", "Limits", "People", "Plan", "Question", "Setting", "cheapest_plan", "labeler",
     "narrowest_plan", "plan_request", "regular_assignment", "setting",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from jtruth._random import as_key
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.planning.search import MOST_MIXES, Limits, PlanSearch, cheapest_plan, narrowest_plan
-from jtruth.planning.settings import ACCURACY, FREE, Costs, Labeler, Question, labeler, setting
+from jtruth.planning.settings import ACCURACY, Labeler, Question, labeler, setting
 
 _MOST_PEOPLE = 5  # labels per sample of one kind that a search tries, for labelers of a file
 _MOST_PATTERNS = 4000  # of labels in a mix, likewise
@@ -43,8 +43,9 @@ def plan_request(
     width: float | None = None,
     budget: float | None = None,
     question: Question = ACCURACY,
-    costs: Costs = FREE,
     limits: Limits = _LIMITS,
+    cost_sample: float = 0.0,
+    cost_gold: float = np.inf,
 ) -> PlanSearch:
     """Search for a plan from text options.
 
@@ -52,20 +53,21 @@ def plan_request(
         people: labelers and classifier.
         key: a whole number or a JAX key; left out, it is 0.
         width, budget: one of them: how wide the interval may be, or what may be spent.
-        question, costs: see `setting`.
+        question, cost_sample, cost_gold: see `setting`.
         limits: see `cheapest_plan`.
 
     Raises:
         ValueError: text that cannot be read, both or neither of width and budget, no labelers.
 
-    >>> from jtruth.planning import Costs, Limits, People, Question
+    >>> from jtruth.planning import Limits, People, Question
     >>> found = plan_request(
-    ...     People(["crowd:0.2:0.05:3"]), budget=20.0, question=Question(rates="known"), costs=Costs(0.02),
+    ...     People(["crowd:0.2:0.05:3"]), budget=20.0, question=Question(rates="known"), cost_sample=0.02,
     ...     limits=Limits(num_sets=10))
     >>> found.best.plan
     Plan(num_samples=166, labels=(2.0,), num_gold=0)
     """
     labelers, labels, prior, classifier, cost_label = people
+    costs: dict[str, float] = {"cost_sample": cost_sample, "cost_gold": cost_gold}
     if (width is None) == (budget is None):
         raise ValueError("say what is wanted: either width (--width .05) or budget (--budget 200)")
     typed = [_typed(text) for text in labelers]
@@ -80,7 +82,7 @@ def plan_request(
         raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
     classes = len(guess)
     kinds = [k if k.matrix.shape[0] == classes else _spread(k, classes) for k in kinds]
-    made = setting(guess, _classifier(classifier, classes), kinds, question, costs)
+    made = setting(guess, _classifier(classifier, classes), kinds, question, **costs)
     if width is not None:
         return cheapest_plan(made, width, key=key, limits=limits)
     return narrowest_plan(made, float(budget or 0), key=key, limits=limits)

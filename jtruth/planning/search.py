@@ -315,9 +315,9 @@ def cheapest_plan(
     Raises:
         ValueError: no plan within the limits is narrow enough, or a width that is not in (0, 1).
 
-    >>> from jtruth.planning import Costs, Limits, Question, labeler, setting
+    >>> from jtruth.planning import Limits, Question, labeler, setting
     >>> crowd, expert = labeler("crowd", 0.2, 0.05, people=5), labeler("expert", 0.05, 0.5)
-    >>> made = setting([0.7, 0.3], 0.9, [crowd, expert], Question(rates="known"), Costs(0.02))
+    >>> made = setting([0.7, 0.3], 0.9, [crowd, expert], Question(rates="known"), cost_sample=0.02)
     >>> found = cheapest_plan(made, 0.06, key=0, limits=Limits(num_sets=20))
     >>> found.best.plan.labels, 0.055 < found.simulated.mean < 0.065
     ((3.0, 0.0), True)

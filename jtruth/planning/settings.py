@@ -57,14 +57,7 @@ class Question(NamedTuple):
     level: float = 0.95  # of the interval whose width is planned
 
 
-class Costs(NamedTuple):
-    """What a sample without labels costs, and one gold answer (infinite: there are none)."""
-
-    sample: float = 0.0
-    gold: float = np.inf
-
-
-ACCURACY, FREE = Question(), Costs()
+ACCURACY = Question()
 
 
 class Setting(NamedTuple):
@@ -152,7 +145,9 @@ def setting(
     classifier: Any,
     labelers: Sequence[Labeler],
     question: Question = ACCURACY,
-    costs: Costs = FREE,
+    *,
+    cost_sample: float = 0.0,
+    cost_gold: float = np.inf,
 ) -> Setting:
     """Put together and check what plans are made for.
 
@@ -162,7 +157,8 @@ def setting(
             classes), rows = true class. For two classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
         labelers: the kinds, see `labeler`.
         question: the metric, of which class, on which samples, with what known.
-        costs: beside those of labels.
+        cost_sample: of a sample without labels.
+        cost_gold: of a gold answer; infinite: there are none.
 
     Raises:
         ValueError: bad prior, matrix, metric, level or costs, kinds of the same name or of other classes.
@@ -189,14 +185,15 @@ def setting(
     metric, positive, rates, target, level = question
     choose("rates", rates, RATES)
     choose("target", target, TARGETS)
-    if not (np.isfinite(costs.sample) and costs.sample >= 0) or not costs.gold >= 0:
-        raise ValueError(f"cost_sample is {costs.sample} and cost_gold {costs.gold}; costs are 0 or more")
+    check_not_negative(cost_sample, "cost_sample")
+    if not cost_gold >= 0:  # it may be infinite
+        raise ValueError(f"cost_gold is {cost_gold}; it must be 0 or more")
     if not 0 <= positive < classes:
         raise ValueError(f"positive is {positive}; classes are 0 to {classes - 1}")
     terms = named_metric(metric, range(classes), positive).terms(pi[:, None] * matrix)
     made = Setting(
         pi, matrix, tuple(labelers), metric, terms.numerator, terms.denominator, rates, target,
-        check_level(level), float(costs.sample), float(costs.gold), positive,
+        check_level(level), float(cost_sample), float(cost_gold), positive,
     )  # fmt: skip
     if not (made.denominator * pi[:, None] * matrix).sum() > 0:
         raise ValueError(f"{metric} is undefined for such a classifier: it never predicts class {positive}")
@@ -228,7 +225,7 @@ class Row(NamedTuple):
 def plan_cost(setting: Setting, plan: Plan) -> float:
     """What the plan costs. With known rates samples with gold need no labels, and get none.
 
-    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)], costs=Costs(0.1, 2))
+    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)], cost_sample=0.1, cost_gold=2)
     >>> print(f"{plan_cost(made, Plan(100, (3,), 10)):.2f}")
     45.00
     """

@@ -19,7 +19,7 @@ from jtruth.cleaning import (
 )
 from jtruth.cleaning.expected_fall import best_batch, class_chances, possible_evidence, twin
 from jtruth.cleaning.loop import STRATEGIES, chance_of_flip, label_posterior
-from jtruth.cleaning.state import Answer, read_state, write_state
+from jtruth.cleaning.state import read_state, write_state
 
 OTHERS = (("labels", "risk"), ("ml", "emi"))
 N, A, B = 90, 0.4, 0.1
@@ -60,10 +60,8 @@ def sklearn_fit(x, label):
 def test_the_linear_learner_of_labels_is_scikit_learns(naive, data):
     x, train, label = data[0], ~naive.problem.validation, naive.consolidated.label
     model = sklearn_fit(x[train], label[train])
-    np.testing.assert_allclose(naive.fitted.model.weights, model.coef_[0], atol=1e-5)
-    np.testing.assert_allclose(
-        naive.learner.probabilities(naive.fitted.model, x), model.predict_proba(x), atol=1e-5
-    )
+    np.testing.assert_allclose(naive.model.weights, model.coef_[0], atol=1e-5)
+    np.testing.assert_allclose(naive.learner.probabilities(naive.model, x), model.predict_proba(x), atol=1e-5)
 
 
 def test_chance_of_a_flip_is_bayes(naive, golden):
@@ -142,11 +140,11 @@ def test_influence_ranks_as_retraining_does(naive, aware, kind):
 
     exact, same = (
         np.zeros(rows.size),
-        jax.tree.map(lambda v: np.repeat(v[None], rows.size, 0), state.fitted.model),
+        jax.tree.map(lambda v: np.repeat(v[None], rows.size, 0), state.model),
     )
     for k in range(2):
         new = outcome[rows, k]
-        fits = learner.retrain(state.fitted.model, p.x, state.evidence, used, rows, new)
+        fits = learner.retrain(state.model, p.x, state.evidence, used, rows, new)
         evidence = np.repeat(believed[None], rows.size, 0)
         evidence[np.arange(rows.size), rows] = new
         exact += chance[rows, k] * np.asarray(risk(same, evidence) - risk(fits, evidence))
@@ -159,7 +157,7 @@ def test_influence_ranks_as_retraining_does(naive, aware, kind):
 def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
     """What it is wrong by is the gradient of the risk that the twin believes; one that knows has no gap."""
     p, learner, used = naive.problem, naive.learner, ~naive.problem.validation
-    chance, model = class_chances(naive), naive.fitted.model
+    chance, model = class_chances(naive), naive.model
 
     def risk(intercept, weights):
         fitted = type(model)(intercept, weights)
@@ -185,7 +183,7 @@ def test_probabilities_of_another_model_say_what_to_expect(naive, data):
                      probabilities=probabilities)  # fmt: skip
 
     wise = twin(naive)
-    own = begun(wise.learner.probabilities(wise.fitted.model, x))
+    own = begun(wise.learner.probabilities(wise.model, x))
     np.testing.assert_allclose(influence(own).falls, influence(naive).falls, atol=1e-15)
     knows = begun(np.eye(2)[y])
     falls, right = influence(knows).falls, naive.consolidated.label == y
@@ -213,7 +211,7 @@ def test_blocks_of_retrained_copies_are_the_copies(naive, data):
     """90 copies in two blocks, the last of which is filled up, against other blocks and scikit-learn."""
     label, everywhere = naive.consolidated.label, np.ones(N, bool)
     given, new = np.eye(2)[label], np.eye(2)[1 - label]
-    before, rows = naive.learner.fit(data[0], given, everywhere).model, np.arange(N)
+    before, rows = naive.learner.fit(data[0], given, everywhere)[0], np.arange(N)
     whole = naive.learner.retrain(before, data[0], given, everywhere, rows, new)
     assert whole.weights.shape == (N, 2)
     back = naive.learner.retrain(before, data[0], given, everywhere, rows[::-1], new[::-1])
@@ -230,7 +228,7 @@ def test_a_far_sample_may_change_its_class(naive, data):
     learner, given, everywhere = naive.learner, np.eye(2)[label], np.ones(N, bool)
     far = int(np.argmax(label == 1))
     x[far] = [15.0, 15.0]
-    before = learner.fit(x, given, everywhere).model
+    before = learner.fit(x, given, everywhere)[0]
     after = learner.retrain(before, x, given, everywhere, np.array([far]), np.eye(2)[[0]])
     flipped = np.where(np.arange(N) == far, 0, label)
     model = sklearn_fit(x, flipped)
@@ -276,8 +274,8 @@ def test_every_strategy_cleans_and_follows(naive, data, name):
     x, y, _ = data
     state = clean(naive._replace(strategy=name), lambda i: int(y[i]), 4, batch=2, truth=(x, y))
     assert [s.num_answers for s in state.trail] == [0, 2, 4]
-    assert all(state.consolidated.label[a.sample] == y[a.sample] for a in state.answers)
-    assert len({a.sample for a in state.answers}) == 4
+    assert all(state.consolidated.label[sample] == y[sample] for sample, _ in state.answers)
+    assert len({sample for sample, _ in state.answers}) == 4
 
 
 @pytest.mark.parametrize("strategy", ["random", "risk"])
@@ -300,7 +298,7 @@ def test_a_resumed_run_asks_the_same(tmp_path, data, strategy):
     assert resumed.pending == half.state.pending
     resumed = go(answer(resumed, {int(i): int(y[i]) for i in half.samples}), 1)
     assert resumed.answers == whole.answers and resumed.trail == whole.trail
-    np.testing.assert_array_equal(resumed.fitted.model.weights, whole.fitted.model.weights)
+    np.testing.assert_array_equal(resumed.model.weights, whole.model.weights)
 
     with pytest.raises(ValueError, match=r"a state of other data \(digest\)"):
         read_state(tmp_path / "s.json", start(x + 1, labels, NOISE, PRIOR, strategy=strategy, seed=3))
@@ -318,7 +316,7 @@ def test_other_learners(data):
     x, y, labels = data
     given = start(x, labels, NOISE, PRIOR, learner=SklearnLearner(GaussianNB()), strategy="uncertainty")
     state = clean(given, lambda i: int(y[i]), 2)
-    assert (SklearnLearner(GaussianNB()).probabilities(state.fitted.model, x).argmax(1) == y).mean() > 0.7
+    assert (SklearnLearner(GaussianNB()).probabilities(state.model, x).argmax(1) == y).mean() > 0.7
     with pytest.raises(ValueError, match="has no derivatives"):
         ask(given._replace(strategy="risk"))
 
@@ -380,7 +378,7 @@ def test_bad_input(data, naive, aware):
 def test_a_learner_that_does_not_converge_is_named(data, aware):
     class Never(LinearLearner):
         def fit(self, *args):
-            return super().fit(*args)._replace(converged=False)
+            return super().fit(*args)[0], False
 
     request = ask(aware["ml"])
     stuck = request.state._replace(learner=Never("ml"))
@@ -408,7 +406,7 @@ def test_bad_input_of_oracles_splits_and_advice(data, aware, tmp_path):
     sure = start(x, jt.Labels.from_matrix(y[:, None], 2), jt.noise.Symmetric(0.0, 2), PRIOR)
     request = ask(sure)
     i = int(request.samples[0])
-    write_state(tmp_path / "s.json", aware["ml"]._replace(answers=(Answer(900, 1),)))
+    write_state(tmp_path / "s.json", aware["ml"]._replace(answers=((900, 1),)))
     contradiction = jt.Labels.from_matrix(np.array([[0, 1]] * N), 2)
     for match, call in {
         "contradicts labelers that cannot err": lambda: answer(request.state, {i: int(1 - y[i])}),

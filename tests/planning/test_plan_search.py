@@ -11,7 +11,6 @@ import pytest
 import jtruth as jt
 from jtruth.io import read_labels
 from jtruth.planning import (
-    Costs,
     Limits,
     People,
     Plan,
@@ -35,7 +34,9 @@ TEN = Limits(num_sets=10)
 
 def made(target="population", gold=0.7, rates="known"):
     kinds = [labeler("crowd", 0.25, 0.05, people=3), labeler("expert", 0.05, 0.4)]
-    return setting([0.6, 0.4], 0.9, kinds, Question(rates=rates, target=target), Costs(0.02, gold))
+    return setting(
+        [0.6, 0.4], 0.9, kinds, Question(rates=rates, target=target), cost_sample=0.02, cost_gold=gold
+    )
 
 
 def affordable(asked, sizes):
@@ -181,7 +182,7 @@ def test_prices_decide():
     # Lam & Stork's Figure 2: good labelers should label other samples, poor ones the same, were they cheap.
     good, dear = (
         cheapest_plan(
-            setting([0.5, 0.5], 0.9, [labeler("a", 0.03, 1.0, people=3)], KNOWN, Costs(c)),
+            setting([0.5, 0.5], 0.9, [labeler("a", 0.03, 1.0, people=3)], KNOWN, cost_sample=c),
             0.08, key=KEY, limits=TEN,
         ).best.plan.labels
         for c in (0.0, 30.0)
@@ -235,7 +236,7 @@ def request(width=None, budget=None, **words):
     people = picked(People, labelers=["a:.2:1:2"])
     parts = {
         "question": picked(Question, rates="known"),
-        "costs": picked(Costs),
+        **{name: words.pop(name) for name in ("cost_sample", "cost_gold") if name in words},
         "limits": picked(Limits, num_sets=2),
     }
     assert not words
@@ -272,7 +273,7 @@ def request(width=None, budget=None, **words):
         ({"width": 0.1, "rates": "guessed"}, "rates"),
         ({"width": 0.1, "level": 1.5}, "level"),
         ({"width": 0.1, "positive": 2}, "positive"),
-        ({"width": 0.1, "sample": -1.0}, "costs are 0 or more"),
+        ({"width": 0.1, "cost_sample": -1.0}, "cost_sample must be 0 or more"),
     ],
 )
 def test_what_is_refused(as_installed, options, message):
