@@ -82,11 +82,11 @@ def encode_columns(
     sample, task_ids = encode_ids(task, "task", tasks, source)
     labeler, worker_ids = encode_ids(worker, "worker", workers, source)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
-    silent, said = _silent(label, abstain)
+    silent, remarks = _silent(label, abstain)
     codes, names, notes = encode_classes(label, classes, num_classes, source, advice, silent=silent)
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, worker_ids)
-    notes += alike_note(worker_ids, "worker ids") + rounded_note(task_ids, "task ids") + said
+    notes += alike_note(worker_ids, "worker ids") + rounded_note(task_ids, "task ids") + remarks
     lost = np.count_nonzero(codes < 0) - (sum(map(silent.__contains__, label)) if silent else 0)
     if lost:
         notes += (f"{lost} of {len(label)} rows have no label and were left out (missing='drop').",)
@@ -170,7 +170,7 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
     found = collected(coded.select(*numbers).sort(*codes))
     made = {role: _column(found[c].to_numpy(), names[role]) for role, c in zip(columns, codes, strict=True)}
     size = len(next(iter(made.values())))
-    rows = _Named(size, lambda row: _said({role: column[row] for role, column in made.items()}))
+    rows = _Named(size, lambda row: _row_text({role: column[row] for role, column in made.items()}))
     return tuple(made.values()), Source("", "row", 0, rows)
 
 
@@ -241,7 +241,7 @@ def lazy_patterns(frame: Any, columns: dict[str, str], classes: Any, missing: st
         twice = read.coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
         first = collected(twice.head(1)).rows(named=True)[0]
         raise ValueError(
-            f"row {_said(first)}: labelled the task more than once: keep one label of each in the query"
+            f"row {_row_text(first)}: labelled the task more than once: keep one label of each in the query"
         )
     numbers = np.stack([found[name].to_numpy() for name in found.columns[:-2]], axis=1)
     place, labeler, value = _unpacked(numbers, len(read.workers), bits)
@@ -331,7 +331,7 @@ def _rows_of(table: Any, role: str, values: list) -> Source:
         none = isinstance(value, float) and value != value
         here = column.is_null() if value is None else column.is_nan() if none else column == value
         found = collected(table.filter(here).head(1)).rows(named=True)
-        return _said(found[0] if found else {role: value})
+        return _row_text(found[0] if found else {role: value})
 
     return Source("", "row", 0, _Named(len(values), row_with))
 
@@ -373,7 +373,7 @@ def _unpacked(
     return place[order], worker[order], value[order]
 
 
-def _said(row: dict[str, Any]) -> str:
+def _row_text(row: dict[str, Any]) -> str:
     """What stands in a row."""
     return (
         f"({', '.join(f'{name} {shown(row[name])}' for name in ('task', 'worker', 'label') if name in row)})"
@@ -403,14 +403,14 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
     numbers = [(i, t) for i, row in enumerate(cells) for t, v in enumerate(row) if not _empty(v, missing)]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
-    codes, names, said = encode_classes(
+    codes, names, remarks = encode_classes(
         values, classes, num_classes, Source("z", "cell", numbers=numbers), advice
     )
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, workers)
     inferred = inferred_classes(names, classes, num_classes)
-    sizes, notes = (len(table), table.shape[1], len(names)), said + notes
+    sizes, notes = (len(table), table.shape[1], len(names)), remarks + notes
     return Found(sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred)
 
 

@@ -78,8 +78,8 @@ def look_at(table: TextTable, given: Mapping[str, str] | None = None) -> FileLoo
     columns = tuple(
         _column(name, values) for name, values in zip(table.header, table.columns[:], strict=True)
     )
-    said = {role: name for role, name in (given or {}).items() if name in table.header}
-    roles = {role: said.get(role) or column_called(role, table.header) for role in COLUMN_WORDS}
+    named = {role: name for role, name in (given or {}).items() if name in table.header}
+    roles = {role: named.get(role) or column_called(role, table.header) for role in COLUMN_WORDS}
     layout, advice, labelers, task = "unknown", _ASK, (), None
     wide = _label_columns(columns, len(table.columns[0]))
     if _is_data(table.header):
@@ -87,8 +87,8 @@ def look_at(table: TextTable, given: Mapping[str, str] | None = None) -> FileLoo
     elif all(roles.values()) and len(set(roles.values())) == 3 and not (wide and _one_row_each(table, roles)):
         layout, advice = "long", _long_advice(roles)
     elif len(wide) > 1:
-        layout, labelers = "wide", tuple(name for name in wide if name != said.get("task"))
-        task = _wide_task(table.header, labelers, said.get("task"))
+        layout, labelers = "wide", tuple(name for name in wide if name != named.get("task"))
+        task = _wide_task(table.header, labelers, named.get("task"))
         advice = _wide_advice(table.header, labelers, task)
     elif roles["task"] and roles["label"] and not roles["worker"]:
         layout, advice = "one row per task", _pairs_advice(table, roles)
@@ -142,8 +142,10 @@ def _label_columns(columns: tuple[ColumnLook, ...], num_rows: int) -> list[str]:
     """Columns that look like one labeler each: few values, and the same ones."""
     few = [c for c in columns if 0 < c.num_values <= min(FEW_VALUES, num_rows // 2)]
     few = [c for c in few if c.name.casefold() not in COUNT_WORDS]
-    said = [{SIDE.get(value.casefold(), value) for value in c.examples} for c in few]  # yes is true is pass
-    return [c.name for c, mine in zip(few, said, strict=True) if sum(bool(mine & one) for one in said) > 1]
+    values = [{SIDE.get(value.casefold(), value) for value in c.examples} for c in few]  # yes is true is pass
+    return [
+        c.name for c, mine in zip(few, values, strict=True) if sum(bool(mine & one) for one in values) > 1
+    ]
 
 
 def _long_advice(roles: dict) -> tuple:

@@ -212,8 +212,8 @@ def _block(block: Block, words: Words) -> str:
 def _facts(items: Sequence[Fact], words: Words) -> str:
     first, last, out = few(items)
     kept = [*first, *([Fact("", None, "...", f"{out} more are left out here")] if out else []), *last]
-    said = ((_name(one.title), _text(words(one.text or number(one.value)))) for one in kept)
-    inside = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in said)
+    pairs = ((_name(one.title), _text(words(one.text or number(one.value)))) for one in kept)
+    inside = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in pairs)
     return f'<dl class="facts">{inside}</dl>' if inside else ""
 
 

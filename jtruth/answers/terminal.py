@@ -116,8 +116,8 @@ def _block(block: Block, width: int, words: Words) -> list[str]:
             kept = [note for note in block.items if note.sign != "alarm"]
             lines = [line for note in kept for line in _note(note, width, words)]
         case Facts():
-            said = [f"{one.title}: {one.text or number(one.value)}" for one in block.items if one.title]
-            lines = [line for text in said for line in wrapped(escaped(words(text)), width, "  ")]
+            pieces = [f"{one.title}: {one.text or number(one.value)}" for one in block.items if one.title]
+            lines = [line for text in pieces for line in wrapped(escaped(words(text)), width, "  ")]
     note = getattr(block, "note", "")
     if not lines:
         return []

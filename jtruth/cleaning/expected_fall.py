@@ -342,8 +342,8 @@ def simulated_gains(
     for m in range(num_draws):
         truth = probabilities(centre + root @ rng.standard_normal(flat.size))
         chance = softmax(given + log(truth[chosen]), axis=1) @ p.oracle
-        said = (rng.random((len(chosen), 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
-        after = probabilities(flat + steps[np.arange(len(chosen)), said].sum(axis=0)).argmax(axis=1)
+        answers = (rng.random((len(chosen), 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
+        after = probabilities(flat + steps[np.arange(len(chosen)), answers].sum(axis=0)).argmax(axis=1)
         at = np.arange(len(now))
         gains[m] = (truth[at, after] - truth[at, now]).mean()
     return gains
@@ -441,8 +441,8 @@ def _once(split: tuple[int, int, int], world: World, key: Any, sim: int) -> tupl
     model = learner.fit(x, learner.evidence(evidence, prior, z), where)[0]
     new_x, new_y = _samples(rng, world, 4000)
     true = (learner.predictions(_stacked(model), new_x)[0] == new_y).mean()
-    said = (learner.predictions(_stacked(model), x[last])[0] == y[last]).mean() if test else np.nan
-    return float(true), float((said - true) ** 2), float(np.mean((rates - np.array(world.rates)) ** 2))
+    tested = (learner.predictions(_stacked(model), x[last])[0] == y[last]).mean() if test else np.nan
+    return float(true), float((tested - true) ** 2), float(np.mean((rates - np.array(world.rates)) ** 2))
 
 
 def _stacked(model: Any) -> Any:

@@ -179,15 +179,15 @@ def suspicious_labels(
     entries = [np.asarray(part) for part in labels.arrays]
     entries = [part[entries[2] >= 0] for part in entries]
     sample, labeler, label = entries
-    beliefs = {name: _posterior(given, labels, name) for name, given in several.items()}
+    posteriors = {name: _posterior(given, labels, name) for name, given in several.items()}
     if probabilities is not None:
         features = _by_task(probabilities, labels, "probabilities")
-        beliefs = {name: _with_features(draws, features, prior) for name, draws in beliefs.items()}
-    means = [draws.mean(axis=0) for draws in beliefs.values()]
+        posteriors = {name: _with_features(draws, features, prior) for name, draws in posteriors.items()}
+    means = [draws.mean(axis=0) for draws in posteriors.values()]
     rows = [1 - mean[sample, label] for mean in means]
     if gold is None:
         tails = [(1 - level) / 2, (1 + level) / 2]
-        ends = [np.quantile(_numbers(draws, sample, label, rng), tails) for draws in beliefs.values()]
+        ends = [np.quantile(_numbers(draws, sample, label, rng), tails) for draws in posteriors.values()]
         hull = float(min(e[0] for e in ends)), float(max(e[1] for e in ends))
         number = float(rows[0].sum()), hull, _OF_MODEL
     else:

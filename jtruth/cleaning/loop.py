@@ -154,10 +154,10 @@ STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {
 
 def estimated_accuracy(state: State) -> float:
     """Accuracy of the state's model by unbiased counts (7): on held-out samples where there are some."""
-    held = state.problem.validation
-    on = held if held.any() else np.ones(held.size, bool)
+    held_out = state.problem.validation
+    on = held_out if held_out.any() else np.ones(held_out.size, bool)
     predicted = state.learner.probabilities(state.model, state.problem.x).argmax(axis=1)
-    return float(_truth(state, on)[np.arange(held.size)[on], predicted[on]].mean())
+    return float(_truth(state, on)[np.arange(held_out.size)[on], predicted[on]].mean())
 
 
 def _truth(state: State, on: Bool[np.ndarray, " samples"]) -> np.ndarray:
@@ -372,7 +372,7 @@ def clean(
     while budget:
         request = ask(state, min(batch, budget))
         names = request.tasks
-        said = {name: oracle(int(i)) for name, i in zip(names, request.samples, strict=True)}
-        state = answer(request.state, said, truth=truth)
+        answers = {name: oracle(int(i)) for name, i in zip(names, request.samples, strict=True)}
+        state = answer(request.state, answers, truth=truth)
         budget -= len(names)
     return state

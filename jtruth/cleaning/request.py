@@ -89,10 +89,10 @@ def clean_request(
     else:
         known, prior, notes = _rates(labels, noise, prior, seed)
         strategy = strategy or "risk"
-    held = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
+    held_out = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
     price = None if costs is None else np.asarray(costs)[:, 0]
-    state = start(features, labels, known, prior, strategy=strategy, seed=seed, validation=held, costs=price,
-                  probabilities=probabilities)  # fmt: skip
+    options = {"validation": held_out, "costs": price, "probabilities": probabilities}
+    state = start(features, labels, known, prior, strategy=strategy, seed=seed, **options)
     if state_file is not None and Path(state_file).exists():
         state = read_state(state_file, state)
     state = _answered(state, gold)
@@ -191,7 +191,7 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
 def _issues(labels: Labels, rates: tuple[Any, Any], probabilities: Any, gold: Any, wanted: Wanted) -> Shown:
     """Label issues: the most suspicious labels, and how many are wrong; `rates` are noise and prior."""
     budget, seed, level = wanted.budget, wanted.seed, wanted.level
-    posterior, prior, notes = _beliefs(labels, *rates, probabilities, seed)
+    posterior, prior, notes = _class_posteriors(labels, *rates, probabilities, seed)
     features = {} if probabilities is None else {"probabilities": probabilities, "prior": prior}
     found = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
     if budget > found.label.size:
@@ -199,7 +199,7 @@ def _issues(labels: Labels, rates: tuple[Any, Any], probabilities: Any, gold: An
     return found.screen(budget, notes)
 
 
-def _beliefs(
+def _class_posteriors(
     labels: Labels, noise: Any, prior: Any, probabilities: Any, seed: int
 ) -> tuple[Any, Any, tuple[str, ...]]:
     """What is believed of the classes (draws, or several assumptions), the class prior, and notes."""

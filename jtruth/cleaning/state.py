@@ -143,7 +143,7 @@ def problem_of(
     """
     x = _features(x, labels)
     found = consolidate(labels, noise, prior, key=key)
-    held = _validation(validation, found.label, labels.num_classes, key)
+    held_out = _validation(validation, found.label, labels.num_classes, key)
     costs = np.ones(len(x)) if costs is None else np.asarray(costs, np.float64)
     check_positive(costs, "costs", f"prices of {len(x)} samples", size=len(x))
     matrix = np.eye(labels.num_classes)
@@ -154,7 +154,7 @@ def problem_of(
         matrix = strata.rows[0, 0]
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
-    return Problem(x, log_likelihood, found.prior, found, held, costs, matrix, labels.tasks)
+    return Problem(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks)
 
 
 def with_probabilities(problem: Problem, probabilities: Any) -> Problem:
@@ -189,22 +189,22 @@ def _validation(given: Any, label: Int[np.ndarray, " samples"], num_classes: int
     if np.ndim(given) == 0:
         if not 0 <= float(given) < 1:
             raise ValueError(f"validation is {given}; give a share from 0 up to 1, or a mask")
-        held = np.zeros(size, bool)
+        held_out = np.zeros(size, bool)
         order = host_rng(as_key(key), "validation of a cleaning").permutation(size)
-        held[order[: round(float(given) * size)]] = True
+        held_out[order[: round(float(given) * size)]] = True
     else:
-        held = np.asarray(given)
-        if held.shape != (size,) or held.dtype != bool:
+        held_out = np.asarray(given)
+        if held_out.shape != (size,) or held_out.dtype != bool:
             raise ValueError(
-                f"validation must be a share or {size} booleans; got {held.shape} of {held.dtype}"
+                f"validation must be a share or {size} booleans; got {held_out.shape} of {held_out.dtype}"
             )
-    for part, name in ((held, "validation"), (~held, "training")):
+    for part, name in ((held_out, "validation"), (~held_out, "training")):
         missing = sorted(set(range(num_classes)) - set(label[part].tolist()))
         if part.any() and missing:
             raise ValueError(
                 f"the {name} part has no sample labelled {missing[0]}; take another split or seed"
             )
-    return held
+    return held_out
 
 
 def write_state(path: str | Path, state: State) -> None:

@@ -216,14 +216,14 @@ class Sensitivity(Graded):
         with progress("values") as advance:
             result, notes = self.judged()
             found = with_notes(result.sensitivity(self.what, key=self.seed, progress=advance), notes)
-        shown, said = found.blocks(), None
+        shown, tipping = found.blocks(), None
         if self.threshold is not None:
-            said = found.sentence(self.metric, self.threshold)
-            shown = shown._replace(sentence=f"{said} {shown.sentence}")
+            tipping = found.sentence(self.metric, self.threshold)
+            shown = shown._replace(sentence=f"{tipping} {shown.sentence}")
         # Shared errors and hard samples learn error rates, and refuse any that are given.
         pair = ("shared_errors", "hard_samples") if self.noise is None else ("prior", "error_rates")
         other = replace(self, what=pair[self.what == pair[0]])
-        self.give(shown.more(facts(tipping=said)), next_step(other, "", "another assumption"))
+        self.give(shown.more(facts(tipping=tipping)), next_step(other, "", "another assumption"))
 
 
 @dataclass(frozen=True, kw_only=True)

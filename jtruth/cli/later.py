@@ -72,12 +72,12 @@ class Ask(LabelsFile, Draws, Beside, Output):
         head, header, rows, doubts = way(labels, np.asarray(y_pred), given)
         notes = tuple(dict.fromkeys((*labels.notes, *notes)))
         doubts = [text for text in doubts if text not in notes]
-        said = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
+        items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
         listed = [dict(zip(header, row, strict=True)) for row in rows]
         shown = tuple(Column(name, name, form=".4g") for name in header[1:])
         blocks = (
             Queue("", "Ask for these", "task", shown, listed),
-            Notes("warnings", "Warnings", said),
+            Notes("warnings", "Warnings", items),
             facts(metric=self.metric, columns=header, rows=rows),
         )  # fmt: skip
         step = "" if self.out is not None else next_step(self, "--out ask.csv", "write them to a table")

@@ -215,10 +215,10 @@ def typed(command: Any, *kinds: Any) -> str:
     """
     words, meant = [], {one.name for kind in kinds or (type(command),) for one in fields(kind)}
     for key, (one, hint, panel) in _options(type(command)).items():
-        value, said = getattr(command, key), hint.__metadata__[0]
-        known = key in meant and isinstance(said, OptionInfo) and panel != _SHARED["Output"]
+        value, typed_as = getattr(command, key), hint.__metadata__[0]
+        known = key in meant and isinstance(typed_as, OptionInfo) and panel != _SHARED["Output"]
         if known and value != one.default:
-            yes, _, no = str(said.default).partition("/")  # Typer keeps the first name there
+            yes, _, no = str(typed_as.default).partition("/")  # Typer keeps the first name there
             several = value if isinstance(value, list) else [value]
             words += [yes if value else no] if isinstance(value, bool) else [
                 word for each in several for word in (yes, str(each))

@@ -1,12 +1,6 @@
-"""What a command prints and writes, in the shell's words, and how it shows that it is at work.
-
-In the words of the shell common_only=True is --common-only. Messages are written where the trouble is found,
-by code that does not know who called it, and name options as Python does. This is the one place that says
-what each is called on the command line.
-"""
+"""What a command prints and writes, and how it shows that it is at work."""
 
 import json
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +13,7 @@ import typer
 
 from jtruth._files import write_text
 from jtruth.cli.options import option, written
+from jtruth.cli.words import shell_words
 
 _DELAY = 1.0  # seconds before a bar appears
 
@@ -96,57 +91,3 @@ def progress(unit: str, parts: int = 1) -> Iterator[Callable[[int, int], None]]:
             bar.update(max(0.0, part - 1 + done / max(planned, 1) - bar.n))
 
         yield advance
-
-
-_OPTIONS = {
-    "abstain", "assume", "at_least", "classes", "common_only", "cost", "drop", "gold", "label",
-    "labelers_are", "level", "margin", "method", "missing", "noise", "positive", "prior", "repeats", "sep",
-    "target", "task", "threshold", "worker",
-}  # fmt: skip
-_OTHERWISE = {"repeat": "--repeats", "split": "--folds"}
-_FILL_IN = {"gold": "FILE", "noise": "FILE", "prior": ".8,.2"}
-_PHRASES = (
-    # said in both languages already
-    (r"[`(]?(?:\b\w+=\.\.\., )*\b\w+=\.\.\. \(at the command line (--[^)]*)\)", r"\1"),
-    (r"\b\w+=\.\.\., (--\w)", r"\1"),
-    (r"\bnum_samples and num_warmup\b", "--samples and --warmup"),
-    (r"; key (\d+)", r"; seed \1"),
-    (r"\bsummary\(full=True\)", "--full"),
-    (r" \(or set num_classes\)", ""),
-    (r"bins=MergedBins\(15\)", "--merge-bins"),
-    (r" \(in Python: [^)]*\)", ""),
-    (r"\(gold=jt.io.Gold\(classes, inclusion or strata\)\)", "(a column inclusion or stratum of --gold)"),
-    (r"\bgold=jt.io.Gold\(classes, inclusion or strata\)", "a column inclusion or stratum of --gold"),
-    (r"\b(inclusion|strata) of gold would", "how gold was chosen (--inclusion, or a column of --gold) would"),
-    (r"\bjtruth\.asking\.gold\.ask_next\b", "jtruth ask --help"),
-    (r"`(\w+)`", lambda found: _named(found[1]) or found[0]),
-)
-_GIVEN = re.compile(r"(?<![\w.-])(?<!\w\()(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")
-
-
-def shell_words(text: str) -> str:
-    """A sentence of the library with its options as they are typed at the command line.
-
-    >>> shell_words("set common_only=True, or say assume='independent' (gold=..., --gold FILE)")
-    'set --common-only, or say --assume independent (--gold FILE)'
-    """
-    for pattern, words in _PHRASES:
-        text = re.sub(pattern, words, text)
-    return _GIVEN.sub(_given, text)
-
-
-def _named(name: str) -> str | None:
-    return f"--{name.replace('_', '-')}" if name in _OPTIONS else _OTHERWISE.get(name)
-
-
-def _given(found: re.Match[str]) -> str:
-    name, value = found.groups()
-    option = _named(name)
-    if option is None:
-        return found[0]
-    if value == "True":
-        return option
-    if value == "..." or value.startswith("["):
-        return f"{option} {_FILL_IN.get(name, '...')}"
-    word = value[1:-1]
-    return f"{option} {word}" if re.fullmatch(r"[\w.,-]+", word) else f"{option} {value}"

@@ -149,12 +149,12 @@ class Labelers(LabelsFile, Draws, Beside, Output):
             state = update(old, labels)
             how = f"EM went on from the state in {state.num_steps} steps"
         report = quick_labelers(state, **options)
-        said = (
+        added = (
             f"{labels.num_labels} labels added, {len(state.batches)} sets in all, {len(state.tasks)} tasks; "
             f"{how}"
         )
         write_stream(path, state)
-        return replace(report, warnings=(said, *map(Read, labels.notes), *report.warnings)), state.labels()
+        return replace(report, warnings=(added, *map(Read, labels.notes), *report.warnings)), state.labels()
 
 
 @dataclass(frozen=True, kw_only=True)

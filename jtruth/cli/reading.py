@@ -336,10 +336,10 @@ def numbers(text: str | None) -> list[float] | None:
 
 def with_notes(found: Any, notes: Sequence[str]) -> Any:
     """An answer with what was said when its tables were read, before its own warnings."""
-    said = tuple(map(Read, notes))
+    remarks = tuple(map(Read, notes))
     if hasattr(found, "with_warnings"):  # its warnings are no field
-        return found.with_warnings(said) if said else found
-    return replace(found, warnings=tuple(dict.fromkeys((*said, *found.warnings))))
+        return found.with_warnings(remarks) if remarks else found
+    return replace(found, warnings=tuple(dict.fromkeys((*remarks, *found.warnings))))
 
 
 def class_code(name: str | None, labels: Labels | None) -> int:

@@ -93,12 +93,12 @@ def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
     """
     edges = check_edges(edges)
     number = np.bincount(assign(np.asarray(predicted, np.float64), edges), minlength=edges.size - 1)
-    kept, held = [float(edges[0])], 0
+    kept, inside = [float(edges[0])], 0
     for b, count in enumerate(number):
-        held += int(count)
-        if held >= at_least:
+        inside += int(count)
+        if inside >= at_least:
             kept.append(float(edges[b + 1]))
-            held = 0
+            inside = 0
     return np.array([*(kept[:-1] or kept), float(edges[-1])])  # what is left over joins the last bin
 
 

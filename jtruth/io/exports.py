@@ -169,7 +169,7 @@ def label_studio(found: Collector, records: list[dict], label: str | None) -> La
             if annotation.get("was_cancelled"):
                 found.skip("cancelled annotations")
                 continue
-            value = _said(annotation, field, found)
+            value = _answer(annotation, field, found)
             if value is None:
                 found.skip(f"annotations without {field!r}")
             elif annotation.get("ground_truth"):
@@ -178,11 +178,11 @@ def label_studio(found: Collector, records: list[dict], label: str | None) -> La
                 found.add(name, _person(annotation.get("completed_by")), value)
         for one in task.get("predictions") or []:
             if isinstance(one, dict) and "result" in one:
-                found.aside(one.get("model_version") or "predictions", name, _said(one, field, found))
+                found.aside(one.get("model_version") or "predictions", name, _answer(one, field, found))
     return found.done("Label Studio export", f"choice field {field!r}")
 
 
-def _said(annotation: dict, field: str, found: Collector) -> Any:
+def _answer(annotation: dict, field: str, found: Collector) -> Any:
     """What an annotation, or a prediction, says of a field; None: nothing."""
     mine = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
     if len(mine) > 1:

@@ -95,7 +95,7 @@ def read_gold_sample(
     table = as_table(path, sep)
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
     known, empty = _labelled(table, label) if ways else (table, 0)
-    codes, said = class_codes(known, task, label, labels, words)
+    codes, remarks = class_codes(known, task, label, labels, words)
     gold = np.full(labels.num_samples, -1, np.int32)
     whole = align_rows(table, task, labels, common_only, complete=False)
     rows, samples, notes = whole if known is table else align_rows(known, task, labels, common_only, False)
@@ -104,7 +104,7 @@ def read_gold_sample(
         notes = (*whole[2], *_without_label(table, label, empty))
     chance = _chances(table, known, whole, gold.size) if INCLUSION in ways else None
     strata = _strata(table, whole, gold.size) if STRATUM in ways else None
-    return Gold(check.with_tasks(gold, labels.tasks, notes + said), chance, strata)
+    return Gold(check.with_tasks(gold, labels.tasks, notes + remarks), chance, strata)
 
 
 def _labelled(table: TextTable, label: str) -> tuple[TextTable, int]:

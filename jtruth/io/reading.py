@@ -88,14 +88,14 @@ def read_labels(
     rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
     words = how.words.with_silent(abstain)
     words = words if classes is None or not words.unsaid else words._replace(recognise=False)
-    given, said = in_words(rows.label, words, rows.source)
+    given, remarks = in_words(rows.label, words, rows.source)
     form = (f"Read as {rows.form}.",) if rows.form else ()
     found = Labels.from_long(
         rows.task, rows.worker, given, classes=classes, repeats=repeats,
         missing="drop" if rows.form.startswith("wide") else missing,  # a cell of who was not asked
         abstain=words.silent, source=rows.source,
     )  # fmt: skip
-    return replace(found, notes=(*form, *rows.notes, *said, *found.notes))
+    return replace(found, notes=(*form, *rows.notes, *remarks, *found.notes))
 
 
 def label_rows(
@@ -124,8 +124,8 @@ def label_rows(
         return found
     given = table.pick(wanted)
     every = lambda name: table.columns[:][table.header.index(name)]  # noqa: E731
-    said = unused_counts(table.header, set(wanted.values()), every, table.source)
-    return LabelRows(given[0], given[1], given[2], table.source, form, said)
+    remarks = unused_counts(table.header, set(wanted.values()), every, table.source)
+    return LabelRows(given[0], given[1], given[2], table.source, form, remarks)
 
 
 def beside_of(path: Any, *, label: str = "label") -> dict[str, str]:
@@ -159,8 +159,12 @@ def _by_words(table: TextTable, wanted: dict[str, str]) -> tuple[dict[str, str],
     found = look_at(table, wanted).mapping
     if found is None or any(found[role] != name != role for role, name in wanted.items()):
         return wanted, "", False
-    said = ", ".join(f"{role} {name!r}" for role, name in found.items())
-    return found, f"{said}, by the names of the columns (task=..., worker=..., label=... say otherwise)", True
+    remarks = ", ".join(f"{role} {name!r}" for role, name in found.items())
+    return (
+        found,
+        f"{remarks}, by the names of the columns (task=..., worker=..., label=... say otherwise)",
+        True,
+    )
 
 
 def _by_one(table: TextTable) -> LabelRows | None:

@@ -112,19 +112,19 @@ def read_predictions(
     if label is None and column not in table.header and probability_columns(table.header, labels):
         check.encode_ids(table.pick({"task": task})[0], "task", None, table.source)  # for its checks
         read, rows = _scores(table, labels, task, score, common_only)
-        y_pred, said = _most_probable(np.asarray(read.probabilities), rows, table.source)
+        y_pred, remarks = _most_probable(np.asarray(read.probabilities), rows, table.source)
     else:
-        codes, said = class_codes(table, task, column, labels, words)
+        codes, remarks = class_codes(table, task, column, labels, words)
         read, rows = _scores(table, labels, task, score, common_only, label=column)
         y_pred = codes[rows]
-        said += _against_probabilities(table, column, y_pred, read.probabilities)
+        remarks += _against_probabilities(table, column, y_pred, read.probabilities)
     number = np.bincount(y_pred, minlength=labels.num_classes)
     unused = check.unused(number, labels.class_names, "classes are never predicted")
     if words.pass_at is not None and number.max() == y_pred.size > 1:
         name = labels.class_names[y_pred[0]]
         text = f"every prediction is {name!r} after the cut at {words.pass_at:g}: is this the labels' scale?"
         unused = (LOOK + table.source.says(text),)
-    notes = read.notes + said + unused
+    notes = read.notes + remarks + unused
     return Predictions(
         read.samples, read.scores, read.probabilities, notes,
         check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes),
@@ -277,11 +277,11 @@ def class_codes(
     check.encode_ids(tasks, "task", None, table.source)  # for its checks
     names = tuple(map(str, labels.class_names))
     coded = "classes" not in labels.inferred
-    values, said = in_words(values, words, table.source, known=names)
+    values, remarks = in_words(values, words, table.source, known=names)
     codes = check.class_codes(
         values, names, table.source, coded=coded, if_missing="Leave such rows out.", what="label "
     )
-    return codes, said
+    return codes, remarks
 
 
 def only_rows(table: TextTable, kept: list[int]) -> TextTable:

@@ -58,7 +58,7 @@ def in_words(
         ValueError: a label that is no number where `pass_at` cuts numbers.
     """
     if not words.unsaid:
-        return _said(list(values), words, source)
+        return _by_map(list(values), words, source)
     given = [value for value in different(values) if not words.says_nothing(value)]
     usual = {value: value.casefold() for value in given if value not in known}
     if not words.recognise or not usual or not set(usual.values()) <= set(SIDE):
@@ -89,7 +89,7 @@ def _as_known(
     return renamed(values, table), (note,)
 
 
-def _said(values: list[str], words: Words, source: Source) -> tuple[list, tuple]:
+def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tuple]:
     """By `map` first, then by `pass_at`; what neither names stays, and is said."""
     table = {key.casefold(): name for key, name in (words.map or {}).items()}
     exact = dict(words.map or {})

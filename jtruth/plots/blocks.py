@@ -288,12 +288,12 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
         color, line, marker = CYCLE[k % len(CYCLE)], LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]
         x, y = (np.array(one.points[name], float) for name in ("x", "mean"))
         bands = ("low_all", "high_all", "whole curve", 0.15), ("low", "high", "each point", 0.35)
-        for low, high, said, shade in bands:
+        for low, high, label, shade in bands:
             if low in one.points:
                 bottom, top = (np.array(one.points[name], float) for name in (low, high))
                 if one.line:
-                    said = said if "low_all" in one.points and len(block.series) == 1 else None
-                    ax.fill_between(x, bottom, top, color=color, alpha=shade, lw=0, label=said)
+                    label = label if "low_all" in one.points and len(block.series) == 1 else None
+                    ax.fill_between(x, bottom, top, color=color, alpha=shade, lw=0, label=label)
                 else:
                     ax.vlines(x, bottom, top, color=color, lw=1.5)
         style: dict[str, Any] = {"ls": line} if one.line else {"ls": "none"}

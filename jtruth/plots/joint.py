@@ -125,8 +125,8 @@ def _joint_regions(joint: JointEstimate | JointDensity, levels: tuple[float, ...
             return None
         x, y, mass, density = smooth
     order = np.argsort(-density, axis=None)
-    held = np.cumsum(mass.ravel()[order]) / mass.sum()
-    last = np.minimum(np.searchsorted(held, levels), order.size - 1)
+    inside = np.cumsum(mass.ravel()[order]) / mass.sum()
+    last = np.minimum(np.searchsorted(inside, levels), order.size - 1)
     used = density > 0.2 * density.ravel()[order[last.max()]]
     rows, columns = (slice(*(np.flatnonzero(used.any(axis))[[0, -1]] + [0, 1])) for axis in (1, 0))
     return x[rows], y[columns], density[rows, columns], density.ravel()[order[last]]
@@ -181,21 +181,21 @@ def plot_joints(
     level = check_level(evaluation.level)
     positive = evaluation.classes.index(evaluation.positive)
     pair = [named_metric(name, evaluation.classes, positive) for name in (first, second)]
-    held, missing = {}, []
+    joints, missing = {}, []
     for part in evaluation.assumptions:
         if part.posterior is None:
             missing.append(part.sentence)
             continue
         try:
-            held[part.sentence] = part.posterior.joint(*pair)
+            joints[part.sentence] = part.posterior.joint(*pair)
         except ValueError:  # not identified
             missing.append(part.sentence)
-    if not held:
+    if not joints:
         raise ValueError("no assumption of this answer has a joint law of its table; plot_metrics shows it")
     ax = new_axes(ax)
-    for k, (sentence, joint) in enumerate(held.items()):
+    for k, (sentence, joint) in enumerate(joints.items()):
         line, marker = LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]
-        look = Look(sentence, CYCLE[k % len(CYCLE)], len(held) == 1, line, marker)
+        look = Look(sentence, CYCLE[k % len(CYCLE)], len(joints) == 1, line, marker)
         plot_joint(joint, levels=(level,), ax=ax, look=look, ideal=ideal if k == 0 else None)
     ax.autoscale()
     handles, names = ax.get_legend_handles_labels()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jtruth.cli.output import shell_words
+from jtruth.cli.words import shell_words
 
 CARIES, ANESTHESIA = "examples/caries.csv", "examples/anesthesia.csv"
 

@@ -6,7 +6,7 @@ import pytest
 from jtruth import compare_classifiers
 from jtruth import comparison as models
 from jtruth._validation.words import Source, number_of
-from jtruth.cli.output import shell_words
+from jtruth.cli.words import shell_words
 from jtruth.evaluation.compared import Laws
 from jtruth.evaluation.gold.answer import SENTENCES
 from jtruth.histograms.label_counts import from_counts, with_at_least
