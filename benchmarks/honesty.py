@@ -158,7 +158,7 @@ from unittest.mock import patch  # noqa: E402
 import numpy as np  # noqa: E402
 
 from jtruth.evaluation import evaluate  # noqa: E402
-from jtruth.evaluation.checks.prior_driven import POWERS, prior_check  # noqa: E402
+from jtruth.evaluation.checks.prior_sensitivity import POWERS, prior_check  # noqa: E402
 from jtruth.evaluation.inputs import read  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402

@@ -39,7 +39,7 @@ from jtruth.evaluation.assumptions.ranges import (
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
-from jtruth.evaluation.checks.prior_driven import known_noise_check, prior_check, vouched_check
+from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress

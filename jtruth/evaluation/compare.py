@@ -34,7 +34,7 @@ from jtruth.evaluation.assumptions.ranges import readings_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
-from jtruth.evaluation.checks.prior_driven import doubts_of
+from jtruth.evaluation.checks.prior_sensitivity import doubts_of
 from jtruth.evaluation.compared import Comparison, Laws, Pair, joined
 from jtruth.evaluation.gold.answer import (
     BY_GOLD,

@@ -26,7 +26,7 @@ from jtruth.evaluation.assumptions.ranges import labeler_draws, labeler_laws
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
-from jtruth.evaluation.checks.prior_driven import labeler_check
+from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior, random_gold_checks
 from jtruth.evaluation.gold.tables import labeler_laws_by_gold

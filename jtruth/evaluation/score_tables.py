@@ -27,7 +27,7 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import OVERALL, law_of, of_no_effect
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries
-from jtruth.evaluation.checks.prior_driven import doubts_of, table_doubts
+from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
 from jtruth.evaluation.gold.answer import NO_MODEL, gold_warnings, labels_posterior, tables_by_gold
 from jtruth.evaluation.parts import View
 from jtruth.labels import Labels

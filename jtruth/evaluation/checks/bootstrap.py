@@ -111,12 +111,10 @@ def _sets(
             drawn = simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
             yield Modes(drawn, prior, alike=alike).fit(mode.parameters)
 
-    parts = [{name: statistic(fit) for name, statistic in statistics.items()} for fit in fits()]
-    return {
-        name: np.concatenate([part[name] for part in parts])
-        for name, one in parts[0].items()
-        if one is not None
-    }
+    parts = [
+        {name: values for name, of in statistics.items() if (values := of(fit)) is not None} for fit in fits()
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _by_rater(agreement: np.ndarray, pairs: np.ndarray, num_raters: int) -> np.ndarray:

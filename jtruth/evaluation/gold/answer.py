@@ -1,6 +1,7 @@
 """The answer of `evaluate` when some true classes are known: labels and gold together, and whom to ask."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
         y_pred, gold, posterior = 1 - y_pred, np.where(gold >= 0, 1 - gold, -1), posterior[:, ::-1]
     table, names = ppi_table(y_pred, posterior, gold, sample), shown(classes)
 
-    def law(name: str, **how: float) -> Estimate:
+    def law(name: str, **how: Any) -> Estimate:
         metric = named_metric(name, classes, positive)
         return ppi_metric(metric, y_pred, posterior, gold, sample=sample, table=table, **how).law
 

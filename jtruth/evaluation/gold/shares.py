@@ -59,7 +59,7 @@ from jtruth.evaluation.by_group import (
 )
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
-from jtruth.evaluation.checks.prior_driven import share_doubts
+from jtruth.evaluation.checks.prior_sensitivity import share_doubts
 from jtruth.evaluation.compared import Pair
 from jtruth.evaluation.gold.answer import (
     labels_posterior,

@@ -6,7 +6,13 @@ import pytest
 from scipy import stats
 
 import jtruth as jt
-from jtruth.evaluation.checks.prior_driven import NAME, judged, labels_say, likelihood_of_draws, table_doubts
+from jtruth.evaluation.checks.prior_sensitivity import (
+    NAME,
+    labels_say,
+    likelihood_of_draws,
+    scaled_check,
+    table_doubts,
+)
 from jtruth.latent import Effort
 from jtruth.latent.models import alike
 from jtruth.latent.models import alike as tempered_alike
@@ -176,14 +182,14 @@ def test_verdicts():
     """A prior that pulls a number up moves it; one of nothing does not; one out of reach cannot be judged."""
     x = np.random.default_rng(3).beta(4, 4, 4000)
     strong = LogPrior(6 * np.log(x), 7.0, ("classes",))
-    found = judged({"recall": x}, strong, [0.5, 2.0], 0.95, 1.0)
+    found = scaled_check([({"recall": x}, strong, 1.0)], "it", 0.95)
     assert (
         found.verdict == "does not fit" and "recall would be [" in found.message and found.statistic > 1 / 3
     )
     weak = LogPrior(0.1 * np.log(x), 1.1, ("classes",))
-    assert judged({"recall": x}, weak, [0.5, 2.0], 0.95, 1.0).verdict == "fits"
+    assert scaled_check([({"recall": x}, weak, 1.0)], "it", 0.95).verdict == "fits"
     far = LogPrior(np.random.default_rng(4).normal(0, 30, 4000), 7.0, ("classes",))
-    assert judged({"recall": x}, far, [0.5, 2.0], 0.95, 1.0).verdict == "cannot be seen"
+    assert scaled_check([({"recall": x}, far, 1.0)], "it", 0.95).verdict == "cannot be seen"
 
 
 @pytest.mark.parametrize("likelihood_sd, at, says", [(0.5, 3.0, "disagree"), (20.0, 3.0, "say little")])
@@ -210,8 +216,18 @@ def test_the_likelihood_of_draws_sums_the_samples(few):
         np.testing.assert_allclose(found[place], total, rtol=1e-6)
 
 
-def test_more_classes_are_not_squared():
-    assert not LogPrior(np.zeros(3), 1 / 3, ()).proper(2.0) and LogPrior(np.zeros(3), 1 / 3, ()).proper(0.5)
+def test_several_models_are_pooled_and_none_is_squared_where_one_cannot_be():
+    """Half the draws of each of two: an end of a mixture by hand. More than two classes are not squared."""
+    x = np.array([[0.0], [4.0]]) + np.random.default_rng(3).normal(size=(2, 4000))
+    flat, third = LogPrior(1e-9 * x[0], 1.1, ()), LogPrior(np.zeros(4000), 1 / 3, ())
+    assert third.proper(0.5) and not third.proper(2.0)
+    found = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, third, 1.0)], "it", 0.95)
+    assert found.verdict == "fits" and found.message.endswith("if it counts half")
+    pull = LogPrior(x[1], 1.1, ())
+    moved = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, pull, 1.0)], "it", 0.95)
+    shifted = np.concatenate([x[0], x[1] + 1])  # N(4, 1) with the prior e^x once more: N(5, 1)
+    (low, high), (a, b) = (np.quantile(v, [0.025, 0.975]) for v in (np.concatenate(x), shifted))
+    assert moved.statistic == pytest.approx(max(abs(a - low), abs(b - high)) / (high - low), abs=0.03)
 
 
 @pytest.mark.parametrize(("alpha", "loud"), [(16.0, True), (1.0, False)])

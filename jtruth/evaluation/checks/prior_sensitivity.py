@@ -1,0 +1,246 @@
+"""Would the answer be another one if the prior counted half or twice as much?
+
+Where samples are few, or one class is rare, an interval may say what the prior of the error rates says rather
+than what the labels do. Power scaling (`jtruth.stats.loo`) shows it without another fit: the draws
+of the joint posterior are weighted as if its prior had been raised to the power 1/2 and 2. Where an end of a
+headline interval moves by more than a third of the interval's width the answer is called prior-driven, with
+both versions. Power 2 is left out where the squared Dirichlet priors would not be laws (concentrations of at
+most 1/2: more than two classes). Of rows that are alike (`jtruth.latent.models.alike`) the prior of what they
+have in common is scaled; their law given that is part of the model. Of hard and easy samples the prior of
+their shares is scaled too, under the random effect that of what everybody feels. The likelihood is raised
+to a power too:
+an answer that the prior moves and the labels move as well is one about which they disagree, and one that the
+labels hardly move is one about which they say little. Where the answer is predictive all this speaks of
+the reading of independent errors, whose prior is at hand. With known noise rows are alike, Dirichlet (score
+bins of many classes, `table_doubts`), or flat, and then there is nothing to scale. Where a class has a
+handful of samples the ends of its intervals are fractions of few, and one step between them can be a third of
+the width.
+
+Most sets whose interval misses are not prior-driven and should not be called so: intervals of 95 % miss in 5
+of 100 sets where the prior is the very law that the sets were drawn from (`benchmarks/honesty.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from jtruth._validation import present
+from jtruth.evaluation.answers import answer_of, headline_of
+from jtruth.evaluation.assumptions.ranges import Member
+from jtruth.evaluation.assumptions.registry import tables_in
+from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.parts import Check
+from jtruth.labels import Labels
+from jtruth.latent.fit import RowLikelihood, chosen_draws
+from jtruth.learning.joint.draws import ALIKE_ROWS, LogPrior, row_prior
+from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats.chains import effective_sample_size
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.loo import equal_draws, power_scaled
+from jtruth.tables.posterior import estimates
+from jtruth.testing.methods import Tested
+from jtruth.testing.multiclass.count_draws import CountDraws
+
+NAME = "prior-driven"
+POWERS = {0.5: "half", 2.0: "twice"}
+MOST = 1 / 3  # of the width, that an end may move
+DRIVEN = "{} would be [{:.2f}, {:.2f}] instead of [{:.2f}, {:.2f}] if {} counted {}: prior-driven"
+STEADY = "no end moves by more than {:.0%} of its interval if {} counts {}"
+BLIND = "the draws do not say what the answer would be if {} counted {} (Pareto k {:.2f})"
+LABELS_AGAINST = "; the labels disagree: if they counted a quarter more it would be {:.2f} instead of {:.2f}"
+LABELS_SILENT = "; the labels say little about it"
+_FEWEST = 200  # draws
+_MORE, _SPEAKS = 1.25, 0.2  # power of the likelihood; sds that it moves a mean of which labels speak
+
+# Draws of numbers by name, the log prior of each draw, and its effective sample size over their number.
+Numbers = Mapping[str, np.ndarray]
+Part = tuple[Numbers, LogPrior, float]
+
+
+def scaled_check(parts: Sequence[Part], what: str, level: float) -> Check:
+    """The verdict on numbers of one model, or of equally many draws of each of several.
+
+    Args:
+        parts: of each model. The interval that moves most is named.
+        what: is scaled, in words.
+        level: of the intervals.
+    """
+    powers = [power for power in POWERS if all(prior.proper(power) for _, prior, _ in parts)]
+    scaled = {power: [power_scaled(prior.values, power, ess) for _, prior, ess in parts] for power in powers}
+    for power, each in scaled.items():
+        bad = next((one for one in each if not one.reliable), None)
+        if bad is not None:
+            return Check(NAME, None, None, "cannot be seen", BLIND.format(what, POWERS[power], bad.pareto_k))
+    most, sentence = 0.0, ""
+    for name in (name for name in parts[0][0] if all(name in numbers for numbers, _, _ in parts)):
+        draws = [np.asarray(numbers[name], np.float64) for numbers, _, _ in parts]
+        low, high = _pooled(draws).interval(level)
+        for power, each in scaled.items():
+            again = [equal_draws(x, one.weights, x.size) for x, one in zip(draws, each, strict=True)]
+            a, b = _pooled(again).interval(level)
+            moved = max(abs(a - low), abs(b - high)) / (high - low) if high > low else 0.0
+            if moved > most:
+                most, sentence = moved, DRIVEN.format(name, a, b, low, high, what, POWERS[power])
+    if most > MOST:
+        return Check(NAME, most, None, "does not fit", sentence)
+    return Check(NAME, most, None, "fits", STEADY.format(most, what, " or ".join(POWERS[p] for p in powers)))
+
+
+def _pooled(draws: Sequence[np.ndarray]) -> DrawsEstimate:
+    """Equally many of each, evenly spaced."""
+    size = min(x.size for x in draws)
+    return DrawsEstimate(np.concatenate([x[np.linspace(0, x.size - 1, size).astype(int)] for x in draws]))
+
+
+def covered(prior: LogPrior) -> str:
+    """What is scaled, in words."""
+    return (
+        "the prior of " + ", ".join(prior.covers[:-1]) + " and " * (len(prior.covers) > 1) + prior.covers[-1]
+    )
+
+
+def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
+    """The check of a joint posterior of one model; nothing where no prior is fixed or can be scaled."""
+    if fit is None or fit.counts is None:
+        return ()
+    return check_of(_headline(fit, data), fit, data.level)
+
+
+def vouched_check(found: Sequence[Member], data: Inputs) -> tuple[Check, ...]:
+    """The check of models that somebody vouches for: equally many draws of each, each with its own prior."""
+    fits = [m.fit for m in found if m.fit is not None]
+    if len(fits) == len(found) == 1:
+        return prior_check(data, fits[0])
+    parts = [_part(_headline(fit, data), fit) for fit in fits if fit.usable]
+    if len(parts) < max(len(found), 1) or any(part is None for part in parts):
+        return ()
+    what = f"the prior of {' and of '.join(m.name for m in found)}"
+    return (scaled_check([present(part, "the prior") for part in parts], what, data.level),)
+
+
+def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, ...]:
+    """The check of any numbers, `draws` (kept,) by name, one for each of `fit.matrix_draw`."""
+    part = _part(draws, fit)
+    if not fit.usable or part is None:
+        return ()
+    check = scaled_check([part], covered(part[1]), level)
+    name = next((name for name in draws if check.message.startswith(f"{name} would be")), None)
+    if name is None or fit.pointwise is None:
+        return (check,)
+    chosen, log_likelihood = likelihood_of_draws(fit.pointwise, fit.matrix_draw.size)
+    said = labels_say(np.asarray(draws[name], np.float64)[chosen], log_likelihood, part[2])
+    return (check._replace(message=check.message + said),)
+
+
+def _part(draws: Numbers, fit: JointPosterior) -> Part | None:
+    """Draws with the prior that is scaled; None where it is flat and nothing changes, or draws are few."""
+    prior = fit.log_prior
+    if prior is None or prior.values.size < _FEWEST or not np.ptp(prior.values) > 0:
+        return None
+    return draws, prior, _relative_ess(np.unique(fit.chain).size, prior)
+
+
+def _relative_ess(chains: int, prior: LogPrior) -> float:
+    """Effective sample size of the log prior over the number of its draws."""
+    ess = float(effective_sample_size(prior.values.reshape(chains, -1, 1))[0])
+    return float(np.clip(ess / prior.values.size, 1e-3, 1.0)) if np.isfinite(ess) else 1.0
+
+
+def _headline(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
+    """Draws of the headline metrics of the answer's target, one for each of `fit.matrix_draw`."""
+    tables = present(tables_in(fit, data), "the count tables")
+    return _metrics(answer_of(tables[fit.matrix_draw], data), headline_of(data))
+
+
+def _metrics(answer: Tested, names: Sequence[str]) -> dict[str, np.ndarray]:
+    laws = estimates(answer.table, answer.classes, answer.positive)
+    return {name: law.draws for name in names if isinstance(law := laws.get(name), DrawsEstimate)}
+
+
+def likelihood_of_draws(rows: RowLikelihood, kept: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the `kept` draws of all chains have a likelihood, and its log, classes summed out."""
+    chains, _, size = rows.log_p.shape
+    first = np.arange(chains)[:, None] * (kept // chains)
+    times = np.bincount(rows.row_of_sample, minlength=size)
+    return (first + chosen_draws(chains, kept // chains, size)).ravel(), (rows.log_p @ times).ravel()
+
+
+def labels_say(values: np.ndarray, log_likelihood: np.ndarray, relative_ess: float = 1.0) -> str:
+    """What a prior-driven number's labels say, by raising the likelihood to a power; "" if draws cannot tell.
+
+    Args:
+        values, log_likelihood: (draws,) of the number, and of all that was seen.
+        relative_ess: of the likelihood.
+    """
+    there = ~np.isnan(values)
+    scaled = power_scaled(log_likelihood, _MORE, relative_ess)
+    total = scaled.weights[there].sum()
+    if not (scaled.reliable and total > 0 and np.ptp(values[there]) > 0):
+        return ""
+    mean, then = values[there].mean(), scaled.weights[there] @ values[there] / total
+    moved = abs(then - mean) / values[there].std()
+    return LABELS_AGAINST.format(then, mean) if moved > _SPEAKS else LABELS_SILENT
+
+
+def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Check, ...]:
+    """The check of how many labels of each labeler are right."""
+    number = labels.labels_per_labeler()
+    if fit.right is None:
+        return ()
+    names, right = labels.workers or tuple(range(labels.num_labelers)), fit.right[fit.matrix_draw]
+    given = {f"accuracy of labeler {names[t]!r}": right[:, t] / number[t] for t in np.flatnonzero(number)}
+    return check_of(given, fit, level)
+
+
+def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tuple[Check, ...]:
+    """The check of a count table under known noise; nothing but of rows that are alike (others are flat).
+
+    Args:
+        answer: with the table.
+        names: metrics to look at.
+        level: of the intervals.
+    """
+    table = answer.table
+    if not isinstance(table, CountDraws) or table.log_prior is None or table.log_prior.size < _FEWEST:
+        return ()
+    prior = LogPrior(table.log_prior, 1.0, (ALIKE_ROWS["classifier"],))
+    part = _metrics(answer, names), prior, _relative_ess(table.num_chains, prior)
+    return (scaled_check([part], covered(prior), level),)
+
+
+def _doubts(checks: Sequence[Check]) -> tuple[str, ...]:
+    """What checks say where they speak against numbers, for answers without a list of checks."""
+    return tuple(check.message for check in checks if check.verdict == "does not fit")
+
+
+def doubts_of(draws: Numbers, fit: JointPosterior | None, level: float) -> tuple[str, ...]:
+    """What the check says against numbers of a fit; see `check_of`."""
+    return () if fit is None else _doubts(check_of(draws, fit, level))
+
+
+def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str, ...]:
+    """What the check says against the share of each class in the samples."""
+    if fit.class_counts is None:
+        return ()
+    share = (fit.class_counts[fit.matrix_draw] / labels.num_samples).T
+    named = zip(map(str, labels.class_names), share, strict=True)
+    return doubts_of({f"share of {name!r}": one for name, one in named}, fit, level)
+
+
+def table_doubts(
+    draws: Numbers, found: CountDraws, concentration: np.ndarray, level: float
+) -> tuple[str, ...]:
+    """What the check says against numbers from `count_posterior` whose rows had a fixed Dirichlet prior.
+
+    Args:
+        draws: (draws,) by name, of `found`.
+        found: draws of counts and rows.
+        concentration: (classes, symbols) of the rows. Ones are flat, and no power changes them.
+        level: of the intervals.
+    """
+    prior = row_prior(found.confusion, concentration)
+    if np.ptp(prior.values) == 0:
+        return ()
+    number, known = len(found.counts), found.ess[~np.isnan(found.ess)]
+    relative = float(np.clip(known.min(initial=number) / number, 1e-3, 1.0))
+    return _doubts([scaled_check([(draws, prior, relative)], covered(prior), level)])
