@@ -7,6 +7,7 @@ both are learned from the labels, and unless somebody vouches for an assumption 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -42,14 +43,16 @@ from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer
-from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
+from jtruth.evaluation.inputs import LAPLACE, Inputs, Judging, Model, Progress
 from jtruth.evaluation.labeler_findings import odd_things
 from jtruth.evaluation.methods import (
+    LEARNING,
     SMYTH,
     TARS,
     TARS_KIND,
     TARS_TARGET,
     answer_by,
+    check_laplace,
     check_noise,
     log_evidence_of,
     smyth_model,
@@ -97,13 +100,16 @@ def evaluate(
         assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
             as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
-            Only with learned error rates and method "bayes"; other answers take errors as independent.
+            Only with learned error rates and method "bayes" ("laplace": "unknown" or "independent"); other
+            answers take errors as independent.
         labelers_are: "people", "experts", "llm_judges" (automatic metrics too) or None, who labels: where
             nobody vouches for an assumption and there is no gold it says how far models of labels may be off.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
-            "no_predictions", "prior_marginal" (see `jtruth.testing`), "majority_vote", "plug_in"
-            (learned error rates taken as known), "smyth" (classes by EM taken as true), or "tars" (unbiased
-            counts with confidence intervals for the population; error rates and prior given).
+            "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (learned error rates, whose
+            posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
+            "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
+            "tars" (unbiased counts with confidence intervals for the population; error rates and prior
+            given).
         positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
             if None. Of more than two classes: where it is given, "empirical_bayes", "sampling",
             "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
@@ -130,12 +136,15 @@ def evaluate(
     check_assume(assume)
     inputs.check_method(method)
     how = Judging(
-        noise=noise, prior=prior, gold=gold, assume=assume if method == "bayes" else INDEPENDENT,
+        noise=noise, prior=prior, gold=gold, assume=assume if method in LEARNING else INDEPENDENT,
         labelers_are=labelers_are, level=level, key=key, progress=progress,
     )  # fmt: skip
     data = inputs.read_judged("evaluate", y_pred, labels, how, positive)
     when = inputs.read_order(order, data)
-    learned = data.model is None and method == "bayes"
+    learned = data.model is None and method in LEARNING
+    if method == LAPLACE:
+        check_laplace(data)
+        data.normal = True
     data.target = target_of(target, method, data)
     found = _learned(data) if learned else _known(data, method)
     checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, found.model, when))
@@ -246,7 +255,7 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Found:
     """
     some = [entry for entry in entries(data) if entry.reading]
     found, doubts = ranges.members(some, data, data.key, known={INDEPENDENT: fit})
-    later = WhatIf(make=partial(ranges.what_if, data))
+    later = WhatIf(make=partial(ranges.what_if, replace(data, normal=False)))
     if all(member.fit is None for member in found) and len(later.rows) == len(found):
         none = of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
         return Found(none, model, (), PREDICTIVE, WhatIf())

@@ -157,6 +157,7 @@ class Inputs:
     key: Any = 0  # of JAX, as `as_key` makes it
     stated: Stated = 0  # the key as it was given
     progress: Progress | None = None
+    normal: bool = False  # whether independence is read by the normal law around its mode, not sampled
 
     __repr__ = one_line
 
@@ -255,9 +256,12 @@ class Inputs:
         return (f"not {self.classes[self.positive]}", self.classes[self.positive])
 
 
+LAPLACE = "laplace"
+
+
 def check_method(method: str) -> None:
     """Refuse unknown methods by name."""
-    known = (*BINARY_METHODS, "plug_in", "majority_vote", "tars", "smyth")
+    known = (*BINARY_METHODS, LAPLACE, "plug_in", "majority_vote", "tars", "smyth")
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 

@@ -35,8 +35,10 @@ from jtruth._random import stream
 from jtruth._validation import choose, present
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes
 from jtruth.evaluation.assumptions.ranges import plug_in_model
+from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.inputs import (
     AT_MEAN,
+    LAPLACE,
     Inputs,
     Model,
     known_by_draws,
@@ -59,6 +61,7 @@ _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exac
 _FEW = 10.0
 _EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
 TARS, SMYTH = "tars", "smyth"
+LEARNING = ("bayes", LAPLACE)  # methods that learn error rates where none are given
 ONE_AGAINST_REST = (
     "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
     "others, and take errors not to depend on which of the others is true"
@@ -86,7 +89,7 @@ def target_of(target: str | None, method: str, data: Inputs) -> str:
     choose("target", target, TARGETS)
     if method == TARS:
         raise ValueError("method='tars' answers for the population only; leave target out, or use 'bayes'")
-    if data.model is not None or method != "bayes":
+    if data.model is not None or method not in LEARNING:
         raise ValueError(
             "target='population' needs error rates that are learned, and method 'bayes': known ones say "
             "which classes these samples are of. Use method='tars', or leave target out"
@@ -96,6 +99,20 @@ def target_of(target: str | None, method: str, data: Inputs) -> str:
             "target='population' has no answer with gold, which is of these samples. Leave target out"
         )
     return target
+
+
+def check_laplace(data: Inputs) -> None:
+    """The normal law is one of learned error rates, and of the model of independent errors."""
+    if data.model is not None:
+        raise ValueError(
+            "method='laplace' is a quick way to learn error rates; known ones have the exact answer: leave "
+            "method out"
+        )
+    if data.assume not in (None, "unknown", INDEPENDENT):
+        raise ValueError(
+            f"method='laplace' knows independent errors only, and assume={data.assume!r} is another model: "
+            "leave method out"
+        )
 
 
 def check_noise(method: str) -> None:

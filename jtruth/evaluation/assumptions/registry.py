@@ -70,6 +70,7 @@ def sampled(
 ) -> JointPosterior:
     """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`)."""
     given = data.symbols if data.judged else None
+    effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
     return fit_joint(
         data.own_labels(), y_pred=data.y_pred if data.judged else None,
         num_symbols=None if given is None else given.shape[1],

@@ -21,21 +21,16 @@ intervals hold 90 to 93 % of the accuracies (`benchmarks/streaming.py`). What Gi
 from typing import Any
 
 import numpy as np
-import scipy
 from jaxtyping import Float
 from scipy import sparse
-from scipy.special import softmax
 
-from jtruth import _host
 from jtruth._random import host_rng
+from jtruth.latent.infer.normal import MOST_TOGETHER, around, steps_of
 from jtruth.learning._fit import LabelerDraws, labeler_draws
 from jtruth.learning.em.columns import Kinds, expected_counts, posterior_of, stretches
 from jtruth.learning.em.streaming import Stream
 
-MOST_TOGETHER = 2500  # parameters whose joint information matrix is made
 _MOST_ROWS, _PLENTY = 200_000, 1000  # rows that the information is taken from; labels of a labeler there
-_FLAT = 0.1  # least curvature of a direction: that of a few pseudo-counts
-_LEAST, _ROUNDS = 1e-300, 5  # variance of a share; moves of the centre of a row
 _MOST_CELLS, _FEWEST, _MOST = 20_000_000, 200, 1000  # numbers drawn in all, and draws
 
 
@@ -105,40 +100,8 @@ def information(
 def _drawn(
     rows: Float[np.ndarray, "rows classes"], found: np.ndarray, num: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "num rows classes"]:
-    """Rows of probabilities with the mode as their mean, and the spread that this information says.
-
-    A direction in which it is flat or worse (EM stopped early, or labels that do not determine it) is given
-    the curvature `_FLAT`: wide, and not endless.
-    """
-    noise = rng.standard_normal((rows.size, num))
-    try:
-        step = scipy.linalg.solve_triangular(np.linalg.cholesky(found).T, noise)
-    except np.linalg.LinAlgError:
-        value, vector = np.linalg.eigh(found)
-        step = vector @ (noise / np.sqrt(np.maximum(value, _FLAT))[:, None])
-    return around(rows, step.T.reshape(num, *rows.shape))
-
-
-def around(
-    rows: Float[np.ndarray, "rows classes"], step: Float[np.ndarray, "num rows classes"]
-) -> Float[np.ndarray, "num rows classes"]:
-    """Rows whose means are `rows` and whose coefficients of variation are about those of p exp(step).
-
-    To first order p_k changes by the share g_k = step_k - sum_j p_j step_j, of variance v. But exp(g) of a
-    normal g has the mean exp(v / 2) and a spread of far more than v where cells hold few labels and v is 1
-    and more. A normal g of variance log(1 + v) has the exponential whose squared coefficient of variation is
-    v. To divide a row by its sum takes away about 2 / n of v, n the labels that the row is worth, so as much
-    is added before; then the centre is moved until the means are right. A row whose class is known is
-    Dirichlet(n p): standard deviations are its own within 5 % from n = 8, and up to 30 % less below.
-    """
-    share = step - (rows[None] * step).sum(axis=2, keepdims=True)
-    v = np.maximum(share.var(axis=0), _LEAST)
-    worth = (1 - rows).sum(axis=1, keepdims=True) / (rows * v).sum(axis=1, keepdims=True)
-    share *= np.sqrt(np.log1p(v * (1 + 2 / worth)) / v)[None]
-    centre = wanted = _host.log(rows)
-    for _ in range(_ROUNDS):
-        centre = centre + wanted - _host.log(softmax(centre[None] + share, axis=2).mean(axis=0))
-    return softmax(centre[None] + share, axis=2)
+    """Rows of probabilities with the mode as their mean, and the spread that this information says."""
+    return around(rows, steps_of(found, num, rng).reshape(num, *rows.shape))
 
 
 def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:

@@ -36,6 +36,7 @@ from jtruth.latent.rows import Rows
 _FEWEST = 10  # labels of a labeler
 _ALARM = 3.0  # standard errors below chance that make an adversary
 _BELIEF = 5.0  # votes of the labeler who is believed
+_BELIEVED = 4  # labelers, one after the other
 _APART = 1.0  # standard deviations between the means of both halves
 SEVERAL = (
     "Chains that started at the mode found by EM and chains that started elsewhere are in different places "
@@ -137,6 +138,16 @@ def away_from(model: LatentModel, rows: Rows) -> Callable[[np.ndarray], np.ndarr
         return np.ascontiguousarray((classes[:, None] * strata).reshape(mode.shape))
 
     return away
+
+
+def believing_each(model: LatentModel, rows: Rows) -> list[np.ndarray]:
+    """Starts (states, rows) in each of which one labeler is believed, of those with the most labels."""
+    number = np.bincount(rows.labels.arrays[1], minlength=rows.labels.num_labelers)
+    return [
+        np.ascontiguousarray(np.where(rows.gold[None] < 0, _believing(rows, int(t)).T,
+                                      np.arange(model.num_classes)[:, None] == rows.gold[None]))
+        for t in np.argsort(-number, kind="stable")[:_BELIEVED]
+    ]  # fmt: skip
 
 
 def several_modes(draws: dict[str, np.ndarray]) -> str | None:

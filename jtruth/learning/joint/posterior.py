@@ -25,11 +25,19 @@ from jtruth.latent import STANDARD, Digest, Effort, Watch, run_gibbs
 from jtruth.latent.checkpoint import UNWATCHED
 from jtruth.latent.fit import RowLikelihood, model_of, of_gibbs, of_tempering, run_tempered, tempered_run
 from jtruth.latent.infer.gibbs import GibbsRun
+from jtruth.latent.infer.normal import has_normal_law, run_normal
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
 from jtruth.latent.walk import Convergence
 from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
-from jtruth.learning.joint.guard import Switching, away_from, check_identified, check_switching, several_modes
+from jtruth.learning.joint.guard import (
+    Switching,
+    away_from,
+    believing_each,
+    check_identified,
+    check_switching,
+    several_modes,
+)
 from jtruth.learning.joint.inputs import (
     NOTHING,
     Beliefs,
@@ -168,6 +176,13 @@ def _run(asked: "_Asked", digest: JointDigest, labels, beliefs: Beliefs, key, ef
     monitored = digest.monitored if effort.nuisance else digest.essential
     kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
     observed, model, given_start = asked.observed, asked.built.model, beliefs.start is not None
+    usual = not (given_start or effort.device or effort.chains or effort.mesh is not None)
+    usual = usual and effort.normal is None
+    if (usual or effort.normal) and asked.built.other is None and has_normal_law(model):
+        starts = _start(asked, labels, beliefs), *believing_each(model, asked.rows)
+        run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
+        if run is not None:
+            return run
     if asked.built.other is not None:
         if given_start or effort.mesh is not None:
             why = f"{asked.name} starts from its prior, on one device"

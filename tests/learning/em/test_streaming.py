@@ -16,7 +16,8 @@ from jtruth.learning import (
     write_stream,
 )
 from jtruth.learning.em.columns import Kinds, expected_counts, merged_kinds, posterior_of, rows_of
-from jtruth.learning.em.laplace import around, information, laplace_draws, projected, score_products
+from jtruth.latent.infer.normal import around
+from jtruth.learning.em.laplace import information, laplace_draws, projected, score_products
 
 C, PRIOR = 3, Smoothing(2.0, 0.5, 1.0)
 

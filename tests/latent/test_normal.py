@@ -1,0 +1,193 @@
+"""The weighed normal law around the mode: by enumeration, tempering and derivatives; where there is none."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from jtruth.labels import Labels
+from jtruth.latent import STANDARD
+from jtruth.latent.infer import kernel, normal
+from jtruth.latent.model import LatentModel, Observed, Raters
+from jtruth.latent.rows import gold_offset, label_columns, prediction_columns
+from jtruth.learning import fit_joint
+from jtruth.learning.joint.inputs import Beliefs
+
+LAW, SAMPLED = STANDARD._replace(normal=True), STANDARD._replace(normal=False)
+
+
+def crowd(size, labelers, classes, seed, skill=0.8):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=size)
+    wrong = (y[:, None] + rng.integers(1, classes, (size, labelers + 1))) % classes
+    z = np.where(rng.random((size, labelers + 1)) < skill, y[:, None], wrong)
+    return Labels.from_matrix(z[:, :labelers], classes), z[:, labelers], y
+
+
+def dirichlet_multinomial(counts, concentration):
+    total = concentration.sum(axis=-1), (counts + concentration).sum(axis=-1)
+    own = (gammaln(counts + concentration) - gammaln(concentration)).sum(axis=-1)
+    return own + gammaln(total[0]) - gammaln(total[1])
+
+
+def test_evidence_and_class_counts_are_those_of_all_assignments():
+    """Four kinds of samples, 9 of each: every way to give them classes, weighed."""
+    kinds, times = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0]]), 9
+    z = np.repeat(kinds, times, axis=0)
+    beliefs = Beliefs(diagonal=6.0, off_diagonal_total=2.0)
+    fit = fit_joint(Labels.from_matrix(z[:, :2], 2), y_pred=z[:, 2], beliefs=beliefs, effort=LAW, key=1)
+    row, log_p, ones = np.array([[6.0, 2.0], [2.0, 6.0]]), [], []
+    for one in product(range(times + 1), repeat=4):
+        one = np.array(one)
+        of_class = np.stack([times - one, one])  # (classes, kinds)
+        counts = np.stack([of_class @ (kinds == k) for k in (0, 1)], axis=2)  # (classes, raters, symbols)
+        total = dirichlet_multinomial(of_class.sum(axis=1), np.ones(2))
+        total += dirichlet_multinomial(counts, row[:, None, :]).sum()
+        log_p.append(total + (gammaln(times + 1) - gammaln(one + 1) - gammaln(times - one + 1)).sum())
+        ones.append(one.sum())
+    log_p, ones = np.array(log_p), np.array(ones)
+    p = np.exp(log_p - np.logaddexp.reduce(log_p))
+    value, error = fit.evidence
+    assert abs(value - np.logaddexp.reduce(log_p)) < max(4 * error, 0.02)
+    spread = np.sqrt(p @ ones**2 - (p @ ones) ** 2)
+    assert abs(fit.class_counts[:, 1].mean() - p @ ones) < 4 * spread / np.sqrt(
+        fit.convergence.ess["weighed draws"]
+    )
+    assert abs(fit.class_counts[:, 1].std() - spread) < 0.1 * spread
+
+
+@pytest.mark.parametrize(("size", "labelers", "classes"), [(400, 5, 2), (600, 3, 3)])
+def test_the_same_posterior_as_tempering(size, labelers, classes):
+    labels, y_pred, _ = crowd(size, labelers, classes, 5)
+    law, sampled = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))
+    assert "weighed draws" in law.convergence.ess and "weighed draws" not in sampled.convergence.ess
+    for values in (
+        lambda f: f.prior,
+        lambda f: f.labeler_accuracy,
+        lambda f: f.counts[:, 0, 0],
+        lambda f: f.right,
+    ):
+        a, b = (np.asarray(values(fit), float).reshape(len(fit.prior), -1) for fit in (law, sampled))
+        spread = b.std(axis=0)
+        error = spread * np.sqrt(1 / 1000 + 1 / 400)  # draws that each is worth, at least
+        assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 4 * error).all()
+        assert (np.abs(a.std(axis=0) / spread - 1) < 0.12).all()
+    np.testing.assert_allclose(law.class_posterior, sampled.class_posterior, atol=0.02)
+    error = np.hypot(law.evidence[1], sampled.evidence[1])
+    assert abs(law.evidence[0] - sampled.evidence[0]) < max(4 * error, 0.3)
+
+
+def problem_of(gold=True):
+    """Three labelers of three classes, five score bins, some classes known."""
+    labels, y_pred, y = crowd(60, 3, 3, 1, skill=0.6)
+    known = np.where(np.arange(60) < 10, y, -1) if gold else np.full(60, -1)
+    rng, state = np.random.default_rng(0), np.arange(3)
+    raters = tuple(Raters(rng.uniform(0.5, 3, (n, 3, k)), state) for n, k in ((3, 3), (1, 5)))
+    model = LatentModel(
+        state, np.zeros(3, int), np.full(3, 1.5), False, np.zeros(3, int), np.ones((1, 1)), raters
+    )
+    seen = label_columns(labels), prediction_columns(y_pred + 2 * (np.arange(60) % 2), 5)
+    observed = Observed(seen, np.ones(60), gold_offset(known, state), np.arange(60))
+    return kernel.flatten(model, observed), labels.counts().T / 3.0
+
+
+def test_information_is_minus_the_second_derivatives():
+    """By central differences, in the coordinates softmax(theta); gold, and symbols that are no classes."""
+    problem, start = problem_of()
+    mode = normal.mode_of(problem, start)
+    rows = np.repeat(np.arange(problem.starts.size), problem.length)
+
+    def log_p(theta):
+        total = np.logaddexp.reduceat(theta, problem.starts)
+        log_theta = theta - total[rows]
+        return (
+            kernel.log_rows(problem, log_theta[None])[0] @ problem.multiplicity
+            + problem.concentration @ log_theta
+        )
+
+    theta, step = np.log(mode.theta), 1e-4
+    own, unit = normal.information(problem, mode), np.eye(theta.size) * step
+    own = own - np.where(rows[:, None] == rows[None, :], 1.0, 0.0)  # the direction that softmax forgets
+    for i, j in [(0, 0), (0, 1), (0, 5), (3, 4), (4, 20), (7, 33), (30, 31), (31, 31)]:
+        signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+        moved = [a * b * log_p(theta + a * unit[i] + b * unit[j]) for a, b in signs]
+        assert own[i, j] == pytest.approx(-sum(moved) / (4 * step**2), abs=2e-4)
+
+
+def test_the_density_of_draws_is_that_of_their_moves():
+    """Weights of another law of the same draws: the integral of the density ratio is 1."""
+    problem, start = problem_of()
+    law = normal.law_around(problem, normal.mode_of(problem, start), np.random.default_rng(0))
+    wide = law._replace(root=law.root * 1.2)
+    logs, own = wide.draw(20_000, np.random.default_rng(1))
+    free = np.setdiff1d(np.arange(logs.shape[1]), law.last)
+    y = (logs - logs[:, law.of_entry])[:, free]
+    for one, factor in ((law, 1.0), (wide, 1.2)):
+        draws, density = one.draw(20_000, np.random.default_rng(2))
+        moves = (draws - draws[:, law.of_entry])[:, free]
+        covariance, centre = np.cov(moves.T), moves.mean(axis=0)
+        far = np.linalg.solve(np.linalg.cholesky(covariance), (moves - centre).T)
+        wanted = -0.5 * (far**2).sum(0) - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+        assert np.corrcoef(wanted, density)[0, 1] > 0.999
+        assert (wanted - density).mean() == pytest.approx(0.0, abs=0.15), factor
+    assert y.shape[1] == free.size and np.isfinite(own).all()
+
+
+def test_few_labels_weak_labelers_and_adversaries_are_sampled():
+    few, y_few, _ = crowd(30, 5, 2, 3)
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    right = rng.random((300, 4)) < np.array([0.9, 0.85, 0.8, 0.12])
+    adversary = Labels.from_matrix(np.where(right, y[:, None], 1 - y[:, None])[:, [0, 1, 3]], 2)
+    for labels, y_pred in ((few, y_few), (adversary, None)):
+        fit = fit_joint(labels, y_pred=y_pred, key=0)
+        assert "weighed draws" not in fit.convergence.ess
+
+
+def test_a_key_gives_the_same_draws_and_another_key_others():
+    labels, y_pred, _ = crowd(300, 3, 2, 9)
+    first, again, other = (fit_joint(labels, y_pred=y_pred, key=key) for key in (4, 4, 5))
+    np.testing.assert_array_equal(first.counts, again.counts)
+    np.testing.assert_array_equal(first.matrices, again.matrices)
+    assert (first.counts[: len(other.counts)] != other.counts).any()
+    assert first.evidence[0] == pytest.approx(other.evidence[0], abs=0.1)
+
+
+def test_pointwise_terms_are_those_of_the_draws():
+    labels, y_pred, _ = crowd(300, 3, 2, 9)
+    fit = fit_joint(labels, y_pred=y_pred, key=4, effort=STANDARD._replace(pointwise=True))
+    rows = fit.pointwise
+    z, draw = np.stack([labels.labels_of(t) for t in range(3)], axis=1), fit.matrix_draw
+    joint = np.log(fit.prior[draw])[:, None, :]
+    for t in range(3):
+        joint = joint + np.log(fit.matrices[:, t, :, :].astype(float))[:, :, z[:, t]].swapaxes(1, 2)
+    joint = joint + np.log(fit.classifier[draw])[:, :, y_pred].swapaxes(1, 2)
+    wanted = np.logaddexp.reduce(joint, axis=2).mean(axis=0)
+    found = rows.log_p.reshape(-1, rows.log_p.shape[2])[:, rows.row_of_sample].mean(axis=0)
+    np.testing.assert_allclose(found, wanted, atol=0.02)
+
+
+@pytest.mark.slow
+def test_ranks_of_the_truth_are_uniform():
+    """Simulation-based calibration: parameters from the prior, 600 sets, whatever way answers."""
+    rng, ranks, by_law = np.random.default_rng(11), [], 0
+    beliefs = Beliefs(diagonal=12.0, off_diagonal_total=4.0)
+    for k in range(600):
+        prior = rng.dirichlet(np.ones(2))
+        rows = np.stack([rng.dirichlet([12, 4], 4), rng.dirichlet([4, 12], 4)], axis=1)
+        y = (rng.random(200) < prior[1]).astype(int)
+        z = (rng.random((200, 4)) < rows[:, y, 1].T).astype(int)
+        fit = fit_joint(Labels.from_matrix(z[:, :3], 2), y_pred=z[:, 3], beliefs=beliefs, key=k)
+        by_law += "weighed draws" in fit.convergence.ess
+        right = (y == z[:, 3]).sum()
+        draws = fit.counts[:, 0, 0] + fit.counts[:, 1, 1]
+        ranks.append([
+            (fit.prior[:, 1] < prior[1]).mean(), (fit.classifier[:, 1, 1] < rows[3, 1, 1]).mean(),
+            (fit.mean_matrices[0, 0, 0] > 0) * (fit.labeler_accuracy[:, 0] < prior @ np.diag(rows[0])).mean(),
+            (draws < right).mean() + rng.random() * (draws == right).mean(),
+        ])  # fmt: skip
+    assert by_law > 400
+    for column in np.array(ranks).T:
+        counts = np.histogram(column, 10, (0, 1))[0]
+        assert ((counts - 60) ** 2 / 60).sum() < 33.7, counts  # chi-squared of 9 degrees, 1e-4
