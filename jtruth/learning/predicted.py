@@ -326,8 +326,8 @@ def fit_noise_layer(
         "bootstrap": matrices,
     }
     fit = Fit(
-        posterior.mean(axis=0),
-        posterior,
+        np.asarray(posterior.mean(axis=0)),
+        np.asarray(posterior),
         float(best.log_likelihood),
         bool(best.summit.converged),
         int(best.summit.num_steps),

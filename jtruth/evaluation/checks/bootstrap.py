@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from jtruth._random import Key, host_rng
 from jtruth.evaluation.checks.label_sets import (
@@ -256,3 +257,14 @@ STATISTICS: dict[str, Statistic] = {
     "drift": drift,
     "given prior": prior_ratio,
 }
+
+
+def holm(p_values: Float[np.ndarray, " checks"]) -> Float[np.ndarray, " checks"]:
+    """p-values for all checks together (Holm).
+
+    >>> holm(np.array([0.03, 0.01, 0.5])).round(2).tolist()
+    [0.06, 0.03, 0.5]
+    """
+    order = np.argsort(p_values, kind="stable")
+    stepwise = np.minimum(p_values[order] * np.arange(p_values.size, 0, -1), 1.0)
+    return np.maximum.accumulate(stepwise)[np.argsort(order)]

@@ -27,7 +27,7 @@ from scipy.special import chdtrc
 from jtruth._host import cross_table, log, log_sum, softmax
 from jtruth._random import Key, host_rng, stream, streams
 from jtruth._validation import present
-from jtruth.evaluation.checks.bootstrap import ALIKE, Component, bootstrap, largest
+from jtruth.evaluation.checks.bootstrap import ALIKE, Component, bootstrap, holm, largest
 from jtruth.evaluation.checks.first_look import chance_check
 from jtruth.evaluation.checks.label_sets import Parameters, Sets, with_classifier
 from jtruth.evaluation.checks.of_labels import groups_check, missing_check
@@ -341,17 +341,6 @@ def given_checks(
         for (name, one), by_all in zip(found.items(), adjusted, strict=True)
     )
     return (*checks, *(Check(name, None, None, "cannot be seen", text) for name, text in blind.items()))
-
-
-def holm(p_values: Float[np.ndarray, " checks"]) -> Float[np.ndarray, " checks"]:
-    """p-values for all checks together (Holm).
-
-    >>> holm(np.array([0.03, 0.01, 0.5])).round(2).tolist()
-    [0.06, 0.03, 0.5]
-    """
-    order = np.argsort(p_values, kind="stable")
-    stepwise = np.minimum(p_values[order] * np.arange(p_values.size, 0, -1), 1.0)
-    return np.maximum.accumulate(stepwise)[np.argsort(order)]
 
 
 def prior_score(

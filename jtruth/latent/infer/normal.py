@@ -305,11 +305,12 @@ def information(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]
 def _lost(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
     """Sum over rows of m_i Cov_rho(x_i)."""
     size = mode.theta.size
-    root, found, mean = np.sqrt(problem.multiplicity), np.zeros((size, size)), 0
+    root, found = np.sqrt(problem.multiplicity), np.zeros((size, size))
+    mean: Any = 0
     for share, place in zip(mode.states, problem.place.T, strict=True):
         used = np.flatnonzero(place < size)  # columns that use a probability in this state
         of_column = sparse.csr_array((np.ones(used.size), (used, place[used])), shape=(len(place), size))
-        x = problem.design @ of_column
+        x: Any = problem.design @ of_column
         known = sparse.csr_array(x.multiply((root * np.sqrt(share))[:, None]))
         found += (known.T @ known).toarray()
         mean = mean + sparse.csr_array(x.multiply((root * share)[:, None]))

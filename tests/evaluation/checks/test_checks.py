@@ -13,6 +13,7 @@ from scipy.stats import binomtest, kstest
 import jtruth as jt
 from jtruth.evaluation.checks import bootstrap as boot
 from jtruth.evaluation.checks import verdicts
+from jtruth.evaluation.checks.bootstrap import holm
 from jtruth.evaluation.checks.label_sets import (
     PSEUDO_COUNT,
     Modes,
@@ -22,7 +23,7 @@ from jtruth.evaluation.checks.label_sets import (
     with_classifier,
     with_pairs,
 )
-from jtruth.evaluation.checks.verdicts import given_checks, holm, learned_checks
+from jtruth.evaluation.checks.verdicts import given_checks, learned_checks
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices, Symmetric
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from jtruth.labels import Labels
+from jtruth.latent.infer.normal import around
 from jtruth.learning import (
     Beliefs,
     Smoothing,
@@ -16,7 +17,6 @@ from jtruth.learning import (
     write_stream,
 )
 from jtruth.learning.em.columns import Kinds, expected_counts, merged_kinds, posterior_of, rows_of
-from jtruth.latent.infer.normal import around
 from jtruth.learning.em.laplace import information, laplace_draws, projected, score_products
 
 C, PRIOR = 3, Smoothing(2.0, 0.5, 1.0)

@@ -1,0 +1,141 @@
+"""Everything that has a device path, on the accelerator that JAX sees and on the CPU: equal, and how fast?
+
+    python benchmarks/accelerator.py [--samples 100000] [--sets 256] [--repeats 3] [names of jobs: all]
+
+By itself, not by `python -m benchmarks`, which keeps to the CPU. Each job is a call of the public interface,
+laying out and moving its data included: on JAX's default device, then on the CPU. Printed are seconds of the
+first call, the median of later ones, and how far the answers of the two devices are apart: numbers that are
+computed by their largest relative difference, means of draws in standard errors ("sd of the mean").
+
+    em        Dawid and Skene, 20 steps, 5 labels by 5 labelers, 4 classes
+    temper    the joint posterior of 400 samples from the prior by temperatures
+    gibbs     300 sweeps of the joint posterior, XLA
+    known     exact posterior of many sets of 200 samples
+    learned   joint posterior of many sets of 200 samples
+    simulate  Su 5.1, sets of 500 samples
+
+Not run on an accelerator: none was at hand. On a CPU against itself (x86-64, 2 cores, load 2, jax 0.10.2;
+--samples 20000 --sets 64 --repeats 2):
+
+    job       first s   later s   cpu first   cpu later   ratio   apart
+    em            3.44      0.04        0.38        0.02     0.6   0.0e+00
+    temper        6.99      1.28        1.93        0.85     0.7   0.0 sd of the mean
+    gibbs         6.44      2.01        2.65        2.55     1.3   0.0 sd of the mean
+    known        11.61      0.05        2.00        0.06     1.1   0.0e+00
+    learned       9.67      0.45        2.25        0.56     1.2   0.0 sd of the mean
+    simulate      2.90      0.19        0.88        0.18     0.9   0.0 sd of the mean
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+import jtruth as jt
+from jtruth.latent import Effort
+from jtruth.learning import fit_dawid_skene, fit_joint
+
+RATES = np.full((5, 2, 2), 0.2) + 0.6 * np.eye(2)
+
+
+class Found(NamedTuple):
+    """What a job says, and the standard errors of means of draws (0: numbers that are computed)."""
+
+    value: np.ndarray
+    error: np.ndarray | float = 0.0
+
+
+def crowd(shape: tuple[int, ...], classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """(predictions, labels) that are right four times in five, by five labelers."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, classes, shape)
+    right = rng.random((*shape, 6)) < 0.8
+    seen = np.where(right, y[..., None], rng.integers(0, classes, right.shape))
+    return seen[..., 5], seen[..., :5]
+
+
+def em(samples: int, sets: int) -> Found:
+    _, z = crowd((samples,), 4)
+    return Found(fit_dawid_skene(jt.Labels.from_matrix(z, 4), max_steps=20, tol=0.0).matrices)
+
+
+def temper(samples: int, sets: int) -> Found:
+    return _accuracy(400, None)
+
+
+def gibbs(samples: int, sets: int) -> Found:
+    return _accuracy(samples, Effort(device=True, chains=4, burn_in=50, min_sweeps=300, max_sweeps=300))
+
+
+def _accuracy(samples: int, effort: Effort | None) -> Found:
+    y_pred, z = crowd((samples,), 2)
+    how = {} if effort is None else {"effort": effort}
+    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=0, **how)
+    drawn = np.trace(fit.tables("in-sample"), axis1=1, axis2=2) / samples
+    return Found(drawn.mean(), drawn.std() / 10)  # at least 100 draws that tell
+
+
+def known(samples: int, sets: int) -> Found:
+    found = jt.evaluate_batch(*crowd((sets, 200), 2), noise=RATES, prior=np.array([0.5, 0.5]))
+    return Found(np.stack([found.mean, found.sd]))
+
+
+def learned(samples: int, sets: int) -> Found:
+    found = jt.evaluate_batch(*crowd((sets, 200), 2), key=0)
+    return Found(found.mean, found.sd / 7)  # at least 50 draws that tell
+
+
+def simulate(samples: int, sets: int) -> Found:
+    draw = partial(jt.simulate_difficulty_fallibility, num_samples=500, num_labelers=5)
+    drawn = [draw(key, prior=[0.5, 0.5], confusion=[[0.9, 0.1], [0.2, 0.8]]) for key in range(sets)]
+    right = np.array([np.mean(np.asarray(one.y_pred) == np.asarray(one.y)) for one in drawn])
+    return Found(right.mean(), right.std() / np.sqrt(sets))
+
+
+JOBS: Mapping[str, Callable[[int, int], Found]] = {
+    job.__name__: job for job in (em, temper, gibbs, known, learned, simulate)
+}
+
+
+def timed(job: Callable[[], Found], repeats: int) -> tuple[Found, float, float]:
+    """The answer, seconds of the first call, and the median of those that follow."""
+    seconds = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        found = job()
+        seconds.append(time.perf_counter() - start)
+    return found, seconds[0], float(np.median(seconds[1:]))
+
+
+def apart(one: Found, other: Found) -> str:
+    """How far two answers are from each other."""
+    away = np.abs(np.asarray(one.value, np.float64) - other.value)
+    if np.all(np.asarray(one.error) == 0):
+        return f"{away.max() / np.abs(other.value).max():.1e}"
+    return f"{(away / np.hypot(one.error, other.error)).max():.1f} sd of the mean"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("jobs", nargs="*", choices=[*JOBS, []])
+    for name, default in (("samples", 100_000), ("sets", 256), ("repeats", 3)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = parser.parse_args()
+    cpu = jax.devices("cpu")[0]
+    print(f"jax {jax.__version__}, {jax.devices()[0].device_kind} against {cpu.device_kind}")
+    print("job       first s   later s   cpu first   cpu later   ratio   apart")
+    for name in asked.jobs or JOBS:
+        job = partial(JOBS[name], asked.samples, asked.sets)
+        found, first, later = timed(job, asked.repeats)
+        with jax.default_device(cpu):
+            same, cpu_first, cpu_later = timed(job, asked.repeats)
+        times = f"{first:9.2f} {later:9.2f} {cpu_first:11.2f} {cpu_later:11.2f} {cpu_later / later:7.1f}"
+        print(f"{name:8} {times}   {apart(found, same)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
