@@ -51,7 +51,7 @@ def test_undefined_is_nan():
     for metric, found in ((ours.auc, scores), (ours.average_precision, scores), (ours.mcc, nobody)):
         assert np.isnan(jax.jit(metric)(nobody, found))
     assert np.isnan(jax.jit(ours.kappa())(nobody, nobody))
-    with pytest.raises(ValueError, match="choose one of nominal"):
+    with pytest.raises(ValueError, match="must be one of 'nominal'"):
         ours.kappa("cubic")
     with pytest.raises(ValueError, match="bins is 0"):
         ours.expected_calibration_error(0)

@@ -44,6 +44,7 @@ from jtruth.learning.joint.inputs import (
     checked_gold,
     checked_predictions,
     checked_priors,
+    prior_decides,
     share_groups,
     vote_start,
 )
@@ -177,7 +178,7 @@ def _run(asked: "_Asked", digest: JointDigest, labels, beliefs: Beliefs, key, ef
     kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
     observed, model, given_start = asked.observed, asked.built.model, beliefs.start is not None
     usual = not (given_start or effort.device or effort.chains or effort.mesh is not None)
-    usual = usual and effort.normal is None
+    usual = usual and effort.normal is None and not prior_decides(labels)
     if (usual or effort.normal) and asked.built.other is None and has_normal_law(model):
         starts = _start(asked, labels, beliefs), *believing_each(model, asked.rows)
         run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
