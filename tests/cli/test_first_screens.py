@@ -133,7 +133,10 @@ def test_json_of_evaluate_is_as_designed(run, world):
     assert found["interval_kind"] == "posterior" and "accuracy" in found["baselines"]["majority_vote"]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+SHELLS = ["bash", *(pytest.param(name, marks=pytest.mark.slow) for name in ("zsh", "fish"))]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_completes_commands_and_options(shell):
     """What the shell's completion script asks, and what `--show-completion` tells people to install."""
     ask = {
