@@ -26,11 +26,10 @@ myst_heading_anchors = 3
 nb_execution_mode = "force" if os.environ.get("JTRUTH_DOCS_EXECUTE") else "off"
 nb_execution_timeout = 900
 nb_execution_raise_on_error = True
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "How good is your classifier when nobody knows the truth?",
-    "page_width": "70rem",
-}
+html_theme = "furo"
+html_title = "jtruth"
+html_static_path = ["static"]
+html_css_files = ["wrap.css"]
 html_show_sourcelink = False
 
 make_pages.write()

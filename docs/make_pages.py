@@ -137,7 +137,7 @@ def commands() -> str:
     names = list(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
     parts = ["# Commands", "What `jtruth COMMAND --help` prints."]
     for name in names:
-        text = CliRunner().invoke(app, [name, "--help"], prog_name="jtruth", terminal_width=110).output
+        text = CliRunner().invoke(app, [name, "--help"], prog_name="jtruth", terminal_width=80).output
         parts += [f"## jtruth {name}", f"```text\n{text.strip()}\n```"]
     return "\n\n".join(parts) + "\n"
 
@@ -161,12 +161,25 @@ def toctree(title: str, names: list[str], text: str = "") -> str:
     return "\n\n".join(part for part in (f"# {title}", text, listed) if part) + "\n"
 
 
+def api_index(rooms: list[str]) -> str:
+    """The rooms, `evaluation` first, each with the first sentence of what it says of itself."""
+    order = ["evaluation", "jtruth", *(room for room in rooms if room not in ("evaluation", "jtruth"))]
+    text = "Every public name, by the room it lives in. What functions return: [results](../results.md)."
+    lines = [f"- [{room}]({room}.md): {first_sentence_of(room)}" for room in order]
+    listed = toctree("API", order, "\n\n".join((text, "\n".join(lines))))
+    return listed.replace(":maxdepth: 1", ":hidden:")
+
+
+def first_sentence_of(room: str) -> str:
+    module = jtruth if room == "jtruth" else importlib.import_module(f"jtruth.{room}")
+    return escaped(make_results.first_sentence(module))
+
+
 def pages() -> dict[str, str]:
     """Path below docs/ -> text of every generated page that is no notebook."""
     rooms = public_names()
     found = {f"api/{room}.md": api_page(room, names) for room, names in rooms.items()}
-    text = "Every public name, by the room it lives in. What functions return: [results](../results.md)."
-    found["api/index.md"] = toctree("API", list(rooms), text)
+    found["api/index.md"] = api_index(list(rooms))
     found["commands.md"], found["benchmarks.md"] = commands(), benchmarks()
     found["changelog.md"] = "```{include} ../CHANGELOG.md\n```\n"
     notebooks = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
