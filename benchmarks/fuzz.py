@@ -1,7 +1,7 @@
 """Does a damaged file, or a command typed wrongly, ever end in a traceback or a hang?
 
 Run: python benchmarks/fuzz.py files [NUMBER, 10000] [SEED]
-     python benchmarks/fuzz.py commands [NUMBER, 2000] [SEED]
+     python benchmarks/fuzz.py commands [NUMBER, 2000] [SEED] [PROCESSES, 2]
 
 Files as fifteen kinds of tools write them lose bytes, lines, fields and keys, get values that mean something
 elsewhere ("NA", "1e400", "=1+1", nested brackets), are cut, packed and packed again; every reader must then
@@ -235,17 +235,16 @@ def watched(what, seed):
     return "answered"
 
 
-def counted(number, seed, one):
+def counted(numbers, one):
     """Run all of them in a folder of their own, and say how many ended how."""
     ends = {}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         os.chdir(folder)
-        for k in range(seed, seed + number):
-            rng = np.random.default_rng(k)
-            end = one(rng, k)
+        for done, k in enumerate(numbers, 1):
+            end = one(np.random.default_rng(k), k)
             ends[end] = ends.get(end, 0) + 1
-            if (k + 1 - seed) % max(number // 20, 1) == 0:
+            if done % max(len(numbers) // 20, 1) == 0:
                 print(k + 1, ends, flush=True)
 
 
@@ -269,15 +268,17 @@ def files(number=10_000, seed=0):
         reader = readers[own if rng.random() < 0.9 else rng.integers(len(readers))]
         return watched(lambda: reader(path), k)
 
-    counted(number, seed, one)
+    counted(range(seed, seed + number), one)
 
 
 COMMANDS = {  # what each is given, and how often
     "inspect": ("L",), "agreement": ("L",), "evaluate": ("L --predictions P", "L --rater ann", "L --predictions P --noise N"),
     "labelers": ("L --fast", "L"), "prevalence": ("L", "L --gold G", "L --by system"), "consensus": ("L",),
-    "compare": ("L P P2",), "ask": ("L --predictions P", "L"), "clean": ("L --noise N", "L --features F --noise N"),
+    "compare": ("L P P2",), "ask": ("L --predictions P", "L"),
+    "clean": ("L --noise N", "L --features F --noise N", "L --features F", "L --features F --state queue.state"),
     "sensitivity": ("L --predictions P --noise N",), "correct": ("--called 680/1000 --sensitivity 45/50 --specificity 40/50",),
-    "calibrate": ("L --predictions P",), "plan": ("--width 0.2 --labeler crowd:0.2:0.05:5",), "models": ("L",),
+    "calibrate": ("L --predictions P",), "plan": ("--width 0.2 --labeler crowd:0.2:0.05:5",), "models": ("L --models one_coin,pooled --warmup 20 --samples 20",),
+    "simulate": ("sim --samples 12 --labelers 3", "sim"),
 }  # fmt: skip
 SLOW = ("plan", "models", "ask", "sensitivity")  # NUTS and many fits: fewer of these
 OPTIONS = (
@@ -288,10 +289,34 @@ OPTIONS = (
     "--method majority_vote", "--method nothing", "--json out.json", "--json no/where.json", "--report out.html", "--by system",
     "--by nothing", "--assume independent", "--labelers-are llm_judges", "--metric recall", "--metric x", "--gold column:task",
     "--predictions column:label", "--predictions export:m", "--gold export:ground_truth", "--help", "--unknown",
+    "--fast", "--features F", "--features column:label", "--scores score", "--method laplace", "--order label", "--order time",
+    "--rater bob", "--rater nobody", "--state queue.state", "--out out.csv", "--consensus agreed.csv", "--save noise2.json",
+    "--top 5", "--top 0", "--top -3", "--budget 10", "--budget x", "--weights quadratic", "--positive yes --threshold 0.5",
+    "--threshold x", "--by worker", "--by label", "--plot out.png", "--help-reading", "--target F", "--target yes=.9,no=.1",
+    "--target x", "--inclusion label", "--inclusion 0.5", "--cost yes=5", "--cost x", "--differences", "--ask 5", "--ask -1",
+    "--ask-out ask.csv", "--update noise.json", "--update L", "--model asymmetric", "--model x", "--margin 0.1", "--margin -1",
+    "--at-least 0.9", "--num 3", "--num 0", "--truth", "--stratified", "--strategy x", "--strategy uncertainty", "--costs 1,2",
+    "--costs x", "--what prior", "--what x", "--fit-on G", "--folds 2", "--folds 0", "--bins 4", "--bins 0", "--merge-bins",
+    "--drop ann", "--samples 30", "--samples 0", "--labelers 1", "--error .2", "--error 2", "--looks 2", "--classes 3",
+    "--accuracy .8", "--accuracy x", "--differ 12/100", "--differ 5/0", "--mislabeling 3/40", "--mislabeling .1", "--called x",
+    "--pred-label score", "--gold-task nothing", "--json -", "--json out.html", "--sets 3", "--cost-label x", "--width -1",
 )  # fmt: skip
 
 
-def commands(number=2000, seed=0):
+def options_of(name):
+    """The words that a command knows."""
+    import typer
+
+    from jtruth.cli.app import app
+
+    found = typer.main.get_command(app).commands[name].params
+    return {word for one in found for word in (*one.opts, *one.secondary_opts)}
+
+
+def prepared():
+    """The command line, imported once, whose chains are short."""
+    import inspect
+
     from jtruth import cli
     from jtruth.evaluation.assumptions import ranges, sensitivity
     from jtruth.latent import Effort
@@ -299,11 +324,15 @@ def commands(number=2000, seed=0):
 
     few = Effort(**HARD)
     ranges.ANSWER_EFFORT = ranges.EFFORT = sensitivity.EFFORT = few
-    import inspect
-
     inspect.unwrap(fit_joint).__kwdefaults__["effort"] = few
-    whole = seeds()
     os.environ["JTRUTH_TRACEBACK"] = "1"
+    return cli
+
+
+def commands(number=2000, seed=0, processes=2):
+    """Forks: each takes every so manieth command."""
+    cli, whole = prepared(), seeds()
+    known = {name: options_of(name) for name in COMMANDS}
 
     def one(rng, k):
         given = {"L": "long.csv" if rng.random() < 0.4 else list(whole)[rng.integers(len(whole))],
@@ -312,20 +341,29 @@ def commands(number=2000, seed=0):
             data = whole["pred.csv" if letter == "P2" else name]
             Path(name).write_bytes(damaged(data, rng) if rng.random() < 0.15 else data)
         name = list(COMMANDS)[rng.integers(len(COMMANDS))]
-        name = "inspect" if name in SLOW and rng.random() < 0.98 else name
+        name = "inspect" if name in SLOW and rng.random() < 0.9 else name
         words = COMMANDS[name][rng.integers(len(COMMANDS[name]))].split()
         words += ["--method", "majority_vote"] if name == "evaluate" and rng.random() < 0.7 else []
         words += ["--fast"] if name == "labelers" and rng.random() < 0.7 else []
+        fit = [words for words in OPTIONS if words.split()[0] in known[name]]
         for _ in range(rng.integers(0, 4)):
-            words += OPTIONS[rng.integers(len(OPTIONS))].split()
+            pool = fit if rng.random() < 0.9 else OPTIONS
+            words += pool[rng.integers(len(pool))].split()
         sys.argv = ["jtruth", name, *(given.get(word, word) for word in words)]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
             end = watched(cli.main, f"{k} {' '.join(sys.argv)}")
-        if end == "FAULT":
+        if end == "FAULT" or (end == "refused" and len(said.getvalue().strip()) < 20):
             print(k, " ".join(sys.argv), said.getvalue()[:300], flush=True, file=sys.__stdout__)
         return end
 
-    counted(number, seed, one)
+    children = [os.fork()]
+    while children[-1] and len(children) < processes:
+        children.append(os.fork())
+    if not children[-1]:
+        counted(range(seed + len(children) - 1, seed + number, processes), one)
+        os._exit(0)
+    for child in children:
+        os.waitpid(child, 0)
 
 
 if __name__ == "__main__":

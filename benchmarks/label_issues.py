@@ -2,6 +2,7 @@
 truth.
 
 Run: python -m benchmarks label_issues FOLDER [CLEANLAB_PYTHON]
+     python -m benchmarks label_issues features [FOLDER] [CLEANLAB_PYTHON]
 
 FOLDER holds `labelerrors_mnist` and `cifar10h_a` (labels, truth, predicted probabilities).
 CLEANLAB_PYTHON is the interpreter of another environment that has cleanlab; jtruth does not depend on it.
@@ -126,7 +127,13 @@ CLEANLAB = """
 import sys, json, numpy as np
 from cleanlab import count, filter, rank, multiannotator
 d = np.load(sys.argv[1]); out = {}
-if "z" in d:
+if "x" in d:
+    from cleanlab.classification import CleanLearning
+    from sklearn.linear_model import LogisticRegression
+    learning = CleanLearning(LogisticRegression(max_iter=1000), seed=int(d["seed"]))
+    found = learning.find_label_issues(d["x"], d["one"])
+    out["order"] = np.lexsort((found["label_quality"], ~found["is_label_issue"])).tolist()
+elif "z" in d:
     import pandas as pd
     frame = pd.DataFrame(np.where(d["z"] < 0, np.nan, d["z"]))
     found = multiannotator.get_label_quality_multiannotator(frame, d["q"], verbose=False)
@@ -366,8 +373,8 @@ def feature_sets(folder=None):
     yield "made, 2 classes", *datasets.make_classification(800, 20, n_informative=5, random_state=5)
 
 
-def features_alone(folder=None, first=60, seeds=3):
-    """Wrong labels among the first ones by strategy "wrong_label" and by self-confidence; accuracy after."""
+def features_alone(folder=None, python=None, first=60, seeds=3):
+    """Wrong labels among the first by "wrong_label", self-confidence and cleanlab itself; accuracy after."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.preprocessing import scale
@@ -395,23 +402,29 @@ def features_alone(folder=None, first=60, seeds=3):
             noise, prior, _ = rates_of_one_label(labels, p, seed)
             state = start(x, labels, noise, prior, strategy="wrong_label", seed=seed, probabilities=p)
             ours = ask(state, budget).samples
-            numbers = []
-            for rows in (np.array(ours, int), theirs):
+            numbers, itself = [], by_cleanlab(python, x=x, one=z, seed=seed)
+            itself = theirs if itself is None else np.array(itself["order"][:budget])
+            for rows in (np.array(ours, int), theirs, itself):
                 right = z.copy()
                 right[rows] = y[rows]
                 accuracy = (cross_val_predict(plain, x, right, cv=folds) == y).mean()
                 numbers += [60 * wrong[rows].mean(), 100 * accuracy]
             found.append(numbers)
-        ours, after, theirs, alike = np.mean(found, axis=0)
-        gap = np.std([one[0] - one[2] for one in found]) / seeds**0.5
-        print(f"{name:18} jtruth {ours:.1f}, self-confidence {theirs:.1f}, +- {gap:.1f}; accuracy after "
-              f"{after:.1f}, {alike:.1f}", flush=True)  # fmt: skip
+        mean, found = np.mean(found, axis=0), np.array(found)
+        said = [f"{mean[k]:.1f} (accuracy {mean[k + 1]:.1f})" for k in (0, 2, 4)]
+        gap = [f"{np.std(found[:, 0] - found[:, k]) / seeds**0.5:.1f}" for k in (2, 4)]
+        print(f"{name:18} jtruth {said[0]}, self-confidence {said[1]} +- {gap[0]}, "
+              f"cleanlab {said[2]} +- {gap[1]}", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":
     if "features" in sys.argv:
-        folders = [Path(one) for one in sys.argv[1:] if one != "features"]
-        features_alone(*folders, seeds=5 if folders else 3)
+        given = [Path(one) for one in sys.argv[1:] if one != "features"]
+        folders, pythons = (
+            [one for one in given if one.is_dir()],
+            [str(one) for one in given if one.is_file()],
+        )
+        features_alone(*folders[:1] or [None], *pythons[:1], seeds=5 if folders else 3)
         sys.exit()
     place, interpreter = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
     six_crowds(place)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from jtruth import _files
 from jtruth.cleaning.loop import start
 from jtruth.cleaning.state import read_state, write_state
 from jtruth.io import read_labels, write_labels
+from jtruth.latent.checkpoint import Checkpoint
 from jtruth.learning import begin_stream, read_stream, update, write_stream
 
 ROOT = Path(jt.__file__).parents[1]
@@ -133,6 +135,36 @@ def test_a_state_of_a_cleaning_keeps_answers_and_requests(tmp_path):
     assert os.listdir(tmp_path) == ["queue.state"]
 
 
+def test_who_waits_for_a_file_that_is_replaced_holds_the_new_one(tmp_path):
+    """Not the old one, which nobody finds any more."""
+    fcntl = pytest.importorskip("fcntl")
+    path, new, entered, leave = tmp_path / "state", tmp_path / "new", threading.Event(), threading.Event()
+    with _files.kept_still(path) as there:
+        assert not there
+    path.write_text("old")
+    new.write_text("new")
+
+    def wait():
+        with _files.kept_still(path) as there:
+            assert there
+            entered.set()
+            leave.wait(30)
+
+    other = threading.Thread(target=wait)
+    with _files.kept_still(path) as there:
+        assert there
+        other.start()
+        assert not entered.wait(0.2)
+        os.replace(new, path)
+    assert entered.wait(30)
+    with path.open("rb") as file:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        leave.set()
+        other.join()
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 _ONE = """
 import sys
 from jtruth.learning import begin_stream, read_stream, update, write_stream
@@ -172,6 +204,7 @@ import os, sys
 import numpy as np
 from jtruth import _files
 from jtruth.cleaning.state import write_state
+from jtruth.latent.checkpoint import Checkpoint
 from jtruth.learning import begin_stream, write_stream
 from tests.test_files import day, queue
 
@@ -182,6 +215,7 @@ def write_for_ever(stream, cleaning, folder):
         cleaning = cleaning._replace(answers=(*cleaning.answers, (k % 12, k % 2)))
         write_state(f"{folder}/queue", cleaning)
         _files.write_text(f"{folder}/report.html", f"<p>{k}</p>" * 2000 + f"end {k}")
+        Checkpoint(f"{folder}/run.npz", "a run", 0.0).write({"draws": np.full(4000, k)}, {"done": k})
         print(k, flush=True)
 
 stream, cleaning = begin_stream(day(0)), queue()
@@ -196,7 +230,7 @@ for line in sys.stdin:
 
 
 def test_kills_at_fifty_moments_lose_nothing(tmp_path):
-    """Kill a process that writes all three again and again, and read what it left."""
+    """Kill a process that writes all four again and again, and read what it left."""
     rng, nothing_yet = np.random.default_rng(1), queue()
     one = process(_WRITER, tmp_path)
     for _ in range(50):
@@ -204,7 +238,7 @@ def test_kills_at_fifty_moments_lose_nothing(tmp_path):
             old.unlink()
         one.stdin.write("\n")
         one.stdin.flush()
-        # The number of the child, and the round after which all three exist, in any order.
+        # The number of the child, and the round after which all four exist, in any order.
         first = {one.stdout.readline(), one.stdout.readline()}
         assert "0\n" in first, one.stderr.read()
         (child,) = first - {"0\n"}
@@ -218,6 +252,8 @@ def test_kills_at_fifty_moments_lose_nothing(tmp_path):
         text = (tmp_path / "report.html").read_text()
         k = int(text.rpartition("end ")[2])
         assert k >= told - 1 and text == f"<p>{k}</p>" * 2000 + f"end {k}"
+        arrays, words = Checkpoint(tmp_path / "run.npz", "a run", 0.0).read()
+        assert words["done"] >= told - 1 and (arrays["draws"] == words["done"]).all()
     one.communicate()
 
 

@@ -166,6 +166,8 @@ class SklearnLearner(Learner):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             fresh: Any = clone(self.estimator)
+            if not (weight.reshape(-1, len(x)) > 0).any(axis=1).all():
+                raise ValueError("a class has no sample to learn from: train with kind 'mmse'")
             model = fresh.fit(rows[weight > 0], classes[weight > 0], sample_weight=weight[weight > 0])
         return model, not any(issubclass(w.category, ConvergenceWarning) for w in caught)
 

@@ -342,6 +342,19 @@ def test_a_learner_that_ignores_noise_is_not_taken_at_its_word(data):
     assert advice.worth_it and advice.gain > 5 * advice.error
 
 
+def test_a_class_that_no_label_alone_makes_probable_is_still_cleaned(data):
+    """Of 90 labels some say 1, but most of these are wrong: no split, so nothing is missing from one."""
+    from sklearn.linear_model import LogisticRegression
+
+    x, _, labels = data
+    noise = jt.noise.ConfusionMatrices([[[0.78, 0.22], [0.56, 0.44]]])
+    state = start(x, labels, noise, [0.72, 0.28], strategy="wrong_label")
+    assert not state.consolidated.label.any() and labels.label.any()
+    assert ask(state, 5).samples.size == 5 and np.isfinite(stopping_advice(state, 5).gain)
+    with pytest.raises(ValueError, match="a class has no sample to learn from"):
+        start(x, labels, noise, [0.72, 0.28], learner=SklearnLearner(LogisticRegression(), "labels"))
+
+
 def test_bad_input(data, naive, aware):
     x, _, labels = data
     hole = x.copy()
