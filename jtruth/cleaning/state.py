@@ -201,9 +201,7 @@ def _validation(given: Any, label: Int[np.ndarray, " samples"], num_classes: int
     for part, name in ((held_out, "validation"), (~held_out, "training")):
         missing = sorted(set(range(num_classes)) - set(label[part].tolist()))
         if held_out.any() and missing:
-            raise ValueError(
-                f"the {name} part has no sample labelled {missing[0]}; take another split or seed"
-            )
+            raise ValueError(f"the {name} part has no sample labelled {missing[0]}; take another split")
     return held_out
 
 
