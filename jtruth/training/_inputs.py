@@ -4,17 +4,12 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import as_array, is_concrete
+from jtruth._one_line import one_line
+from jtruth._validation import in_range as check
 from jtruth._validation import some
-from jtruth._validation.in_range import (
-    check_features,
-    check_no_nan,
-    check_not_negative,
-    check_rows,
-    check_shape,
-    check_whole,
-)
 from jtruth.labels import Labels, must_be_labels
 from jtruth.noise.confusion_matrices import check_matrices as of_labelers
 from jtruth.posterior import check_not_contradictory, validate_prior
@@ -24,17 +19,30 @@ class Stop(NamedTuple):
     """When an iteration ends."""
 
     max_steps: int = 1000
-    tol: Any = (
-        None  # no entry of the gradient (L-BFGS) or responsibility (EM) moves by more; None: sqrt(rounding)
-    )
+    tol: Any = None  # no entry of the gradient (L-BFGS) or responsibility (EM) moves more; None: sqrt(eps)
 
     def checked(self, dtype: Any, least: int = 1) -> "Stop":
         """The same with a tolerance; ValueError for numbers that cannot be meant."""
-        check_whole(least, max_steps=self.max_steps)
+        check.check_whole(least, max_steps=self.max_steps)
         if self.tol is None:
             return self._replace(tol=float(np.sqrt(jax.numpy.finfo(dtype).eps)))
-        check_not_negative(self.tol, "tol")
+        check.check_not_negative(self.tol, "tol")
         return self
+
+
+class EMFit(NamedTuple):
+    """What EM found; `path[j]` is J after j steps; the last is repeated."""
+
+    model: Any
+    class_posterior: Float[Array, "samples classes"]  # given features and labels: the responsibilities
+    objective: Float[Array, ""]
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+    path: Float[Array, " steps"]
+    prior: Float[Array, " classes"] | None = None  # of `fit_gaussians`
+    matrices: Float[Array, "labelers classes classes"] | None = None  # of `fit_raykar`; rows of true classes
+
+    __repr__ = one_line
 
 
 def as_features(x: Any) -> jax.Array:
@@ -42,13 +50,13 @@ def as_features(x: Any) -> jax.Array:
     if not is_concrete(x):
         return x
     values = np.asarray(x)
-    check_features(values)
+    check.check_features(values)
     return as_array(x if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64))
 
 
 def check_evidence(x: Any, log_likelihood: Any, prior: Any = None) -> None:
     """One row of `log_likelihood` for each sample, none of them impossible; a prior for its classes."""
-    check_shape(log_likelihood, "log_likelihood", "samples classes", samples=np.shape(x)[0])
+    check.check_shape(log_likelihood, "log_likelihood", "samples classes", samples=np.shape(x)[0])
     check_per_class({"log_likelihood": log_likelihood}, prior=prior)
     if is_concrete((log_likelihood, prior)):
         check_not_contradictory(log_likelihood, prior=prior)
@@ -62,7 +70,7 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
     """
     sizes: dict[str, int] = {}
     for name, values in rows.items():
-        shape = check_shape(values, name, "samples classes", **sizes)
+        shape = check.check_shape(values, name, "samples classes", **sizes)
         sizes = {"samples": shape[0], "classes": shape[1]}
     kind = None if where is None else where.dtype if hasattr(where, "dtype") else np.asarray(where).dtype
     if where is not None and (np.shape(where) != shape[:1] or np.dtype(kind).kind != "b"):
@@ -86,7 +94,7 @@ def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:
     if len(shape) not in axes or 0 in shape or (len(shape) == 2 and shape[1] < 2):
         wanted = {1: "scores (samples,)", 2: "logits (samples, classes) of 2 or more classes"}
         raise ValueError(f"outputs have shape {shape}; give {' or '.join(wanted[a] for a in axes)}")
-    check_no_nan(outputs, "outputs")
+    check.check_no_nan(outputs, "outputs")
 
 
 def check_matrices(matrices: Any, num_classes: int | None = None) -> None:
@@ -102,7 +110,7 @@ def as_labels(labels: Any, x: Any = None) -> Labels:
     """`labels` themselves, which must be `Labels`, of as many samples as there are features."""
     labels = must_be_labels(labels)
     if x is not None:
-        check_shape(x, "x", "samples features", samples=labels.num_samples)
+        check.check_shape(x, "x", "samples features", samples=labels.num_samples)
     return labels
 
 
@@ -113,4 +121,4 @@ def check_posterior(posterior: Any, where: Any = None) -> None:
         return
     used = slice(None) if where is None else np.asarray(where, bool)
     hint = "rows are class probabilities, see jtruth.class_posterior"
-    check_rows(np.asarray(posterior)[used], "posterior", 1e-4, hint)
+    check.check_rows(np.asarray(posterior)[used], "posterior", 1e-4, hint)

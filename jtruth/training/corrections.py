@@ -6,27 +6,17 @@
   taken of least norm. Unbiased without a prior, but it can be negative, so it need not have a minimum.
 - *Forward correction*: push the predicted probabilities through the labeler, sum_c p(c | x) P[c, z], and take
   the likelihood of the label. For one labeler that is exactly (32).
-- *Noise layer*: learn the matrices too, by gradient descent. On top of the base model p(y | x) every labeler
-  has a layer without input whose rows are p(z_t | y); both are trained on all labels at once, and afterwards
-  the layer is taken off. For one labeler it is that of Sukhbaatar et al. (2015) and Jindal et al. (2016).
-  Tanno et al. (2019) add a multiple of the trace of the matrices to the loss: many pairs of a model and
-  matrices predict the labels equally well, and a small trace says that labelers are as bad as the labels
-  allow, so that the model must be the one that explains what they have in common. `with_labelers` makes the
-  model, `layered` its `apply`, `predict_labels` the batch objective, `trace_penalty` the penalty.
+- *Noise layer*: learn the matrices too, by gradient descent. On top of p(y | x) every labeler has a layer
+  without input whose rows are p(z_t | y), taken off afterwards (for one labeler Sukhbaatar et al. 2015 and
+  Jindal et al. 2016). Many pairs of a model and matrices predict the labels equally well; a multiple of
+  the trace of the matrices (Tanno et al. 2019) chooses that in which labelers are as bad as labels allow.
+- *Label estimation*: take the most probable class of every sample for its label. *Voting*: train one
+  classifier on each labeler's labels alone, and let them vote. Both lose what the decision forgets.
+- *Soft labels*: the class posterior with the cross-entropy is exactly (40), and so is sample replication with
+  many copies (not (32), as the paper has it in 5.4); vote shares are what one has without a noise model.
 
-Matrices have rows of true classes, as everywhere. With several labelers `z` is (samples, labelers), -1 where
-there is no label, and every label counts alike.
-
-Training with tools that know only correct labels (Su 3.7): estimated, voted and soft labels.
-
-- *Label estimation*: take the most probable class of every sample for its label.
-- *Voting*: train one classifier on each labeler's labels alone, and let the classifiers vote.
-- *Soft labels*: give the tool probabilities. The class posterior with the cross-entropy is exactly (40); the
-  shares of the votes are what one has without a noise model.
-
-The first two decide before they train, and lose what the decision forgets. Sample replication (Su 3.7)
-labels copies in proportion to the class posterior: with many copies it is (40) too, and not (32), as the
-paper has it in 5.4.
+Matrices have rows of true classes. With several labelers `z` is (samples, labelers), -1 where there is no
+label, and every label counts alike.
 """
 
 from collections.abc import Callable
@@ -51,14 +41,8 @@ from jtruth._validation.in_range import (
 )
 from jtruth.labels import Labels
 from jtruth.posterior import validate_confusion
-from jtruth.training._inputs import (
-    Stop,
-    as_features,
-    as_labels,
-    check_matrices,
-    check_per_class,
-    check_posterior,
-)
+from jtruth.training import _inputs as inputs
+from jtruth.training._inputs import Stop, check_matrices, check_per_class
 from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
 from jtruth.training.objectives import (
     LOSSES,
@@ -128,8 +112,7 @@ def backward_risk(losses: PerClass, matrices: Matrices, z: LabelMatrix, *, where
     _check_invertible(matrices)
     _check_given(z, np.shape(losses)[0], matrices)
     losses, z = jnp.asarray(losses), jnp.asarray(z, jnp.int32)
-    solved = jax.vmap(weak_losses, in_axes=(None, 0))
-    by_labeler = solved(losses, jnp.asarray(matrices, losses.dtype))  # (labelers, samples, classes)
+    by_labeler = jax.vmap(weak_losses, in_axes=(None, 0))(losses, jnp.asarray(matrices, losses.dtype))
     rows = by_labeler.reshape(-1, losses.shape[1])
     return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_given(z, where).T.ravel())
 
@@ -171,16 +154,12 @@ def forward_risk(
 
 
 @cache
-def _backward(loss: str, confusion: tuple) -> BatchObjective:
+def _corrected(loss: str | None, confusion: tuple) -> BatchObjective:
+    """Backward correction of a loss, or (None) forward; of the same matrices one object, compiled once."""
+
     def objective(outputs, evidence, *, where=None):
-        return backward_risk(LOSSES[loss](outputs), np.array(confusion), evidence, where=where)
-
-    return Checked(objective, lambda z: _check_given(z, len(z), confusion))
-
-
-@cache
-def _forward(confusion: tuple) -> BatchObjective:
-    def objective(outputs, evidence, *, where=None):
+        if loss is not None:
+            return backward_risk(LOSSES[loss](outputs), np.array(confusion), evidence, where=where)
         log_p = log_probabilities(outputs)
         return forward_risk(log_p, safe_log(jnp.array(confusion, log_p.dtype)), evidence, where=where)
 
@@ -202,7 +181,7 @@ def backward(matrices: Any, loss: str = "cross_entropy") -> BatchObjective:
     choose("loss", loss, tuple(LOSSES))
     check_matrices(matrices)
     _check_invertible(matrices)
-    return _backward(loss, _frozen(matrices))
+    return _corrected(loss, _frozen(matrices))
 
 
 def forward(matrices: Any) -> BatchObjective:
@@ -212,15 +191,16 @@ def forward(matrices: Any) -> BatchObjective:
         ValueError: matrices that are not (labelers, classes, classes) with rows that sum to 1.
     """
     check_matrices(matrices)
-    return _forward(_frozen(matrices))
+    return _corrected(None, _frozen(matrices))
 
 
 def _frozen(matrices: Any) -> tuple:
-    """(labelers, classes, classes) as nested tuples: the same matrices find the same compiled program."""
+    """(labelers, classes, classes) as nested tuples."""
     return tuple(tuple(map(tuple, matrix)) for matrix in np.asarray(matrices, np.float64).tolist())
 
 
 def _given(z: Array, where: Mask) -> Array:
+    """Which labels count."""
     return z >= 0 if where is None else (z >= 0) & jnp.asarray(where)[:, None]
 
 
@@ -253,8 +233,7 @@ def with_labelers(
 ) -> WithLabelers:
     """A model with labelers that start out right with probability `diagonal`, their errors spread evenly.
 
-    The start matters: it says which class is which. It should say that labelers are better than chance, and
-    not much worse than they are.
+    The start says which class is which: labelers are better than chance, and not much worse than they are.
 
     Args:
         base: any pytree of parameters.
@@ -328,13 +307,13 @@ Posterior = Float[Array | np.ndarray, "samples classes"]
 
 def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
     """Su 3.7, (2), (22): the most probable class of every sample, the lowest one among equals."""
-    check_posterior(posterior)
+    inputs.check_posterior(posterior)
     return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
 
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
     """The share of a sample's labels (checked here) that each class has; equal shares where there is none."""
-    return _host.vote_shares(as_labels(labels).counts())
+    return _host.vote_shares(inputs.as_labels(labels).counts())
 
 
 def fit_voters(
@@ -355,8 +334,8 @@ def fit_voters(
     Raises:
         ValueError: bad features or options, repeated labels, or a labeler without labels.
     """
-    x = as_features(x)
-    labels = as_labels(labels, x)
+    x = inputs.as_features(x)
+    labels = inputs.as_labels(labels, x)
     idle = np.flatnonzero(labels.labels_per_labeler() == 0)
     if idle.size:
         raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")

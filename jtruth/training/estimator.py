@@ -85,7 +85,7 @@ class _Methods:
     Attributes:
         classes_: classes in order of their columns.
         prior_: class prior.
-        fit_: result of the solver (`LinearFit`, `GaussianFit` or `RaykarFit`), with NumPy arrays.
+        fit_: result of the solver (`LinearFit` or `EMFit`), with NumPy arrays.
         n_iter_: steps that the solver took.
 
     Example:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._iterate import climb, inside_simplex
@@ -27,7 +27,7 @@ from jtruth._one_line import one_line
 from jtruth._validation import choose, some
 from jtruth._validation.in_range import check_no_nan, check_not_negative
 from jtruth.posterior import class_posterior, validate_prior
-from jtruth.training._inputs import Stop, as_features, check_evidence
+from jtruth.training._inputs import EMFit, Stop, as_features, check_evidence
 from jtruth.training.objectives import generative_ml
 
 Spread = Float[Array | np.ndarray, "classes features"] | Float[Array | np.ndarray, "features features"]
@@ -39,20 +39,6 @@ class Gaussians(NamedTuple):
 
     means: Float[Array | np.ndarray, "classes features"]
     spread: Spread
-
-    __repr__ = one_line
-
-
-class GaussianFit(NamedTuple):
-    """What `fit_gaussians` found; `path[j]` is J after j steps; the last is repeated."""
-
-    model: Gaussians
-    prior: Float[Array, " classes"]
-    objective: Float[Array, ""]
-    responsibilities: Float[Array, "samples classes"]  # p(y_i = c | x_i, z_i)
-    converged: Bool[Array, ""]
-    num_steps: Int[Array, ""]
-    path: Float[Array, " steps"]
 
     __repr__ = one_line
 
@@ -135,7 +121,7 @@ def fit_gaussians(
     pseudo_spread: Any = 1.0,
     learn_prior: bool = False,
     stop: Stop = Stop(),
-) -> GaussianFit:
+) -> EMFit:
     """Generative training on noisy labels by EM, from the class posterior of the labels alone.
 
     Args:
@@ -170,7 +156,11 @@ def fit_gaussians(
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     prior = jnp.asarray(prior, x.dtype)
     weights = class_posterior(log_likelihood, prior)
-    _check_supported(weights)
+    if is_concrete(weights):  # a mean of no weight is 0/0
+        empty = np.flatnonzero(np.asarray(weights).sum(axis=0) <= 0)
+        if empty.size:
+            why = "its mean cannot be learned: leave it out"
+            raise ValueError(f"no label supports class {some(empty)}; {why}")
     pseudo = pseudo_count, pseudo_spread
     return _em(x, log_likelihood, prior, weights, pseudo, tol, (family, learn_prior, max_steps))
 
@@ -195,17 +185,7 @@ def _em(x, log_likelihood, prior, weights, pseudo, tol, options):
         improve, weights, inside_simplex, max_steps=max_steps, tol=tol, plain_steps=max_steps + 1, terms=1.0
     )
     model, found = end.kept
-    return GaussianFit(model, found, -end.objective, end.mapped, end.converged, end.num_steps, -end.path)
-
-
-def _check_supported(weights: Array) -> None:
-    """Every class needs some weight: its mean is 0/0 otherwise."""
-    if is_concrete(weights):
-        empty = np.flatnonzero(np.asarray(weights).sum(axis=0) <= 0)
-        if empty.size:
-            raise ValueError(
-                f"no label supports class {some(empty)}; its mean cannot be learned: leave it out"
-            )
+    return EMFit(model, end.mapped, -end.objective, end.converged, end.num_steps, -end.path, prior=found)
 
 
 def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:

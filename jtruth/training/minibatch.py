@@ -1,24 +1,17 @@
 """Minibatch training of any JAX model on noisy labels: Adam, early stopping, learning curves.
 
 Nothing here knows what the model is: `apply(model, x)` gives outputs, its floating arrays are trained, and
-what a minibatch costs is a batch objective (`objectives`). Nor is `fit` needed: the same objectives
-drop into a loop of one's own (see the tests, for equinox and for a function of a dictionary of arrays, which
-is what flax's `apply` is).
+what a minibatch costs is a batch objective (`objectives`), which drops into a loop of one's own as well.
 
 `fit` is one compiled loop. Every epoch runs through the samples in a new order; the last batch is padded, and
 the padding masked. With `validation` samples a second number is followed: their estimated risk, or what
 `judge` says of them. Then the model of the best epoch is returned, and training stops `patience` epochs after
 it; without them it is the model of the last epoch.
 
-A small network to train on noisy labels: a multilayer perceptron.
-
-It is an `equinox` module, so a pytree of arrays: `fit` takes it, and so does any loop of one's own. Nothing
-in `jtruth.training` needs it; every loss takes the outputs of any model. `outputs_of(model, x)` runs a model
-of one sample over a batch.
+`mlp` is a small network, an `equinox` module; `outputs_of(model, x)` runs a model of one sample over a batch.
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -72,15 +65,7 @@ class Recipe(NamedTuple):
     __repr__ = one_line
 
 
-class _State(NamedTuple):
-    arrays: Any
-    optimiser: Any
-    best: Any
-    best_value: Array
-    best_epoch: Array
-    epoch: Array
-    training: Array
-    validation: Array
+_ADAM = optax.adam(1e-3)  # one object, so that a second call of `fit` finds its compiled program
 
 
 def fit(
@@ -98,7 +83,7 @@ def fit(
     Args:
         key: of the order of the samples.
         model: a pytree, for instance an equinox module; its floating arrays are trained.
-        apply: outputs of a batch, `apply(model, x)`. The same function objects reuse the compiled program.
+        apply: outputs of a batch, `apply(model, x)`. The same function object finds its compiled program.
         x: array or pytree of arrays, samples first.
         evidence: what the labels say, samples first: class posterior, log-likelihood, or whatever else
             the objective takes (a pytree is fine).
@@ -127,18 +112,21 @@ def fit(
     num_samples = _check(x, evidence, validation, recipe)
     if recipe.mesh is not None:
         mesh_axis(recipe.mesh)  # refuses what is no mesh over one axis
-    _check_evidence(recipe.objective, evidence)
-    if validation is not None:
-        _check_evidence(judge, validation[1])
+    for objective, pair in ((recipe.objective, (x, evidence)), (judge, validation)):
+        if pair is not None and isinstance(objective, Checked):
+            objective.check(pair[1])
     bar = tqdm(total=recipe.num_epochs, unit="epoch") if recipe.progress is True else None
     recipe = recipe._replace(
         judge=judge,
-        optimiser=recipe.optimiser or _adam(),
+        optimiser=recipe.optimiser or _ADAM,
         batch_size=min(recipe.batch_size, num_samples),
         patience=recipe.num_epochs if recipe.patience is None else recipe.patience,
         progress=recipe.progress if bar is None else lambda *_: bar.update(),
     )
-    model, x, evidence, validation = jax.tree.map(_traceable, (model, x, evidence, validation))
+    model, x, evidence, validation = jax.tree.map(
+        lambda leaf: as_array(leaf) if isinstance(leaf, np.ndarray) else leaf,
+        (model, x, evidence, validation),
+    )
     found = _run(key, model, apply, x, evidence, validation, recipe)
     if bar is not None:
         jax.block_until_ready(found.training)
@@ -163,23 +151,41 @@ def _run(
         held_x, held_evidence = validation
         return recipe.judge(apply(eqx.combine(arrays, static), held_x), held_evidence, where=None)
 
-    def epoch(s: _State) -> _State:
-        (arrays, optimiser), training = _pass(cost, key, s, (x, evidence), recipe)
-        judged = None if validation is None else jnp.asarray(judge(arrays), training.dtype)
+    def epoch(state):
+        arrays, optimiser, found = state
+        (arrays, optimiser), training = _pass(cost, key, state, (x, evidence), recipe)
+        judged = jnp.asarray(jnp.nan if validation is None else judge(arrays), training.dtype)
         if recipe.progress:
-            jax.debug.callback(recipe.progress, s.epoch, training, jnp.nan if judged is None else judged)
-        return _record(s, arrays, optimiser, training, judged)
+            jax.debug.callback(recipe.progress, found.num_steps, training, judged)
+        least = jnp.where(found.best_epoch < 0, jnp.inf, found.validation[found.best_epoch])
+        better = jnp.isfinite(training) if validation is None else judged < least  # without: the last is best
+        return (
+            arrays,
+            optimiser,
+            found._replace(
+                model=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, found.model),
+                training=found.training.at[found.num_steps].set(training),
+                validation=found.validation.at[found.num_steps].set(judged),
+                best_epoch=jnp.where(better, found.num_steps, found.best_epoch),
+                num_steps=found.num_steps + 1,
+            ),
+        )
 
-    def unfinished(s: _State):
-        return (s.epoch < recipe.num_epochs) & (s.epoch - 1 - s.best_epoch < recipe.patience)
+    def stopped(found: MinibatchFit) -> Array:
+        return found.num_steps - 1 - found.best_epoch >= recipe.patience
 
     like = jax.eval_shape(cost, arrays, x, evidence, jnp.ones(_rows(x), bool))
-    s = jax.lax.while_loop(unfinished, epoch, _begin(arrays, recipe, like.dtype))
-    stopped = s.epoch - 1 - s.best_epoch >= recipe.patience
-    return MinibatchFit(eqx.combine(s.best, static), s.training, s.validation, s.best_epoch, s.epoch, stopped)
+    nothing, zero = jnp.full(recipe.num_epochs, jnp.nan, like.dtype), jnp.zeros((), jnp.int32)
+    start = MinibatchFit(arrays, nothing, nothing, zero - 1, zero, jnp.zeros((), bool))
+    *_, found = jax.lax.while_loop(
+        lambda state: (state[2].num_steps < recipe.num_epochs) & ~stopped(state[2]),
+        epoch,
+        (arrays, recipe.optimiser.init(arrays), start),
+    )
+    return found._replace(model=eqx.combine(found.model, static), converged=stopped(found))
 
 
-def _pass(cost: Callable, key: Any, s: _State, data: Any, recipe: Any) -> tuple[Any, Array]:
+def _pass(cost: Callable, key: Any, state: Any, data: Any, recipe: Any) -> tuple[Any, Array]:
     """One epoch of optimiser steps: (arrays, optimiser state), and the mean cost as it went."""
 
     def step(carry, batch):
@@ -194,33 +200,10 @@ def _pass(cost: Callable, key: Any, s: _State, data: Any, recipe: Any) -> tuple[
 
     num_samples = _rows(data)
     devices = 1 if recipe.mesh is None else recipe.mesh.size
-    batches = _batches(stream(key, "epoch", s.epoch), num_samples, recipe.batch_size, devices)
-    carry, values = jax.lax.scan(step, (s.arrays, s.optimiser), batches)
+    *start, found = state
+    batches = _batches(stream(key, "epoch", found.num_steps), num_samples, recipe.batch_size, devices)
+    carry, values = jax.lax.scan(step, tuple(start), batches)
     return carry, values.sum() / num_samples
-
-
-def _record(s: _State, arrays: Any, optimiser: Any, training: Array, judged: Array | None) -> _State:
-    """The state after an epoch; without validation samples the last model counts as the best."""
-    better = jnp.isfinite(training) if judged is None else judged < s.best_value
-    shown = jnp.array(jnp.nan, training.dtype) if judged is None else judged
-    return _State(
-        arrays=arrays,
-        optimiser=optimiser,
-        best=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, s.best),
-        best_value=jnp.where(better, shown, s.best_value),
-        best_epoch=jnp.where(better, s.epoch, s.best_epoch),
-        epoch=s.epoch + 1,
-        training=s.training.at[s.epoch].set(training),
-        validation=s.validation.at[s.epoch].set(shown),
-    )
-
-
-def _begin(arrays: Any, recipe: Any, dtype: Any) -> _State:
-    """Before the first epoch."""
-    nothing = jnp.full(recipe.num_epochs, jnp.nan, dtype)
-    start, before = jnp.zeros((), jnp.int32), jnp.full((), -1, jnp.int32)
-    worst = jnp.array(jnp.inf, dtype)
-    return _State(arrays, recipe.optimiser.init(arrays), arrays, worst, before, start, nothing, nothing)
 
 
 def _batches(key: Any, num_samples: int, batch_size: int, devices: int = 1) -> tuple[Array, Array]:
@@ -237,25 +220,8 @@ def _batches(key: Any, num_samples: int, batch_size: int, devices: int = 1) -> t
     return jnp.pad(order, fill), jnp.pad(real, fill)
 
 
-def _traceable(leaf: Any) -> Any:
-    """NumPy arrays as JAX arrays, everything else unchanged."""
-    return as_array(leaf) if isinstance(leaf, np.ndarray) else leaf
-
-
-@cache
-def _adam() -> optax.GradientTransformation:
-    """One object, so that a second call of `fit` finds its compiled program."""
-    return optax.adam(1e-3)
-
-
 def _rows(tree: Any) -> int:
     return jax.tree.leaves(tree)[0].shape[0]
-
-
-def _check_evidence(objective: BatchObjective, evidence: Any) -> None:
-    """What the objectives of this package ask of all evidence at once."""
-    if isinstance(objective, Checked):
-        objective.check(evidence)
 
 
 def _check(x: Any, evidence: Any, validation: Any, recipe: Recipe) -> int:

@@ -13,38 +13,30 @@ labels say of it: their `log_likelihood` log p(z_i | y_i = c), or their class po
     MAP                    either of them - 1/N log p(theta)                       Appendix E.1, E.3
     MMSE                   1/N sum_i sum_c p(c | z_i) L(s_i, c)                    (40)
 
-Four things to know. (32) does not use the class prior, although the paper lists it among its arguments; (40)
-does, through the class posterior. (40) is as convex as its loss is, (32) is not convex: start it more than
-once. (40) is unbiased on average over classes drawn from the prior, not given the features: weak labels pull
-what it fits from p(c | x) towards the prior, so thresholds suffer before the order of the samples does, and
-where the model is probabilistic (32) is the better of the two. And the gradient (50) needs no code:
-differentiating `mmse_risk` with `jax.grad` weighs the classes at the outputs of the model and then runs the
-model backwards once, however many classes there are.
+(32) does not use the class prior, although the paper lists it among its arguments; (40) does, through the
+class posterior. (40) is as convex as its loss is, (32) is not: start it more than once. (40) is unbiased on
+average over classes drawn from the prior, not given the features: weak labels pull what it fits from p(c | x)
+towards the prior, so thresholds suffer before the order of the samples does; where the model is probabilistic
+(32) is the better of the two. The gradient (50) is `jax.grad` of `mmse_risk`.
 
 `where` (samples,) leaves samples out, for padding: they count neither in the sum nor in N, whatever their
 rows hold, and no gradient flows to them (pad features with zeros all the same: a model's own backward pass
 turns a NaN into NaN times 0). With nothing left a mean is 0. Pure JAX, of the dtype given.
 
 A *batch objective* is a function `objective(outputs, evidence, where=mask)` of the model's outputs and of the
-rows of the evidence, for `fit` or a loop of one's own. For the two of Su (2023) the evidence is
-
-    class_posterior(log_likelihood, prior)     with mmse("cross_entropy"), or any loss of `LOSSES`
-    log_likelihood                             with ml()
-
-Calling a maker twice gives the same function object, so that compiled programs are found again.
+rows of the evidence, for `fit` or a loop of one's own: `mmse(loss)` of `class_posterior(log_likelihood,
+prior)`, `ml()` of `log_likelihood`. A maker gives the same object again, so that compiled programs are found.
 
 The *area under the ROC curve* chooses a model without correct labels. Let rho_i = p(y_i = 1 | z_i) and r_i
 the rank of sample i's score. If scores and labels are independent given the class, and the noise model is
-right, ranks regress on rho with slope N (AUC - 1/2):
+right, ranks regress on rho with slope N (AUC - 1/2), because the mean of rho differs between the classes by
+var(rho) / (pi (1 - pi)):
 
     AUC = 1/2 + cov(rho, r) / (N var(rho)).
 
-(The mean of rho differs between the classes by var(rho) / (pi (1 - pi)), which is how much uncertain labels
-pull any contrast of the classes towards 0; dividing by it undoes that.) With certain labels this is the
-Mann-Whitney statistic exactly. With uncertain labels the right-hand side is an unbiased estimate that may
-leave [0, 1] in small samples; an area cannot, so `estimated_auc` is the nearest number in [0, 1], while
-`negative_auc`, by which models are chosen, leaves it as it is: several may be at 1.
-For the area with its uncertainty use `jtruth.testing`.
+With certain labels this is the Mann-Whitney statistic exactly; with uncertain ones it is unbiased and may
+leave [0, 1]. `estimated_auc` is the nearest number in [0, 1]; `negative_auc`, by which models are chosen,
+leaves it as it is: several may be at 1. With its uncertainty the area is in `jtruth.testing`.
 """
 
 from collections.abc import Callable
@@ -155,10 +147,8 @@ def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, 
     """Su (32): -1/N sum_i log sum_c p(z_i | c) p(c | x_i; theta).
 
     Args:
-        log_probabilities: (samples, classes), log p(y_i = c | x_i; theta), for instance by
-            `jtruth.training.log_probabilities` from the outputs of any model.
-        log_likelihood: (samples, classes), from a noise model; 0 and -inf for a known class, which makes
-            this the ordinary cross-entropy (30).
+        log_probabilities: (samples, classes), log p(y_i = c | x_i; theta), as of the function of this name.
+        log_likelihood: (samples, classes), from a noise model; 0 and -inf for a known class (30).
         where: (samples,), False for padding.
 
     Example:
@@ -194,10 +184,8 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
     """Su (40): the MMSE estimate of the empirical risk, 1/N sum_i sum_c p(c | z_i) L(s_i, c).
 
     Args:
-        losses: (samples, classes), the loss of every sample under every class (`jtruth.training.objectives`,
-            or any other).
-        posterior: (samples, classes), p(y_i = c | z_i) (41), from `jtruth.class_posterior`. With one-hot
-            rows this is the empirical risk (33) of the correct labels.
+        losses: (samples, classes), the loss of every sample under every class.
+        posterior: (samples, classes), p(y_i = c | z_i) (41); of one-hot rows this is the empirical risk (33).
         where: (samples,), False for padding.
 
     Example:
@@ -249,14 +237,8 @@ def _mean(values: Float[Array, " samples"], where: Mask) -> Scalar:
     """The mean of the samples that count; 0 where there is none."""
     if where is None:
         return values.mean()
-    return jnp.where(jnp.asarray(where), values, 0).sum() / _count(values, where)
-
-
-def _count(values: Float[Array, " samples"], where: Mask) -> Scalar:
-    """N, the number of samples that count (1 if there is none), in the dtype of `values`."""
-    if where is None:
-        return jnp.asarray(values.shape[0], values.dtype)
-    return jnp.maximum(jnp.asarray(where).sum(), 1).astype(values.dtype)
+    count = jnp.maximum(jnp.asarray(where).sum(), 1).astype(values.dtype)
+    return jnp.where(jnp.asarray(where), values, 0).sum() / count
 
 
 def _same_dtype(first, *others) -> tuple[Array, ...]:
@@ -306,8 +288,7 @@ def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) 
 
     Args:
         outputs: scores (samples,), or logits (samples, 2), whose difference is taken. Ties count half.
-        posterior: (samples, 2), p(y_i = c | z_i). NaN if it is the same for all samples: the labels then say
-            nothing about the order.
+        posterior: (samples, 2), p(y_i = c | z_i). NaN if it is the same for all samples.
         where: (samples,), False for padding.
 
     Example:

@@ -8,22 +8,19 @@ The likelihood is (31) with the labelers' confusion matrices unknown:
     M:  psi_t[c, k]  proportional to  the sum of rho_i[c] over labels k of labeler t, plus a pseudo-count
         theta        minimises the MMSE risk (40) of the logistic loss with rho for the class posterior
 
-So the classifier is itself one of the labelers, and the M step for it is a training run on soft labels. For
-two classes psi is sensitivity and specificity, and the model has one score; for more it is a softmax. J never
-rises. The start is the vote shares. Labels of different labelers must be independent given the class.
+So the classifier is one more labeler, whose M step is a training run on soft labels. For two classes psi is
+sensitivity and specificity, and the model has one score; for more it is a softmax. J never rises. The start
+is the vote shares. Labels of different labelers must be independent given the class.
 
 MBEM of Khetan et al. (2018): bootstrap labelers and any model from each other (Su 3.2, 3.4.1).
 
 Round after round: train the model on the class posterior of the labels, that is, minimise (40); take its
 predicted classes for the correct ones, count how the labelers err against them, and form the class posterior
-anew. It needs no likelihood, so the model can be anything that can be trained, and one label for each sample
-is enough: what the labelers share is not a second opinion but the model.
+anew. It needs no likelihood, so any model will do, and one label for each sample is enough.
 
-What the model gets wrong for everybody looks like errors of the labelers, so a model that fits poorly, or so
-well that it repeats the labels, misleads it; hold samples out, or stop training early. And hard decisions
-feed back: where labels are poor a slight excess of one class becomes the prior of the next round, and after a
-few rounds every sample is of that class (in our tests, with two labelers in three right in 62 % and one label
-for each sample). A `prior` that is kept prevents it, and few rounds limit it. Host-side loop.
+A model that fits poorly, or so well that it repeats the labels, misleads it; hold samples out, or stop early.
+And hard decisions feed back: where labels are poor a slight excess of one class becomes the prior of the next
+round, until every sample is of that class. A `prior` that is kept prevents it, and few rounds limit it.
 """
 
 from collections.abc import Callable
@@ -33,23 +30,24 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import safe_log
-from jtruth._iterate import climb, inside_simplex
+from jtruth._iterate import climb, inside_simplex, normalised
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes, check_not_negative, check_whole
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior, validate_prior
-from jtruth.training._inputs import Stop, as_features, as_labels, check_matrices
+from jtruth.training._inputs import EMFit, Stop, as_features, as_labels, check_matrices
 from jtruth.training.corrections import vote_shares
 from jtruth.training.linear import Linear, check_options, l2, linear_outputs, solve_linear, zero_start
 from jtruth.training.objectives import discriminative_ml, log_probabilities
 
 
-def check_pseudo_counts(pseudo_counts: Any) -> None:
-    """Two numbers that are not negative: of the diagonal, and of every other entry."""
+def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
+    """lambda, and the two pseudo-counts: of the diagonal, and of every other entry."""
+    check_not_negative(regularisation, "regularisation")
     if np.shape(pseudo_counts) != (2,):
         raise ValueError(f"pseudo_counts must be two numbers, (diagonal, other); got {pseudo_counts!r}")
     check_not_negative(pseudo_counts, "pseudo_counts")
@@ -67,9 +65,7 @@ def counted_matrices(
     given = jnp.where((label >= 0)[:, None], weights[jnp.asarray(labels.sample)], 0)
     counts = jnp.zeros((labels.num_labelers, classes, classes), weights.dtype)
     counts = counts.at[jnp.asarray(labels.labeler), jnp.maximum(label, 0)].add(given).swapaxes(1, 2)
-    counts = counts + pseudo_matrix(classes, pseudo_counts)[None]
-    total = counts.sum(axis=2, keepdims=True)
-    return jnp.where(total > 0, counts / jnp.where(total > 0, total, 1), 1 / classes)
+    return normalised(counts + pseudo_matrix(classes, pseudo_counts)[None])
 
 
 def pseudo_matrix(num_classes: int, pseudo_counts: Float[Array, " 2"]) -> Array:
@@ -81,20 +77,6 @@ def pseudo_matrix(num_classes: int, pseudo_counts: Float[Array, " 2"]) -> Array:
 _STOP = Stop(max_steps=200)
 
 
-class RaykarFit(NamedTuple):
-    """What EM found; `path[j]` is J after j steps; the last is repeated."""
-
-    model: Linear
-    matrices: Float[Array, "labelers classes classes"]  # rows of true classes
-    class_posterior: Float[Array, "samples classes"]  # given features and labels
-    objective: Float[Array, ""]
-    converged: Bool[Array, ""]
-    num_steps: Int[Array, ""]
-    path: Float[Array, " steps"]
-
-    __repr__ = one_line
-
-
 def fit_raykar(
     x: Any,
     labels: Labels,
@@ -102,7 +84,7 @@ def fit_raykar(
     regularisation: float = 1.0,
     pseudo_counts: tuple[float, float] = (0.0, 0.0),
     stop: Stop = _STOP,
-) -> RaykarFit:
+) -> EMFit:
     """Train logistic (2 classes) or softmax regression and estimate every labeler's confusion matrix.
 
     Args:
@@ -159,14 +141,8 @@ def raykar_objective(
     return primary + regularisation * l2(model.weights, x.shape[0])
 
 
-def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
-    """lambda, and the two pseudo-counts."""
-    check_not_negative(regularisation, "regularisation")
-    check_pseudo_counts(pseudo_counts)
-
-
 @partial(jax.jit, static_argnames=("loss", "max_steps"))
-def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> RaykarFit:
+def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> EMFit:
     """EM from responsibilities; L-BFGS inside starts from the last theta, so J cannot rise."""
 
     def improve(rho, last):
@@ -183,10 +159,8 @@ def _em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> RaykarFi
         kept=first,
     )  # fmt: skip
     model, rates = end.kept
-    return RaykarFit(model, rates, end.mapped, -end.objective, end.converged, end.num_steps + 1, -end.path)
-
-
-Train = Callable[[np.ndarray], tuple[Any, Any]]
+    steps = end.num_steps + 1
+    return EMFit(model, end.mapped, -end.objective, end.converged, steps, -end.path, matrices=rates)
 
 
 class MBEMFit(NamedTuple):
@@ -205,7 +179,7 @@ class MBEMFit(NamedTuple):
 
 
 def fit_mbem(
-    train: Train,
+    train: Callable[[np.ndarray], tuple[Any, Any]],
     labels: Labels,
     *,
     prior: Any = None,
@@ -241,7 +215,7 @@ def fit_mbem(
     """
     labels = as_labels(labels)
     check_whole(num_rounds=num_rounds)
-    check_pseudo_counts(pseudo_counts)
+    _check_numbers(0.0, pseudo_counts)
     if not callable(train):
         raise ValueError(f"train is a {type(train).__name__}; give a function of the class posterior")
     fixed = None if prior is None else validate_prior(prior, labels.num_classes)
@@ -256,17 +230,8 @@ def fit_mbem(
         previous = y_pred
         if changed and changed[-1] == 0:
             break
-    done = bool(changed) and changed[-1] == 0
-    return MBEMFit(
-        model,
-        matrices,
-        np.asarray(prior),
-        rho,
-        y_pred.astype(np.int32),
-        done,
-        len(changed) + 1,
-        tuple(changed),
-    )
+    done, codes = bool(changed) and changed[-1] == 0, y_pred.astype(np.int32)
+    return MBEMFit(model, matrices, np.asarray(prior), rho, codes, done, len(changed) + 1, tuple(changed))
 
 
 def _labelers_given(y_pred, labels: Labels, pseudo_counts: tuple[float, float], prior: Any):

@@ -122,13 +122,13 @@ def test_em_has_converged_when_no_responsibility_moves_any_more():
     steps = int(found.num_steps)
     before = fit_gaussians(x, log_likelihood, PRIOR, stop=Stop(steps - 1, 0.01))
     assert found.converged and not before.converged
-    assert np.abs(found.responsibilities - before.responsibilities).max() < 0.01
+    assert np.abs(found.class_posterior - before.class_posterior).max() < 0.01
 
 
 def test_learned_prior_and_no_steps():
     x, y, log_likelihood = problem(seed=2, n=400)
     fit = fit_gaussians(x, log_likelihood, PRIOR, learn_prior=True)
-    np.testing.assert_allclose(fit.prior, fit.responsibilities.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(fit.prior, fit.class_posterior.mean(axis=0), atol=1e-6)
     assert abs(float(fit.prior[1]) - y.mean()) < 0.08
     soft, rho = fit_gaussians(x, log_likelihood, PRIOR, stop=Stop(0)), class_posterior(log_likelihood, PRIOR)
     np.testing.assert_allclose(soft.model.means, rho.T @ x / rho.sum(axis=0)[:, None], rtol=1e-12)
