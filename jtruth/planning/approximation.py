@@ -17,18 +17,16 @@ variance of accuracy is p (1 - p) / N with perfect labels, and with two even cla
 classifier of symmetric errors that of Lam & Stork section 4. A beta law with this variance, its mean moved by
 the prior to first order, gives the width of the shortest interval: that matters near 0 and 1.
 
-It is an approximation at the guessed rates. It is off where priors count as much as data (`share_of_prior`):
+It is an approximation at the guessed rates, and off where priors count as much as data (`share_of_prior`):
 a handful of samples of a class, labelers near chance, rates that the labels hardly identify.
-
-Everything that can be seen on one sample under a mix of labelers, with its probability and its scores.
 
 Labelers of one kind are exchangeable, so what matters of their labels is how many of them named each class:
 a pattern is one vector of such counts for every kind, and there are few of them. For a pattern, and for the
 predicted symbol u, the complete-data score of class c is e_k - p for every categorical law that was used (the
 prior, row c of K, row c of the labelers' matrices), in logits relative to class 0.
 
-Labelers of a kind share one parameter here although each is learned on his own. Nothing is lost: their scores
-are exchangeable, so what they tell of K they tell through their sum.
+Labelers of a kind share one parameter here; each is learned on his own, but exchangeable scores tell of K
+through their sum alone.
 """
 
 from itertools import product
@@ -83,11 +81,11 @@ def _patterns(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, 
         log_p = log_p + of_kind[where[:, column]]
     confusion = inside(setting.confusion)
     joint = np.exp(log_p)[:, None, :] * (setting.prior[:, None] * confusion).T[None]
-    blocks = [_confusion_block(confusion)]
+    blocks = [_row_scores(confusion, np.eye(confusion.shape[1]))[None]]
     if setting.rates == "learned":
         blocks.insert(0, (np.eye(classes) - setting.prior)[None, None, :, 1:])
         blocks += [
-            _labeler_block(matrices[g], counts[where[:, column]])
+            _row_scores(matrices[g], counts[where[:, column]])[:, None]
             for column, (g, (counts, _)) in enumerate(zip(used, kinds, strict=True))
         ]
     return joint, np.concatenate([np.broadcast_to(b, (*joint.shape, b.shape[-1])) for b in blocks], axis=-1)
@@ -98,22 +96,13 @@ def _people(count: float) -> int:
     return int(np.ceil(count - 1e-9))
 
 
-def _confusion_block(confusion: np.ndarray) -> np.ndarray:
-    """(1, U, C, C (U - 1)): in row c e_u - K[c], elsewhere 0."""
-    classes, symbols = confusion.shape
-    block = np.zeros((symbols, classes, classes, symbols))
-    for c in range(classes):
-        block[:, c, c] = np.eye(symbols) - confusion[c]
-    return block[..., 1:].reshape(1, symbols, classes, -1)
-
-
-def _labeler_block(matrix: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """(X, 1, C, C (C - 1)): in row c counts - (labels given) psi[c], elsewhere 0."""
-    classes = len(matrix)
-    block = np.zeros((len(counts), classes, classes, classes))
+def _row_scores(matrix: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(X, C, C (U - 1)): in row c counts (X, U) - (their sum) matrix[c], elsewhere 0."""
+    classes, symbols = matrix.shape
+    block = np.zeros((len(counts), classes, classes, symbols))
     for c in range(classes):
         block[:, c, c] = counts - counts.sum(axis=1, keepdims=True) * matrix[c]
-    return block[..., 1:].reshape(len(counts), 1, classes, -1)
+    return block[..., 1:].reshape(len(counts), classes, -1)
 
 
 def row_prior(classes: int, learned: bool) -> np.ndarray:
@@ -203,14 +192,7 @@ def information(setting: Setting, labels: tuple[float, ...]) -> Information:
 
 
 def approximate_width(setting: Setting, plan: Plan) -> ApproximateWidth:
-    """Predicted width of the metric's interval under a plan, in milliseconds.
-
-    Args:
-        setting: see `setting`.
-        plan: samples, labels per sample of every kind, gold answers.
-
-    Returns:
-        `ApproximateWidth`; look at its `warnings`.
+    """Predicted width of the metric's interval under a plan, in milliseconds; look at its `warnings`.
 
     Raises:
         ValueError: a plan that is impossible, or too many kinds of labelers at once.
@@ -226,8 +208,17 @@ def approximate_width(setting: Setting, plan: Plan) -> ApproximateWidth:
     5 0.0605
     """
     check_plan(setting, plan)
-    found = information(setting, plan.labels)
-    return _named(setting, plan, widths(setting, found, np.array([plan.num_samples]), plan.num_gold))
+    found = widths(setting, information(setting, plan.labels), np.array([plan.num_samples]), plan.num_gold)
+    width, sd, mean, share = (float(found[k][0]) for k in ("width", "sd", "mean", "share_of_prior"))
+    warnings, rarest = [], plan.num_samples * float(setting.prior.min())
+    if share > _DOUBTFUL:
+        warnings.append(
+            f"{share:.0%} of what would be known of the rates comes from the priors, not from the data: "
+            "predicted widths are rough"
+        )
+    if rarest < _FEW:
+        warnings.append(f"about {rarest:.0f} samples of the rarest class: predicted widths are rough")
+    return ApproximateWidth(width, sd, mean, share, tuple(warnings))
 
 
 def widths(setting: Setting, found: Information, num_samples: np.ndarray, num_gold) -> dict:
@@ -261,17 +252,3 @@ def beta_width(mean: np.ndarray, variance: np.ndarray, level: float) -> np.ndarr
     ends = betaincinv(a[:, None], b[:, None], low), betaincinv(a[:, None], b[:, None], low + level)
     normal = 2 * ndtri((1 + level) / 2) * np.sqrt(variance)
     return np.where(variance > most / _NARROW, (ends[1] - ends[0]).min(axis=1), normal)
-
-
-def _named(setting: Setting, plan: Plan, found: dict) -> ApproximateWidth:
-    width, sd, mean, share = (float(found[k][0]) for k in ("width", "sd", "mean", "share_of_prior"))
-    warnings = []
-    if share > _DOUBTFUL:
-        warnings.append(
-            f"{share:.0%} of what would be known of the rates comes from the priors, not from the data: "
-            "predicted widths are rough"
-        )
-    rarest = plan.num_samples * float(setting.prior.min())
-    if rarest < _FEW:
-        warnings.append(f"about {rarest:.0f} samples of the rarest class: predicted widths are rough")
-    return ApproximateWidth(width, sd, mean, share, tuple(warnings))

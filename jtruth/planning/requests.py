@@ -1,8 +1,8 @@
 """From what a person types to a plan: `jtruth plan`.
 
-Labelers are typed as name:error:cost:people, the last optional, or learned from a file of labels. Learned
-labelers are put into at most three kinds by accuracy, so that the grid of mixes stays small; each kind has
-the mean matrix of its members. A file's labels only say how well people label: the plan is for new samples.
+Labelers are typed as name:error:cost:people, the last optional, or learned from a file of labels, which are
+put into at most three kinds by accuracy, each with the mean matrix of its members, so that mixes stay few. A
+file's labels only say how well people label: the plan is for new samples.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,14 @@ def plan_request(
         raise ValueError("say what is wanted: either width (--width .05) or budget (--budget 200)")
     typed = [_typed(text) for text in labelers]
     if labels is None:
-        kinds = [_made(*one) for one in typed]
+        if rateless := [name for name, errors, *_ in typed if not errors]:
+            raise ValueError(
+                f"labeler {rateless[0]!r} has no error rate, and there is no file to learn it from"
+            )
+        kinds = [
+            labeler(name, errors if len(errors) > 1 else errors[0], 1.0 if cost is None else cost, people)
+            for name, errors, cost, people in typed
+        ]
         even = kinds[0].matrix.shape[0] if kinds else 2
         guess = np.full(even, 1 / even) if prior is None else prior
     else:
@@ -160,12 +167,6 @@ def _typed(text: str) -> tuple[str, list[float], float | None, int]:
             "error may be one number for each true class, 0.1/0.3"
         ) from None
     return parts[0], errors, cost, people
-
-
-def _made(name: str, errors: list[float], cost: float | None, people: int) -> Labeler:
-    if not errors:
-        raise ValueError(f"labeler {name!r} has no error rate, and there is no file to learn it from")
-    return labeler(name, errors if len(errors) > 1 else errors[0], 1.0 if cost is None else cost, people)
 
 
 def _costs(typed, labels: Labels) -> dict[str, float]:

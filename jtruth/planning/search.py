@@ -7,8 +7,6 @@ ratio and has to win again. So the answer is a simulated one, and the search tak
 The case of Lam & Stork (their Figure 2), two labels for one sample or for two samples, is the question
 whether `labels` of the winner are 1 or 2.
 
-The grid of plans is every mix of labelers, and for each how many samples and gold answers it takes. What a
-search found says so itself (`PlanSearch`).
 """
 
 from collections.abc import Callable, Iterator
@@ -75,42 +73,35 @@ def cheapest_of_mix(
     setting: Setting, mix: Information, width: float, least: int, most: int, scale: float = 1.0
 ) -> Row | None:
     """The cheapest plan of one mix whose predicted width, times `scale`, is at most `width`."""
+
+    def cheapest(gold: np.ndarray) -> Row | None:
+        """The cheapest plan with one of these numbers of gold answers."""
+        low, high = np.full(gold.size, least - 1), np.full(gold.size, most + 1)
+        while (high - low > 1).any():  # the width falls with the samples: bisection
+            middle = (low + high) // 2
+            n = np.maximum(middle, 1)
+            found = widths(setting, mix, n, np.minimum(gold, n))
+            enough = (found["width"] <= width / scale) & (found["share_of_prior"] <= _MOST_PRIOR)
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        plans = [
+            Plan(int(n), mix.labels, int(min(n, g)))
+            for n, g in zip(high, gold, strict=True)
+            if n <= most and (g < n or np.isinf(g))  # labels of samples that all have gold are of no use
+        ]
+        rows = [Row(plan, plan_cost(setting, plan), width) for plan in plans]
+        return min(rows, key=lambda row: row.cost, default=None)
+
     gold = gold_options(setting, mix.labels, least if least == most else None)
-    best = _cheapest_on(setting, mix, gold, width / scale, least, most)
-    if best is not None and best.plan.num_gold and gold.size > 1:  # between the neighbours on the grid
+    best = cheapest(gold)
+    if best is None:
+        return None
+    if best.plan.num_gold and gold.size > 1:  # between the neighbours on the grid
         at = int(np.searchsorted(gold, best.plan.num_gold))
-        near = np.unique(np.linspace(gold[max(at - 1, 0)], gold[min(at + 1, gold.size - 1)], 25).round())
-        finer = _cheapest_on(setting, mix, near, width / scale, least, most)
+        ends = gold[max(at - 1, 0)], gold[min(at + 1, gold.size - 1)]
+        finer = cheapest(np.unique(np.linspace(*ends, 25).round()))
         best = finer if finer is not None and finer.cost < best.cost else best
-    return None if best is None else _with_width(setting, mix, best, scale)
-
-
-def _cheapest_on(
-    setting: Setting, mix: Information, gold: np.ndarray, width: float, least: int, most: int
-) -> Row | None:
-    """The cheapest plan with one of these numbers of gold answers."""
-    low, high = np.full(gold.size, least - 1), np.full(gold.size, most + 1)
-    while (high - low > 1).any():  # the width falls with the samples: bisection
-        middle = (low + high) // 2
-        enough = _reached(setting, mix, np.maximum(middle, 1), gold, width)
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    rows = [
-        Row(plan, plan_cost(setting, plan), width)
-        for n, g in zip(high, gold, strict=True)
-        if n <= most and (g < n or np.isinf(g))  # labels of samples that all have gold are of no use
-        for plan in [Plan(int(n), mix.labels, int(min(n, g)))]
-    ]
-    return min(rows, key=lambda row: row.cost, default=None)
-
-
-def _with_width(setting: Setting, mix: Information, row: Row, scale: float) -> Row:
-    found = widths(setting, mix, np.array([row.plan.num_samples]), row.plan.num_gold)
-    return row._replace(width=scale * float(found["width"][0]))
-
-
-def _reached(setting: Setting, mix: Information, n: np.ndarray, gold: np.ndarray, width: float) -> np.ndarray:
-    found = widths(setting, mix, n, np.minimum(gold, n))
-    return (found["width"] <= width) & (found["share_of_prior"] <= _MOST_PRIOR)
+    found = widths(setting, mix, np.array([best.plan.num_samples]), best.plan.num_gold)
+    return best._replace(width=scale * float(found["width"][0]))
 
 
 def narrowest_of_mix(setting: Setting, mix: Information, budget: float, least: int, most: int) -> Row | None:
@@ -169,9 +160,7 @@ class PlanSearch(Answer):
     simulated: SimulatedWidth
     approximate: ApproximateWidth
     others: tuple[Row, ...]  # the best plan of other mixes, widths by approximation
-    neighbours: tuple[
-        Row, ...
-    ]  # this mix with half and twice the samples, approximation times its error for `best`
+    neighbours: tuple[Row, ...]  # half and twice the samples; approximation times its error for `best`
     setting: Setting
     wanted: str  # "width" or "budget"
     amount: float
@@ -184,9 +173,13 @@ class PlanSearch(Answer):
 
 
 def plan_blocks(found: PlanSearch) -> Shown:
-    """The plan, what else there is, and what was put in, for all faces."""
+    """The plan, what else there is, and what was put in."""
     asked, names = found.setting, [plain(kind.name) for kind in found.setting.labelers]
-    rows = [{"plan": name, **_row(found, one)} for name, one in _rows(found)]
+    mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)
+    size = found.best.plan.num_samples
+    named = [("this plan", found.best), *(("other mix", row) for row in found.others)]
+    named += [("half" if row.plan.num_samples < size else "twice", row) for row in found.neighbours]
+    rows = [{"plan": name, **_row(found, one)} for name, one in named]
     columns = (
         Column("num_samples", "samples"), *(Column(("labels_per_sample", k.name), name, form="g")
                                             for k, name in zip(asked.labelers, names, strict=True)),
@@ -197,7 +190,6 @@ def plan_blocks(found: PlanSearch) -> Shown:
          "labels": found.best.plan.labels[i]}
         for i, k in enumerate(asked.labelers)
     ]  # fmt: skip
-    mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)
     points = {"x": [row.plan.num_samples for row in mine], "mean": [row.width for row in mine]}
     blocks = (
         Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
@@ -205,25 +197,21 @@ def plan_blocks(found: PlanSearch) -> Shown:
         Curve("", "Width by the number of samples, this mix", "samples", "width", (Series("", points),)),
         facts(labelers=labelers),
         sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(found.warnings),
-        how(("put in", _guesses(asked)), ("computed", _how(found))), _facts(found),
+        how(("put in", _guesses(asked)), ("computed", _how(found))),
+        facts(
+            wanted={found.wanted: found.amount}, metric=asked.metric, target=asked.target, level=asked.level,
+            rates=asked.rates, prior=asked.prior, classifier=asked.confusion, cost_sample=asked.cost_sample,
+            cost_gold=asked.cost_gold, plan=_row(found, found.best),
+            simulated={
+                "width": found.simulated.mean, "standard_error": found.simulated.standard_error,
+                "num_sets": int(found.simulated.widths.size), "method": found.simulated.method,
+            },
+            approximate_width=found.approximate.width, others=[_row(found, one) for one in found.others],
+            neighbours=[_row(found, one) for one in found.neighbours],
+        ),
     )  # fmt: skip
     about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
     return Shown("Which labels to buy?", about, _sentence(found), blocks)
-
-
-def _facts(found: PlanSearch) -> Any:
-    asked = found.setting
-    return facts(
-        wanted={found.wanted: found.amount}, metric=asked.metric, target=asked.target, level=asked.level,
-        rates=asked.rates, prior=asked.prior, classifier=asked.confusion, cost_sample=asked.cost_sample,
-        cost_gold=asked.cost_gold, plan=_row(found, found.best),
-        simulated={
-            "width": found.simulated.mean, "standard_error": found.simulated.standard_error,
-            "num_sets": int(found.simulated.widths.size), "method": found.simulated.method,
-        },
-        approximate_width=found.approximate.width, others=[_row(found, one) for one in found.others],
-        neighbours=[_row(found, one) for one in found.neighbours],
-    )  # fmt: skip
 
 
 def _row(found: PlanSearch, one: Row) -> dict[str, Any]:
@@ -240,7 +228,7 @@ def _sentence(found: PlanSearch) -> str:
     limit = f"width {found.amount:g}" if found.wanted == "width" else f"budget {found.amount:g}"
     return (
         f"The {what} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {limit}: "
-        f"{plan_text(asked, plan)}; cost {_money(found.best.cost)}, expected width {found.best.width:.3f}."
+        f"{plan_text(asked, plan)}; cost {found.best.cost:,.2f}, expected width {found.best.width:.3f}."
     )
 
 
@@ -249,19 +237,6 @@ def plan_text(setting: Setting, plan: Plan) -> str:
     used = [f"{c:g} x {plain(k.name)}" for c, k in zip(plan.labels, setting.labelers, strict=True) if c]
     gold = "all gold" if plan.num_gold == plan.num_samples else f"{plan.num_gold} gold"
     return f"{plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, {gold}"
-
-
-def _rows(found: PlanSearch) -> list[tuple[str, Row]]:
-    """The plan and its alternatives by name."""
-    lines = [("this plan", found.best), *(("other mix", row) for row in found.others)]
-    return lines + [
-        ("half" if row.plan.num_samples < found.best.plan.num_samples else "twice", row)
-        for row in found.neighbours
-    ]
-
-
-def _money(cost: float) -> str:
-    return f"{cost:,.2f}"
 
 
 def _guesses(setting: Setting) -> str:
@@ -282,10 +257,8 @@ def _guesses(setting: Setting) -> str:
 
 
 def _how(found: PlanSearch) -> str:
-    rates = {
-        "known": "prior and error rates taken as known",
-        "learned": "prior and error rates learned from the same labels",
-    }[found.setting.rates]
+    known = found.setting.rates == "known"
+    rates = f"prior and error rates {'taken as known' if known else 'learned from the same labels'}"
     return (
         f"Computed: {found.num_mixes} mixes by Fisher information, {rates}; this plan confirmed by "
         f"simulation (width {found.simulated.mean:.3f} +- {found.simulated.standard_error:.3f} in "
@@ -294,13 +267,7 @@ def _how(found: PlanSearch) -> str:
     )
 
 
-def cheapest_plan(
-    setting: Setting,
-    width: float,
-    *,
-    key: Any = None,
-    limits: Limits = _LIMITS,
-) -> PlanSearch:
+def cheapest_plan(setting: Setting, width: float, *, key: Any = None, limits: Limits = _LIMITS) -> PlanSearch:
     """The cheapest plan whose expected interval is at most `width` wide.
 
     Args:
@@ -308,9 +275,6 @@ def cheapest_plan(
         width: of the interval of the metric, high minus low.
         key: of the simulation that confirms the plan: a whole number or a JAX key; left out, it is 0.
         limits: of the number of samples, and of the simulations.
-
-    Returns:
-        `PlanSearch`, which prints as the plan and its alternatives.
 
     Raises:
         ValueError: no plan within the limits is narrow enough, or a width that is not in (0, 1).
@@ -325,17 +289,19 @@ def cheapest_plan(
     if not 0 < width < 1:
         raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")
     least, most = _limits(setting, limits)
-    tried = {mix.labels: mix for mix in mixes(setting)}
-    rows = {
-        labels: row
-        for labels, mix in tried.items()
-        if (row := cheapest_of_mix(setting, mix, width, least, most)) is not None
-    }
+    tried, rows = _rows(cheapest_of_mix, setting, width, least, most)
     if not rows:
         raise ValueError(_impossible(setting, width, tried, least, most))
     options = {"key": key, "num_sets": limits.num_sets, "progress": limits.progress}
     best, simulated = _confirm(setting, width, tried, rows, least, most, options)
     return _result(setting, rows, best, simulated, ("width", width), len(tried), width * _ABOVE, least < most)
+
+
+def _rows(of_mix: Any, setting: Setting, amount: float, least: int, most: int) -> tuple[dict, dict]:
+    """Labels of every mix -> what its samples tell, and its best plan where there is one."""
+    tried = {mix.labels: mix for mix in mixes(setting)}
+    found = {labels: of_mix(setting, mix, amount, least, most) for labels, mix in tried.items()}
+    return tried, {labels: row for labels, row in found.items() if row is not None}
 
 
 def _confirm(setting, width, tried, rows, least, most, options) -> tuple[tuple, SimulatedWidth]:
@@ -361,20 +327,14 @@ def _confirm(setting, width, tried, rows, least, most, options) -> tuple[tuple, 
     if not simulated:  # every mix that was tried had to be given up
         best = _cheapest(rows)
         simulated[best] = simulated_width(setting, rows[best].plan, **options)
-    enough = [labels for labels, found in simulated.items() if found.mean <= width * _ABOVE]
-    if enough:
-        best = min(enough, key=lambda labels: plan_cost(setting, simulated[labels].plan))
-    else:
-        best = min(simulated, key=lambda labels: simulated[labels].mean)
+    enough = {labels: found for labels, found in simulated.items() if found.mean <= width * _ABOVE}
+    cost = {labels: plan_cost(setting, found.plan) for labels, found in enough.items()}
+    best = min(cost or simulated, key=lambda labels: cost.get(labels, simulated[labels].mean))
     return best, simulated[best]
 
 
 def narrowest_plan(
-    setting: Setting,
-    budget: float,
-    *,
-    key: Any = None,
-    limits: Limits = _LIMITS,
+    setting: Setting, budget: float, *, key: Any = None, limits: Limits = _LIMITS
 ) -> PlanSearch:
     """The plan with the narrowest expected interval that a budget buys; arguments as in `cheapest_plan`.
 
@@ -385,12 +345,7 @@ def narrowest_plan(
     """
     check_positive(budget, "budget", "what may be spent")
     least, most = _limits(setting, limits)
-    tried = list(mixes(setting))
-    rows = {
-        mix.labels: row
-        for mix in tried
-        if (row := narrowest_of_mix(setting, mix, budget, least, most)) is not None
-    }
+    tried, rows = _rows(narrowest_of_mix, setting, budget, least, most)
     if not rows:
         raise ValueError(
             f"a budget of {budget:g} buys no plan of {least} or more samples that tells anything"
@@ -442,7 +397,13 @@ def _result(setting, rows, best, simulated, asked, number, limit, free) -> PlanS
         order.sort(key=lambda r: r.width)
     sizes = {max(plan.num_samples // 2, 1), 2 * plan.num_samples} if free else set()
     ratio = simulated.mean / approximate.width if approximate.width > 0 else 1.0
-    near = [_resized(setting, plan, size, ratio) for size in sorted(sizes)]
+    near = []
+    for size in sorted(sizes):
+        other = Plan(
+            size, plan.labels, size if plan.num_gold == plan.num_samples else min(plan.num_gold, size)
+        )
+        width = ratio * approximate_width(setting, other).width
+        near.append(Row(other, plan_cost(setting, other), width))
     warnings = list(approximate.warnings) + list(simulated.warnings)
     if abs(ratio - 1) > 0.1:
         warnings.append(
@@ -456,9 +417,3 @@ def _result(setting, rows, best, simulated, asked, number, limit, free) -> PlanS
         row, simulated, approximate, tuple(order[:4]), tuple(near), setting, wanted, float(amount), number,
         tuple(warnings),
     )  # fmt: skip
-
-
-def _resized(setting: Setting, plan: Plan, size: int, scale: float) -> Row:
-    gold = size if plan.num_gold == plan.num_samples else min(plan.num_gold, size)
-    other = Plan(size, plan.labels, gold)
-    return Row(other, plan_cost(setting, other), scale * approximate_width(setting, other).width)

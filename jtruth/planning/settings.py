@@ -6,14 +6,11 @@ the answers are in. A `Plan` is what can be bought: samples, labels per sample o
 
 Who labels what, before there is any label: a random regular assignment (Karger, Oh and Shah 2014).
 
-Every sample is given to the same number of labelers and every labeler gets the same number of samples (they
-differ by one where the division leaves a rest), at random otherwise. Such a graph has few short circles, so
-opinions reach a labeler's evaluation by independent ways, and no method can do better, up to a constant, by
-assigning otherwise without looking at answers. Whoever lets people choose what to label gets neither.
-
-The draw is the configuration model of the paper: as many slots as labels, shuffled; a labeler who got a
-sample twice swaps one of the two with a random slot. Where more than half of all labelers see a sample, those
-who do NOT see it are drawn.
+Such a graph has few short circles, so opinions reach a labeler's evaluation by independent ways, and no
+method can do better, up to a constant, by assigning otherwise without looking at answers. The draw is the
+configuration model of the paper: as many slots as labels, shuffled; a labeler who got a sample twice swaps
+one of the two with a random slot. Where more than half of all labelers see a sample, those who do NOT are
+drawn.
 """
 
 from collections.abc import Sequence

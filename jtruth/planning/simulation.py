@@ -8,16 +8,10 @@ rates="known"     two classes: the exact posterior of the counts (`testing.exact
 rates="learned"   the joint posterior `learning.fit_joint`: class prior, every person's matrix and the
                   classifier's matrix are drawn together; gold is clamped.
 
-Plans are compared on common random numbers.
-
-Simulated data sets that two plans share as far as they can: common random numbers.
-
-Every sample of every set has its own row of uniform numbers: one for its class, one for its prediction, and
-two for each person who may label it. Plans use the first N rows and the first people of each kind, so a plan
-with more samples, labels or gold contains the data of a plan with fewer, and the difference of two plans is
-far better known than either.
-
-One simulated data set to the interval of its metric, by the methods that `simulation` names.
+Plans are compared on common random numbers: every sample of every set has its own row of uniform numbers,
+one for its class, one for its prediction, and two for each person who may label it. Plans use the first N
+rows and the first people of each kind, so a plan with more samples, labels or gold contains the data of a
+plan with fewer, and the difference of two plans is far better known than either.
 """
 
 from collections.abc import Callable
@@ -225,10 +219,6 @@ def simulated_width(
         rows.append(set_interval(setting, draw(setting, plan, key, s), stream(key, "analysis", s)))
         if progress is not None:
             progress(s + 1, number)
-    return _summary(setting, plan, rows)
-
-
-def _summary(setting: Setting, plan: Plan, rows: list[SetInterval]) -> SimulatedWidth:
     low, high, truth = (np.array([row[i] for row in rows]) for i in range(3))
     width = high - low
     defined = np.isfinite(width)
