@@ -13,50 +13,32 @@ p(y | x). Let r be the gradient of J at theta, and b_ik what the answer adds to 
 
 and what is expected is the mean over answers, each as probable as p(y | z, x) says. A learner that knows the
 noise has r = 0 and b = g, and 1/2 g' H^-1 g is left: for logistic regression and the likelihood (32)
-
-    p(1 - p) x' H^-1 x / (2 N^2):
-
-uncertain after all that is known, times leverage. It is uncertainty sampling of the right uncertainty. A
-learner that takes labels as they are is wrong on average (r is not 0): there an answer is worth most that
-pulls the model to where it would be if all labels were clean. What such a learner believes of features is no
-measure: p(y | x) is that of its twin, the same linear model trained with the noise known (other learners
-have no twin, and their own p(y | x) is taken). Who has a better one hands it to `start(probabilities=)`.
+p(1 - p) x' H^-1 x / (2 N^2), uncertain after all that is known, times leverage. A learner that takes labels
+as they are is wrong on average (r is not 0): there an answer is worth most that pulls the model to where it
+would be if all labels were clean. Its own p(y | x) is no measure: that of its twin is taken, the same linear
+model trained with the noise known (other learners have no twin). Who has a better one hands it to
+`start(probabilities=)`.
 
 Batches: the answer to i adds N E[g g'] to H and takes E[g] from r, so that the next choice sees less to be
-gained near i. (So it is for the likelihood. With losses that are linear in the evidence H stays what it is,
-and batches are spread more than that asks for, which on the smallest set measured was .5 points of area
-better.)
+gained near i. (So it is for the likelihood; with losses that are linear in the evidence H stays what it is,
+and batches are spread more than that asks for.)
 
-Is more cleaning worth it? What the next answers are expected to gain, by simulation from what is known.
+*Is more cleaning worth it?* The truth is drawn from what is believed: a model theta* around the one at hand
+(normal; for a likelihood with the covariance H^-1 / N of its penalised posterior, else the sandwich), then
+classes y ~ p(z | y) p_theta*(y | x) of the samples to be asked for. The answers move the model by one Newton
+step with the Hessian that they leave, and the gain is the accuracy of the moved model minus that of the model
+at hand, both judged by theta*. Nothing is trained. For a learner that takes labels as they are the truth is
+drawn around its twin; without one its advice would be its own opinion of itself, so it is refused. The twin
+has a tenth of the penalty, which makes weights short and a better boundary look worth less (with all of it
+the gains were understated by half). Cleaning is not worth it only where that is likely to come true: the
+expected gain is below what was asked for, and so is the gain in nine of ten of the simulated truths. Taken
+for granted: the learner's family contains a model that is right, and noise rates are as given.
 
-The truth is drawn from what is believed: a model theta* around the one at hand (normal; for a likelihood with
-the covariance H^-1 / N of its penalised posterior, else the sandwich), then classes y ~ p(z | y) p_theta*(y |
-x) of the samples to be asked for. The answers move the model by one Newton step with the
-Hessian that they leave, and the gain is the accuracy of the moved model minus that of the model at hand, both
-judged by p_theta*. Nothing is trained.
-
-A learner that takes labels as they are ("labels") does not know how wrong it is. Its truth is drawn around
-the same linear model trained with the noise known; without such a twin its advice would be its own opinion of
-itself, so it is refused. The twin of every linear learner has a tenth of its penalty: a penalty makes weights
-short, classes look less certain than they are, and a better boundary look worth less (with all of the penalty
-the gains of learners that know the noise were understated by half).
-
-Cleaning is called not worth it only where that is likely to come true: the expected gain is below what was
-asked for, and so is the gain itself in nine of ten of the simulated truths.
-
-What it takes for granted: the learner's family contains a model that is right, and noise rates are as given.
-
-How should a few known labels be divided between learning the noise, training and testing? Su 6.3.2.
-
-Known labels are worth something three times: they say how labelers err, they are certain rows of the
-training set, and they test. Which is worth most depends on all the numbers, so the answer is a simulation of
-the user's situation under each way of dividing them.
-
-The simulated world: two classes, normal features whose means are `distance` apart, one noisy label a sample.
-Rates and class share are estimated from the first part (with one pseudo-count each); logistic regression is
-trained on the noisy labels by the likelihood (32) with the estimated rates and the second part known; the
-third part, kept out of training, gives the accuracy. A part of no labels is allowed: without a first part the
-rates are those of `guess`.
+*How should known labels be divided* between learning the noise, training and testing (Su 6.3.2)? The user's
+situation is simulated under each way: two classes, normal features whose means are `distance` apart, one
+noisy label a sample. Rates and class share are estimated from the first part (with one pseudo-count each);
+logistic regression is trained by the likelihood (32) with these and the second part known; the third part
+gives the accuracy. Without a first part the rates are those of `guess`.
 """
 
 from collections.abc import Sequence
@@ -135,30 +117,23 @@ def influence(state: State) -> Influence:
     return Influence(changes, aims, gap, chance, changes @ inverse, inverse, np.asarray(now), count)
 
 
-def _cost(learner: Learner, unravel: Any, x: Any, evidence: Any, where: Any) -> Any:
-    """The learner's objective as a function of flat parameters."""
+@partial(jax.jit, static_argnums=0)
+def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
+    """H of the learner's objective in flat parameters."""
+    flat, unravel = ravel_pytree(model)
 
     def cost(theta):
         losses = jax.vmap(lambda xi, ei: learner.sample_loss(unravel(theta), xi, ei))(x, evidence)
         count = where.sum().astype(losses.dtype)
         return jnp.where(where, losses, 0.0).sum() / count + learner.penalty(unravel(theta), count)
 
-    return cost
-
-
-@partial(jax.jit, static_argnums=0)
-def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
-    flat, unravel = ravel_pytree(model)
-    return jax.hessian(_cost(learner, unravel, x, evidence, where))(flat)
+    return jax.hessian(cost)(flat)
 
 
 @partial(jax.jit, static_argnums=0)
 def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
     """g of every sample and answer, and the gradients now."""
-    flat, unravel = ravel_pytree(model)
-    one = jax.grad(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
-    now = jax.vmap(one, in_axes=(None, 0, 0))(flat, x, evidence)
-    then = jax.vmap(jax.vmap(one, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
+    now, then = _now_and_then(jax.grad, learner, model, x, evidence, outcome)
     return (then - now[:, None, :]) / where.sum().astype(now.dtype), now
 
 
@@ -168,16 +143,16 @@ def curvature_change(state: State, chosen: list[int]) -> Float[np.ndarray, "para
     with jax.enable_x64(True):
         model = jax.tree.map(jnp.asarray, state.model)
         rows = jnp.asarray(state.problem.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
-        now, then = _curvatures(state.learner, model, *rows)
+        now, then = _now_and_then(jax.hessian, state.learner, model, *rows)
     change = np.einsum("ik,ikpq->pq", chance, np.asarray(then)) - np.asarray(now).sum(axis=0)
     return change / (~state.problem.validation).sum()
 
 
-@partial(jax.jit, static_argnums=0)
-def _curvatures(learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any) -> Any:
-    """Hessians of single samples, now and after each answer."""
+@partial(jax.jit, static_argnums=(0, 1))
+def _now_and_then(derivative: Any, learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any) -> Any:
+    """`jax.grad` or `jax.hessian` of the loss of single samples, now and after each answer."""
     flat, unravel = ravel_pytree(model)
-    one = jax.hessian(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
+    one = derivative(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
     now = jax.vmap(one, in_axes=(None, 0, 0))(flat, x, evidence)
     return now, jax.vmap(jax.vmap(one, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
 
@@ -410,17 +385,10 @@ def gold_splits(
         raise ValueError(f"split {bad[0] if bad else '()'} does not fit "
                          f"{world.num_samples} samples; and simulate twice or more")  # fmt: skip
     found = np.array([[_once(split, world, as_key(key), sim) for sim in range(num_sims)] for split in splits])
-    mean = found.mean(axis=1)
-    return tuple(
-        SplitOutcome(
-            (split[0], split[1], split[2]),
-            m[0],
-            float(f[:, 0].std(ddof=1) / np.sqrt(num_sims)),
-            m[1] ** 0.5,
-            m[2] ** 0.5,
-        )
-        for split, m, f in zip(splits, mean, found, strict=True)
-    )
+    accuracy, test, rates = found.mean(axis=1).T
+    error = found[:, :, 0].std(axis=1, ddof=1) / np.sqrt(num_sims)
+    columns = zip(splits, accuracy, error.tolist(), test**0.5, rates**0.5, strict=True)
+    return tuple(SplitOutcome((split[0], split[1], split[2]), *rest) for split, *rest in columns)
 
 
 def _once(split: tuple[int, int, int], world: World, key: Any, sim: int) -> tuple[float, float, float]:
@@ -430,7 +398,11 @@ def _once(split: tuple[int, int, int], world: World, key: Any, sim: int) -> tupl
     a, b = world.rates
     z = np.where(rng.random(y.size) < np.where(y == 1, b, a), 1 - y, y)
     first, last = slice(0, noise), slice(world.num_samples - test, world.num_samples)
-    rates, prior = _estimated(z[first], y[first], world)
+    known, given = y[first], z[first]  # with one pseudo-count at the guess for each rate
+    wrong = [((given != known) & (known == c)).sum() + world.guess[c] for c in (0, 1)]
+    rates = np.clip(np.array(wrong) / [(known == c).sum() + 1 for c in (0, 1)], 1e-3, 1 - 1e-3)
+    share = (known.sum() + 0.5) / (known.size + 1)
+    prior = np.array([1 - share, share])
     matrix = np.array([[1 - rates[0], rates[0]], [rates[1], 1 - rates[1]]])
     gold = np.full(y.size, -1)
     gold[: noise + train] = y[: noise + train]
@@ -439,14 +411,11 @@ def _once(split: tuple[int, int, int], world: World, key: Any, sim: int) -> tupl
     learner = LinearLearner("ml")
     evidence = known_classes(log(matrix[:, z].T), gold)
     model = learner.fit(x, learner.evidence(evidence, prior, z), where)[0]
+    stacked = type(model)(*(np.asarray(part)[None] for part in model))
     new_x, new_y = _samples(rng, world, 4000)
-    true = (learner.predictions(_stacked(model), new_x)[0] == new_y).mean()
-    tested = (learner.predictions(_stacked(model), x[last])[0] == y[last]).mean() if test else np.nan
+    true = (learner.predictions(stacked, new_x)[0] == new_y).mean()
+    tested = (learner.predictions(stacked, x[last])[0] == y[last]).mean() if test else np.nan
     return float(true), float((tested - true) ** 2), float(np.mean((rates - np.array(world.rates)) ** 2))
-
-
-def _stacked(model: Any) -> Any:
-    return type(model)(*(np.asarray(part)[None] for part in model))
 
 
 def _samples(rng: np.random.Generator, world: World, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -454,10 +423,3 @@ def _samples(rng: np.random.Generator, world: World, size: int) -> tuple[np.ndar
     x = rng.standard_normal((size, world.num_features))
     x[:, 0] += world.distance * y
     return x, y
-
-
-def _estimated(z: np.ndarray, y: np.ndarray, world: World) -> tuple[Float[np.ndarray, " 2"], np.ndarray]:
-    """Rates and prior from known labels, with one pseudo-count at the guess for each."""
-    rates = np.array([(((z != y) & (y == c)).sum() + world.guess[c]) / ((y == c).sum() + 1) for c in (0, 1)])
-    share = (y.sum() + 0.5) / (y.size + 1)
-    return np.clip(rates, 1e-3, 1 - 1e-3), np.array([1 - share, share])

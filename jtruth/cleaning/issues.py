@@ -1,44 +1,38 @@
 """Which of these labels are wrong? Every label's probability of being wrong, without an oracle.
 
 A label is wrong if it is not the true class, so p(wrong) = 1 - p(y = label | everything known). The class
-posterior that jtruth computes from labels (and, out of sample, from features) is all it takes. Most people
-ask label-error tools for this; here the number is a probability, and their sum the expected number of wrong
-labels, with an interval.
+posterior that jtruth computes from labels (and, out of sample, from features) is all it takes. Their sum is
+the expected number of wrong labels, with an interval.
 
 Uncertain error rates are carried by handing over draws of the posterior (`posterior_draws` of a `fit_joint`),
 and dependence is shown as a range: a mapping of assumptions, each with its posterior. Many labels of one
 sample that err together are not as sure as they look: `confusion.shared_confusion` has draws for them. Where
 there is one label a sample and a classifier, `learning.fit_noise_layer` learns the error rates.
 
-How many labels are wrong cannot be told from labels alone. Where everybody makes the same mistake the model
-sees none, and neither more labels nor another assumption shows it: on six crowds 2 to 53 % more labels were
-wrong than expected, and on MNIST, whose classifier has learned the mistakes, four times as many. The interval
-of the model holds if the model is right; `caution` says so in every answer. With `gold`, true classes of
-samples chosen at random, number and interval rest on these, whatever labelers share. The share of wrong
-labels is a ratio of sums over samples, whose terms the model guesses and gold knows for some; inference by
-predictions (`jtruth.stats.ppi`) is right on average whatever the model is. Labels of one sample are right or
-wrong together, so samples are what is counted. Numbers: benchmarks/label_issues.py.
+How many labels are wrong cannot be told from labels alone: where everybody makes the same mistake the model
+sees none (on six crowds 2 to 53 % more labels were wrong than expected, on MNIST four times as many). The
+interval of the model holds if the model is right; `caution` says so in every answer. With `gold`, true
+classes of samples chosen at random, number and interval rest on these: the share of wrong labels is a ratio
+of sums over samples, whose terms the model guesses and gold knows for some, and inference by predictions
+(`jtruth.stats.ppi`) is right on average whatever the model is. Labels of one sample are right or wrong
+together, so samples are what is counted. Numbers: benchmarks/label_issues.py.
 
-Samples that confuse everybody alike: what the labels of one sample say when they are not independent.
-
-Fifty labels of one picture are not fifty witnesses. If the picture shows a deer that looks like a horse,
-people err together, and a model in which labels err independently given the class becomes certain of the
-horse. Here every sample has its own row of label probabilities, drawn around the row of its class:
+*Samples that confuse everybody alike.* Fifty labels of one picture are not fifty witnesses: a deer that looks
+like a horse makes people err together, and a model of independent errors becomes certain of the horse. In
+`shared_confusion` every sample has its own row of label probabilities, drawn around the row of its class:
 
     q_i | y_i = c  ~  Dirichlet(concentration * matrix[c]),     labels of sample i  ~  q_i,
 
-so that the counts of a sample's labels are Dirichlet-multinomial, more spread out than multinomial. The
-marginal likelihood is maximised, with one label of every kind and eight right ones as a prior of each row and
-log concentration ~ N(log 10, 2^2). That is a crowd of people who are alike. What one labeler's labels say is
-then taken from rows of their own, drawn to the crowd's by ten labels a class, and the evidence of the n
-labels of a sample is divided by the design effect of such samples,
+so that its counts are Dirichlet-multinomial. The marginal likelihood is maximised, with one label of every
+kind and eight right ones as a prior of each row and log concentration ~ N(log 10, 2^2). That is a crowd of
+people who are alike. What one labeler's labels say is then taken from rows of their own, drawn to the crowd's
+by ten labels a class, and the evidence of the n labels of a sample is divided by their design effect,
 
     log p(labels | c)  =  (1 + concentration) / (n + concentration)  sum_t log row_t[c, z_t],
 
-which never exceeds that of 1 + concentration independent labels. The concentration is learned from
-disagreement between samples of one class; labelers of very different skill in one sample look like it too, so
-this is a cautious answer (benchmarks/label_issues.py has it beside independence on six crowds). Uncertainty
-is carried by bootstrap samples of samples. With one label a sample nothing can be learned.
+which never exceeds that of 1 + concentration independent labels. Labelers of very different skill in one
+sample look like confusion too, so this is a cautious answer. Uncertainty is carried by bootstrap samples of
+samples. With one label a sample nothing can be learned.
 """
 
 from collections.abc import Mapping

@@ -5,15 +5,12 @@
     state = answer(request.state, {17: 1, ...})
     write_state("cleaning.state", state)       # go on tomorrow: the same queue, to the bit
 
-States are values: asking and answering return new ones. After every answer the learner is trained again, and
-the state's trail says how good it is, as estimated from noisy labels, and truly where that is known.
+After every answer the learner is trained again, and the state's trail says how good it is, as estimated from
+noisy labels, and truly where that is known.
 
-Which label should be cleaned next? The strategies of the paper, each a function (key, state) -> scores.
-
-Larger is sooner; -inf is never. What the scan of the paper leaves certain, and what is reconstructed (a page
-is missing between 5.1 and 5.3), is said at each. All train what the state's learner trains.
-
-By default jtruth asks by `risk`: the expected fall of the risk of a noise-aware learner (`expected_fall`).
+The strategies are functions (key, state) -> scores: larger is sooner, -inf is never. What the scan of the
+paper leaves certain, and what is reconstructed (a page is missing between 5.1 and 5.3), is said at each. By
+default jtruth asks by `risk`: the expected fall of the risk of a noise-aware learner (`expected_fall`).
 
 The probability that a label is wrong, given the consolidated label alone, is Bayes from r and the prior (a
 reconstruction; the reference values agree):  P(y = k | label l) = prior[k] r[k, l] / sum_m prior[m] r[m, l].
@@ -223,7 +220,6 @@ def start(
     learner: Learner = _LOGISTIC,
     strategy: str = "risk",
     seed: int = 0,
-    probabilities: Any = None,
     **data: Any,
 ) -> State:
     """A cleaning that has not begun: data checked, the learner trained on the noisy labels.
@@ -236,10 +232,10 @@ def start(
         learner: what is trained; logistic regression by the likelihood (32) with known noise by default.
         strategy: a name in `STRATEGIES`.
         seed: of ties and random choices.
-        probabilities: (samples, classes) p(y | features) of a model that did not see these labels, from which
-            "risk" knows what to expect; the learner's, trained with the noise known, if None.
         data: `validation` (share or mask of samples held out, which the `emi_split` strategies need),
-            `costs` (samples,) of asking, `oracle` (a `NoiseModel` of one labeler: an answer is a label then).
+            `costs` (samples,) of asking, `oracle` (a `NoiseModel` of one labeler: an answer is a label then),
+            `probabilities` (samples, classes), p(y | features) of a model that did not see these labels, from
+            which "risk" knows what to expect; without them the learner's, trained with the noise known.
 
     Raises:
         ValueError: what `problem_of` and `with_probabilities` refuse, or an unknown strategy.
@@ -256,6 +252,7 @@ def start(
         1
     """
     choose("strategy", strategy, tuple(STRATEGIES))
+    probabilities = data.pop("probabilities", None)
     problem = with_probabilities(problem_of(x, labels, noise, prior, key=seed, **data), probabilities)
     return State(problem, learner, strategy, seed, None).refitted()
 
@@ -270,9 +267,8 @@ def ask(state: State, num: int = 1) -> Request:
     """
     free = state.open
     if not 1 <= num <= free.sum():
-        raise ValueError(
-            f"num is {num}, and {int(free.sum())} samples may still be asked for; give 1 to that"
-        )
+        left = int(free.sum())
+        raise ValueError(f"num is {num}, and {left} samples may still be asked for; give 1 to that")
     key = stream(state.seed, "cleaning", len(state.answers), len(state.pending))
     scores = STRATEGIES[state.strategy](key, state)
     if state.strategy == "risk" and num > 1:
