@@ -29,21 +29,8 @@ from jtruth.plots.joint import Look, plot_joint, plot_joints
 from jtruth.plots.laws import plot_comparison, plot_estimate
 
 __all__ = [
-    "ConfusionMatrixDisplay",
-    "Look",
-    "PrecisionRecallDisplay",
-    "ReliabilityDisplay",
-    "RocDisplay",
-    "plot_block",
-    "plot_comparison",
-    "plot_curve_density",
-    "plot_curves",
-    "plot_estimate",
-    "plot_gold_progress",
-    "plot_joint",
-    "plot_joints",
-    "plot_metrics",
-    "plot_path",
-    "plot_reliability",
+    "ConfusionMatrixDisplay", "Look", "PrecisionRecallDisplay", "ReliabilityDisplay", "RocDisplay",
+    "plot_block", "plot_comparison", "plot_curve_density", "plot_curves", "plot_estimate",
+    "plot_gold_progress", "plot_joint", "plot_joints", "plot_metrics", "plot_path", "plot_reliability",
     "plot_result",
-]
+]  # fmt: skip

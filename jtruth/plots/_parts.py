@@ -13,10 +13,7 @@ from jtruth.tables.metrics import title as in_words
 
 BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", "#CC79A7"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
-LINES, MARKERS = (
-    ("-", "--", "-.", ":"),
-    "osDvP*",
-)  # what a colour says is also said by these, for print in grey
+LINES, MARKERS = ("-", "--", "-.", ":"), "osDvP*"  # they say what colours say, for print in grey
 TRUE = "true value"
 SMALL: dict[str, Any] = {"fontsize": "small", "frameon": False}
 
@@ -75,14 +72,6 @@ def name_rows(ax: Axes, names: list[str]) -> None:
 
 def legend_above(ax: Axes, handles: list[Any], columns: int | None = None, title: str | None = None) -> None:
     """A legend over the picture, where no row is."""
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
     columns = len(handles) if columns is None else columns
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
-        title=title,
-        title_fontsize="small",
-        alignment="left",
-        **SMALL,
-    )
+    ax.legend(handles=handles, ncols=columns, title=title, title_fontsize="small", **place, **SMALL)

@@ -97,13 +97,14 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     Raises:
         ValueError: something of which there is no picture.
     """
-    name: str = _name_of(result)
+    kind = type(result)
+    name = "Estimate" if issubclass(kind, Estimate) else kind.__name__  # every law is one
     if name == "Evaluation":
         below = [one for one in drawn_blocks(result.blocks()) if one.name not in ("metrics", "assumptions")]
-        panels = [partial(_draw, plot_metrics, result), *(partial(_draw, plot_block, one) for one in below)]
+        panels = [partial(plot_metrics, result), *(partial(plot_block, one) for one in below)]
         height = height_of(block_of(result.blocks(), "metrics")) + 0.6
     elif name in _LAWS:
-        panels, below, height = [partial(_draw, _LAWS[name], result)], [], 4.2
+        panels, below, height = [partial(_LAWS[name], result)], [], 4.2
     else:
         if name not in _NO_ANSWERS and not isinstance(result, Answer):
             others = ", ".join((*_LAWS, *_NO_ANSWERS))
@@ -111,17 +112,12 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
         shown = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
         if not shown:
             raise ValueError(f"this {name} has no number that could be drawn")
-        panels = [partial(_draw, plot_block, one) for one in shown]
+        panels = [partial(plot_block, one) for one in shown]
         below, height = shown[1:], height_of(shown[0])
     if ax is not None:
-        panels[0](ax)
+        panels[0](ax=ax)
         return ax.figure  # type: ignore[return-value]
     return _on_a_figure(panels, [height, *map(height_of, below)])
-
-
-def _name_of(result: Any) -> str:
-    """Of its type; every law is an estimate."""
-    return "Estimate" if isinstance(result, Estimate) else type(result).__name__
 
 
 def block_of(shown: Shown, name: str) -> Any:
@@ -136,13 +132,12 @@ def drawn_blocks(shown: Shown) -> list[Any]:
         for one in shown.blocks
         if isinstance(one, Matrix | Curve)
         or (isinstance(one, Table) and any(_has(one, c, kind) for c in one.columns for kind in (int, float)))
-        or (isinstance(one, Notes) and _has_p_value(one))
+        or (
+            isinstance(one, Notes)
+            and one.name == "checks"
+            and any(n.data["p_value"] is not None for n in one.items)
+        )
     ]
-
-
-def _has_p_value(block: Notes) -> bool:
-    """Whether these are checks, and one of them has a p-value."""
-    return block.name == "checks" and any(note.data["p_value"] is not None for note in block.items)
 
 
 def height_of(block: Drawn) -> float:
@@ -154,23 +149,19 @@ def height_of(block: Drawn) -> float:
     return 1.5 + 0.4 * min(len(block.rows), _MOST_ROWS) * max(1, 0.55 * len(_bars(block)))
 
 
-def _on_a_figure(panels: Sequence[Callable[[Axes], Any]], heights: Sequence[float]) -> Figure:
+def _on_a_figure(panels: Sequence[Callable[..., Any]], heights: Sequence[float]) -> Figure:
     """The first panel above, the others below it side by side."""
     below = [heights[k : k + _ACROSS] for k in range(1, len(heights), _ACROSS)]
     rows = [heights[0], *map(max, below)]
     width = _WIDE if len(panels) == 1 else _SIDE * min(len(panels) - 1, _ACROSS)
     figure = plt.figure(figsize=(max(width, _WIDE), sum(rows)), layout="constrained")
     grid = figure.add_gridspec(len(rows), _ACROSS, height_ratios=rows)
-    panels[0](figure.add_subplot(grid[0, :]))
+    panels[0](ax=figure.add_subplot(grid[0, :]))
     for k, panel in enumerate(panels[1:]):
         alone = k == len(panels) - 2 and k % _ACROSS == 0
         place = grid[1 + k // _ACROSS, :] if alone else grid[1 + k // _ACROSS, k % _ACROSS]
-        panel(figure.add_subplot(place))
+        panel(ax=figure.add_subplot(place))
     return figure
-
-
-def _draw(how: Any, what: Any, ax: Axes) -> Any:
-    return how(what, ax=ax)
 
 
 def _bars(table: Table) -> list[Column]:
@@ -219,7 +210,8 @@ def _rows(
     name_rows(ax, [table.label(row) for row in rows])
     more = f" ({out} more rows are left out)" if out else ""
     below = max(0.5, _BELOW + _STEP * (len(ticks) + 0.5))
-    ax.set(ylim=(1 - below - max(len(rows), 1), 0.6), xlabel=_axis(table, bars) + more)
+    label = (bars[0].title or "") if len(bars) == 1 else ""
+    ax.set(ylim=(1 - below - max(len(rows), 1), 0.6), xlabel=label + more)
     if table.unit is not None and any(one.ends for one in bars):
         (left, right), drawn = axis_of(table), ax.dataLim
         ax.set_xlim(min(left, drawn.x0) - 0.005, max(right, drawn.x1) + 0.005)
@@ -227,10 +219,6 @@ def _rows(
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     _key_of_rows(ax, table, bars, list(ticks), bool(ideal))
     return ax
-
-
-def _axis(table: Table, bars: Sequence[Column]) -> str:
-    return bars[0].title if len(bars) == 1 and bars[0].title else ""
 
 
 def _bar(ax: Axes, values: Sequence[Any], column: Column, y: float, j: int, missing: str) -> None:
