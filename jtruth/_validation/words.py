@@ -1,7 +1,7 @@
 """Words for messages: short lists, and where an entry stands."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from jtruth._one_line import one_line
@@ -79,11 +79,16 @@ class Source:
     def at(self, indices: Iterable[Any]) -> str:
         """The place of some entries: "labels.csv, lines 3, 7"."""
         indices = [int(k) for k in indices]
-        rows = [self.first + k if self.numbers is None else self.numbers[k] for k in indices[:5]]
+        rows = self.only(indices[:5]).numbers or ()
         if self.unit in ("", "cell"):
             return some([f"{self.name}[{shown(row).strip('()')}]" for row in rows], 5, len(indices))
         place = f"{self.unit}{'s' if len(indices) > 1 else ''} {some(rows, 5, len(indices))}"
         return f"{self.name}, {place}" if self.name else place
+
+    def only(self, indices: Iterable[int]) -> "Source":
+        """The same of these entries alone, which keep their numbers."""
+        old = self.numbers
+        return replace(self, numbers=[self.first + k if old is None else old[k] for k in indices])
 
     def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
         """How a sentence about a value begins: "labels.csv, line 3: label 'x' is", or "gold[3] is 'x',"."""

@@ -1,8 +1,8 @@
 """Exports of annotation tools as rows of task, worker and label.
 
-A tool is two functions: one that recognises its files by keys that only it uses, and one that hands rows to a
-`Collector`; which tool wrote a file is found by `of_records` and `of_table` at the end. What is left out is
-counted, what cannot be one class is refused.
+A tool is two functions: one that recognises its records by keys that only it uses, and one that hands rows to
+a `Collector`; `of_records` and `of_table` find which tool wrote a file. What is left out is counted, what
+cannot be one class is refused.
 
 - Label Studio: JSON (tasks with annotations), JSON-MIN and CSV (one row for each annotation). In JSON the
   label is a result of type choices, rating, number or the like, called by the name of its control tag;
@@ -79,22 +79,16 @@ class Collector:
     def done(self, tool: str, field: str = "") -> LabelRows:
         """The rows, and what they were read as."""
         if not self.rows:
-            raise ValueError(
-                self.source.says(
-                    f"this is a {tool}, and it holds no labels" + (f" of {field}" if field else "")
-                )
-            )
+            none = f"this is a {tool}, and it holds no labels" + (f" of {field}" if field else "")
+            raise ValueError(self.source.says(none))
         task, worker, label = (list(column) for column in zip(*self.rows, strict=True))
-        first, numbers = self.source.first, self.source.numbers
-        where = [first + k if numbers is None else numbers[k] for k in self.records]
         people = len(set(worker))
         form = f"{tool}, {people} annotator{'s' if people > 1 else ''}" + (f", {field}" if field else "")
         notes = tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
         if self.beside:
             names = ", ".join(f"export:{name} ({len(found)} tasks)" for name, found in self.beside.items())
             notes += (f"No labelers, but for --gold or --predictions: {names}.",)
-        source = Source(self.source.name, self.source.unit, first, where)
-        return LabelRows(task, worker, label, source, form, notes, self.beside)
+        return LabelRows(task, worker, label, self.source.only(self.records), form, notes, self.beside)
 
 
 def as_text(value: Any) -> str:
@@ -115,13 +109,12 @@ def one_field(found: Sequence[str], wanted: str | None, what: str, source: Sourc
         return wanted
     if wanted is None and len(names) == 1:
         return names[0]
+    problem = f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"
     if not names:
-        raise ValueError(source.says(f"there is no {what} here to read labels from"))
-    if wanted is None:
-        raise ValueError(
-            source.says(f"several {what}s could be the label: {quoted(names, 8)}. Say label=...")
-        )
-    raise ValueError(source.says(f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"))
+        problem = f"there is no {what} here to read labels from"
+    elif wanted is None:
+        problem = f"several {what}s could be the label: {quoted(names, 8)}. Say label=..."
+    raise ValueError(source.says(problem))
 
 
 def one_value(values: Any, collector: Collector, what: str) -> Any:
@@ -145,11 +138,9 @@ _FEW = 20  # values of a field of choices; texts and images have more
 def is_label_studio(record: dict) -> bool:
     """Whether this is a task of the JSON export."""
     given = record.get("annotations", record.get("completions"))
-    return (
-        "data" in record
-        and isinstance(given, list)
-        and all(isinstance(a, dict) and "result" in a for a in given)
-    )
+    if "data" not in record or not isinstance(given, list):
+        return False
+    return all(isinstance(a, dict) and "result" in a for a in given)
 
 
 def is_label_studio_rows(record: Iterable[str]) -> bool:
@@ -363,34 +354,31 @@ _TURK = {"HITId", "WorkerId"}
 _ANSWER, _ALL_ANSWERS = "Answer.", "Answer.taskAnswers"
 
 
-def is_mechanical_turk(header: set) -> bool:
+def is_mechanical_turk(header: Iterable[str]) -> bool:
     """Whether these are the columns of batch results."""
-    return header >= _TURK and any(name.startswith(_ANSWER) for name in header)
+    return set(header) >= _TURK and any(name.startswith(_ANSWER) for name in header)
 
 
-def mechanical_turk(found: Collector, table: TextTable, label: str | None) -> LabelRows:
+def mechanical_turk(found: Collector, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the assignments."""
-    columns = dict(zip(table.header, map(list, table.columns), strict=True))
-    answers = [_assignment(columns, k, found) for k in range(len(table.columns[0]))]
+    answers = [_assignment(row, found) for found.record, row in enumerate(records)]
     wanted = None if label is None else label.removeprefix(_ANSWER)
-    field = one_field([name for row in answers for name in row], wanted, "answer", table.source)
-    for k, row in enumerate(answers):
-        found.record = k
-        if columns.get("AssignmentStatus", {k: ""})[k] == "Rejected":
+    field = one_field([name for row in answers for name in row], wanted, "answer", found.source)
+    for found.record, (row, given) in enumerate(zip(records, answers, strict=True)):
+        if row.get("AssignmentStatus") == "Rejected":
             found.skip("rejected assignments")
-        elif row.get(field) in (None, ""):
+        elif given.get(field) in (None, ""):
             found.skip(f"assignments without an answer {field!r}")
         else:
-            found.add(columns["HITId"][k], columns["WorkerId"][k], row[field])
+            found.add(row["HITId"], row["WorkerId"], given[field])
     return found.done("Mechanical Turk batch", f"answer {field!r}")
 
 
-def _assignment(columns: dict[str, list], k: int, found: Collector) -> dict[str, str]:
+def _assignment(row: dict[str, str], found: Collector) -> dict[str, str]:
     """Question -> answer of one assignment."""
-    found.record = k
-    if _ALL_ANSWERS in columns:
+    if _ALL_ANSWERS in row:
         try:
-            given = json.loads(columns[_ALL_ANSWERS][k] or "[]")
+            given = json.loads(row[_ALL_ANSWERS] or "[]")
         except json.JSONDecodeError as problem:
             raise found.refuse(f"{_ALL_ANSWERS} is no JSON ({problem})") from None
         first = given[0] if isinstance(given, list) and given else given
@@ -398,13 +386,13 @@ def _assignment(columns: dict[str, list], k: int, found: Collector) -> dict[str,
             return {}
         return {name: _chosen(value, found) for name, value in first.items()}
     flat: dict[str, Any] = {}
-    for name, values in columns.items():
+    for name, value in row.items():
         if name.startswith(_ANSWER):
             question, dot, choice = name.removeprefix(_ANSWER).rpartition(".")
-            if dot and values[k].casefold() in ("true", "false", ""):
-                flat.setdefault(question, {})[choice] = values[k].casefold() == "true"
+            if dot and value.casefold() in ("true", "false", ""):
+                flat.setdefault(question, {})[choice] = value.casefold() == "true"
             else:
-                flat[question if choice == "label" and dot else name.removeprefix(_ANSWER)] = values[k]
+                flat[question if choice == "label" and dot else name.removeprefix(_ANSWER)] = value
     return {name: _chosen(value, found) for name, value in flat.items()}
 
 
@@ -420,8 +408,7 @@ def _chosen(value: Any, found: Collector) -> str:
     return true[0] if true else ""
 
 
-Reader = Callable[[Collector, Any, str | None], LabelRows]
-_TOOLS: tuple[tuple[Callable[[dict], bool], Reader], ...] = (  # of one file of objects
+_TOOLS: tuple[tuple[Callable[[dict], bool], Callable], ...] = (  # of one file, by its first object
     (is_label_studio, label_studio),
     (is_label_studio_rows, label_studio_rows),
     (is_prodigy, prodigy),
@@ -439,39 +426,30 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
     Raises:
         ValueError: entries that are not as the tool writes them, or hold no single class.
     """
-    return _read(Collector(source), _tool(files), label)
-
-
-def _tool(files: dict[str, list[dict]]) -> tuple[Reader, Any] | None:
-    """What reads these files, and what it is given."""
-    records = next(iter(files.values()))
+    records, given = next(iter(files.values())), files
+    reader = next((reader for recognises, reader in _TOOLS if recognises(records[0])), None)
     if len(files) > 1:
-        every = all(is_doccano(some[0]) for some in files.values())
-        return (doccano, files) if every else None
-    for recognises, reader in _TOOLS:
-        if recognises(records[0]):
-            return reader, records
-    if any(map(is_argilla, records)):
-        return argilla, records
-    return (doccano, files) if is_doccano(records[0]) else None
+        reader = doccano if all(is_doccano(some[0]) for some in files.values()) else None
+    elif reader is not None or any(map(is_argilla, records)):
+        reader, given = reader or argilla, records
+    elif is_doccano(records[0]):
+        reader = doccano
+    return _read(reader, Collector(source), given, label)
 
 
 def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     """Rows of a text table that is an export; None: no known one."""
-    tool: tuple[Reader, Any] | None = None
-    if is_mechanical_turk(set(table.header)):
-        tool = mechanical_turk, table
-    elif is_label_studio_rows(table.header):
-        rows = zip(*table.columns, strict=True)
-        tool = label_studio_rows, [dict(zip(table.header, row, strict=True)) for row in rows]
-    return _read(Collector(table.source), tool, label)
+    reader = label_studio_rows if is_label_studio_rows(table.header) else None
+    reader = mechanical_turk if is_mechanical_turk(table.header) else reader
+    rows = [] if reader is None else zip(*table.columns, strict=True)
+    records = [dict(zip(table.header, row, strict=True)) for row in rows]
+    return _read(reader, Collector(table.source), records, label)
 
 
-def _read(found: Collector, tool: tuple[Reader, Any] | None, label: str | None) -> LabelRows | None:
+def _read(reader: Callable | None, found: Collector, given: Any, label: str | None) -> LabelRows | None:
     """What the reader makes of it; of an entry that its tool would not write so, an error with the place."""
-    if tool is None:
+    if reader is None:
         return None
-    reader, given = tool
     try:
         return reader(found, given, label)
     except (TypeError, KeyError, AttributeError, IndexError) as problem:

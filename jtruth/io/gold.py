@@ -112,9 +112,8 @@ def _labelled(table: TextTable, label: str) -> tuple[TextTable, int]:
     (values,) = table.pick({"label": label})
     kept = [k for k, v in enumerate(values) if v.strip().casefold() not in _NOTHING]
     if not kept:
-        raise ValueError(
-            table.source.says(f"column {label!r} is empty: write down the true class of each task.")
-        )
+        text = f"column {label!r} is empty: write down the true class of each task."
+        raise ValueError(table.source.says(text))
     return only_rows(table, kept), len(values) - len(kept)
 
 

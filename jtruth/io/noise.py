@@ -42,7 +42,7 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
         data = strict_json(file.data.decode("utf-8-sig"))
         tasks = labels.tasks or range(labels.num_samples)
         workers = labels.workers or range(labels.num_labelers)
-        return _parsed(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names, source)
+        return _parsed(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names)
     except Refused as problem:
         raise ValueError(source.says(str(problem))) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as problem:
@@ -50,112 +50,91 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
 
 
 def _parsed(
-    data: Any, tasks: Sequence[str], workers: Sequence[str], classes: Sequence[str], source: Source
+    data: Any, tasks: Sequence[str], workers: Sequence[str], classes: Sequence[str]
 ) -> dict[str, Any]:
-    """The object that `read_noise` describes, checked."""
+    """The object that `read_noise` describes, checked; `Refused` says what is wrong with it."""
     kinds = [key for key in _KINDS if isinstance(data, dict) and key in data]
     if len(kinds) != 1:
         found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
-        raise ValueError(source.says(f"expected an object with one of {quoted(_KINDS)}; got {found}"))
+        raise Refused(f"expected an object with one of {quoted(_KINDS)}; got {found}")
     other = set(data) - {kinds[0], "classes", "prior"} - _BESIDE.get(kinds[0], set())
     if kinds[0] == "model":
-        return _any_model(data, tasks, workers, classes, source)
+        return _any_model(data, tasks, workers, classes)
     if other:
-        raise ValueError(source.says(f"keys {quoted(sorted(other))} mean nothing beside {kinds[0]!r}"))
-    order = _class_order(data.get("classes"), classes, source)
-    parsed: dict[str, Any] = {}
+        raise Refused(f"keys {quoted(sorted(other))} mean nothing beside {kinds[0]!r}")
+    order, parsed = _class_order(data.get("classes"), classes), {}
     if "prior" in data:
-        parsed["prior"] = _array(data["prior"], (len(classes),), source, "prior")[order]
-        _sums_to_one(parsed["prior"], source, "prior")
+        parsed["prior"] = _distributions(data["prior"], (len(classes),), "prior")[order]
     if kinds[0] == "symmetric":
-        parsed["symmetric"] = float(_array(data["symmetric"], (), source, "symmetric"))
+        parsed["symmetric"] = float(_array(data["symmetric"], (), "symmetric"))
     elif kinds[0] == "fallibility":
-        parsed["fallibility"] = _by_name(data["fallibility"], workers, (), source, "fallibility")
-        given = data.get("difficulty")
-        parsed["difficulty"] = (
-            np.zeros(len(tasks)) if given is None else _by_name(given, tasks, (), source, "difficulty")
-        )
+        parsed["fallibility"] = _by_name(data["fallibility"], workers, (), "fallibility")
+        given = dict.fromkeys(tasks, 0.0) if data.get("difficulty") is None else data["difficulty"]
+        parsed["difficulty"] = _by_name(given, tasks, (), "difficulty")
     else:
         shape = (len(classes), len(classes))
-        matrices = _by_name(data["confusion_matrices"], workers, shape, source, "confusion_matrices")
+        matrices = _by_name(data["confusion_matrices"], workers, shape, "confusion_matrices")
         parsed["confusion_matrices"] = matrices[:, order][:, :, order]
         for worker, matrix in zip(workers, parsed["confusion_matrices"], strict=True):
             for name, row in zip(classes, matrix, strict=True):
-                _sums_to_one(
-                    row, source, f"row of class {name!r} in the confusion matrix of worker {worker!r}"
-                )
+                _sums_to_one(row, f"row of class {name!r} in the confusion matrix of worker {worker!r}")
         if "draws" in data:
-            parsed["draws"] = _draws(data["draws"], workers, order, source)
+            parsed["draws"] = _draws(data["draws"], workers, order)
     return parsed
 
 
-def _draws(
-    given: Any, workers: Sequence[str], order: np.ndarray, source: Source
-) -> tuple[np.ndarray, np.ndarray]:
+def _draws(given: Any, workers: Sequence[str], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(prior, matrices) of every draw, checked."""
     if not isinstance(given, dict) or set(given) != {"prior", "confusion_matrices"} or not given["prior"]:
-        raise ValueError(source.says("draws must be an object with prior and confusion_matrices"))
+        raise Refused("draws must be an object with prior and confusion_matrices")
     size, number = order.size, len(given["prior"])
-    prior = _array(given["prior"], (number, size), source, "prior of the draws")
-    matrices = _by_name(
-        given["confusion_matrices"], workers, (number, size, size), source, "matrices of the draws"
-    )
-    for rows, what in ((prior, "prior of the draws"), (matrices.reshape(-1, size), "row of a drawn matrix")):
-        bad = np.flatnonzero(np.abs(rows.sum(axis=1) - 1) > 1e-6)
-        if bad.size:
-            _sums_to_one(rows[bad[0]], source, what)
+    prior = _distributions(given["prior"], (number, size), "prior of the draws")
+    shape = (number, size, size)
+    matrices = _by_name(given["confusion_matrices"], workers, shape, "matrices of the draws")
+    _sums_to_one(matrices, "row of a drawn matrix")
     return prior[:, order], np.moveaxis(matrices[:, :, order][..., order], 0, 1)
 
 
-def _any_model(data, tasks, workers, classes, source: Source) -> dict[str, Any]:
+def _any_model(data, tasks, workers, classes) -> dict[str, Any]:
     """What `NoiseModel.to_dict` wrote; a parameter may be an object with one entry per worker or per task."""
     if data.get("classes") not in (None, list(classes)):
-        raise ValueError(
-            source.says(
-                f"classes of a {data['model']!r} must be in the order of the labels: {quoted(classes)}"
-            )
-        )
+        raise Refused(f"classes of a {data['model']!r} must be in the order of the labels: {quoted(classes)}")
     parsed = {name: value for name, value in data.items() if name != "classes"}
     for name, value in parsed.items():
         if isinstance(value, dict):
             names = workers if set(workers) <= set(value) else tasks
             shape = np.shape(next(iter(value.values()), 0.0))
-            parsed[name] = _by_name(value, names, shape, source, name)
+            parsed[name] = _by_name(value, names, shape, name)
     if "prior" in parsed:
-        parsed["prior"] = _array(parsed["prior"], (len(classes),), source, "prior")
-        _sums_to_one(parsed["prior"], source, "prior")
+        parsed["prior"] = _distributions(parsed["prior"], (len(classes),), "prior")
     return parsed
 
 
-def _class_order(given: Any, classes: Sequence[str], source: Source) -> np.ndarray:
+def _class_order(given: Any, classes: Sequence[str]) -> np.ndarray:
     """Where each class stands in the file."""
     if given is None:
         return np.arange(len(classes))
     names = list(map(str, given)) if isinstance(given, list) else [str(given)]
     if sorted(names) != sorted(classes):
-        raise ValueError(
-            source.says(f"classes are {quoted(names, 8)}, but those of the labels are {quoted(classes, 8)}")
-        )
+        raise Refused(f"classes are {quoted(names, 8)}, but those of the labels are {quoted(classes, 8)}")
     return np.array([names.index(name) for name in classes])
 
 
-def _by_name(given: Any, names: Sequence[str], shape: tuple, source: Source, what: str) -> np.ndarray:
+def _by_name(given: Any, names: Sequence[str], shape: tuple, what: str) -> np.ndarray:
     """Parameters from an object with one entry per worker or task, in the order of `names`."""
     if not isinstance(given, dict):
-        raise ValueError(source.says(f"{what} must be an object with one entry per name; got {given!r:.60}"))
+        raise Refused(f"{what} must be an object with one entry per name; got {given!r:.60}")
     without = [name for name in names if name not in given]
     if without:
         extra = [name for name in given if name not in set(names)]
-        raise ValueError(
-            source.says(
-                f"{what} has no entry for {len(without)} of {len(names)} ({quoted(without)}); "
-                f"{len(extra)} of its entries are for others ({quoted(extra)})"
-            )
+        raise Refused(
+            f"{what} has no entry for {len(without)} of {len(names)} ({quoted(without)}); "
+            f"{len(extra)} of its entries are for others ({quoted(extra)})"
         )
-    return np.stack([_array(given[name], shape, source, f"{what} of {name!r}") for name in names])
+    return np.stack([_array(given[name], shape, f"{what} of {name!r}") for name in names])
 
 
-def _array(value: Any, shape: tuple, source: Source, what: str) -> np.ndarray:
+def _array(value: Any, shape: tuple, what: str) -> np.ndarray:
     """Numbers in [0, 1] of a known shape, float64."""
     try:
         array = np.asarray(value)
@@ -163,12 +142,21 @@ def _array(value: Any, shape: tuple, source: Source, what: str) -> np.ndarray:
         array = np.asarray(None)
     if array.dtype.kind not in "iuf" or array.shape != shape:
         kind = f"numbers of shape {shape}" if shape else "one number"
-        raise ValueError(source.says(f"{what} must be {kind}; got {value!r:.80}"))
+        raise Refused(f"{what} must be {kind}; got {value!r:.80}")
     if not ((array >= 0) & (array <= 1)).all():
-        raise ValueError(source.says(f"{what} must lie in [0, 1]; got {value!r:.80}"))
+        raise Refused(f"{what} must lie in [0, 1]; got {value!r:.80}")
     return array.astype(np.float64)
 
 
-def _sums_to_one(p: np.ndarray, source: Source, what: str) -> None:
-    if abs(p.sum() - 1) > 1e-6:
-        raise ValueError(source.says(f"{what} sums to {p.sum():.6g}, not to 1: {p.tolist()}"))
+def _distributions(value: Any, shape: tuple, what: str) -> np.ndarray:
+    """The same, where the last axis sums to 1."""
+    return _sums_to_one(_array(value, shape, what), what)
+
+
+def _sums_to_one(p: np.ndarray, what: str) -> np.ndarray:
+    """The array, whose last axis must sum to 1; the first row that does not is named."""
+    rows = p.reshape(-1, p.shape[-1])
+    bad = rows[np.abs(rows.sum(axis=1) - 1) > 1e-6]
+    if len(bad):
+        raise Refused(f"{what} sums to {bad[0].sum():.6g}, not to 1: {bad[0].tolist()}")
+    return p

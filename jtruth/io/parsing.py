@@ -61,9 +61,7 @@ def parsed(path: Any, sep: str | None = None) -> Parsed:
         read = {Path(one.name).stem: parsed(one, sep) for one in inside}
         if len(read) == 1 and (only := next(iter(read.values()))).table is not None:
             return only
-        alone = {
-            stem: found.records[""] for stem, found in read.items() if found.records and "" in found.records
-        }
+        alone = {stem: one.records[""] for stem, one in read.items() if one.records and "" in one.records}
         if len(alone) == len(read):
             return Parsed(alone, None, source)
         names = quoted(Path(one.name).name for one in inside)
@@ -95,8 +93,7 @@ def _zipped(file: File) -> list[File]:
     except TooLargeUnpacked:
         raise
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, ValueError, EOFError, OSError):
-        # damaged, or encrypted
-        return []  # what is no table is refused where tables are read
+        return []  # damaged, or encrypted; what is no table is refused where tables are read
     if twice := duplicates(Path(name).stem for name in names):
         alike = quoted(name for name in names if Path(name).stem in twice)
         raise ValueError(
@@ -167,9 +164,8 @@ def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
         try:
             found = strict_json(text)
         except json.JSONDecodeError as problem:
-            raise ValueError(
-                f"{source.name}, line {problem.lineno}: this is no JSON ({problem.msg})"
-            ) from None
+            where = f"{source.name}, line {problem.lineno}"
+            raise ValueError(f"{where}: this is no JSON ({problem.msg})") from None
         except Refused as problem:
             raise ValueError(source.says(str(problem))) from None
     else:
@@ -177,9 +173,8 @@ def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
         source = Source(source.name, "line", 1, lines)
     bad = next((k for k, one in enumerate(found) if not isinstance(one, dict)), None)
     if bad is not None:
-        raise ValueError(
-            f"{source.at([bad])}: an object with names and values is needed; got {found[bad]!r:.80}"
-        )
+        needed = "an object with names and values is needed"
+        raise ValueError(f"{source.at([bad])}: {needed}; got {found[bad]!r:.80}")
     if not found:
         raise ValueError(source.says("there is nothing in this file"))
     return found, source
@@ -228,9 +223,8 @@ def _parquet(name: str, data: bytes) -> TextTable:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise ValueError(
-            f"{name}: this is a Parquet file, and reading it needs pyarrow: pip install 'jtruth[frames]'"
-        ) from None
+        why = "this is a Parquet file, and reading it needs pyarrow: pip install 'jtruth[frames]'"
+        raise ValueError(f"{name}: {why}") from None
     try:
         opened = parquet.ParquetFile(io.BytesIO(data))
         about = opened.metadata

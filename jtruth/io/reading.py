@@ -5,11 +5,8 @@ row that does not fit the header is an error with its line number. Only the *lab
 text such as "NA" or "null" that is not named in `classes`. How a file that is no table of task, worker, label
 was read is said in a note.
 
-Labels that lie on several machines: each process reads its own file, and all get one table of names.
-
-A shard holds all labels of some tasks. Which labelers and classes there are, the processes tell one
-another, so that a code means the same on each; its samples stay where they are. `fit_dawid_skene` takes
-such labels with a mesh over all devices (docs/many_devices.md). With one process this is `read_labels`.
+Where labels lie on several machines each process reads its own file, a shard with all labels of some tasks,
+and they tell one another which labelers and classes there are (docs/many_devices.md).
 """
 
 from collections.abc import Iterable
@@ -49,15 +46,12 @@ _READING = Reading()
 def read_labels(
     path: Any,
     *,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
     classes: Iterable | None = None,
     repeats: str = "error",
     missing: str = "error",
     abstain: Iterable = (),
-    sep: str | None = None,
     how: Reading = _READING,
+    **columns: Any,
 ) -> Labels:
     """Labels from any file: a table with a row for each label, a wide table, an export of an annotation tool.
 
@@ -66,26 +60,27 @@ def read_labels(
     as is the first of the labels' notes.
 
     Args:
-        path: the file, or "-" for standard input; or a data frame (eager or lazy: see
-            `Labels.from_frame`), or a matrix of codes, or what
-            `jtruth.io.parsing.parsed` made of a file.
-        task, worker, label: which columns to read. Others are ignored. In an export `label` is the field.
+        path: the file, or "-" for standard input; or a data frame (eager or lazy: see `Labels.from_frame`),
+            or a matrix of codes, or what `jtruth.io.parsing.parsed` made of a file.
         classes: class names in order of their codes, for instance ("no", "yes").
         repeats: "error", "keep", "first" or "last", when a worker labelled a task more than once.
         missing: "error" or "drop", for rows without a label.
         abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
-        sep: separator; a comma (in .tsv files a tab), or what alone stands in the header, unless given.
         how: wide tables, and words for classes.
+        columns: `task`, `worker`, `label`, by default of these names: which columns to read (in an export
+            `label` is the field); `sep`, their separator: a comma (in .tsv files a tab), or what alone stands
+            in the header, unless given.
 
     Raises:
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
     if check.is_frame(path):
-        return Labels.from_frame(path, task=task, worker=worker, label=label, classes=classes,
-                                 repeats=repeats, missing=missing, abstain=abstain)  # fmt: skip
+        columns.pop("sep", None)
+        return Labels.from_frame(path, classes=classes, repeats=repeats, missing=missing, abstain=abstain,
+                                 **columns)  # fmt: skip
     if not isinstance(path, File | Parsed) and (matrix := _matrix(path)) is not None:
         return Labels.from_matrix(matrix, None if classes else int(matrix.max()) + 1, classes=classes)
-    rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
+    rows = label_rows(path, how=how, **columns)
     words = how.words.with_silent(abstain)
     words = words if classes is None or not words.unsaid else words._replace(recognise=False)
     given, remarks = in_words(rows.label, words, rows.source)
@@ -99,7 +94,13 @@ def read_labels(
 
 
 def label_rows(
-    path: Any, *, task: str, worker: str, label: str, sep: str | None = None, how: Reading = _READING
+    path: Any,
+    *,
+    task: Any = "task",
+    worker: Any = "worker",
+    label: Any = "label",
+    sep: str | None = None,
+    how: Reading = _READING,
 ) -> LabelRows:
     """Task, worker and label of every row of a file; arguments as `read_labels`."""
     records, table, source = parsed(path, sep)
@@ -146,7 +147,7 @@ def export_table(path: Any, name: str, *, label: str = "label") -> TextTable:
     Raises:
         ValueError: nothing of this name is there.
     """
-    rows = label_rows(path, task="task", worker="worker", label=label)
+    rows = label_rows(path, label=label)
     if name not in rows.beside:
         there = check.quoted(rows.beside) if rows.beside else "none"
         raise ValueError(rows.source.says(f"no predictions or gold called {name!r} here; there are {there}"))
@@ -160,11 +161,8 @@ def _by_words(table: TextTable, wanted: dict[str, str]) -> tuple[dict[str, str],
     if found is None or any(found[role] != name != role for role, name in wanted.items()):
         return wanted, "", False
     remarks = ", ".join(f"{role} {name!r}" for role, name in found.items())
-    return (
-        found,
-        f"{remarks}, by the names of the columns (task=..., worker=..., label=... say otherwise)",
-        True,
-    )
+    form = f"{remarks}, by the names of the columns (task=..., worker=..., label=... say otherwise)"
+    return found, form, True
 
 
 def _by_one(table: TextTable) -> LabelRows | None:
@@ -246,9 +244,8 @@ def read_shard(
 
 def _rows(path: Any, how: Reading, columns: dict[str, Any]) -> tuple[LabelRows, Any]:
     """Rows of a file, none of one that has only a header, and their labels in the words of the classes."""
-    named = {name: columns.get(name, name) for name in ("task", "worker", "label")}
     try:
-        rows = label_rows(path, **named, sep=columns.get("sep"), how=how)
+        rows = label_rows(path, how=how, **columns)
     except NoRows:
         rows = LabelRows([], [], [], check.Source(str(path)), "")
     return rows, in_words(rows.label, how.words, rows.source)[0]

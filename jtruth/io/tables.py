@@ -24,7 +24,7 @@ from jtruth._validation.coded import different
 from jtruth._validation.guess import COUNT_WORDS, look_at
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, TextTable
-from jtruth._validation.words import LOOK, Source, number_of, quoted
+from jtruth._validation.words import LOOK, number_of, quoted
 from jtruth.io.exports import LabelRows
 from jtruth.io.parsing import Parsed, as_table
 from jtruth.io.vocabulary import Words, in_words
@@ -144,18 +144,14 @@ def _scores(
     scores = None if score is None else numbers(table, score)
     probabilities, rounded = _probabilities(table, labels, taken=(task, label, score))
     rows, samples, notes = align_rows(table, task, labels, common_only, complete=True)
-    found = Scores(
-        samples,
-        None
-        if scores is None
-        else check.with_tasks(scores[rows], _tasks_of(labels, samples), notes + rounded),
-        None if probabilities is None else probabilities[rows],
-        notes + rounded,
-    )
-    return found, rows
+    notes, p = notes + rounded, None if probabilities is None else probabilities[rows]
+    if scores is not None:
+        scores = check.with_tasks(scores[rows], _tasks_of(labels, samples), notes)
+    return Scores(samples, scores, p, notes), rows
 
 
 def _tasks_of(labels: Labels, samples: np.ndarray) -> tuple | None:
+    """Ids of some samples."""
     return None if labels.tasks is None else tuple(labels.tasks[i] for i in samples)
 
 
@@ -169,13 +165,10 @@ def _most_probable(
     """
     tied = np.flatnonzero((p == p.max(axis=1, keepdims=True)).sum(axis=1) > 1)
     if tied.size:
-        raise ValueError(
-            f"{source.at(rows[tied])}: no class is the most probable one. Give a column 'label' with the "
-            "predicted classes."
-        )
-    return p.argmax(axis=1), (
-        source.says("no column 'label': the most probable class is taken as the prediction."),
-    )
+        text = "no class is the most probable one. Give a column 'label' with the predicted classes."
+        raise ValueError(f"{source.at(rows[tied])}: {text}")
+    note = "no column 'label': the most probable class is taken as the prediction."
+    return p.argmax(axis=1), (source.says(note),)
 
 
 def _against_probabilities(
@@ -224,9 +217,8 @@ def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Te
                 f"{table.source.at([before, k])}: task {one!r} has {name} {values[before]!r} and {value!r}"
             )
     kept = list(first.values())
-    source = only_rows(table, kept).source
     columns = [ids[k] for k in kept], [values[k] for k in kept]
-    return table._replace(header=(task, name), columns=columns, source=source)
+    return table._replace(header=(task, name), columns=columns, source=table.source.only(kept))
 
 
 def tasks_by_group(table: TextTable, task: str, name: str) -> tuple[TextTable, dict[str, tuple[str, str]]]:
@@ -286,10 +278,8 @@ def class_codes(
 
 def only_rows(table: TextTable, kept: list[int]) -> TextTable:
     """These rows, which keep their line numbers."""
-    old = table.source
-    lines = [old.first + k if old.numbers is None else old.numbers[k] for k in kept]
     columns = tuple([column[k] for k in kept] for column in map(list, table.columns))
-    return table._replace(columns=columns, source=check.Source(old.name, old.unit, old.first, lines))
+    return table._replace(columns=columns, source=table.source.only(kept))
 
 
 def task_names(labels: Labels) -> list[str]:
@@ -306,23 +296,18 @@ def align_rows(
     """
     (ids,) = table.pick({"task": task})
     tasks = task_names(labels)
-    hint = f"; the columns are {check.quoted(table.header, 12)}"
-    rows, samples, problems = check.match_ids(
-        ids, tasks, table.source, complete=complete, noun="row", hint=hint
-    )
+    options = {"noun": "row", "hint": f"; the columns are {check.quoted(table.header, 12)}"}
+    rows, samples, problems = check.match_ids(ids, tasks, table.source, complete=complete, **options)
     if not problems:
         return rows, samples, ()
     text = table.source.says("; ".join(problems))
-    if not rows.size:
-        raise ValueError(
-            f"{text}. No task is in both: do the ids agree? Labels have {check.quoted(tasks, 3)}."
-        )
-    if common_only is None:
-        raise ValueError(f"{text}. Every task needs its row here: correct the ids, or add and remove rows.")
-    if not common_only:
-        raise ValueError(
-            f"{text}. Correct the ids, or set common_only=True to use the {rows.size} common tasks."
-        )
+    if not common_only or not rows.size:
+        advice = f"Correct the ids, or set common_only=True to use the {rows.size} common tasks."
+        if not rows.size:
+            advice = f"No task is in both: do the ids agree? Labels have {check.quoted(tasks, 3)}."
+        elif common_only is None:
+            advice = "Every task needs its row here: correct the ids, or add and remove rows."
+        raise ValueError(f"{text}. {advice}")
     return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
 
 
@@ -374,17 +359,15 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
     there = [name for name in names if name in header]
     absent = [name for name in names if name not in there]
     if absent:
-        raise ValueError(
-            table.source.says(f"there is a column {there[0]!r} but none for {check.quoted(absent)}.")
-        )
+        text = f"there is a column {there[0]!r} but none for {check.quoted(absent)}."
+        raise ValueError(table.source.says(text))
     foreign = sorted(name for name in header if prefix and name.startswith(prefix) and name not in names)
     if foreign:
-        raise ValueError(
-            table.source.says(
-                f"{check.quoted(foreign)} beside {there[0]!r} would be of a class that does not exist; the "
-                f"classes are {check.quoted(labels.class_names)}. Rename or remove what is no probability."
-            )
+        text = (
+            f"{check.quoted(foreign)} beside {there[0]!r} would be of a class that does not exist; the "
+            f"classes are {check.quoted(labels.class_names)}. Rename or remove what is no probability."
         )
+        raise ValueError(table.source.says(text))
     p = np.stack([numbers(table, name) for name in names], axis=1)
     outside = np.flatnonzero(((p < 0) | (p > 1)).any(axis=1))
     if outside.size:
@@ -452,18 +435,12 @@ def wide_rows(
         return None
     task = task if task in table.header else look.wide_task
     out = {task, *leave_out}
-    names = (
-        [c for c in table.header if c not in out] if forced else [c for c in look.labelers if c not in out]
-    )
-    judged = [] if forced else [c for c in names if _JUDGED.match(c.casefold())]
-    names = [c for c in names if c not in judged]
+    names = [c for c in (table.header if forced else look.labelers) if c not in out]
+    names = [c for c in names if forced or not _JUDGED.match(c.casefold())]
     counts = [c for c in table.header if c.casefold() in COUNT_WORDS and c not in leave_out]
     if counts:
-        raise ValueError(
-            table.source.says(
-                f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own"
-            )
-        )
+        text = f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own"
+        raise ValueError(table.source.says(text))
     if not names:
         raise ValueError(table.source.says("there is no column of a labeler in this wide table"))
     picked = dict(zip(names, map(list, table.pick({name: name for name in names})), strict=True))
@@ -475,9 +452,5 @@ def wide_rows(
     rest = [c for c in table.header if c not in names and c not in out]
     notes = (f"{quoted(rest, 8)} was not read as a labeler (--wide does).",) if rest else ()
     where = [k for k in range(size) for column in picked.values() if column[k]]
-    source = table.source
-    numbers = [source.first + k if source.numbers is None else source.numbers[k] for k in where]
     task_of, worker, label = ([row[k] for row in rows] for k in range(3))
-    return LabelRows(
-        task_of, worker, label, Source(source.name, source.unit, source.first, numbers), form, notes
-    )
+    return LabelRows(task_of, worker, label, table.source.only(where), form, notes)

@@ -131,10 +131,8 @@ def _number(value: str, at: float, source: Source, k: int) -> float:
     except ValueError:
         number = float("nan")
     if number != number:
-        raise ValueError(
-            f"{source.entry([k], 'label ', value)} not a number, so it cannot be cut at {at:g}. Name it in "
-            "the map."
-        )
+        found = source.entry([k], "label ", value)
+        raise ValueError(f"{found} not a number, so it cannot be cut at {at:g}. Name it in the map.")
     return number
 
 
@@ -163,9 +161,8 @@ def typed_map(text: str) -> dict[str, str]:
     for part in text.split(","):
         key, equals, name = (piece.strip() for piece in part.partition("="))
         if not (key and equals):
-            raise ValueError(
-                f"map {text!r}: write label=class, separated by commas, such as yes=pass,no=fail"
-            )
+            how = "write label=class, separated by commas, such as yes=pass,no=fail"
+            raise ValueError(f"map {text!r}: {how}")
         if found.get(key, name) != name:
             raise ValueError(f"map {text!r}: {key!r} is given two classes")
         found[key] = name
