@@ -21,27 +21,6 @@ METRICS = ("ACC", "PREC", "P_D", "P_FA", "F")
 # ---------------------------------------------------------------- label model and class posteriors
 
 
-def error_probability(delta, phi, num_classes):
-    """(60): probability that a labeler of fallibility phi errs on a sample of difficulty delta."""
-    return (delta - delta * phi + phi) * (num_classes - 1) / num_classes
-
-
-def label_likelihood(z, num_classes, delta=None, phi=None, theta=None):
-    """(58)-(61): lik[i, c], a product over the given labels; theta[t][c][k] replaces delta and phi."""
-    lik = np.ones((len(z), num_classes))
-    for i, row in enumerate(z):
-        for c in range(num_classes):
-            for t, label in enumerate(row):
-                if label == -1:
-                    continue
-                if theta is not None:
-                    lik[i, c] *= theta[t][c][label]
-                else:
-                    eps = error_probability(delta[i], phi[t], num_classes)
-                    lik[i, c] *= 1 - eps if label == c else eps / (num_classes - 1)
-    return lik
-
-
 def operating_matrix(p_d, p_fa):
     """(3)-(6) as a matrix: rows true class, columns predicted class."""
     return np.array([[1 - p_fa, p_fa], [1 - p_d, p_d]])
@@ -72,11 +51,6 @@ def collapsed_log_likelihood(lik, prior, y_pred, k):
     return sum(
         math.log(sum(rho[i, c] * k[c][y_pred[i]] for c in range(len(prior)))) for i in range(len(y_pred))
     )
-
-
-def log_label_evidence(lik, prior):
-    """log p(z) = sum_i log sum_c pi(c) lik[i, c]; add it to the above to get log p(y_pred, z; K)."""
-    return sum(math.log(sum(prior[c] * row[c] for c in range(len(prior)))) for row in lik)
 
 
 # ---------------------------------------------------------------- enumeration of all C^N label vectors
@@ -134,23 +108,6 @@ def enumerated_table(posterior, y_pred):
     return table
 
 
-def enumerated_accuracy_pmf(posterior, y_pred):
-    """{accuracy: probability}, any number of classes."""
-    pmf = {}
-    for y, p in posterior.items():
-        value = Fraction(sum(a == b for a, b in zip(y, y_pred, strict=True)), len(y_pred))
-        pmf[value] = pmf.get(value, 0.0) + p
-    return pmf
-
-
-def enumerated_expected_confusion(posterior, y_pred, num_classes):
-    """E[C[l, n]] with l the true and n the predicted class."""
-    out = np.zeros((num_classes, num_classes))
-    for y, p in posterior.items():
-        out += p * np.array(confusion_counts(y, y_pred, num_classes))
-    return out
-
-
 # ---------------------------------------------------------------- Poisson-binomial tables (methods 3.1)
 
 
@@ -170,34 +127,6 @@ def split_by_prediction(values, y_pred):
     """(values where y_pred = 1, values where y_pred = 0)."""
     chosen = [v for v, u in zip(values, y_pred, strict=True) if u == 1]
     return chosen, [v for v, u in zip(values, y_pred, strict=True) if u == 0]
-
-
-def split_counts(y_pred):
-    """(N1, N0): how many samples are predicted 1 and 0."""
-    return sum(y_pred), len(y_pred) - sum(y_pred)
-
-
-def table_at_operating_point(lik, prior, y_pred, p_d, p_fa):
-    """p(A, B | y_pred, z; p_D, p_FA): product of two Poisson-binomials of (10), by (8), (9), (11), (14)."""
-    p = testing_posterior(lik, prior, y_pred, operating_matrix(p_d, p_fa))[:, 1]
-    on, off = split_by_prediction(p, y_pred)
-    return np.outer(poisson_binomial(on), poisson_binomial(off))
-
-
-def table_beta(lik, prior, y_pred, a_d=1, b_d=1, a_f=1, b_f=1):
-    """(table, log p(y_pred, z)) with p_D ~ Beta(a_d, b_d) and p_FA ~ Beta(a_f, b_f) integrated out."""
-    on, off = split_by_prediction(class_posterior(lik, prior)[:, 1], y_pred)
-    pb_on, pb_off = poisson_binomial(on), poisson_binomial(off)
-    n1, n0 = len(on), len(off)
-    table = np.zeros((n1 + 1, n0 + 1))
-    for a in range(n1 + 1):
-        for b in range(n0 + 1):
-            log_beta = log_dirichlet_integral([a, b], [a_d, b_d])
-            log_beta += log_dirichlet_integral([n1 - a, n0 - b], [a_f, b_f])
-            if pb_on[a] > 0 and pb_off[b] > 0:
-                table[a, b] = math.exp(math.log(pb_on[a]) + math.log(pb_off[b]) + log_beta)
-    total = math.fsum(table.ravel())
-    return table / total, math.log(total) + log_label_evidence(lik, prior)
 
 
 # ---------------------------------------------------------------- metrics (Table 8) and their PMFs
@@ -249,49 +178,6 @@ def metric_pmf(table, name, beta=1):
     return {value[0]: p for value, p in pmf.items()}, undefined
 
 
-def pmf_mean(pmf):
-    return math.fsum(float(v) * p for v, p in pmf.items())
-
-
-def pmf_sd(pmf):
-    mean = pmf_mean(pmf)
-    return math.sqrt(math.fsum((float(v) - mean) ** 2 * p for v, p in pmf.items()))
-
-
-def shortest_interval(pmf, level):
-    """(low, high, mass): least high - low over pairs of atoms with mass >= level.
-
-    Ties in length (compared exactly, as Fractions) go to the largest mass, then (masses within 1e-12) to the
-    lowest interval. A mass 1e-12 below the level counts as reached: rounding must not decide.
-    """
-    atoms = sorted(pmf)
-    below = np.concatenate([[0.0], np.cumsum([pmf[v] for v in atoms])])
-    best, j = None, 0
-    for i, low in enumerate(atoms):
-        j = max(j, i)
-        while j < len(atoms) and below[j + 1] - below[i] < level - 1e-12:
-            j += 1
-        if j == len(atoms):
-            break
-        found = (low, atoms[j], float(below[j + 1] - below[i]))
-        if best is None or found[1] - low < best[1] - best[0]:
-            best = found
-        elif found[1] - low == best[1] - best[0] and found[2] > best[2] + 1e-12:
-            best = found
-    return best
-
-
-def highest_density_set(pmf, level):
-    """(sorted atoms, mass): atoms taken by decreasing probability (ties: lower value first) until level."""
-    chosen, mass = [], 0.0
-    for value in sorted(pmf, key=lambda v: (-pmf[v], v)):
-        chosen.append(value)
-        mass += pmf[value]
-        if mass >= level - 1e-12:
-            break
-    return sorted(chosen), mass
-
-
 # ---------------------------------------------------------------- normal theory: (12)-(18) and Appendix B
 
 
@@ -306,13 +192,6 @@ def moments(posterior1, y_pred):
         "varV": math.fsum(q * (1 - q) for q in off) / n**2,
         "n1": len(on) / n,
     }
-
-
-def normal_parameters(name, m):
-    """Section 2.3.1: (mean, variance) of the normal posterior of ACC or PREC."""
-    if name == "ACC":
-        return m["muU"] - m["muV"] - m["n1"] + 1, m["varU"] + m["varV"]
-    return m["muU"] / m["n1"], m["varU"] / m["n1"] ** 2
 
 
 def normal_density(x, mean, variance):
@@ -391,12 +270,6 @@ def closed_form_mean(q):
     return over_r(q)[0] / (1.01 * q["b"] - 0.2713) + q["s"]
 
 
-def closed_form_variance(q):
-    """Marsaglia's variance, (a^2 + 1)/(b^2 + 0.108 b - 3.795) - mu_T^2, mapped to Z'/W'; can be negative."""
-    a_r, one_r2 = over_r(q)
-    return (a_r**2 + one_r2) / (q["b"] ** 2 + 0.108 * q["b"] - 3.795) - (a_r / (1.01 * q["b"] - 0.2713)) ** 2
-
-
 def second_order_mean(p):
     """Delta method: muZ/muW - cov/muW^2 + varW muZ/muW^3."""
     return p["muZ"] / p["muW"] - p["cov"] / p["muW"] ** 2 + p["sW"] ** 2 * p["muZ"] / p["muW"] ** 3
@@ -410,16 +283,6 @@ def integrate(f, low, high, panels=400, nodes=12):
     return math.fsum((0.5 * step * w * f(points)).ravel())
 
 
-def mean_given_denominator(q):
-    """E[Z'/W' | Y' > -4] by integration: what Marsaglia's mean approximates; defined for b > 4."""
-
-    def over(y):
-        return np.exp(-0.5 * y * y) / (q["b"] + y)
-
-    mass = math.sqrt(2 * math.pi) * 0.5 * math.erfc(-4 / math.sqrt(2))
-    return over_r(q)[0] * integrate(over, -4.0, 12.0) / mass + q["s"]
-
-
 def literal_mean(density):
     """(19) as printed: integral over [0, 1] of q p(q)."""
     return integrate(lambda x: x * density(x), 0.0, 1.0)
@@ -428,76 +291,6 @@ def literal_mean(density):
 def renormalised_mean(density):
     """(19) for the density restricted to [0, 1] and renormalised."""
     return literal_mean(density) / integrate(density, 0.0, 1.0)
-
-
-def metric_density(name, m, beta=1):
-    """x -> p(x) of Section 2.3.1, or None when the posterior is a point mass."""
-    if name in ("ACC", "PREC"):
-        mean, variance = normal_parameters(name, m)
-        return None if variance == 0 else (lambda x: normal_density(x, mean, variance))
-    q = marsaglia_parameters(ratio_parameters(name, m, beta))
-    return None if q is None or q["k"] == 0 else (lambda x: ratio_density(x, q))
-
-
-def normal_interval(mean, variance, level):
-    """mean -+ z sd, NOT clipped to [0, 1]; z by bisection of the normal CDF."""
-    low, high = 0.0, 40.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if math.erf(middle / math.sqrt(2)) < level else (low, middle)
-    return mean - low * math.sqrt(variance), mean + low * math.sqrt(variance)
-
-
-def density_mode(density, low=1e-12, high=1 - 1e-12, grid=2000):
-    """Argmax on [0, 1]: best of a grid, then bisection on the sign of a central difference."""
-    points = low + (high - low) * np.arange(grid + 1) / grid
-    k = int(np.argmax(density(points)))
-    left, right = points[max(k - 1, 0)], points[min(k + 1, grid)]
-    for _ in range(60):
-        middle = 0.5 * (left + right)
-        rising = density(middle + 1e-6) > density(middle - 1e-6)
-        left, right = (middle, right) if rising else (left, middle)
-    return 0.5 * (left + right)
-
-
-def density_interval(density, level, low=1e-12, high=1 - 1e-12):
-    """Highest-density interval of a unimodal density restricted to [0, 1] and renormalised there."""
-    total, mode = integrate(density, low, high), density_mode(density, low, high)
-
-    def crossing(inside, outside, height):
-        if density(outside) >= height:
-            return outside
-        for _ in range(10):  # each to a 64th, so 2^-60 of the way
-            points = np.linspace(inside, outside, 65)
-            k = int(np.argmin(density(points) >= height))  # the first below
-            inside, outside = points[k - 1], points[k]
-        return 0.5 * (inside + outside)
-
-    below, above = 0.0, density(mode)
-    for _ in range(45):
-        height = 0.5 * (below + above)
-        ends = crossing(mode, low, height), crossing(mode, high, height)
-        if integrate(density, *ends, panels=40) / total >= level:
-            below = height
-        else:
-            above = height
-    return ends
-
-
-def joint_roc_density(p_d, p_fa, m):
-    """(17)."""
-    u = (m["n1"] - p_fa) / (p_d - p_fa) * p_d
-    v = (m["n1"] - p_fa) / (p_d - p_fa) * (1 - p_d)
-    jacobian = abs((m["n1"] - p_fa) * (m["n1"] - p_d) / (p_d - p_fa) ** 3)
-    return jacobian * normal_density(u, m["muU"], m["varU"]) * normal_density(v, m["muV"], m["varV"])
-
-
-def joint_pr_density(prec, rec, m):
-    """(18)."""
-    u = m["n1"] * prec
-    v = m["n1"] * prec * (1 - rec) / rec
-    jacobian = m["n1"] ** 2 * prec / rec**2
-    return jacobian * normal_density(u, m["muU"], m["varU"]) * normal_density(v, m["muV"], m["varV"])
 
 
 # ---------------------------------------------------------------- Algorithms 1, 2, 3 and their relatives
@@ -566,20 +359,6 @@ def algorithm_1(lik, prior, y_pred, variant="paper", **options):
     return iterate(lambda d, f: operating_point_step(lik, prior, y_pred, d, f, variant), **options)
 
 
-def algorithm_2(rng, lik, prior, y_pred, num_draws=5000, **options):
-    """Algorithm 2 with a NumPy Generator; draws with an undefined metric are left out of its mean."""
-
-    def step(p_d, p_fa):
-        posterior1 = testing_posterior(lik, prior, y_pred, operating_matrix(p_d, p_fa))[:, 1]
-        drawn = (rng.random((num_draws, len(y_pred))) < posterior1).tolist()
-        draws = [empirical_metrics(y, y_pred, names=("P_D", "P_FA")) for y in drawn]
-        return tuple(
-            np.mean([float(d[name]) for d in draws if d[name] is not None]) for name in ("P_D", "P_FA")
-        )
-
-    return iterate(step, **options)
-
-
 def map_labels(lik, prior, y_pred, p_d, p_fa):
     """(22); a tie goes to class 0."""
     posterior = testing_posterior(lik, prior, y_pred, operating_matrix(p_d, p_fa))
@@ -603,70 +382,7 @@ def algorithm_3(lik, prior, y_pred, **options):
     return out
 
 
-def labeler_metrics(z, y_pred):
-    """Second suboptimal approach: for each labeler {metric: value} on the samples that labeler labelled."""
-    out = []
-    for t in range(len(z[0])):
-        given = [i for i in range(len(z)) if z[i][t] != -1]
-        out.append(empirical_metrics([z[i][t] for i in given], [y_pred[i] for i in given]))
-    return out
-
-
-def mean_over_labelers(rows):
-    """Mean of each metric over the labelers for whom it is defined."""
-    out = {}
-    for name in METRICS:
-        values = [float(row[name]) for row in rows if row[name] is not None]
-        out[name] = math.fsum(values) / len(values) if values else math.nan
-    return out
-
-
-def median_over_labelers(rows):
-    """Geometric median over the labelers all of whose metrics are defined."""
-    complete = [[float(row[n]) for n in METRICS] for row in rows if None not in row.values()]
-    return dict(zip(METRICS, geometric_median(complete), strict=True))
-
-
-def geometric_median(points, tol=1e-14, max_steps=100_000):
-    """Vardi and Zhang (2000): Weiszfeld's step, kept from sticking to a data point; starts at the mean."""
-    points = [np.asarray(p, float) for p in points]
-    x = sum(points) / len(points)
-    for _ in range(max_steps):
-        far = [p for p in points if np.linalg.norm(p - x) > 1e-12]
-        if not far:
-            return x
-        weights = [1 / np.linalg.norm(p - x) for p in far]
-        target = sum(w * p for w, p in zip(weights, far, strict=True)) / sum(weights)
-        pull = np.linalg.norm(sum(w * (p - x) for w, p in zip(weights, far, strict=True)))
-        here = len(points) - len(far)
-        share = min(1.0, here / pull) if pull > 0 else 1.0
-        new = (1 - share) * target + share * x if here else target
-        if np.linalg.norm(new - x) <= tol:
-            return new
-        x = new
-    return x
-
-
-def prior_marginal_table(lik, prior, y_pred, nodes=32):
-    """2.6.2 as printed: (A, B) tables given (p_D, p_FA), averaged over the uniform PRIOR; not Bayes' rule."""
-    x, w = np.polynomial.legendre.leggauss(nodes)
-    table = 0.0
-    for i in range(nodes):
-        for j in range(nodes):
-            weight = 0.25 * w[i] * w[j]
-            table = table + weight * table_at_operating_point(
-                lik, prior, y_pred, 0.5 * (x[i] + 1), 0.5 * (x[j] + 1)
-            )
-    return table
-
-
 # ---------------------------------------------------------------- multi-class (Section 2.7)
-
-
-def accuracy_pmf(posterior, y_pred):
-    """Section 2.7.2 without the CLT: {accuracy: probability}; also binary."""
-    pmf = poisson_binomial([row[u] for row, u in zip(posterior, y_pred, strict=True)])
-    return {Fraction(count, len(y_pred)): p for count, p in enumerate(pmf)}
 
 
 def expected_confusion(posterior, y_pred):
@@ -716,37 +432,3 @@ def algorithm_4(lik, prior, y_pred, variant="exact", tol=1e-3, max_steps=50, alp
 
 
 # ---------------------------------------------------------------- the TARS block of the binary golden files
-
-
-def consolidate(z, delta, phi, theta, prior):
-    """(MAP label of each sample, r[i][true][MAP label] over all label patterns of the labelers it has)."""
-    labels, r = [], []
-    for i, row in enumerate(z):
-        given = [t for t, label in enumerate(row) if label != -1]
-        law = np.zeros((2, 2))
-        for pattern in itertools.product((0, 1), repeat=len(given)):
-            full = [-1] * len(row)
-            for t, label in zip(given, pattern, strict=True):
-                full[t] = label
-            lik = label_likelihood([full], 2, None if delta is None else [delta[i]], phi, theta)[0]
-            # Compared in the log domain with a tolerance, because exact ties leave rounding noise.
-            choice = int(math.log(max(prior[1] * lik[1], 1e-300) / max(prior[0] * lik[0], 1e-300)) > 1e-12)
-            law[:, choice] += lik
-            if full == list(row):
-                labels.append(choice)
-        r.append(law)
-    return labels, r
-
-
-def unbiased_metrics(labels, r, y_pred):
-    """TARS (7)-(8): each sample's truth is replaced by its unbiased estimate (label - a) / (1 - a - b)."""
-    true = [(label - law[0][1]) / (1 - law[0][1] - law[1][0]) for label, law in zip(labels, r, strict=True)]
-    on, off = (math.fsum(part) for part in split_by_prediction(true, y_pred))
-    n1, n = sum(y_pred), len(y_pred)
-    return {
-        "ACC": (on + n - n1 - off) / n,
-        "PREC": on / n1,
-        "P_D": on / (on + off),
-        "P_FA": (n1 - on) / (n - on - off),
-        "F": 2 * on / (on + off + n1),
-    }
