@@ -8,10 +8,13 @@ are taken as independent, as in `by_group`.
 
 `labelers_by_group`: each group is judged by itself, since that labelers err alike in all of them is what is
 asked. So nothing ties two groups together, and their laws are independent.
+
+Where two groups have the same items and gold says of some whether both answers are right, differences in
+accuracy are paired in both, item by item (`paired_shares`): what is hard in both cancels.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Unpack
 
@@ -25,11 +28,13 @@ from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import check_assume
-from jtruth.evaluation.by_group import SAME_ERRORS, WIDE, ReadGroups, apart, laws_of, read_groups
+from jtruth.evaluation.by_group import PAIRED, SAME_ERRORS, WIDE, ReadGroups, apart, laws_of, read_groups
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.compare import judged_together, law_in, rows_of, undefined
-from jtruth.evaluation.compared import Comparison
+from jtruth.evaluation.compared import Comparison, Pair
+from jtruth.evaluation.gold.answer import labels_only_posterior
+from jtruth.evaluation.gold.shares import paired_shares
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.labeler_report import LabelerReport
 from jtruth.evaluation.labelers import evaluate_labelers
@@ -87,7 +92,15 @@ def compare_groups(
     each = [law_in(one.table, what.of_one(found, g)) for g in every]
     whole = isinstance(one.table, TableDraws)
     laws = laws_of(np.stack([law.draws for law in each], axis=1) if whole else apart(each, data.key))
-    said = (*groups.notes, *([] if data.model else [SAME_ERRORS]), *([] if whole else [WIDE]), *doubts)
+    pairs = _paired(groups, data) if found.name == "accuracy" else {}
+    laws = laws._replace(differences={**laws.differences, **pairs})
+    said = (
+        *groups.notes,
+        *([PAIRED] if pairs else []),
+        *([] if data.model else [SAME_ERRORS]),
+        *([] if whole else [WIDE]),
+        *doubts,
+    )
     refused = refusal(data.own_labels(), data.key) if one.kind == PREDICTIVE else ()
     said = (*inputs.warnings(data), *refused, *said, *undefined(laws, groups.names, found))
     return Comparison(
@@ -97,6 +110,16 @@ def compare_groups(
         positive=data.classes[data.positive], warnings=tuple(dict.fromkeys(said)), key=data.stated,
         checks=look_at(data, {"predictions": data.y_pred}), sizes=tuple(groups.sizes.tolist()),
     )  # fmt: skip
+
+
+def _paired(groups: ReadGroups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
+    """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
+    if not (data.open and data.num_gold and data.model is None and data.sampling.at_random):
+        return {}
+    h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only"))
+    right = h[np.arange(len(h)), data.y_pred]
+    pairs = paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
+    return {pair: here for pair, (here, _) in pairs.items()}
 
 
 def _groups(by: Any, data: inputs.Inputs) -> ReadGroups:
@@ -116,6 +139,7 @@ class LabelersByGroup(Answer):
     level: float
     key: Stated
     warnings: tuple[str, ...] = ()
+    paired: Mapping[str, Mapping[tuple[str, str], DrawsEstimate]] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:
@@ -131,7 +155,9 @@ class LabelersByGroup(Answer):
             for worker, law in report.laws.items():
                 if not np.isnan(law.draws).all():
                     laws.setdefault(worker, {})[name] = law
-        return {worker: _differences(worker, mine, as_key(self.key)) for worker, mine in laws.items()}
+        key = as_key(self.key)
+        return {worker: _differences(worker, mine, key) | dict(self.paired.get(worker, {}))
+                for worker, mine in laws.items()}  # fmt: skip
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
@@ -223,4 +249,25 @@ def labelers_by_group(
         own = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
         key_here = stream(as_key(key), "group", g)
         reports[str(name)] = evaluate_labelers(mine, gold=own, key=key_here, level=level, **options)
-    return LabelersByGroup(reports, level, stated(key), groups.notes)
+    paired = _paired_labelers(groups, labels, known, as_key(key)) if gold is not None else {}
+    return LabelersByGroup(
+        reports, level, stated(key), (*groups.notes, *([PAIRED] if paired else [])), paired
+    )
+
+
+def _paired_labelers(
+    groups: ReadGroups, labels: Labels, known: np.ndarray, key: Any
+) -> dict[str, dict[tuple[str, str], DrawsEstimate]]:
+    """By labeler: his differences in accuracy between groups of which he labelled the same items."""
+    h, _ = labels_only_posterior(labels, stream(key, "labels only"))
+    sample, labeler, label = labels.entries()
+    found = {}
+    for t, name in enumerate(labels.workers or range(labels.num_labelers)):
+        rows, given = sample[labeler == t], label[labeler == t]
+        his = groups._replace(code=groups.code[rows], item=groups.item[rows])
+        pairs = paired_shares(
+            his, h[rows, given], known[rows] == given, known[rows] >= 0, stream(key, "paired", t)
+        )
+        if pairs:
+            found[str(name)] = {(groups.names[a], groups.names[b]): one for (a, b), (one, _) in pairs.items()}
+    return found

@@ -9,7 +9,8 @@ from scipy.special import gammaln
 from sklearn.metrics import recall_score
 
 import jtruth as jt
-from jtruth.evaluation import compare_groups, labelers_by_group
+from jtruth.evaluation import Groups, compare_groups, labelers_by_group
+from jtruth.evaluation.by_group import PAIRED
 
 KEY = jax.random.key(3)
 
@@ -54,6 +55,36 @@ def test_perfect_labels_give_the_metric_of_each_group(metric):
     assert found.ranking[0] == "a" and found.best["a"] == 1.0
     shown = found.blocks()
     assert "group" in shown.question and "3 groups" in shown.about
+
+
+def test_the_same_items_in_two_groups_are_paired(few_sweeps):
+    """A classifier and judge `d` fail on the same items in both: their differences are narrower."""
+    rng = np.random.default_rng(2)
+    y, hard = rng.integers(0, 2, (100, 2)), rng.random(100) < 0.4
+    wrong = lambda: np.where(hard[:, None], 0.9, [0.05, 0.15]) > rng.random(100)[:, None]  # noqa: E731
+    y_pred, d = (np.where(wrong(), 1 - y, y).ravel() for _ in range(2))
+    y, group, item = y.ravel(), np.tile(["a", "b"], 100), np.repeat(np.arange(100), 2)
+    z = np.where(rng.random((200, 3)) < 0.85, y[:, None], 1 - y[:, None])
+    labels = jt.Labels.from_matrix(np.column_stack([z, d]), 2).with_names(workers=list("abcd"))
+    gold = np.where(item < 40, y, -1)
+
+    def laws(gold, item, metric="accuracy"):
+        by, given = Groups(group, item), {"gold": gold, "key": KEY}
+        found = compare_groups(y_pred, labels, by, metric=metric, **given)
+        judges = labelers_by_group(labels, by, **given)
+        for one, said in ((found, metric == "accuracy"), (judges, True)):
+            assert (PAIRED in one.warnings) == (item is not None and said)
+        return found.differences["a", "b"], judges.differences["d"]["a", "b"]
+
+    for one, other, given in zip(laws(gold, item), laws(gold, None), (y_pred, d), strict=True):
+        right = given == y
+        low, high = one.interval()
+        assert one.sd < 0.9 * other.sd and low <= right[::2].mean() - right[1::2].mean() <= high
+    for one, given in zip(laws(y, item), (y_pred, d), strict=True):
+        right = given == y
+        assert one.mean == pytest.approx(right[::2].mean() - right[1::2].mean())
+        assert one.sd == pytest.approx(0, abs=1e-12)
+    laws(gold, item, "recall")
 
 
 def test_what_groups_refuse():

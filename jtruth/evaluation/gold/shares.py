@@ -288,7 +288,9 @@ def _recalibrated(data: Inputs, groups: ReadGroups | None) -> Prevalence:
     if groups is None:
         return answer
     tables = tables_by_gold(data, h, "groups by gold")
-    pairs = _paired(data, groups, h)
+    pairs = paired_shares(
+        groups, h[:, groups.positive], data.gold == groups.positive, data.gold >= 0, data.key
+    )
     answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), BY_GOLD)
     found = present(answer.groups, "the groups").with_pairs(pairs)
     return replace(answer, groups=found, warnings=(*((PAIRED,) if pairs else ()), *answer.warnings))
@@ -322,27 +324,27 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: ReadGroups | None) -> 
     return _with_groups(answer, replace(data, key=key), groups, apart(laws, key), SAME_ERRORS, WIDE)
 
 
-def _paired(
-    data: Inputs, groups: ReadGroups, h: np.ndarray
+def paired_shares(
+    groups: ReadGroups, chance: np.ndarray, sure: np.ndarray, known: np.ndarray, key: Any
 ) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
     """Differences of groups that have the same items: of these, and of as many new ones.
 
+    Counted is a class, or being right: `chance` by the labels, `sure` where the truth is `known`, at random.
     Both answers to an item are one of four classes, whose counts gold of both corrects: what is hard for
     both cancels. New items are drawn together, so their variance is (share that differs - difference^2) / n.
     """
     order = [np.flatnonzero(groups.code == g) for g in range(len(groups.names))]
     order = [rows[np.argsort(groups.item[rows])] for rows in order]
-    known, p, found = data.gold, h[:, groups.positive], {}
-    sure = known == groups.positive
+    p, found = chance, {}
     for pair in combinations(range(len(order)), 2):
         a, b = (order[g] for g in pair)
         if not np.array_equal(groups.item[a], groups.item[b]):
             continue
-        gold = np.where((known[a] >= 0) & (known[b] >= 0), 2 * sure[a] + sure[b], -1)
+        gold = np.where(known[a] & known[b], 2 * sure[a] + sure[b], -1)
         if (gold >= 0).sum() < FEW:
             continue
         guess = np.stack([1 - p[a], p[a]], axis=1)[:, :, None] * np.stack([1 - p[b], p[b]], axis=1)[:, None]
-        draw = stream(data.key, "paired groups", pair[0] * MOST + pair[1])
+        draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
         one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
         counts = one.counts[:, :, 0] / a.size
         gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
