@@ -92,7 +92,7 @@ def wrong_label(key: Any, state: State) -> Scores:
     """
     p = state.problem
     chances = answer_chances(state) if p.probabilities is None else p.probabilities
-    return 1 - chances[np.arange(len(p.x)), state.consolidated.label]
+    return 1 - chances[np.arange(len(p.x)), p.labelled]
 
 
 def expected_error(key: Any, state: State) -> Scores:
@@ -285,7 +285,7 @@ def ask(state: State, num: int = 1) -> Request:
 
 def _reasons(state: State, chosen: np.ndarray) -> tuple[str, ...]:
     """What speaks for asking, in words."""
-    chance, label = answer_chances(state), state.consolidated.label
+    chance, label = answer_chances(state), state.problem.labelled
     model = state.learner.probabilities(state.model, state.problem.x)
     return tuple(
         f"labelled {label[i]}; the model says {int(model[i].argmax())} ({model[i].max():.2f}); "

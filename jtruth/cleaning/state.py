@@ -47,6 +47,11 @@ class Problem(NamedTuple):
     __repr__ = one_line
 
     @property
+    def labelled(self) -> Int[np.ndarray, " samples"]:
+        """The class that makes the labels most probable: of one label a sample that label, whatever the prior."""
+        return self.log_likelihood.argmax(axis=1)
+
+    @property
     def digest(self) -> str:
         """Sixteen letters that stand for all of it."""
         found = hashlib.sha256()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jtruth.answers import Column, Curve, Fact, Facts, Matrix, Note, Notes, Queue, Series, Shown, Table
-from jtruth.answers.html import axis_of, bar_svg, curve_svg, page_html, ticks
+from jtruth.answers.html import axis_of, axis_svg, bar_svg, curve_svg, page_html, ticks
 from jtruth.answers.terminal import terminal_text
 
 HOSTILE = (
@@ -156,6 +156,66 @@ def test_curves_leave_out_what_is_not_finite():
     assert "nan" not in drawn and drawn.count("<circle") == 2 and drawn.count("<polygon") == 1
     none = Curve("", "", "x", "y", (Series("none", {"x": [nan], "mean": [nan]}),), diagonal=True)
     assert "nan" not in curve_svg(none)
+
+
+def numbers(text):
+    return np.array(re.findall(r"-?[\d.]+", text), float).reshape(-1, 2)
+
+
+def test_curves_lie_where_their_numbers_are():
+    """560 by 360, 56 and 42 for the axes, 12 at the other sides, a margin of 4 % around the numbers."""
+    points = {"x": [0, 1, 2], "mean": [0.1, 0.5, 0.9], "low": [0.0, 0.4, 0.7], "high": [0.3, 0.6, 1.0]}
+    place = lambda x, y: (56 + 492 * (x + 0.08) / 2.16, 318 - 306 * (y + 0.04) / 1.08)  # noqa: E731
+    rows = lambda name: zip(points["x"], points[name], strict=True)  # noqa: E731
+    at = lambda *names: [place(x, y) for name in names for x, y in rows(name)]  # noqa: E731
+    drawn = curve_svg(Curve("", "", "x", "y", (Series("one", points),), diagonal=True))
+    find = lambda mark: numbers(re.search(mark + r'"([^"]*)"', drawn)[1])  # noqa: E731
+    np.testing.assert_allclose(find('class="line" d='), at("mean"), atol=0.06)
+    np.testing.assert_allclose(find("polygon points="), [*at("low"), *at("high")[::-1]], atol=0.06)
+    np.testing.assert_allclose(find('class="diagonal" d='), [place(0, 0), place(1, 1)], atol=0.06)
+    assert "<circle" not in drawn and 'class="s0"' in drawn
+    marks = dict(re.findall(r'x="([\d.]+)" y="334.0" text-anchor="middle">([^<]*)', drawn))
+    assert [float(x) for x in marks] == pytest.approx(
+        [place(float(t), 0)[0] for t in marks.values()], abs=0.06
+    )
+    marks = dict(re.findall(r'x="50.0" y="([\d.]+)" text-anchor="end">([^<]*)', drawn))
+    assert [float(y) - 4 for y in marks] == pytest.approx(
+        [place(0, float(t))[1] for t in marks.values()], abs=0.06
+    )
+    assert len(marks) == drawn.count("H548") == 3 and drawn.count("V12") == 5
+    drawn = curve_svg(Curve("", "", "x", "y", (Series("one", points, line=False),)))
+    bars = numbers(re.search(r'<path d="([^"]*)"', drawn)[1])
+    np.testing.assert_allclose(bars[::2], at("low"), atol=0.06)
+    np.testing.assert_allclose(bars[1::2], at("high"), atol=0.06)
+    dots = np.array(re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', drawn), float)
+    np.testing.assert_allclose(dots, at("mean"), atol=0.06)
+    assert "diagonal" not in drawn and "polygon" not in drawn and 'class="line"' not in drawn
+    alone = curve_svg(Curve("", "", "x", "y", (Series("one", {"x": [1], "mean": [0.5]}),)))
+    assert '<circle cx="302.0" cy="165.0"' in alone  # in the middle of both
+
+
+def test_axes_of_bars_hold_all_and_zoom_in():
+    rows = lambda *ends: [{"name": "a", "mean": ends[0], "low": ends[1], "high": ends[2], "other": ends[3]}]  # noqa: E731
+    block = Table("", "", "name", (VALUE,), rows(0.5, 0.2, 0.49, 0.4), cross="other")
+    for ends, axis in {
+        (0.35, 0.2, 0.49, 0.4): (0.2 - 0.0116, 0.49 + 0.0116),
+        (0.35, 0.2, 0.5, 0.4): (0.0, 1.0),  # three tenths of the unit are no part
+        (0.35, -0.2, 0.6, 0.4): (-0.2, 1.0),
+        (0.99, 0.97, 1.0, 0.98): (0.97 - 0.0012, 1.0),
+        (0.02, 0.0, 0.1, 1.5): (0.0, 1.5),
+        (0.5, 0.5, 0.5, 0.5): (0.45, 0.55),
+        (1.0, 1.0, 1.0, 1.0): (0.95, 1.0),
+    }.items():
+        assert axis_of(block._replace(rows=rows(*ends))) == pytest.approx(axis), ends
+    assert axis_of(block._replace(rows=[])) == (0.0, 1.0)
+    assert axis_of(block._replace(rows=[], unit=None)) == (0.0, 1.0)
+    marks = re.findall(r'x="([\d.]+)" y="18" text-anchor="middle">([^<]*)', axis_svg((0.0, 1.0)))
+    assert [(float(x), float(t)) for x, t in marks] == [(14 + 52 * k, k / 5) for k in range(6)]
+    whole = page_html(Shown("", "", "", (block._replace(rows=rows(0.35, 0.0, 0.5, 0.4)),)))
+    assert "part of 0 to 1" not in whole
+    assert re.search(r'width="1.5"', bar_svg([0.5, 0.5, 0.5, None], (0.0, 1.0)))
+    assert "dot" not in bar_svg([None, 0.2, 0.4, None], (0.0, 1.0))
+    assert "rect" not in bar_svg([0.3, None, 0.4, None], (0.0, 1.0))
 
 
 def test_every_block_is_valid_when_it_is_empty():

@@ -350,6 +350,10 @@ def test_a_class_that_no_label_alone_makes_probable_is_still_cleaned(data):
     noise = jt.noise.ConfusionMatrices([[[0.78, 0.22], [0.56, 0.44]]])
     state = start(x, labels, noise, [0.72, 0.28], strategy="wrong_label")
     assert not state.consolidated.label.any() and labels.label.any()
+    chances = np.tile([0.9, 0.1], (N, 1))  # whoever is labelled 1 is probably wrong
+    asked = ask(start(x, labels, noise, [0.72, 0.28], strategy="wrong_label", probabilities=chances), 5)
+    given = labels.label[np.argsort(labels.sample)]
+    assert given[asked.samples].all() and all(text.startswith("labelled 1") for text in asked.reasons)
     assert ask(state, 5).samples.size == 5 and np.isfinite(stopping_advice(state, 5).gain)
     with pytest.raises(ValueError, match="a class has no sample to learn from"):
         start(x, labels, noise, [0.72, 0.28], learner=SklearnLearner(LogisticRegression(), "labels"))
