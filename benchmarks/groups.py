@@ -231,64 +231,6 @@ def slices(sets=50):
             print(f"{'kinder' if kinder else 'alike':6} n = {size:3}  {cells(found)}", flush=True)
 
 
-def accuracy(sets=50):
-    """A fourth judge, whom the same questions mislead: his accuracy for one system and for the other."""
-    from jtruth.evaluation.group_metrics import compare_groups
-
-    for size in (50, 150, 500):
-        found, known = {}, min(size // 2, 60)
-        for seed in range(sets):
-            z, y, _ = same_questions(1000 * size + seed, size, False)
-            rng = np.random.default_rng(seed)
-            hard, right = rng.random(size) < 0.25, np.array([0.9, 0.85])
-            right = np.where(hard[:, None], right - 0.5, right)
-            y_pred = np.where(rng.random((size, 2)) < right, y, 1 - y)
-            gold = np.full((size, 2), -1)
-            some = np.sort(rng.choice(size, known, replace=False))
-            gold[some] = y[some]
-            labels = jt.Labels.from_matrix(z.reshape(-1, 3), 2)
-            gap = (y_pred == y).astype(float) @ [1, -1]
-            half = 1.96 * gap[some].std(ddof=1) / np.sqrt(known) * np.sqrt(1 - known / size)
-            rules = {"gold alone": (gap[some].mean() - half, gap[some].mean() + half)}
-            for name, item in (("paired", np.repeat(np.arange(size), 2)), ("not paired", None)):
-                by = Groups(np.tile([0, 1], size), item)
-                answer = compare_groups(y_pred.ravel(), labels, by, gold=gold.ravel(), key=seed)
-                rules[name] = answer.laws.differences[0, 1].interval()
-            for name, (low, high) in rules.items():
-                found.setdefault(name, []).append((low - 1e-9 <= gap.mean() <= high + 1e-9, high - low))
-        print(f"n = {size:3}  {cells(found)}", flush=True)
-
-
-def cells(found):
-    """Held and mean width of every rule."""
-    means = ((name, np.mean(one, axis=0)) for name, one in found.items())
-    return "  ".join(f"{name} {mean[0]:.3f} / {mean[1]:.3f}" for name, mean in means)
-
-
-def slices(sets=50):
-    """Shares of four groups by 100 gold answers of all: `prevalence(by=...)` and `estimate_slices`."""
-    from truescore.slices import estimate_slices
-
-    for kinder in (False, True):
-        for size in (50, 150, 500):
-            found = {}
-            for seed in range(sets):
-                z, y, group = simulated(1000 * size + seed, size, kinder)
-                some = np.sort(np.random.default_rng(seed).choice(y.size, 100, replace=False))
-                gold = np.full(y.size, -1)
-                gold[some] = y[some]
-                ours = jt.prevalence(jt.Labels.from_matrix(z, 2), by=group, gold=gold, key=seed).groups
-                vote = (z.sum(axis=1) > 1).astype(float)
-                theirs = estimate_slices(vote, y[some].astype(float), some, group, min_gold=5).estimates
-                for one in theirs:
-                    truth = y[group == int(one.name)].mean()
-                    found.setdefault("jtruth", []).append(within(ours.shares[one.name], truth))
-                    if one.corrected is not None:
-                        low, high = one.corrected.low, one.corrected.high
-                        found.setdefault("truescore", []).append((low <= truth <= high, high - low))
-            print(f"{'kinder' if kinder else 'alike':6} n = {size:3}  {cells(found)}", flush=True)
-
-
 def judged(answer, y, group):
     """(shares held, widths), (differences held, widths), signs of the twos that are told."""
     found = answer.groups

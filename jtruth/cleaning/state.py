@@ -48,7 +48,7 @@ class Problem(NamedTuple):
 
     @property
     def labelled(self) -> Int[np.ndarray, " samples"]:
-        """The class that makes the labels most probable: of one label a sample that label, whatever the prior."""
+        """The class that makes the labels most probable: of one label a sample it is that."""
         return self.log_likelihood.argmax(axis=1)
 
     @property
