@@ -6,8 +6,6 @@ Run: python benchmarks/groups.py simulate [SETS, 60]
      python benchmarks/groups.py paired [SETS, 50]   two systems, the same questions; beside truescore
      python benchmarks/groups.py accuracy [SETS, 50] a judge's accuracy for two systems, the same questions
      python benchmarks/groups.py slices [SETS, 50]   shares of four groups, beside truescore's slices
-     python benchmarks/groups.py accuracy [SETS, 50] a judge's accuracy for two systems, the same questions
-     python benchmarks/groups.py slices [SETS, 50]   shares of four groups, beside truescore's slices
 
 Nominal 95 % intervals of `prevalence(labels, by=...)`, of the shares of groups and of the differences of
 every two. Each cell: held / mean width. Then: of the twos of which P(the first is larger) is at least .95
