@@ -279,10 +279,12 @@ def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
     who = worth.argmax(axis=1)
     best = worth[np.arange(len(worth)), who]
     possible = int((best > 0).sum())
-    if not 1 <= num <= possible:
+    if not possible:
         raise ValueError(
-            f"num is {num}; there are {possible} samples of which another label would tell anything"
+            "no other label would tell anything: every sample has a label of every labeler, or is known"
         )
+    if not 1 <= num <= possible:
+        raise ValueError(f"num is {num}; another label would tell something of {possible} samples")
     first = np.argsort(-best, kind="stable")[:num]
     labelers = np.where(who[first] == drop.shape[1] - 1, -1, who[first])
     return LabelRequest(

@@ -100,8 +100,8 @@ class Ask(LabelsFile, Draws, Beside, Output):
         if self.out is not None:
             write_table(self.out, header, rows)
         head = (
-            f"{self.metric} has a posterior sd of {found.variance**0.5:.4f}; ask for these labels "
-            "(drop: share of the variance that the answer is expected to remove; ask for some, then again)"
+            f"Ask for these labels, then again: each should remove the share `drop` of the variance of "
+            f"{self.metric}, whose posterior sd is {found.variance**0.5:.4f}."
         )
         return head, header, rows, found.warnings
 
@@ -137,9 +137,9 @@ class Ask(LabelsFile, Draws, Beside, Output):
                 write_table(path, header, [every[i] for i in samples])
         doubts = (*getattr(old.classes, "notes", ()), *doubts) if old is not None else doubts
         head = (
-            f"find out the truth of these {self.num}, all of them, and fill in column {header[1]} of --out: "
-            "then it is --gold for evaluate. They are no simple random sample, and its column inclusion says "
-            "so"
+            f"Find out the truth of these {self.num}, all of them, and fill in column {header[1]} of the "
+            "table that --out writes: it is the --gold of `jtruth evaluate`. They are no simple random "
+            "sample, and its column inclusion says so."
         )
         rows = [[every[i][0], every[i][2]] for i in wanted.samples]
         return head, ["task", "inclusion"], rows, doubts
@@ -166,10 +166,10 @@ class Ask(LabelsFile, Draws, Beside, Output):
             ]
             write_table(self.out, header, rows)
         head = (
-            f"find out the truth of these {self.num}, all of them, and fill in column {header[1]} of the "
-            "first rows of --out (asked: yes); leave the other rows as they are, they say how large strata "
-            "are: then it is --gold for evaluate. Inside a stratum gold is a random sample, and its column "
-            "stratum says so"
+            f"Find out the truth of these {self.num}, all of them, and fill in column {header[1]} of the "
+            "first rows that --out writes (asked: yes): the table is the --gold of `jtruth evaluate`. Leave "
+            "its other rows as they are, they say how large strata are; inside a stratum gold is a random "
+            "sample."
         )
         rows = [[tasks[i], strata[i]] for i in wanted.samples]
         return head, ["task", "stratum"], rows, doubts

@@ -149,7 +149,7 @@ def test_answers_to_a_stratified_asking_need_no_reservation(run, asked):
     labels, truth = read_labels(asked / "labels.csv"), dict(table(asked / "truth.csv")[1:])
     ask = ("ask", asked / "labels.csv", "--predictions", asked / "predictions.csv", "--truth", "--stratified")
     code, out, err = run(*ask, "--num", 24, "--out", asked / "asked.csv")
-    assert code == 0 and "find out the truth of these 24" in out, err
+    assert code == 0 and "Find out the truth of these 24" in out, err
     with open(asked / "asked.csv", newline="") as file:  # names of strata hold commas
         header, *rows = ([field.replace(",", "") for field in row] for row in csv.reader(file))
     told = [[t, truth[t] if was == "yes" else "", *rest, was] for t, _, *rest, was in rows]
