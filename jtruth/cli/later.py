@@ -168,8 +168,8 @@ class Ask(LabelsFile, Draws, Beside, Output):
         head = (
             f"Find out the truth of these {self.num}, all of them, and fill in column {header[1]} of the "
             "first rows that --out writes (asked: yes): the table is the --gold of `jtruth evaluate`. Leave "
-            "its other rows as they are, they say how large strata are; inside a stratum gold is a random "
-            "sample."
+            "its other rows as they are, they say how large strata are. Inside a stratum gold is a random "
+            "sample, and its column stratum says so."
         )
         rows = [[tasks[i], strata[i]] for i in wanted.samples]
         return head, ["task", "stratum"], rows, doubts
