@@ -4,29 +4,53 @@ The option `--jaxtyping-packages` in pyproject.toml wraps every function of jtru
 result are compared with their annotations. A check costs some 50 microseconds, which is much inside a sampler
 that calls a function 20 000 times (it was a quarter of the time of all tests), and call 20 000 tells no more
 than the first few. So a function is checked until it has been called `FIRST` times in a test, and again from
-the next test on. Where nobody says that a test begins (doctests have no conftest) every call is checked.
+the next test on. A function inside another one is a new one at every call of that; wrapping it costs a
+millisecond, so only the first of a test are. Where nobody says that a test begins (doctests have no conftest)
+every call is checked.
 """
 
 import functools
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import beartype
+import jaxtyping
 
-FIRST = 5
+FIRST = 3
 
 # An int is a float here, as it is for every static type checker.
 _check = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
 _test = 0
 _off: list[Any] = []
+_inside: Counter = Counter()  # how often each function inside another one was made in this test
+_jaxtyped = jaxtyping.jaxtyped
+
+
+def _first_made(*given: Any, **options: Any) -> Any:
+    """`jaxtyping.jaxtyped`, which leaves functions inside others alone where enough of them are checked."""
+
+    def decorated(function: Any) -> Any:
+        code = getattr(function, "__code__", None)
+        if _test and code is not None and "<locals>" in function.__qualname__:
+            _inside[code] += 1
+            if _inside[code] > FIRST:
+                return function
+        return _jaxtyped(function, **options)
+
+    return _jaxtyped(*given, **options) if given else decorated
+
+
+jaxtyping.jaxtyped = _first_made  # the wrapped source says `@jaxtyping.jaxtyped(typechecker=...)`
 
 
 def new_test() -> None:
     """All functions are checked again."""
     global _test
     _test += 1
+    _inside.clear()
     while _off:
         del _off.pop().__no_type_check__
 

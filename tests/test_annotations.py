@@ -38,3 +38,17 @@ def test_results_are_checked_and_inner_functions_always():
     for _ in range(2 * FIRST):
         with pytest.raises(TypeCheckError, match="return value"):
             half(1)
+
+
+def test_of_functions_made_again_and_again_only_the_first_are_checked():
+    def made():
+        @jaxtyped(typechecker=first_calls)
+        def half(number: int) -> int:
+            return number / 2
+
+        return half
+
+    for _ in range(FIRST):
+        with pytest.raises(TypeCheckError, match="return value"):
+            made()(1)
+    assert made()(1) == 0.5
