@@ -109,6 +109,13 @@ def test_labels_that_say_nothing_are_left_out_counted_and_proposed(run, tmp_path
         assert found["classes"] == ["negative", "positive"] and found["num_labels"] == 108
         assert "12 of 120 labels say nothing ('unsure') and were left out." in out
         assert f"evaluate {path} {option[0]} {option[1]} " in out
+    words = ["prevalence", path, "--assume", "independent"]
+    code, _, err = run(*words)
+    assert code == 2 and "Class 'unsure' reads like no answer" in err and "--classes ..." in err
+    found, _ = answer_of(run, tmp_path, *words, "--abstain", "unsure")
+    assert list(found["shares"]) == ["negative", "positive"]
+    found, _ = answer_of(run, tmp_path, *words, "--classes", "negative,positive,unsure")
+    assert len(found["shares"]) == 3 and "reads like no answer" in " ".join(found["warnings"])
     _, out = answer_of(run, tmp_path, "inspect", path, "--abstain", "skip")
     assert "Nobody gave a label that" in out and "'skip'" in out
 

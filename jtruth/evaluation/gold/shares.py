@@ -213,7 +213,7 @@ def prevalence(
         progress: called with (sweeps done, sweeps planned).
 
     Raises:
-        ValueError: input that cannot be used.
+        ValueError: input that cannot be used; a class that reads like no answer, unless `classes` named it.
 
     >>> z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [50, 30, 10, 10], axis=0)
     >>> gold = np.full(100, -1)
@@ -230,7 +230,12 @@ def prevalence(
     data.key, data.stated = as_key(key), stated(key)
     data.labelers_are = check_kind(labelers_are, assume is None)
     data.gold, data.notes = read_gold(gold, labels)
-    data.notes += tuple(odd.message for odd in suspicions(labels) if odd.name == "typing_error")
+    odd = {one.name: one.message for one in suspicions(labels)}
+    if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
+        raise ValueError(
+            f"{odd['abstention']} If it is a class whose share is asked for, name all: classes=[...]."
+        )
+    data.notes += tuple(odd[name] for name in ("typing_error", "abstention") if name in odd)
     groups = None if by is None else read_groups(by, labels)
     if groups is not None:
         data.y_pred, data.symbols = groups.code, groups.symbols
