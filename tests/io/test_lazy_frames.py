@@ -11,28 +11,7 @@ from jtruth._validation import columns as lazy_frame
 from jtruth._validation.coded import different
 from jtruth.io.exports import as_text
 from jtruth.io.parsing import as_table
-
-OPEN = []  # connections: a relation of DuckDB 1.4 does not keep its own open
-
-
-@pytest.fixture(scope="module", autouse=True)
-def connections():
-    """Closed at the end."""
-    yield
-    while OPEN:
-        OPEN.pop().close()
-
-
-def duck(columns):
-    """A relation of DuckDB."""
-    import duckdb  # not above: when such a module is unloaded, DuckDB 2.0 complains
-
-    OPEN.append(duckdb.connect())
-    return OPEN[-1].from_arrow(pl.DataFrame(columns).to_arrow())
-
-
-ENGINES = {"polars": lambda columns: pl.DataFrame(columns).lazy(), "duckdb": duck}
-engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=list(ENGINES))
+from tests.engines import NAMES, connections, engines  # noqa: F401
 
 
 def rows(num_tasks=40, whole=False):
@@ -44,9 +23,6 @@ def rows(num_tasks=40, whole=False):
     label = np.array(["no", "yes", "maybe"])[rng.integers(3, size=task.size)]
     ids = task if whole else np.array([f"image {k}" for k in task])
     return {"item": ids[order].tolist(), "rater": [f"w{k}" for k in worker[order]], "rating": label.tolist()}
-
-
-NAMES = {"task": "item", "worker": "rater", "label": "rating"}
 
 
 def facts(labels):

@@ -1,6 +1,5 @@
 """Tempering against enumeration of all vectors of states: tables, class posteriors, and the evidence."""
 
-import itertools
 from functools import partial
 
 import jax
@@ -20,46 +19,15 @@ from jtruth.latent.models.strata import arrays_of
 from jtruth.learning import fit_joint
 from jtruth.learning.joint.models import random_effect
 from jtruth.stats.chains import mean_error
-from tests.learning.joint.test_gibbs import CASES, build, dirichlet_multinomial, pooled_rows, tiny
+from tests.learning.joint.test_gibbs import CASES, build, enumerated, keep_everything, tiny
 
 ERRORS = 5.0  # Monte Carlo errors that a mean may be off: each comparison fails by chance in 6e-7
 EFFORT = Effort(min_sweeps=16_000, max_sweeps=32_000)
 
 
-def enumerated(model, symbols, offset):
-    """All state vectors of the samples, and the log of p(everything seen, states)."""
-    states, size = offset.shape
-    vectors = np.array(list(itertools.product(range(states), repeat=size)))
-    log_p = np.empty(len(vectors))
-    for k, s in enumerate(vectors):
-        y = model.state_class[s]
-        value = offset[s, np.arange(size)].sum()
-        if model.class_fixed:
-            value += np.log(model.class_prior[y]).sum()
-        else:
-            value += dirichlet_multinomial(np.bincount(y, minlength=model.num_classes), model.class_prior)
-        stratum = np.zeros((len(model.stratum_prior), model.num_strata))
-        np.add.at(stratum, (model.weight_row[y], model.state_stratum[s]), 1)
-        value += dirichlet_multinomial(stratum, model.stratum_prior)
-        for group, seen in zip(model.raters, symbols, strict=True):
-            raters, rows, width = group.prior.shape
-            counts = np.zeros((raters, rows, width))
-            used = group.row_of_state[s] >= 0
-            given = seen.toarray().reshape(size, raters, width)[used]
-            np.add.at(counts.transpose(1, 0, 2), group.row_of_state[s][used], given)
-            pooled = group.strength > 0
-            value += pooled_rows(counts, group) if pooled else dirichlet_multinomial(counts, group.prior)
-        log_p[k] = value
-    return vectors, log_p
-
-
-def everything(draws):
-    return dict(draws), {"none": draws["table0"][..., :0]}
-
-
 def tempered(model, observed, key=1):
     found = model_of(strata.KIND, arrays_of(model), observed, model.num_classes)
-    asked = Digest(everything, ("table1",))
+    asked = Digest(keep_everything, ("table1",))
     return run_tempered(found, observed, asked, key=jax.random.key(key), effort=EFFORT)
 
 

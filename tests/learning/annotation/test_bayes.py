@@ -222,9 +222,9 @@ def enumerated(model, z):
 
 def evidence_by_draws(model, labels, hyper, number):
     """log of the mean likelihood of draws of the prior, and its standard error."""
-    sizes = {"num_samples": 1, "num_labelers": labels.num_labelers, "num_classes": 2}
-    drawn = bayes.simulate_from_prior(model, key=3, num=number, **sizes)
-    drawn = {name: value[None] for name, value in drawn.items() if name != "label"}
+    static = {"num_labelers": labels.num_labelers}
+    drawn = nuts.simulate(bayes.MODELS[model], None, hyper, key=3, num=number, static=static)
+    drawn = {name: value[None] for name, value in drawn.items()}
     rows = pointwise(SPECS[model].channel, drawn, merged_rows(labels), hyper, labels.num_labelers)
     likelihood = np.exp(rows.log_p[0][:, rows.row_of_sample].sum(axis=1))
     return np.log(likelihood.mean()), likelihood.std() / likelihood.mean() / np.sqrt(number)

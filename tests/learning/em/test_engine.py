@@ -9,30 +9,9 @@ import pytest
 import jtruth as jt
 from jtruth._validation import columns as lazy_frame
 from jtruth.learning import Smoothing, begin_stream, stream_of_table, update
+from tests.engines import NAMES, connections, engines  # noqa: F401
 
-NAMES = {"task": "item", "worker": "rater", "label": "rating"}
 SMOOTH = Smoothing(2.0, 0.5, 1.0)
-OPEN = []  # connections: a relation of DuckDB 1.4 does not keep its own open
-
-
-@pytest.fixture(scope="module", autouse=True)
-def connections():
-    """Closed at the end."""
-    yield
-    while OPEN:
-        OPEN.pop().close()
-
-
-def duck(columns):
-    """A relation of DuckDB."""
-    import duckdb  # not above: when such a module is unloaded, DuckDB 2.0 complains
-
-    OPEN.append(duckdb.connect())
-    return OPEN[-1].from_arrow(pl.DataFrame(columns).to_arrow())
-
-
-ENGINES = {"polars": lambda columns: pl.DataFrame(columns).lazy(), "duckdb": duck}
-engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=list(ENGINES))
 
 
 def rows(size=300, labelers=35, seed=0):

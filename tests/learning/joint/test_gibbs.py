@@ -49,12 +49,11 @@ def pooled_rows(counts, group):
     return total
 
 
-def enumerate_states(model, symbols, offset):
-    """All state vectors of the samples, and the posterior probability of each; samples are not merged."""
+def enumerated(model, symbols, offset):
+    """All state vectors of the samples, not merged, and the log of p(everything seen, states)."""
     states, size = offset.shape
     vectors = np.array(list(itertools.product(range(states), repeat=size)))
     log_p = np.empty(len(vectors))
-    stratum = np.zeros((len(model.stratum_prior), model.num_strata))
     for k, s in enumerate(vectors):
         y = model.state_class[s]
         value = offset[s, np.arange(size)].sum()
@@ -62,7 +61,7 @@ def enumerate_states(model, symbols, offset):
             value += np.log(model.class_prior[y]).sum()
         else:
             value += dirichlet_multinomial(np.bincount(y, minlength=model.num_classes), model.class_prior)
-        stratum[:] = 0
+        stratum = np.zeros((len(model.stratum_prior), model.num_strata))
         np.add.at(stratum, (model.weight_row[y], model.state_stratum[s]), 1)
         value += dirichlet_multinomial(stratum, model.stratum_prior)
         for group, seen in zip(model.raters, symbols, strict=True):
@@ -74,7 +73,7 @@ def enumerate_states(model, symbols, offset):
             pooled = group.strength > 0
             value += pooled_rows(counts, group) if pooled else dirichlet_multinomial(counts, group.prior)
         log_p[k] = value
-    return vectors, np.exp(log_p - logsumexp(log_p))
+    return vectors, log_p
 
 
 def keep_everything(draws):
@@ -114,7 +113,7 @@ def build(name, labels, y_pred, *, gold=None, symbols=None, prior=None, alpha=1.
 CASES = {
     "two classes": ("independent", (1, 7, 3, 2), {}),
     "three classes": ("independent", (2, 6, 2, 3), {}),
-    "gold": ("independent", (3, 7, 2, 2), {"gold": np.array([1, -1, 0, -1, -1, -1, -1])}),
+    "gold": ("independent", (3, 7, 3, 2), {"gold": np.array([1, -1, 0, -1, -1, -1, -1])}),
     "fixed prior": ("independent", (4, 6, 3, 2), {"prior": [0.3, 0.7]}),
     "more symbols than classes": ("independent", (5, 7, 2, 2), {"symbols": 4}),
     "concentrated prior": ("independent", (6, 6, 3, 2), {"alpha": 3.0}),
@@ -143,7 +142,8 @@ def test_equal_to_enumeration(case):
     )  # fmt: skip
     row = observed.row_of_sample
     seen = [s[row] for s in observed.symbols]
-    vectors, p = enumerate_states(model, seen, observed.offset[:, row])
+    vectors, log_p = enumerated(model, seen, observed.offset[:, row])
+    p = np.exp(log_p - logsumexp(log_p))
     table = run.draws["table1"]  # (chains, sweeps, states, symbols)
     onehot = np.eye(table.shape[2])[vectors]  # (vectors, samples, states)
     exact = np.einsum("vis,iu->vsu", onehot, seen[1].toarray())

@@ -13,6 +13,7 @@ from jtruth.stats.chains import mean_error
 from tests.learning import crowds
 
 QUICK = Effort(min_sweeps=800, max_sweeps=800, max_rhat=2.0, min_ess=5.0)
+BY_NORMAL_LAW = QUICK._replace(normal=True)  # however good: nothing is compiled
 SHORT = STANDARD._replace(min_sweeps=1600, max_sweeps=1600)
 KEY = jax.random.key(0)
 
@@ -165,7 +166,7 @@ def test_thinned_matrices_know_their_draw():
 def test_symbols_need_not_be_classes():
     labels, y_pred, y = simulated()
     bins = np.where(np.arange(y.size) % 3 == 0, 2, 3 * y_pred)  # symbol 1 never occurs
-    fit = fit_joint(labels, y_pred=bins, num_symbols=4, key=KEY, effort=QUICK)
+    fit = fit_joint(labels, y_pred=bins, num_symbols=4, key=KEY, effort=BY_NORMAL_LAW)
     assert fit.counts.shape[1:] == (2, 4) and (fit.counts[:, :, 1] == 0).all()
     assert fit.counts[0].sum() == y.size
 
@@ -245,20 +246,23 @@ def test_a_classifier_that_only_copies_errs_as_the_labelers_of_a_random_sample_d
 def test_one_labeler_is_not_identified():
     labels, y_pred, y = simulated()
     alone = labels.select_labelers([0])
-    fit = fit_joint(alone, y_pred=y_pred, key=KEY, effort=QUICK)
+    fit = fit_joint(alone, y_pred=y_pred, key=KEY, effort=BY_NORMAL_LAW)
     assert not fit.identified and not fit.usable and "Not identified" in fit.warnings[0]
     two = labels.select_labelers([0, 1])
-    assert not fit_joint(two, key=KEY, effort=QUICK).identified  # two raters a sample
-    assert fit_joint(two, y_pred=y_pred, key=KEY, effort=QUICK).identified  # three
+    assert not fit_joint(two, key=KEY, effort=BY_NORMAL_LAW).identified  # two raters a sample
+    assert fit_joint(two, y_pred=y_pred, key=KEY, effort=BY_NORMAL_LAW).identified  # three
     gold = np.where(np.arange(y.size) < 30, y, -1)
-    assert fit_joint(alone, y_pred=y_pred, gold=gold, key=KEY, effort=QUICK).identified
+    assert fit_joint(alone, y_pred=y_pred, gold=gold, key=KEY, effort=BY_NORMAL_LAW).identified
     known = np.tile([[90.0, 10.0], [20.0, 80.0]], (1, 1, 1))
     assert fit_joint(
-        alone, y_pred=y_pred, beliefs=Beliefs(pseudo_counts=known), key=KEY, effort=QUICK
+        alone, y_pred=y_pred, beliefs=Beliefs(pseudo_counts=known), key=KEY, effort=BY_NORMAL_LAW
     ).identified
 
 
-@pytest.mark.parametrize("dependence", ["shared_strata", "labeler_strata", "copying"])
+@pytest.mark.parametrize(
+    "dependence",
+    ["shared_strata", *(pytest.param(d, marks=pytest.mark.slow) for d in ("labeler_strata", "copying"))],
+)
 def test_models_of_dependence_agree_where_nothing_depends(dependence):
     """Independent raters, every sample gold: all models must find the rows of the classifier."""
     labels, y_pred, y = simulated(size=150)
