@@ -60,7 +60,7 @@ are wrong, the share times 60. Mean of three seeds:
     made, 2 classes   52.3        48.0          48.0          84.5, 82.5, 82.5
     mean              53.8        51.7          51.8          87.2, 86.7, 86.6
 
-cleanlab is cleanlab 2.9.0 itself (`CleanLearning` of the same model: its issues first, then by label quality).
+cleanlab is cleanlab 2.9.0 itself (`CleanLearning` of the same model: its issues first, then by quality).
 The posterior of label and features together (the noise layer) finds 51.7; it is worse where classes overlap.
 
 On sets on which nothing was chosen (`features FOLDER`, the folder of public sets; five seeds), and the
@@ -78,9 +78,9 @@ accuracy out of fold, in per cent, of logistic regression after these 60 labels 
     mean              38.7    38.2             38.3               76.5, 76.1, 76.2
 
 (+- is the standard error of the difference from jtruth.) So over all sets it finds what cleanlab finds, five
-times a little more and three times less, and the model that follows is as accurate. Until the version that has
-this line, German credit was refused for most seeds: where most labels of the rare class are wrong, the class
-that prior and label make probable is the common one for all, and it was taken for the label.
+times a little more and three times less, and the model that follows is as accurate. Before this line was
+written German credit was refused for most seeds: where most labels of the rare class are wrong, the class that
+prior and label make probable is the common one for all, and it was taken for the label.
 
 Where it loses, a linear model cannot be right (each class of the made data is two clusters, and the features
 of german say little): trained with rates known it is sure of itself, and takes what it does not fit for wrong
