@@ -4,7 +4,7 @@ Run: python -m benchmarks curves [SETS, 300] [numbers of settings: 5,8,9] [ways:
 
 N samples, share of positives, T labelers wrong in e (known, and the prior), scores normal with unit variance
 and means 0 and d, cut into B bins. Judged is the AUC of the binned scores of the samples at hand. `walk`: the
-prior of `jtruth.testing.binary.walk`, which `evaluate_scores` uses; `chain a`: Dirichlet(a) rows over the
+prior of `jtruth.testing.binary.chain`, which `evaluate_scores` uses; `chain a`: Dirichlet(a) rows over the
 bins. Columns: coverage of nominal 95 % (equal tails), mean width, mean error of the posterior mean; "said":
 share of sets in which the answer says that it is prior-driven.
 
@@ -50,8 +50,7 @@ import numpy as np
 
 from jtruth.evaluation.score_tables import bin_edges, prior_driven
 from jtruth.tables.curves import curves
-from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.walk import symbol_walk
+from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 
 SETTINGS = [  # (bins, share, labelers, samples, distance, error)
     (20, 0.4, 3, 300, 1.5, 0.2),

@@ -177,7 +177,7 @@ from jtruth.noise import ConfusionMatrices  # noqa: E402
 from jtruth.stats.loo import equal_draws, power_scaled  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402
 from jtruth.tables.posterior import TableDraws  # noqa: E402
-from jtruth.testing.multiclass.count_draws import count_posterior  # noqa: E402
+from jtruth.testing.multiclass import count_posterior  # noqa: E402
 
 CROWDS = {"300 x 3": (300, 3), "100 x 9": (100, 9), "2": (2, 2), "20": (20, 20)}
 # Kind: classes, share of class 1 (0: .4), accuracy of labelers.

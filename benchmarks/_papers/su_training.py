@@ -623,7 +623,7 @@ def tempered(x, y_pred):
     from jtruth.latent.models import strata
     from jtruth.latent.models.strata import arrays_of
     from jtruth.latent.rows import number_of_groups
-    from jtruth.testing.multiclass.count_draws import table_problem
+    from jtruth.testing.multiclass import table_problem
 
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
     model, observed = table_problem(two, y_pred, np.ones((2, 2)), learned=False)

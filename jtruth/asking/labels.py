@@ -54,7 +54,7 @@ from jtruth.posterior import check_not_contradictory, class_posterior, validate_
 from jtruth.tables.metrics import Metric, expected_table, named_metric
 from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 # p(y_i = c | data, draw) and E[M | data, draw, y_i = c] of distinct samples, both (draws, rows, classes);
 # matrices (draws, labelers, classes, classes); and the variance of the metric now.

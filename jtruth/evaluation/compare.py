@@ -54,7 +54,7 @@ from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
 from jtruth.testing import exact_posterior
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.unknown import unknown_prior
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"
 _DRAWS, MOST_TUPLES = 4000, 16

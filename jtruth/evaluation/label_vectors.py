@@ -28,9 +28,8 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.score_tables import odds_given_rates
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.walk import symbol_walk
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.binary.chain import symbol_chain, symbol_walk
+from jtruth.testing.multiclass import count_posterior
 
 _AT_ONCE = 4_000_000  # numbers in one array of log-probabilities
 _COARSE, _RATES = 4, 50

@@ -55,7 +55,7 @@ from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import binary_posterior, consolidate, estimate_counts, exact_posterior, resampled_table
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
 from jtruth.testing.methods import MULTICLASS_METHODS, Tested, converged_or_not, multiclass_posterior
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
 _FEW = 10.0

@@ -55,7 +55,7 @@ from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, of_one_class
 from jtruth.tables.posterior import Cells, TablePosterior
 from jtruth.testing.binary.empirical_bayes import OperatingPointFit
-from jtruth.testing.multiclass.count_draws import CountDraws
+from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import ConfusionFit
 
 

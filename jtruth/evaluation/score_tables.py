@@ -1,6 +1,6 @@
 """Draws of the count table of score bins, and curves from it, in every state of knowledge of the labelers.
 
-One assumption, two classes: the walk of `jtruth.testing.binary.walk` over the bins, given error rates or
+One assumption, two classes: the walk of `jtruth.testing.binary.chain` over the bins, given error rates or
 draws of them. More classes: `count_posterior`, or `fit_joint` with the bins as predictions, and rows of bins
 that are Dirichlet(2/bins), two samples a row; few bins are better there.
 
@@ -36,9 +36,8 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.curves import Band, Curves, against_rest, curves
 from jtruth.tables.posterior import thinned
-from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.walk import WalkDraws, symbol_walk
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.binary.chain import WalkDraws, symbol_chain, symbol_walk
+from jtruth.testing.multiclass import count_posterior
 
 BINS = 12
 DRAWS = 2000

@@ -3,7 +3,7 @@
 `evaluate_scores`, two classes. Scores are cut into bins of about equal numbers of samples, equal scores
 together, and the bin is the symbol that the classifier "predicts". Given error rates and class prior tables
 of bins are drawn from their posterior, with a prior for which neighbouring bins are alike
-(`jtruth.testing.binary.walk`). Learned error rates are drawn by `fit_joint`, with the score in four coarse
+(`jtruth.testing.binary.chain`). Learned error rates are drawn by `fit_joint`, with the score in four coarse
 bins as one more labeler, and every draw of them gives tables of the fine bins. Where nobody vouches for
 independence the answer is predictive, or by gold (`score_tables`).
 

@@ -32,7 +32,7 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 
 class DataSet(NamedTuple):

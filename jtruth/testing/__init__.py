@@ -10,9 +10,8 @@ from jtruth.testing.binary.operating_point import BetaPrior, collapse
 from jtruth.testing.binary.plug_in import normal_law
 from jtruth.testing.binary.threshold_curves import curve_density, curves_at_thresholds
 from jtruth.testing.methods import binary_posterior, multiclass_posterior
-from jtruth.testing.multiclass.count_draws import CountDraws, count_posterior
-from jtruth.testing.tars.consolidated import Consolidated, consolidate
-from jtruth.testing.tars.counts import estimate_counts, resampled_table
+from jtruth.testing.multiclass import CountDraws, count_posterior
+from jtruth.testing.tars import Consolidated, consolidate, estimate_counts, resampled_table
 
 __all__ = [
     "METRICS",

@@ -28,7 +28,7 @@ from jtruth.latent.infer import kernel, nuts
 from jtruth.latent.infer.nuts_run import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing.binary.operating_point import BetaPrior
-from jtruth.testing.multiclass.count_draws import (
+from jtruth.testing.multiclass import (
     CountDraws,
     checked_inputs,
     class_law,

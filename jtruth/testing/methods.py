@@ -52,8 +52,7 @@ from jtruth.testing.binary.operating_point import (
     on_grid,
 )
 from jtruth.testing.binary.plug_in import NormalTable
-from jtruth.testing.multiclass.count_draws import EFFORT, CountDraws, checked_inputs, count_posterior
-from jtruth.testing.multiclass.given_matrix import GivenMatrix
+from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
     "bayes",

@@ -14,7 +14,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.tables.metrics import named_metric
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 KEY = jax.random.key(0)
 

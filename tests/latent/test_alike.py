@@ -15,7 +15,7 @@ from jtruth.latent import Effort
 from jtruth.latent.models.alike import Alike, alike_classes, draw_rows, first_state, move, seen
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 
 def prior_rows(rng, log_share, right, draws):

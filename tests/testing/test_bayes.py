@@ -14,7 +14,7 @@ from jtruth.latent import NutsSettings
 from jtruth.stats.chains import mean_error
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import bayes, binary_posterior
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 SETTINGS = NutsSettings(num_warmup=400, num_samples=1000, chunk=200)
 

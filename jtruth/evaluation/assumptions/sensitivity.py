@@ -33,7 +33,7 @@ from jtruth.noise.base import scale_errors
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import SYNONYMS
 from jtruth.tables.posterior import estimates
-from jtruth.testing.multiclass.count_draws import count_posterior
+from jtruth.testing.multiclass import count_posterior
 
 EFFORT = Effort(max_rhat=1.03, min_ess=200, max_work=1.2e9, nuisance=False)
 _FACTORS = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5)

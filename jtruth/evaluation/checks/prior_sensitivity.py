@@ -39,7 +39,7 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.loo import equal_draws, power_scaled
 from jtruth.tables.posterior import estimates
 from jtruth.testing.methods import Tested
-from jtruth.testing.multiclass.count_draws import CountDraws
+from jtruth.testing.multiclass import CountDraws
 
 NAME = "prior-driven"
 POWERS = {0.5: "half", 2.0: "twice"}

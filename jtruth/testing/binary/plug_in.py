@@ -35,7 +35,7 @@ def point_estimate(value: float) -> PmfEstimate:
     return PmfEstimate(np.array([value]), np.ones(1), lattice=True)
 
 
-def _normal(mean: float, variance: float) -> Estimate:
+def normal_estimate(mean: float, variance: float) -> Estimate:
     """A normal law, +-10 sd; a variance of 0 is a point."""
     if variance <= 0 or np.isnan(mean):
         return point_estimate(mean)
@@ -90,7 +90,7 @@ def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
         return _ratio_law(ratio)
     if ratio.mean_w <= 0:
         return point_estimate(np.nan)
-    return _normal(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
+    return normal_estimate(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
 
 
 def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:

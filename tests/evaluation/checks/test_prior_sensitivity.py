@@ -23,7 +23,7 @@ from jtruth.learning.joint.models import shared_strata
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.loo import power_scaled
-from jtruth.testing.multiclass.count_draws import CountDraws
+from jtruth.testing.multiclass import CountDraws
 
 
 def simulated(size, share, right=0.85, seed=0):

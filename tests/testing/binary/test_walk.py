@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit, logit, ndtr, ndtri
 
 from jtruth.tables.curves import curves
-from jtruth.testing.binary import walk
-from jtruth.testing.binary.walk import symbol_walk
+from jtruth.testing.binary import chain as walk
+from jtruth.testing.binary.chain import symbol_walk
 
 
 def enumerated(x, u, bins, prior, cells):

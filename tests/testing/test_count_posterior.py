@@ -19,7 +19,7 @@ from jtruth.stats.chains import effective_sample_size
 from jtruth.tables.metrics import named_metric
 from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
-from jtruth.testing.multiclass.count_draws import (
+from jtruth.testing.multiclass import (
     EFFORT,
     CountDraws,
     class_law,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jtruth.testing import steps
 from tests.reference import su_binary as su
-from tests.testing.multiclass.cases import random_case
+from tests.testing.cases import random_case
 
 KEY = jax.random.key(3)
 

@@ -1,25 +1,32 @@
-"""The posterior of the count table of a classifier with any number of classes and symbols (Su 2.7).
+"""Any number of classes: the posterior of the count table, and laws of metrics given the matrix (Su 2.7).
 
-n[c, u] counts the samples of true class c that were predicted u. With labels z of known noise, a known class
-prior and a prior of the rows of the operating matrix K,
+**The exact posterior.** n[c, u] counts the samples of true class c that were predicted u. With labels z of
+known noise, a known class prior and a prior of the rows of the operating matrix K,
 
     p(n, K | y_pred, z)  is sampled by Gibbs: y given K by (25), K given y conjugate,
 
 on the engine of `jtruth.latent`: the log-likelihood of the labels is the offset of the states, and the
 classifier is the only rater. Every metric of hard predictions is a function of n, so joint draws of all
 metrics come with it. The symbol need not be a class: score bins, pairs of predictions and "abstain" work the
-same. For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave, so there is one
-mode, and chains cannot stick in others.
+same. For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave: one mode, in
+which chains cannot stick. The prior of the rows matters where classes are many: see
+`jtruth.latent.models.alike`, the default for three classes and more. With two classes nothing has to be
+sampled step by step: the draws are independent ones of the exact chain (`jtruth.testing.binary.chain`), up to
+20 000 samples.
 
-The prior of the rows matters where classes are many: see `jtruth.latent.models.alike`, the default for three
-classes and more. With two classes nothing has to be sampled step by step: whatever the symbols, the draws are
-independent ones of the exact chain (`jtruth.testing.binary.chain`), up to 20 000 samples.
+**Given K** (2.7.2) the classes are independent with the law (25). So accuracy and every element of the table
+are sums of independent coin flips, and whatever looks at one class only (its recall, precision, F) is a
+function of two such sums: A, the samples of class l among those predicted n, and B, those among the others.
+That is the binary table, taken from `binary.nodes`. `normal` replaces the sums by normal variables, as the
+paper does, and ratios by ratios of normals, as it remarks one could. Metrics of several classes (macro
+averages, kappa, MCC) have no closed law given K and are taken from joint draws. Host side, float64.
 """
 
 from typing import Any
 
+import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
@@ -30,8 +37,15 @@ from jtruth.latent.models.alike import alike_classes, centre, log_prior
 from jtruth.latent.rows import prediction_columns
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.chains import effective_sample_size, split_rhat
-from jtruth.tables.posterior import TableDraws
-from jtruth.testing.binary.chain import SymbolChain, symbol_chain
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.joint import JointEstimate
+from jtruth.tables.metrics import Metric, named_metric
+from jtruth.tables.posterior import TableDraws, TablePosterior
+from jtruth.testing.binary.chain import checked_alpha, symbol_chain
+from jtruth.testing.binary.empirical_bayes import ShareMoments
+from jtruth.testing.binary.nodes import law_at
+from jtruth.testing.binary.operating_point import collapse
+from jtruth.testing.binary.plug_in import normal_estimate, normal_law
 
 _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
 _MANY_CELLS = 1000  # of a table, from which draws are thinned to the effort's `max_bytes`
@@ -109,42 +123,28 @@ def count_posterior(
         ((3, 3), True, 0.8)
     """
     log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
-    key = stream(key, "count posterior")
-    if len(concentration) == 2 and y.size <= _CHAIN_SAMPLES:
-        odds = log_odds(log_lik, np.asarray(prior, np.float64))
-        return _independent_draws(symbol_chain(odds, y, concentration.shape[1], concentration), key, effort)
+    key, shape = stream(key, "count posterior"), concentration.shape
+    classes, symbols = shape
+    if classes == 2 and y.size <= _CHAIN_SAMPLES:  # independent draws: nothing has to converge
+        chain = symbol_chain(log_odds(log_lik, np.asarray(prior, np.float64)), y, symbols, concentration)
+        number = max(effort.min_sweeps, _CHAIN_DRAWS)
+        counts = chain.tables(key, number).counts
+        rows = chain.shares(counts[:, 1], stream(key, "rows of a count posterior"))
+        return CountDraws(counts, rows, True, 1, number)
+    learned = alpha is None and classes == symbols > 2
     log_rho = class_law(log_lik, np.asarray(prior, np.float64))
-    model, observed = table_problem(log_rho, y, concentration, learned=learns_rows(concentration, alpha))
-    classes, symbols = concentration.shape
+    model, observed = table_problem(log_rho, y, concentration, learned=learned)
     with np.errstate(under="ignore"):
         start = np.exp(observed.offset)
-    run = run_gibbs(model, observed, key=key, start=start, digest=_digest(classes, symbols, y.size),
-                    effort=effort)  # fmt: skip
+    digest = _digest(classes, symbols, y.size)
+    run = run_gibbs(model, observed, key=key, start=start, digest=digest, effort=effort)
     counts = run.draws["counts"] if "counts" in run.draws else run.large["counts"].astype(np.int64)
     confusion = run.large["confusion"].astype(np.float64)
-    thin = -(-counts.shape[1] // confusion.shape[1])
-    counts, shape = counts[:, ::thin], concentration.shape
-    family, done = model.raters[0].alike, run.convergence
-    return CountDraws(
-        counts.reshape(-1, *shape), confusion.reshape(-1, *shape), done.converged, len(counts),
-        done.num_sweeps // len(counts),
-        None if family is None else log_prior(family, run.large["families0"]).ravel(),
-    )  # fmt: skip
-
-
-def _independent_draws(chain: SymbolChain, key: Any, effort: Effort) -> CountDraws:
-    """Two classes: as many draws as sweeps are asked for, at least 4000; nothing has to converge."""
-    number = max(effort.min_sweeps, _CHAIN_DRAWS)
-    positives = chain.draws(key, number)
-    counts = np.stack([chain.sizes - positives, positives], axis=1)
-    rows = chain.shares(positives, stream(key, "rows of a count posterior"))
-    return CountDraws(counts, rows, True, 1, number)
-
-
-def learns_rows(concentration: np.ndarray, alpha: Any) -> bool:
-    """Whether rows of K are alike: nobody gave concentrations, and there are enough rows to learn from."""
-    classes, symbols = concentration.shape
-    return alpha is None and classes == symbols > 2
+    counts = counts[:, :: -(-counts.shape[1] // confusion.shape[1])]
+    family, done, chains = model.raters[0].alike, run.convergence, len(counts)
+    of_family = None if family is None else log_prior(family, run.large["families0"]).ravel()
+    counts, confusion = counts.reshape(-1, *shape), confusion.reshape(-1, *shape)
+    return CountDraws(counts, confusion, done.converged, chains, done.num_sweeps // chains, of_family)
 
 
 def class_law(log_lik: np.ndarray, prior: np.ndarray) -> np.ndarray:
@@ -227,9 +227,82 @@ def checked_inputs(
             f"y_pred[{bad[0]}] is {y[bad[0]]} but there are {symbols} symbols, 0 to {symbols - 1} "
             f"({bad.size} such predictions); set num_symbols, or leave these samples out"
         )
-    given = np.asarray(1.0 if alpha is None else alpha, np.float64)
-    if given.ndim and given.shape != (classes, symbols):
-        raise ValueError(f"alpha has shape {given.shape}; give one number or shape {(classes, symbols)}")
-    if not (np.isfinite(given) & (given >= _SMALLEST_ALPHA)).all():
-        raise ValueError(f"alpha must be finite and at least {_SMALLEST_ALPHA}; its minimum is {given.min()}")
-    return log_lik, y.astype(np.int64), np.broadcast_to(given, (classes, symbols)).copy()
+    alpha = checked_alpha(1.0 if alpha is None else alpha, (classes, symbols), _SMALLEST_ALPHA)
+    return log_lik, y.astype(np.int64), alpha
+
+
+class GivenMatrix(TablePosterior, eqx.Module):
+    """Posterior of the table given K.
+
+    `log_p` is the logarithm of (25); `normal` chooses the central limit theorem, else the laws are exact.
+    `counts` are joint draws of the table, for what looks at several classes.
+    """
+
+    log_p: Float[np.ndarray, "samples classes"]
+    y_pred: Int[np.ndarray, " samples"]
+    normal: bool
+    confusion: Float[np.ndarray, "classes symbols"]  # K
+    counts: Int[np.ndarray, "draws classes symbols"]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+        return self.confusion.shape[0], self.confusion.shape[1]
+
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
+        """Joint draws of two metrics."""
+        return TableDraws(self.counts).joint(self.metric(first), self.metric(second))
+
+    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
+        """n of the joint draws, with replacement."""
+        return TableDraws(self.counts).draws(key, n)
+
+    def cell(self, true: int, symbol: int) -> Estimate:
+        """Law of the element C[l, n] of the confusion matrix."""
+        chosen = self.y_pred == symbol
+        if not self.normal:
+            return self._exact(self._is_class(true), chosen).count_law(0)
+        m, n = self._moments(self._is_class(true), chosen), chosen.size
+        return normal_estimate(m.mean_u * n, m.var_u * n**2)
+
+    def rate(self, true: int, symbol: int) -> Estimate:
+        """Law of K[l, n] = C[l, n] / (number of samples of class l)."""
+        return self._binary(named_metric("recall"), self._is_class(true), self.y_pred == symbol)
+
+    def estimate(self, metric: str | Metric) -> Estimate:
+        """Law of accuracy and of ratios of one class in closed form; of anything else by the draws."""
+        found = self.metric(metric)
+        if found.is_ratio and found.position is not None:
+            chosen = self.y_pred == found.position
+            return self._binary(found.alone, self._is_class(found.position), chosen)
+        if found.name != "accuracy":
+            return TableDraws(self.counts).estimate(found)
+        right = self.y_pred[:, None] == np.arange(self.shape[0])[None, :]
+        return self._binary(named_metric("accuracy"), right, np.ones(len(right), bool))
+
+    def _binary(self, metric: Metric, inside: np.ndarray, chosen: np.ndarray) -> Estimate:
+        """Law of a metric of two classes: `inside` (samples, classes) is positive, `chosen` predicted so."""
+        if self.normal:
+            return normal_law(self._moments(inside, chosen), metric)
+        return self._exact(inside, chosen).estimate(metric)
+
+    def _is_class(self, true: int) -> Bool[np.ndarray, "1 classes"]:
+        return np.arange(self.shape[0])[None] == true
+
+    def _split(self, inside: np.ndarray) -> list[np.ndarray]:
+        """Logarithms of the probabilities inside and outside: from both sums, so that nothing cancels."""
+        with np.errstate(divide="ignore"):
+            parts = (np.where(part, self.log_p, -np.inf) for part in (inside, ~inside))
+            return [np.logaddexp.reduce(part, axis=1) for part in parts]
+
+    def _exact(self, inside: np.ndarray, chosen: np.ndarray):
+        """Law of (A, B): (25) is in the log-odds already, and the point (1/2, 1/2) leaves them so."""
+        positive, negative = self._split(inside)
+        return law_at(collapse(positive - negative, chosen.astype(np.int64)), 0.5, 0.5)
+
+    def _moments(self, inside: np.ndarray, chosen: np.ndarray) -> ShareMoments:
+        """Means and variances of A/N and B/N, and the share of chosen samples."""
+        p, not_p = map(np.exp, self._split(inside))
+        parts, n = (chosen, ~chosen), chosen.size
+        (u, v), (var_u, var_v) = ([what[part].sum() for part in parts] for what in (p, p * not_p))
+        return ShareMoments(u / n, var_u / n**2, v / n, var_v / n**2, chosen.mean())

@@ -16,7 +16,7 @@ from jtruth.testing.methods import (
     multiclass_posterior,
 )
 from tests.reference import su_binary as su
-from tests.testing.multiclass.cases import random_case
+from tests.testing.cases import random_case
 
 KEY = jax.random.key(3)
 

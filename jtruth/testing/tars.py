@@ -1,0 +1,414 @@
+"""TARS: how good is a classifier, by unbiased counts from noisy labels (Dolatshah et al. 2018).
+
+**One label from many** (1)-(5). The labels of a sample become its most probable class given them (2). Beside
+it is kept the law of this *rule*, R[y, k] = P(consolidated label k | true class y): how often the rule,
+applied to labels that these labelers might have given, says k. It depends on who labelled the sample and on
+nothing that they said; that is what makes the estimators unbiased. Samples labelled by equal sets of labelers
+(and of equal difficulty, where that is known) share one law. Where it comes from:
+
+- two classes and independent labelers: the sign of a sum of log-odds, exact up to 36 different labelers and
+  any number of equal ones;
+- more classes, or labelers that depend on each other: all label vectors, up to a few million numbers;
+- else draws (`error` is their largest standard error).
+
+Ties (two reliable labelers who disagree) go to one of the tied classes at random, as in the paper, or to the
+first of them. Log-odds that are 0 up to rounding are a tie.
+
+**Counts** (6)-(8). W = row `label` of R^-1 has the expectation "1 at the true class, 0 elsewhere", whatever
+that class is: E[W(c) | y] = sum_k R[y, k] R^-1[k, c] = [y = c]. For two classes this is (7), with 1 / (1 - a
+- b) in front; for more it is the linear system of the paper's footnote 2. The count of (true class c,
+prediction u) is the sum of W(c) over the samples predicted u, unbiased and not confined to 0..N. Noise rates
+above 1/2 are as good as below; at a + b = 1 the label says nothing. Precision is unbiased too, its
+denominator being known; recall and F are ratios of two estimates and are not. (Figure 3 of the paper swaps FP
+and FN.)
+
+**Intervals** (9)-(15), 4.2.2: confidence, not probability, about one of two targets. "population": all
+samples that might have been drawn. The bootstrap draws samples with replacement; those that add the same to
+the counts are interchangeable, so a resample is one multinomial draw and all resamples are one matrix
+product. "in-sample": these very samples, so only the labels' noise varies: a normal law whose covariance is
+that of W given the true class, estimated by W(c) W(d) - [c = d] W(c) (unbiased; negative eigenvalues are 0).
+A resample in which a metric's denominator is not positive has no value (`probability_defined`).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.special import ndtri
+
+from jtruth._host import log
+from jtruth._one_line import one_line
+from jtruth._random import as_key, host_rng
+from jtruth._validation import choose, some
+from jtruth._validation.in_range import check_codes
+from jtruth.labels import Labels
+from jtruth.noise import NoiseModel
+from jtruth.noise.base import Strata
+from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.stats.poisson_binomial import binomial_pmf
+from jtruth.stats.regions import Interval, check_level
+from jtruth.tables.metrics import expected_table, named_metric
+from jtruth.tables.posterior import TableDraws
+
+TIES = ("random", "first")
+TARGETS = ("population", "in-sample")
+WEIGHTS = ("equal", "inverse_variance")
+TOLERANCE = 1e-12  # log-odds of so small a part of the largest possible are 0 but for rounding
+LEAST_SIGNAL = 0.01  # of |1 - a - b|: below it the error is more than a hundred times that of true labels
+_MOST_NUMBERS = 1 << 22  # strata x classes x label vectors that are enumerated
+_MOST_VALUES = 1 << 18  # of one half of the labelers: 18 different ones
+_DRAWS = 20_000  # for each class, where they are too many
+
+Members = tuple[int | None, tuple[int, ...]]  # a known stratum, and the labelers
+
+
+class Consolidated(NamedTuple):
+    """One label for each sample, and the law of the rule that made it."""
+
+    label: Int[np.ndarray, " samples"]
+    rates: Float[np.ndarray, "samples classes classes"]  # P(label | true class), rows true, sum to 1
+    error: Float[np.ndarray, " samples"]  # how far `rates` may be off: 0 exact; else a standard error
+    tied: Bool[np.ndarray, " samples"]
+    prior: Float[np.ndarray, " classes"]
+
+    __repr__ = one_line
+
+
+def consolidate(
+    labels: Labels, noise: NoiseModel, prior: Any, *, ties: str = "random", key: Any = None
+) -> Consolidated:
+    """The most probable class of each sample given its labels, and how often that rule errs (TARS (1)-(5)).
+
+    Args:
+        labels: of any number of classes.
+        noise: a noise model of known error rates that says the law of a sample's labels (`strata`).
+        prior: (classes,), positive. The estimators are unbiased whatever it is; a prior near 0 or 1 makes
+            rules that say the same class whatever the labels, from which nothing can be estimated.
+        ties: "random", or "first" of the tied classes.
+        key: of random ties and of laws by draws; 0 if None.
+
+    Raises:
+        ValueError: a model that does not say its law, a prior of 0, or labelers who cannot err and contradict
+            each other (the samples are named).
+
+    Example:
+        >>> from jtruth.noise import Symmetric
+        >>> labels = Labels.from_matrix(np.array([[1, 1, 0], [0, -1, -1]]), 2)
+        >>> found = consolidate(labels, Symmetric(0.2, 2), [0.5, 0.5])
+        >>> print(found.label, found.rates[:, 0, 1].round(3))
+        [1 0] [0.104 0.2  ]
+    """
+    choose("ties", ties, TIES)
+    prior = validate_prior(np.asarray(prior, np.float64), labels.num_classes)
+    if (prior <= 0).any():
+        raise ValueError(f"prior is {prior.tolist()}: a class of prior 0 is never the consolidated label")
+    strata = noise.strata(labels.num_labelers)
+    if strata is None:
+        raise ValueError(
+            f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata`), so "
+            "how often a consolidated label is wrong is not known; method='bayes' needs no such law"
+        )
+    with jax.enable_x64(True):
+        log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
+    check_not_contradictory(log_likelihood, labels.tasks)
+    key, law_of = as_key(key), {}
+    label, tied = _most_probable(log_likelihood + log(prior)[None, :], ties, key)
+    who = _who_labelled(labels, strata)
+    for members in who:
+        if members not in law_of:
+            law_of[members] = law_of_rule(strata, members, prior, ties, key)
+    rates, error = zip(*(law_of[members] for members in who), strict=True)
+    return Consolidated(label, np.stack(rates), np.array(error), tied, prior)
+
+
+def _most_probable(joint: np.ndarray, ties: str, key: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(2): the class of largest log prior + log-likelihood, and where several are."""
+    sizes = np.where(np.isfinite(joint), np.abs(joint), 1.0).max(axis=1, keepdims=True)
+    among = joint >= joint.max(axis=1, keepdims=True) - TOLERANCE * np.maximum(sizes, 1.0)
+    height = np.where(among, 1.0, 0.0)
+    if ties == "random":
+        height = height * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
+    return height.argmax(axis=1).astype(np.int32), among.sum(axis=1) > 1
+
+
+def _who_labelled(labels: Labels, strata: Strata) -> list[Members]:
+    """For each sample its known stratum, if any, and its labelers, the first of those that are equal."""
+    kinds = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
+    _, first, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+    sample, labeler, label = labels.arrays
+    given = label >= 0
+    order = np.lexsort((labeler[given], sample[given]))
+    alike = first[kind.ravel()][labeler[given]][order]
+    ends = np.cumsum(np.bincount(sample[given], minlength=labels.num_samples))
+    known = [None] * ends.size if strata.of_sample is None else strata.of_sample.tolist()
+    teams = np.split(alike, ends[:-1])
+    return [(stratum, tuple(sorted(team.tolist()))) for stratum, team in zip(known, teams, strict=True)]
+
+
+# ---- the law of the rule -----------------------------------------------------------------------------------
+
+
+def law_of_rule(
+    strata: Strata, members: Members, prior: np.ndarray, ties: str, key: Any
+) -> tuple[np.ndarray, float]:
+    """(classes, classes) P(rule says k | true class c), and how far that may be off."""
+    stratum, labelers = members
+    rows, weights = strata.rows[:, list(labelers)], strata.weights
+    if stratum is not None:
+        rows, weights = rows[stratum : stratum + 1], np.ones((1, prior.size))
+    if len(rows) == 1 and prior.size == 2 and (law := independent_law(rows[0], prior, ties)) is not None:
+        return law, 0.0
+    count, symbols = rows.shape[1], rows.shape[3]
+    if len(rows) * prior.size * float(symbols) ** count <= _MOST_NUMBERS:
+        return enumerated_law(rows, weights, prior, ties), 0.0
+    return drawn_law(rows, weights, prior, ties, key)
+
+
+def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray | None:
+    """Two classes, independent labelers: the sign of the log-odds, meeting in the middle.
+
+    Equal labelers are one group, whose sum has counts + 1 values. The groups are split into two halves; the
+    values of one half are sorted, and each value of the other finds by bisection how many of them leave the
+    sum below 0. Log-odds may be infinite: +inf beside -inf is impossible under either class. Probabilities
+    are sums of positive numbers.
+
+    Args:
+        rows: (labelers, classes, labels).
+        prior: (classes,).
+        ties: "random" or "first".
+
+    Returns:
+        (classes, classes) as in `law_of_rule`; None where a half has more than 2^18 values.
+    """
+    kinds, counts = np.unique(rows.reshape(-1, 4), axis=0, return_counts=True)
+    kinds = kinds.reshape(-1, 2, 2)
+    given = (kinds > 0).any(axis=1)  # (groups, labels) that somebody can give
+    odds = np.where(given, log(kinds[:, 1]) - np.where(given, log(kinds[:, 0]), 0.0), 0.0)
+    sizes, sides = np.log2(counts + 1.0), ([], [])
+    for g in np.argsort(-sizes, kind="stable"):
+        sides[int(sizes[sides[1]].sum() < sizes[sides[0]].sum())].append(g)
+    if max(sizes[side].sum() for side in sides) > np.log2(_MOST_VALUES) + 1e-9:
+        return None
+    (first, w1), (second, w2) = (_sums(odds[side], kinds[side], counts[side]) for side in sides)
+    offset = float(np.log(prior[1]) - np.log(prior[0]))
+    largest = np.abs(np.where(np.isfinite(odds), odds, 0.0)).max(axis=1, initial=0.0)
+    tie = TOLERANCE * max(1.0, abs(offset) + float(counts @ largest))
+    below = np.searchsorted(second, -tie - offset - first, side="left")
+    above = np.searchsorted(second, tie - offset - first, side="right")
+    from_on = np.pad(np.cumsum(w2[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    says_1 = (w1 * from_on[:, above]).sum(axis=1)
+    if ties == "random":  # few are tied: their probability is a difference, so it is summed by itself
+        upto, tied = np.pad(np.cumsum(w2, axis=1), ((0, 0), (1, 0))), above > below
+        says_1 += 0.5 * (w1[:, tied] * (upto[:, above[tied]] - upto[:, below[tied]])).sum(axis=1)
+    return np.stack([1 - says_1, says_1], axis=1)
+
+
+def _sums(odds: np.ndarray, kinds: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All possible sums of log-odds of some groups, sorted, and the probability of each under each class."""
+    values, weight = np.zeros(1), np.ones((2, 1))
+    for two, rows, m in zip(odds, kinds, counts.tolist(), strict=True):
+        often = np.stack([np.arange(m, -1, -1), np.arange(m + 1)])  # labels 0 and 1
+        law = np.stack([binomial_pmf(p[1], m, p[0]) for p in rows])
+        with np.errstate(invalid="ignore"):  # +inf beside -inf, and 0 times an infinite value
+            step = np.where(often > 0, often * two[:, None], 0.0).sum(axis=0)
+            values = (values[:, None] + step).ravel()
+        weight = (weight[:, :, None] * law[:, None, :]).reshape(2, -1)
+        possible = (weight > 0).any(axis=0)
+        values, weight = values[possible], weight[:, possible]
+    order = np.argsort(values)
+    return values[order], weight[:, order]
+
+
+def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray:
+    """Any classes, any hidden strata: (3) as it stands, over all label vectors.
+
+    Args:
+        rows: (strata, labelers, classes, labels).
+        weights: (strata, classes), p(stratum | class).
+        prior: (classes,).
+        ties: "random" or "first".
+    """
+    p = np.ones((*rows.shape[:1], prior.size, 1))
+    for t in range(rows.shape[1]):
+        p = (p[..., None] * rows[:, t, :, None, :]).reshape(*p.shape[:2], -1)
+    of_class = np.einsum("sc,scv->cv", weights, p)
+    sizes = np.abs(np.where(rows > 0, log(rows), 0.0)).max(axis=(0, 2, 3)).sum()
+    return of_class @ _winners(log(prior)[:, None] + log(of_class), ties, float(sizes)).T
+
+
+def drawn_law(
+    rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str, key: Any
+) -> tuple[np.ndarray, float]:
+    """The same by draws of labels, and the largest standard error."""
+    rng, law = host_rng(key, "laws of consolidated labels"), np.zeros((prior.size, prior.size))
+    top = np.cumsum(rows, axis=3)
+    for c in range(prior.size):
+        stratum = rng.choice(len(rows), _DRAWS, p=weights[:, c] / weights[:, c].sum())
+        u = rng.random((_DRAWS, rows.shape[1], 1)) * top[stratum][:, :, c, -1:]
+        z = (u >= top[stratum][:, :, c]).sum(axis=2)  # (draws, labelers)
+        given = np.tile(log(weights), (_DRAWS, 1, 1))  # (draws, strata, classes)
+        for t in range(rows.shape[1]):
+            given += np.moveaxis(log(rows[:, t])[:, :, z[:, t]], 2, 0)
+        of_class = np.logaddexp.reduce(given, axis=1).T
+        sizes = float(np.abs(np.where(np.isfinite(of_class), of_class, 0.0)).max())
+        law[c] = _winners(log(prior)[:, None] + of_class, ties, sizes).mean(axis=1)
+    return law, float(np.sqrt(law * (1 - law) / _DRAWS).max())
+
+
+def _winners(joint: np.ndarray, ties: str, sizes: float) -> np.ndarray:
+    """(classes, vectors) share of each class in the decision; tied classes share it, or the first has it."""
+    best = joint.max(axis=0, keepdims=True)
+    among = (joint >= best - TOLERANCE * max(1.0, sizes)) & np.isfinite(best)
+    if ties == "first":
+        among &= np.cumsum(among, axis=0) == 1
+    return among / np.maximum(among.sum(axis=0, keepdims=True), 1)
+
+
+# ---- counts ------------------------------------------------------------------------------------------------
+
+
+class CountEstimate(NamedTuple):
+    """Estimated counts, and what each sample adds to them."""
+
+    table: Float[np.ndarray, "classes symbols"]  # rows true, columns predicted
+    truth: Float[np.ndarray, "samples classes"]  # W: in the place of "1 at the true class"
+    weight: Float[np.ndarray, " samples"]  # of each sample; the mean is 1
+    y_pred: Int[np.ndarray, " samples"]
+
+    __repr__ = one_line
+
+    def metric(self, name: str) -> float:
+        """A metric of the estimated table, by name; class 1 is positive. It may lie outside of [0, 1]."""
+        return float(named_metric(name, range(len(self.table)), 1).of_table(self.table))
+
+    def accuracy_interval(self, level: float = 0.95, target: str = "population") -> Interval:
+        """(10): accuracy +- lambda sqrt(var / N), by the central limit theorem."""
+        check_level(level)
+        half = float(ndtri(0.5 + level / 2)) * float(np.sqrt(self.accuracy_variance(target)))
+        centre = self.metric("accuracy")
+        return Interval(centre - half, centre + half, level)
+
+    def accuracy_variance(self, target: str = "population") -> float:
+        """Estimated variance of the accuracy. In-sample: E[X (X - 1) | y] is the variance of X given y."""
+        _check_target(target, self.weight)
+        x = self.truth[np.arange(self.y_pred.size), self.y_pred]
+        if target == "in-sample":
+            return max(float((x * (x - 1)).sum()) / x.size**2, 0.0)
+        off = self.weight * (x - float(self.weight @ x) / x.size)
+        return float(off @ off) / x.size**2
+
+
+def _check_target(target: str, weight: np.ndarray) -> None:
+    """Weights have no meaning for the samples at hand."""
+    choose("target", target, TARGETS)
+    if target == "in-sample" and (weight != 1).any():
+        raise ValueError("target 'in-sample' needs weights='equal'")
+
+
+def estimate_counts(
+    y_pred: Int[np.ndarray, " samples"], consolidated: Consolidated, *, weights: str = "equal"
+) -> CountEstimate:
+    """Unbiased estimates of the count table (TARS (6)-(8)).
+
+    Args:
+        y_pred: (samples,) predicted classes, 0..C-1.
+        consolidated: labels and their noise rates, from `consolidate`, or built from known rates.
+        weights: "equal", the paper's plain mean, also right for these very samples; or "inverse_variance",
+            for populations whose samples differ in noise: the weight of a sample is 1 / (variance of its
+            label's noise + 1/4). It depends on rates alone, so the estimate stays unbiased where who labelled
+            a sample says nothing about whether its prediction is right.
+
+    Raises:
+        ValueError: predictions that do not fit, or labels that say nothing about the class (|1 - a - b| below
+            .01; of more classes the smallest singular value of R), naming samples.
+
+    Example:
+        >>> rates = np.tile(np.array([[0.8, 0.2], [0.2, 0.8]]), (4, 1, 1))
+        >>> label = np.array([1, 1, 0, 0])
+        >>> given = Consolidated(label, rates, np.zeros(4), np.zeros(4, bool), np.array([0.5, 0.5]))
+        >>> found = estimate_counts(np.array([1, 0, 0, 0]), given)
+        >>> print(found.table.round(2), round(found.metric("accuracy"), 3))
+        [[ 2.33 -0.33]
+         [ 0.67  1.33]] 0.917
+    """
+    choose("weights", weights, WEIGHTS)
+    y_pred, rates, classes = np.asarray(y_pred), consolidated.rates, consolidated.rates.shape[-1]
+    check_codes(y_pred, classes, "y_pred", size=consolidated.label.size)
+    signal = _signal(rates)
+    weight = np.ones(y_pred.size) if weights == "equal" else _precisions(consolidated, signal)
+    bad, used = np.flatnonzero((signal < LEAST_SIGNAL) & (weight > 0)), weight > 0
+    if bad.size or not used.any():
+        bad = bad if bad.size else np.arange(signal.size)
+        raise ValueError(
+            f"the consolidated label of sample(s) {some(bad)} hardly depends on the class (|1 - a - b| is "
+            f"{signal[bad[0]]:.3g}, the limit {LEAST_SIGNAL}): dividing by that makes any number. Leave them "
+            "out, consolidate with a prior nearer to equal classes, take weights='inverse_variance', or use "
+            "method='bayes', which needs no division"
+        )
+    truth, chosen = np.zeros((used.size, classes)), np.eye(classes)[consolidated.label[used]]
+    truth[used] = np.linalg.solve(np.swapaxes(rates[used], 1, 2), chosen[..., None])[..., 0]
+    table = expected_table(truth * weight[:, None], y_pred, classes)
+    return CountEstimate(table, truth, weight, y_pred)
+
+
+def _signal(rates: np.ndarray) -> np.ndarray:
+    """(samples,) |1 - a - b|, or the smallest singular value where there are more classes."""
+    if rates.shape[-1] == 2:
+        return np.abs(rates[:, 1, 1] - rates[:, 0, 1])
+    distinct, inverse = np.unique(rates, axis=0, return_inverse=True)
+    return np.linalg.svd(distinct, compute_uv=False).min(axis=-1)[inverse.ravel()]
+
+
+def _precisions(consolidated: Consolidated, signal: np.ndarray) -> np.ndarray:
+    """1 / (variance of the label's noise + 1/4), mean 1; 0 where the label says nothing."""
+    usable, weight = signal >= LEAST_SIGNAL, np.zeros(signal.size)
+    if usable.any():
+        rates = consolidated.rates[usable]
+        noise = np.einsum("y,iyk,ikc->i", consolidated.prior, rates, np.linalg.inv(rates) ** 2) - 1.0
+        weight[usable] = 1.0 / (0.5 * np.maximum(noise, 0.0) + 0.25)
+        weight *= weight.size / weight.sum()
+    return weight
+
+
+def resampled_table(
+    counts: CountEstimate, *, target: str = "population", num: int = 2000, key: Any = None
+) -> TableDraws:
+    """The estimated table with `num` resamples, for confidence intervals of any metric: no posterior.
+
+    Args:
+        counts: from `estimate_counts`.
+        target: "population" (bootstrap) or "in-sample" (labels' noise alone); see the module docstring.
+        num: number of resamples.
+        key: 0 if None.
+
+    Raises:
+        ValueError: an unknown target, or "in-sample" with weights.
+    """
+    _check_target(target, counts.weight)
+    draw = _bootstrap if target == "population" else _label_noise
+    return TableDraws(draw(counts, num, host_rng(as_key(key), "resampled counts")), point=counts.table)
+
+
+def _bootstrap(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:
+    """Tables of resamples: multinomial numbers of each kind of sample times what it adds."""
+    classes = counts.table.shape[0]
+    what = np.column_stack([counts.y_pred, counts.weight, counts.truth])
+    kinds, often = np.unique(what, axis=0, return_counts=True)
+    chosen = np.eye(counts.table.shape[1])[kinds[:, 0].astype(int)]
+    adds = (kinds[:, 1, None] * kinds[:, 2:])[:, :, None] * chosen[:, None, :]
+    total = counts.y_pred.size
+    drawn = rng.multinomial(total, often / total, num).astype(np.float64)
+    tables = (drawn @ adds.reshape(len(kinds), -1)).reshape(num, classes, -1)
+    return tables * (total / (drawn @ kinds[:, 1]))[:, None, None]
+
+
+def _label_noise(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:
+    """Tables from the normal law of the labels' noise; columns are independent."""
+    tables = np.repeat(counts.table[None], num, axis=0)
+    for symbol in range(counts.table.shape[1]):
+        w = counts.truth[counts.y_pred == symbol]
+        values, vectors = np.linalg.eigh(w.T @ w - np.diag(w.sum(axis=0)))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[None, :]
+        tables[:, :, symbol] += rng.standard_normal((num, len(root))) @ root.T
+    return tables
