@@ -2,7 +2,7 @@
 
 `TablePosterior` says what may be asked of it, whoever made it. Those who hold one:
 
-- `CountTable`, `NodeTable`, `Mixture` of `jtruth.testing`: exact, two classes (see `binary`);
+- `CountTable` and `Mixture` of such (`jtruth.testing`): exact, two classes (see `binary`);
 - `NormalTable` and `GivenMatrix` of `jtruth.testing`: ratios in closed form, given a point or a matrix;
 - `TableDraws`: equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's;
 - `PredictiveTable` of `jtruth.evaluation`: readings of labels, widened, a law for each metric by itself;

@@ -5,7 +5,7 @@ from jtruth.testing.baselines import labeler_metrics, lehner_accuracy, weighted_
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.empirical_bayes import exact_step, iterate, log_odds_of, moments, ratio_step
-from jtruth.testing.binary.nodes import exact_posterior
+from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
 from jtruth.testing.binary.plug_in import normal_law
 from jtruth.testing.binary.threshold_curves import curve_density, curves_at_thresholds

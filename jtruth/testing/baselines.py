@@ -36,8 +36,8 @@ from jtruth._validation.in_range import check_codes, check_whole
 from jtruth.labels import Labels
 from jtruth.lam_stork.rates import check_rate
 from jtruth.stats.poisson_binomial import pmf
+from jtruth.tables.binary import CountTable
 from jtruth.tables.metrics import METRICS, binary_counts, shown
-from jtruth.testing.binary.exact import CountTable
 from jtruth.testing.binary.operating_point import LogOdds
 
 
@@ -147,9 +147,8 @@ def prior_marginal_table(data: LogOdds, *, nodes: int = 32) -> CountTable:
     table = np.zeros((data.n1 + 1, data.n0 + 1))
     for d, wd in zip(node, weight, strict=True):
         for f, wf in zip(node, weight, strict=True):
-            p_a, a = pmf(expit(data.x1 + np.log(d / f)), data.counts1)
-            p_b, b = pmf(expit(data.x0 + np.log((1 - d) / (1 - f))), data.counts0)
-            a, b = a + data.sure1, b + data.sure0
+            (p_a, a), (p_b, b) = (pmf(expit(side.x), side.counts) for side in data.at(d, f))
+            a, b = a + data.positive.sure, b + data.negative.sure
             table[a : a + p_a.size, b : b + p_b.size] += wd * wf * p_a[:, None] * p_b[None, :]
     return CountTable(
         np.arange(data.n1 + 1), np.arange(data.n0 + 1), table / table.sum(), data.n1, data.n0, float("nan")

@@ -42,7 +42,7 @@ from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.testing import steps
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb
-from jtruth.testing.binary.nodes import exact_posterior, law_at
+from jtruth.testing.binary.exact import exact_posterior, law_at
 from jtruth.testing.binary.operating_point import (
     FROM_VALUES,
     BetaPrior,
@@ -134,7 +134,7 @@ def binary_posterior(
     key = as_key(key)
     with jax.enable_x64(True):
         x, y, weight = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32), None
-        if method in ("empirical_bayes", "exact_means") and max(data.x1.size, data.x0.size) >= FROM_VALUES:
+        if method in ("empirical_bayes", "exact_means") and max(side.x.size for side in data) >= FROM_VALUES:
             x, y, weight = merged_samples(on_grid(data))
         fit = jax.tree.map(np.asarray, _fit_point(x, y, key, method, mean, weight))
         return _plugged_in(method, data, x, y, fit, key, weight)

@@ -43,7 +43,7 @@ from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.testing.binary.chain import checked_alpha, symbol_chain
 from jtruth.testing.binary.empirical_bayes import ShareMoments
-from jtruth.testing.binary.nodes import law_at
+from jtruth.testing.binary.exact import law_at
 from jtruth.testing.binary.operating_point import collapse
 from jtruth.testing.binary.plug_in import normal_estimate, normal_law
 

@@ -1,23 +1,22 @@
-"""Where on the ROC plane? The collapsed likelihood of the operating point (p_D, p_FA), and its maximum.
+"""A binary data set as log-odds, and the mode of the collapsed likelihood of its operating point (p_D, p_FA).
 
-With the true labels summed out, the log-likelihood is a sum of logs of functions that are affine in
-(p_D, p_FA), hence concave: Newton finds its unique maximum (this settles Su 2.4.4 for the maximum-likelihood
-map). A binary data set enters only through the log-odds `x` of each sample being positive given its labels,
-logit(rho_i) of (21), and its prediction. Host side, float64.
+Given labels and predictions a data set enters every method of this room through the log-odds `x` of each
+sample being positive given its labels, logit(rho_i) of (21), and its prediction.
 
-A million log-odds as weights on a grid: one pass over the samples, then nothing depends on their number.
+**The mode.** With the true labels summed out, the log-likelihood is a sum of logs of functions that are
+affine in (p_D, p_FA), hence concave: Newton finds its unique maximum (this settles Su 2.4.4 for the
+maximum-likelihood map).
 
-Given labels and predictions a binary data set enters every method of this room through sums over its samples,
-sum_i h(x_i + shift), in which h is a sigmoid, its logarithm or a product of such: smooth on the scale of 1.
-So a sample at x may be replaced by the four nearest nodes of a grid of step 1/128, with the weights of cubic
-(Lagrange) interpolation: those that leave the sums of 1, x, x^2 and x^3 as they are. The weights are cubics
-in the place t of x between its nodes, so four `bincount`s of 1, t, t^2 and t^3 are the whole pass.
-
-Error of a sum: for each sample at most 3/128 step^4 = 8.8e-11 times the largest fourth derivative of h. The
-mean of a count has h = sigmoid with .13: less than 1.2e-11 N in all, while its standard deviation grows with
-sqrt(N). At N = 10^7 that is 1e-7 sd. The log evidence is off by less than 1.2e-11 N. Weights are real numbers
-and a few may be negative, so a grid stands for sums only, never for single flips: `exact.count_table` needs
-the samples themselves. Host side, float64.
+**A grid.** What is needed are sums sum_i h(x_i + shift), in which h is a sigmoid, its logarithm or a product
+of such: smooth on the scale of 1. So a sample at x may be replaced by the four nearest nodes of a grid of
+step 1/128, with the weights of cubic (Lagrange) interpolation, which leave the sums of 1, x, x^2 and x^3 as
+they are; they are cubics in the place t of x between its nodes, so four `bincount`s of 1, t, t^2 and t^3 are
+one pass over a million samples, and nothing depends on their number any more. Error of a sum: for each sample
+at most 3/128 step^4 = 8.8e-11 times the largest fourth derivative of h. The mean of a count has h = sigmoid
+with .13: less than 1.2e-11 N in all, while its standard deviation grows with sqrt(N): at N = 10^7 that is
+1e-7 sd. The log evidence is off by less than 1.2e-11 N. Weights are real numbers and a few may be negative,
+so a grid stands for sums only, never for single flips: `exact.count_table` needs the samples themselves. Host
+side, float64.
 """
 
 from typing import Any, NamedTuple
@@ -51,48 +50,36 @@ class Side(NamedTuple):
 
 
 class LogOdds(NamedTuple):
-    """A binary data set, split by prediction; equal log-odds collapsed to counts.
+    """A binary data set: the samples predicted positive, and those predicted negative.
 
-    `x1`, `counts1`: finite log-odds among samples predicted positive and how often each occurs; `sure1`: how
-    many samples predicted positive are positive for certain, `never1`: negative for certain. Likewise for 0.
-    On a grid (`on_grid`) the counts are real numbers, which add up to a whole one but for rounding.
+    Equal log-odds are collapsed to counts. On a grid (`on_grid`) the counts are real numbers, which add up to
+    a whole one but for rounding.
     """
 
-    x1: np.ndarray
-    counts1: np.ndarray
-    sure1: int
-    never1: int
-    x0: np.ndarray
-    counts0: np.ndarray
-    sure0: int
-    never0: int
+    positive: Side
+    negative: Side
 
     __repr__ = one_line
 
     @property
-    def sides(self) -> tuple[Side, Side]:
-        """Samples predicted positive, and those predicted negative."""
-        return Side(*self[:4]), Side(*self[4:])
-
-    @property
     def n1(self) -> int:
         """Number of samples predicted positive."""
-        return self.sides[0].total
+        return self.positive.total
 
     @property
     def n0(self) -> int:
         """Number of samples predicted negative."""
-        return self.sides[1].total
+        return self.negative.total
 
     @property
     def limits(self) -> Float[np.ndarray, "2 2"]:
         """Smallest and largest possible true positives, and false negatives."""
-        return np.array([[side.sure, side.total - side.never] for side in self.sides], np.float64)
+        return np.array([[side.sure, side.total - side.never] for side in self], np.float64)
 
     def at(self, p_detection: float, p_false_alarm: float) -> "LogOdds":
         """The same samples with log-odds (10), given the operating point as well."""
-        d, f = p_detection, p_false_alarm
-        return self._replace(x1=self.x1 + np.log(d / f), x0=self.x0 + np.log((1 - d) / (1 - f)))
+        shifts = np.log(p_detection / p_false_alarm), np.log((1 - p_detection) / (1 - p_false_alarm))
+        return LogOdds(*(side._replace(x=side.x + by) for side, by in zip(self, shifts, strict=True)))
 
 
 class BetaPrior(NamedTuple):
@@ -118,12 +105,12 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
         raise ValueError(
             f"the log-odds of {bad.size} sample(s) ({some(bad)}) are NaN; check prior and labels"
         )
-    parts, one = [], y_pred == 1
+    sides, one = [], y_pred == 1
     for mine in (x.compress(one), x.compress(~one)):  # x[one] goes by branches, four times as long
         certain = np.zeros(0) if all_finite else mine[~np.isfinite(mine)]
         values, counts = _merged(mine[np.isfinite(mine)] if certain.size else mine)
-        parts += [values, counts, int((certain > 0).sum()), int((certain < 0).sum())]
-    return LogOdds(*parts)
+        sides.append(Side(values, counts, int((certain > 0).sum()), int((certain < 0).sum())))
+    return LogOdds(*sides)
 
 
 def _merged(finite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +147,7 @@ def log_likelihood(data: LogOdds, p_detection: float, p_false_alarm: float) -> f
         d1, f1 = np.log(p_detection), np.log(p_false_alarm)
         d0, f0 = np.log1p(-p_detection), np.log1p(-p_false_alarm)
     total = 0.0
-    for side, d, f in zip(data.sides, (d1, d0), (f1, f0), strict=True):
+    for side, d, f in zip(data, (d1, d0), (f1, f0), strict=True):
         mixed = np.logaddexp(d - np.logaddexp(0.0, -side.x), f - np.logaddexp(0.0, side.x))
         total += float(side.counts @ mixed)
         total += (side.sure * d if side.sure else 0.0) + (side.never * f if side.never else 0.0)
@@ -191,11 +178,15 @@ def curvature(d: Any, f: Any, sizes: Any, mean: Any, variance: Any, prior: BetaP
     return gradient, (dd, ff, df), ((va / d, -va / f), (-vb / (1 - d), vb / (1 - f)))
 
 
+def tilts(p_detection: Any, p_false_alarm: Any, xp: Any = np) -> tuple[Any, Any]:
+    """Shifts of the log-odds by the operating point, where y_pred = 1 and where y_pred = 0; (10)."""
+    d, f = p_detection, p_false_alarm
+    return xp.log(d) - xp.log(f), xp.log1p(-d) - xp.log1p(-f)
+
+
 def _count_moments(data: LogOdds, d: float, f: float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of (A, B) at the operating point (d, f)."""
-    tilts = np.log(d) - np.log(f), np.log1p(-d) - np.log1p(-f)
-    shares = [expit(side.x + tilt) for side, tilt in zip(data.sides, tilts, strict=True)]
-    both = list(zip(data.sides, shares, strict=True))
+    both = [(side, expit(side.x + tilt)) for side, tilt in zip(data, tilts(d, f), strict=True)]
     mean = [side.counts @ q + side.sure for side, q in both]
     return np.array(mean), np.array([side.counts @ (q * (1 - q)) for side, q in both])
 
@@ -223,9 +214,8 @@ def most_probable(
     _, (dd, ff, df), slopes = curvature(point[0], point[1], sizes, mean, variance, prior)
     covariance = np.linalg.inv(np.array([[dd, df], [df, ff]]))
     spread = np.diag(variance) + np.array(slopes) @ covariance @ np.array(slopes).T
-    return OperatingPoint(
-        float(point[0]), float(point[1]), covariance, mean, spread, converged, num_steps
-    )  # fmt: skip
+    d, f = map(float, point)
+    return OperatingPoint(d, f, covariance, mean, spread, converged, num_steps)
 
 
 FROM_VALUES = 20_000  # distinct log-odds of a side, below which a grid spares nothing
@@ -236,8 +226,8 @@ _BLOCK = 1 << 15  # samples whose arrays stay in the cache
 
 def on_grid(data: LogOdds) -> LogOdds:
     """The same data with the log-odds of each large side on the grid; its counts are then real numbers."""
-    (x1, counts1), (x0, counts0) = (grid_weights(side.x, side.counts) for side in data.sides)
-    return data._replace(x1=x1, counts1=counts1, x0=x0, counts0=counts0)
+    parts = [(side, *grid_weights(side.x, side.counts)) for side in data]
+    return LogOdds(*(side._replace(x=x, counts=counts) for side, x, counts in parts))
 
 
 def grid_weights(
@@ -279,11 +269,10 @@ def merged_samples(data: LogOdds) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Certain samples are infinite log-odds. Sizes are powers of two, so that other data of about as many nodes
     find a compiled program; what fills them up has weight 0.
     """
-    x = np.concatenate([data.x1, [np.inf, -np.inf], data.x0, [np.inf, -np.inf]])
-    weight = np.concatenate(
-        [data.counts1, [data.sure1, data.never1], data.counts0, [data.sure0, data.never0]]
-    ).astype(np.float64)
-    y_pred = np.repeat(np.array([1, 0], np.int32), [data.x1.size + 2, data.x0.size + 2])
+    x = np.concatenate([part for side in data for part in (side.x, [np.inf, -np.inf])])
+    weights = [part for side in data for part in (side.counts, [side.sure, side.never])]
+    weight = np.concatenate(weights).astype(np.float64)
+    y_pred = np.repeat(np.array([1, 0], np.int32), [side.x.size + 2 for side in data])
     more = (1 << (x.size - 1).bit_length()) - x.size
     return np.pad(x, (0, more)), np.pad(y_pred, (0, more)), np.pad(weight, (0, more))
 

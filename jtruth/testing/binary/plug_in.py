@@ -17,12 +17,10 @@ from jaxtyping import Array, Float, Key
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.ratio_of_normals import Ratio
-from jtruth.tables.binary import BinaryTable, linear_forms
+from jtruth.tables.binary import BinaryTable, CountTable, linear_forms
 from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.testing.binary.empirical_bayes import ShareMoments
-from jtruth.testing.binary.exact import CountTable
-from jtruth.testing.binary.nodes import NodeTable
 
 _POINTS = 2001
 _HEAVY = 12.0  # mean(W) / sd(W); above it less than 1e-30 of W is near 0 or below
@@ -113,7 +111,7 @@ class NormalTable(BinaryTable, eqx.Module):
     """
 
     moments: ShareMoments
-    exact: CountTable | NodeTable
+    exact: CountTable
 
     @property
     def predicted(self) -> tuple[int, int]:

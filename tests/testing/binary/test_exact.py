@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
+from jtruth.tables.binary import law_of_atoms
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import METRICS, BetaPrior, collapse
-from jtruth.testing.binary.exact import count_table, law_of_atoms
+from jtruth.testing.binary.exact import count_table
 from tests.testing.golden_cases import simulated
 
 

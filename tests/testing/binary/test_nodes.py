@@ -6,11 +6,11 @@ import pytest
 from scipy.special import betaln, gammaln
 
 from jtruth.stats.poisson_binomial import cumulants, log_pmf
+from jtruth.tables.binary import CountTable
 from jtruth.tables.metrics import shown
 from jtruth.testing import METRICS, BetaPrior, collapse, exact_posterior
-from jtruth.testing.binary import nodes as nodes_of
-from jtruth.testing.binary.exact import CountTable, count_table
-from jtruth.testing.binary.nodes import NodeTable, log_law, node_table
+from jtruth.testing.binary import exact as nodes_of
+from jtruth.testing.binary.exact import count_table, log_law, node_table
 from jtruth.testing.binary.operating_point import Side, log_likelihood, most_probable
 from tests.testing.golden_cases import simulated
 
@@ -32,12 +32,12 @@ SLOW = ("one poor labeler", "four log-odds", "good labelers")
 @pytest.fixture(
     scope="module", params=[pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in CASES]
 )
-def tables(request) -> tuple[CountTable, NodeTable]:
+def tables(request) -> tuple[CountTable, CountTable]:
     """Both tables of one case."""
     seed, n, settings, prior, lattice = CASES[request.param]
     data = collapse(*simulated(seed, n, **settings))
     smooth = node_table(data, prior)
-    assert smooth.b_is_lattice == lattice
+    assert smooth.whole == (False, lattice) and smooth.density is not None
     return count_table(data, prior), smooth
 
 
@@ -187,7 +187,8 @@ def test_labels_that_say_nothing_have_a_law_in_closed_form():
     """P(A, B) depends on S = A + B alone, p^S (1-p)^(N-S) / ((S+1)! (N-S+1)!): given S, A is uniform."""
     share, data = 0.3, weak(60_000, 0.5, share=0.3)
     table = exact_posterior(data)
-    assert isinstance(table, CountTable) and not table.whole and table.probability.size < 5_000_000
+    assert table.density is None and table.whole == (False, False)
+    assert table.probability.size < 5_000_000
     n, n1, n0 = 60_000, data.n1, data.n0
     s = np.arange(n + 1)
     low, high = np.maximum(0, s - n0), np.minimum(s, n1)
@@ -206,7 +207,7 @@ def test_labels_that_say_nothing_have_a_law_in_closed_form():
 
 def test_everything_else_of_a_table_is_there():
     table = exact_posterior(weak(30_000, 0.49))
-    assert isinstance(table, CountTable) and not table.whole
+    assert table.density is None and table.whole == (False, False)
     cells = table.cells()
     assert (
         np.isfinite(cells.mean).all() and (cells.low < cells.mean).all() and (cells.mean < cells.high).all()
@@ -221,11 +222,11 @@ def test_everything_else_of_a_table_is_there():
 
 
 def test_small_tables_stay_whole_and_a_few_predictions_too():
-    assert type(exact_posterior(weak(1500, 0.5))) is CountTable
+    assert exact_posterior(weak(1500, 0.5)).whole == (True, True)
     x = np.random.default_rng(0).normal(0, 1e-3, 60_000)
     few = np.arange(60_000) < 5
     table = exact_posterior(collapse(x, few.astype(int)))
-    assert type(table) is CountTable and table.a.tolist() == [0, 1, 2, 3, 4, 5]
+    assert table.whole == (True, True) and table.a.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_more_nodes_than_memory_are_refused_in_words(monkeypatch):
