@@ -20,8 +20,8 @@ from jtruth.stats.estimates import DensityEstimate, PmfEstimate
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS
 from jtruth.tables.posterior import RangeEstimate
-from jtruth.testing.binary.empirical_bayes import OperatingPointFit
-from jtruth.testing.binary.plug_in import point_estimate
+from jtruth.testing.binary.empirical_bayes import point_estimate
+from jtruth.testing.steps import FixedPoint
 
 matplotlib.use("agg")
 ROC = ("recall", "false_alarm_rate")
@@ -292,7 +292,7 @@ def test_mode_of_draws_is_where_they_are_dense():
 
 def test_path(results):
     fit = results["empirical_bayes"].fit
-    early = OperatingPointFit(fit.p_detection, fit.p_false_alarm, np.asarray(False), np.asarray(2), fit.path)
+    early = FixedPoint(fit.value, np.asarray(False), np.asarray(2), fit.path)
     ax = plots.plot_path({"ratios": fit, "stopped": early}, ideal=(0.85, 0.15))
     assert legend(ax) == ["ratios", "stopped (not converged in 2 steps)", "$P_D$", "$P_{FA}$"]
     first = ax.get_lines()[0].get_xydata()

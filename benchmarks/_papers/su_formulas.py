@@ -8,8 +8,7 @@ from benchmarks._papers.harness import Cell, Panel, Part
 from benchmarks._papers.su_testing import TABLE
 from jtruth import testing
 from jtruth.information import bsbc_information, equivalent_error, smallest_team
-from jtruth.testing.binary.empirical_bayes import ShareMoments
-from jtruth.testing.binary.plug_in import metric_ratio
+from jtruth.testing.binary.empirical_bayes import ShareMoments, metric_ratio
 from jtruth.training import discriminative_ml, generative_ml, logistic, mmse_risk
 from jtruth.training.objectives import empirical_risk
 

@@ -17,7 +17,7 @@ from jtruth import testing
 from jtruth.noise import DifficultyFallibility
 from jtruth.simulation import sample_difficulty, sample_participation, to_labels
 from jtruth.testing.binary import empirical_bayes as eb
-from jtruth.testing.binary.plug_in import NormalTable, joint_density, metric_ratio
+from jtruth.testing.binary.empirical_bayes import NormalTable, joint_density, metric_ratio
 
 NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1")
 COLUMNS = ("ACC", "PREC", "P_D", "P_FA", "F_1")
@@ -202,7 +202,7 @@ def _step(way, key, x, y_pred):
 
 
 def _run(key, x, y_pred, start, way):
-    fit = eb.iterate(_step(way, key, x, y_pred), dtype=x.dtype, start=start)
+    fit = testing.iterate(_step(way, key, x, y_pred), dtype=x.dtype, start=start)
     return jnp.stack([fit.p_detection, fit.p_false_alarm, fit.num_steps.astype(x.dtype)]), fit.path
 
 

@@ -43,7 +43,8 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import named_metric, of_one_class, shown
 from jtruth.testing.binary.batch import exact_batch, plug_in_batch
-from jtruth.testing.binary.empirical_bayes import exact_step, iterate
+from jtruth.testing.binary.empirical_bayes import exact_step
+from jtruth.testing.steps import iterate
 
 _METHODS = ("bayes", "empirical_bayes", "joint", "em")
 _PSEUDO = 0.01  # count in every cell of EM, which keeps probabilities off 0

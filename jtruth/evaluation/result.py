@@ -54,9 +54,8 @@ from jtruth.stats.regions import check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, of_one_class
 from jtruth.tables.posterior import Cells, TablePosterior
-from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.multiclass import CountDraws
-from jtruth.testing.steps import ConfusionFit
+from jtruth.testing.steps import FixedPoint
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +88,7 @@ class Evaluation(Answer):
     advice: tuple[str, ...] = ()  # what would make the answer better
     num_gold: int = 0
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
-    fit: OperatingPointFit | ConfusionFit | CountDraws | JointPosterior | None = None  # of steps or draws
+    fit: FixedPoint | CountDraws | JointPosterior | None = None  # of steps or draws
     basis: Basis | None = None  # input and model, which `sensitivity` moves
     rests_on: str = ""  # what a predictive law takes for granted
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it

@@ -29,8 +29,8 @@ from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, mark, new_axes, 
 from jtruth.plots.blocks import block_of, plot_block
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves, curves
-from jtruth.testing.binary.empirical_bayes import OperatingPointFit
 from jtruth.testing.binary.threshold_curves import CURVES, CurveDensity
+from jtruth.testing.steps import FixedPoint
 
 
 class _Display:
@@ -243,7 +243,7 @@ def plot_reliability(
 
 
 def plot_path(
-    fits: OperatingPointFit | Mapping[str, OperatingPointFit],
+    fits: FixedPoint | Mapping[str, FixedPoint],
     *,
     ax: Axes | None = None,
     ideal: tuple[float, float] | None = None,
@@ -251,12 +251,12 @@ def plot_path(
     """How iterative methods moved the operating point (Su Figure 9): P_D solid, P_FA dashed.
 
     Args:
-        fits: one `OperatingPointFit` (`Evaluation.fit`), or name -> OperatingPointFit.
+        fits: one `FixedPoint` (`Evaluation.fit`), or name -> FixedPoint.
         ax: where to draw; a new figure if None.
         ideal: the true (P_D, P_FA), where it is known; dotted lines.
     """
     ax = new_axes(ax)
-    named = {"operating point": fits} if isinstance(fits, OperatingPointFit) else dict(fits)
+    named = {"operating point": fits} if isinstance(fits, FixedPoint) else dict(fits)
     widths = np.linspace(5.0, 1.2, len(named)) if len(named) > 1 else [1.8]  # paths that agree stay visible
     for (name, fit), width, color in zip(named.items(), widths, CYCLE * len(named), strict=False):
         steps = int(fit.num_steps)

@@ -4,13 +4,13 @@ from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import labeler_metrics, lehner_accuracy, weighted_vote_accuracy
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.empirical_bayes import exact_step, iterate, log_odds_of, moments, ratio_step
+from jtruth.testing.binary.empirical_bayes import exact_step, log_odds_of, moments, normal_law, ratio_step
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
-from jtruth.testing.binary.plug_in import normal_law
 from jtruth.testing.binary.threshold_curves import curve_density, curves_at_thresholds
 from jtruth.testing.methods import binary_posterior, multiclass_posterior
 from jtruth.testing.multiclass import CountDraws, count_posterior
+from jtruth.testing.steps import iterate
 from jtruth.testing.tars import Consolidated, consolidate, estimate_counts, resampled_table
 
 __all__ = [

@@ -42,6 +42,7 @@ from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.testing import steps
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb
+from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import exact_posterior, law_at
 from jtruth.testing.binary.operating_point import (
     FROM_VALUES,
@@ -51,7 +52,6 @@ from jtruth.testing.binary.operating_point import (
     merged_samples,
     on_grid,
 )
-from jtruth.testing.binary.plug_in import NormalTable
 from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
@@ -79,7 +79,7 @@ class Tested(NamedTuple):
     method: str
     table: TablePosterior
     # of steps or draws: converged, num_steps, path
-    fit: eb.OperatingPointFit | steps.ConfusionFit | CountDraws | None
+    fit: steps.FixedPoint | CountDraws | None
     log_evidence: float  # log p(y_pred | z): operating point integrated out, or plugged in; NaN if neither
     warnings: tuple[str, ...]
     classes: tuple[str, ...] = ("0", "1")  # names of the rows of the table
@@ -140,7 +140,7 @@ def binary_posterior(
         return _plugged_in(method, data, x, y, fit, key, weight)
 
 
-def _plugged_in(method, data: LogOdds, x, y, fit: eb.OperatingPointFit, key, weight) -> Tested:
+def _plugged_in(method, data: LogOdds, x, y, fit: steps.FixedPoint, key, weight) -> Tested:
     d, f = float(fit.p_detection), float(fit.p_false_alarm)
     point = jnp.stack([jnp.asarray(d, x.dtype), jnp.asarray(f, x.dtype)])
     exact = law_at(data, d, f)
@@ -223,15 +223,16 @@ def _step(method: str, key: Any, log_rho: Array, y_pred: Array, weight: Array | 
     }[method]()
 
 
-def _fit_one(key, log_rho, y_pred, *, method: str, num_symbols: int) -> steps.ConfusionFit:
+def _fit_one(key, log_rho, y_pred, *, method: str, num_symbols: int) -> steps.FixedPoint:
     step = _step(method, key, log_rho, y_pred)
-    return steps.iterate(step, num_classes=log_rho.shape[1], num_symbols=num_symbols, dtype=log_rho.dtype)
+    start = steps.uniform_rows(log_rho.shape[1], num_symbols)
+    return steps.iterate(step, dtype=log_rho.dtype, start=start, max_steps=50)
 
 
-def _fit_one_point(x, y, key, method, mean, weight) -> eb.OperatingPointFit:
+def _fit_one_point(x, y, key, method, mean, weight) -> steps.FixedPoint:
     if method == "empirical_bayes":
-        return eb.iterate(eb.ratio_step(x, y, mean=mean, weight=weight), dtype=x.dtype)
-    return eb.iterate(eb.of_point(_step(method, key, eb.class_law(x), y, weight)), dtype=x.dtype)
+        return steps.iterate(eb.ratio_step(x, y, mean=mean, weight=weight), dtype=x.dtype)
+    return steps.iterate(eb.of_point(_step(method, key, eb.class_law(x), y, weight)), dtype=x.dtype)
 
 
 _fit = jax.jit(_fit_one, static_argnames=("method", "num_symbols"))

@@ -42,10 +42,9 @@ from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TableDraws, TablePosterior
 from jtruth.testing.binary.chain import checked_alpha, symbol_chain
-from jtruth.testing.binary.empirical_bayes import ShareMoments
+from jtruth.testing.binary.empirical_bayes import ShareMoments, normal_estimate, normal_law
 from jtruth.testing.binary.exact import law_at
 from jtruth.testing.binary.operating_point import collapse
-from jtruth.testing.binary.plug_in import normal_estimate, normal_law
 
 _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
 _MANY_CELLS = 1000  # of a table, from which draws are thinned to the effort's `max_bytes`

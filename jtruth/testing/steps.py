@@ -1,16 +1,15 @@
 """Algorithms 1 to 4 and their relatives: find the operating matrix K of a classifier (Su 2.2-2.5, 2.7.1).
 
-Every algorithm iterates K <- f(K) from uniform rows; each row is clipped to [alpha, 1 - alpha] and divided by
-its sum, and the loop stops when no element changes by `tol`. The `Step` f:
+Every algorithm iterates K <- f(K) from uniform rows (`iterate`). The `Step` f:
 
 - `exact_step`     the conditional means of (23) themselves: no sampling, no normality
 - `sampling_step`  Algorithms 2 and 4: averages of (23) over drawn label vectors
 - `plug_in_step`   E[C] with each row divided by its sum: EM on the collapsed likelihood, which is concave
 - `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean, kept for comparison
 
-Algorithm 1, ratios of normals, is for two classes and in `binary.empirical_bayes`, where (p_D, p_FA) are the
-second column of K. A data set enters as `log_rho` (samples, classes), the logarithm of (21) (an additive
-constant per sample does not matter, -inf marks impossible classes), and `y_pred` (samples,), symbols
+Algorithm 1, ratios of normals, is for two classes and in `binary.empirical_bayes`, where a point (p_D, p_FA)
+is the second column of K. A data set enters as `log_rho` (samples, classes), the logarithm of (21) (an
+additive constant per sample does not matter, -inf marks impossible classes), and `y_pred` (samples,), symbols
 0..symbols-1; `weight` says how many samples of each there are, where equal ones are merged (or on a grid).
 Pure JAX: jit, vmap over data sets, any float dtype. A row of K for which a step finds no sample keeps its
 value.
@@ -54,7 +53,7 @@ _BINOMIAL = comb(np.arange(_POWERS + 2)[:, None], np.arange(_POWERS + 2)) * (-1.
 def mean_shares(
     p: Float[Array, "sets samples"],
     chosen: Bool[Array, "choices samples"],
-    weight: Float[Array, " samples"] | None = None,
+    weight: Weight = None,
     *,
     complementary: bool = False,
 ) -> Float[Array, "sets choices"]:
@@ -107,9 +106,7 @@ def mean_shares(
 
 
 def _power_sums(
-    p: Float[Array, "sets samples"],
-    chosen: Bool[Array, "choices samples"],
-    weight: Float[Array, " samples"] | None,
+    p: Float[Array, "sets samples"], chosen: Bool[Array, "choices samples"], weight: Weight
 ) -> Float[Array, "sets powers all_and_choices"]:
     """Sums of p, p^2, ... over all samples and over the chosen, block by block where samples are many."""
 
@@ -131,7 +128,7 @@ def _power_sums(
 
 
 def _columns(
-    chosen: Bool[Array, "choices samples"], weight: Float[Array, " samples"] | None, dtype
+    chosen: Bool[Array, "choices samples"], weight: Weight, dtype
 ) -> Float[Array, "all_and_choices samples"]:
     """How often each sample counts: in all, and among the chosen."""
     every = jnp.ones((1, chosen.shape[1]), dtype) if weight is None else weight[None]
@@ -139,9 +136,7 @@ def _columns(
 
 
 def _sums_of_both(
-    p: Float[Array, "2 samples"],
-    chosen: Bool[Array, "choices samples"],
-    weight: Float[Array, " samples"] | None,
+    p: Float[Array, "2 samples"], chosen: Bool[Array, "choices samples"], weight: Weight
 ) -> Float[Array, "2 powers all_and_choices"]:
     """Those of heads, and from them those of tails, p[1] = 1 - p[0], unless these are rare."""
     heads, total = _power_sums(p[:1], chosen, weight), _columns(chosen, weight, p.dtype).sum(axis=1)
@@ -159,17 +154,6 @@ def _product(
     return jnp.matmul(a, b.T, precision=jax.lax.Precision.HIGHEST)
 
 
-class ConfusionFit(NamedTuple):
-    """Result of an iteration; `path[j]` is K after j steps; the last is repeated beyond `num_steps`."""
-
-    confusion: Float[Array, "classes symbols"]
-    converged: Bool[Array, ""]
-    num_steps: Int[Array, ""]
-    path: Float[Array, "steps_and_start classes symbols"]
-
-    __repr__ = one_line
-
-
 def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> LogRho:
     """log p(y_i = c | y_pred_i, z_i; K), (25)."""
     return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
@@ -185,20 +169,20 @@ def expected_counts(
     """
     log_p = log_testing_posterior(log_rho, y_pred, confusion)
     p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
-    chosen = _columns(_predicted(y_pred, range(confusion.shape[1])), weight, p.dtype)[1:]
+    chosen = _columns(_predicted(y_pred, 0, confusion.shape[1]), weight, p.dtype)[1:]
     return _product(p.T, chosen), _product((p * not_p).T, chosen)
 
 
-def _predicted(y_pred: Predictions, symbols: range) -> Bool[Array, "symbols samples"]:
-    """Who was predicted which symbol."""
-    return y_pred[None] == jnp.arange(symbols.start, symbols.stop, dtype=y_pred.dtype)[:, None]
+def _predicted(y_pred: Predictions, first: int, end: int) -> Bool[Array, "symbols samples"]:
+    """Who was predicted which symbol, from `first` on."""
+    return y_pred[None] == jnp.arange(first, end, dtype=y_pred.dtype)[:, None]
 
 
 def plug_in_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
 
     def step(confusion, _):
-        mean, _variance = expected_counts(log_rho, y_pred, confusion, weight)
+        mean, _ = expected_counts(log_rho, y_pred, confusion, weight)
         return ratio(mean, mean.sum(1, keepdims=True))
 
     return step
@@ -214,11 +198,9 @@ def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> S
 
     def step(confusion, _):
         classes, symbols = confusion.shape
-        one = y_pred[None] == 1  # faster than to gather
-        p = rho * (
-            jnp.where(one, confusion[:, 1:], confusion[:, :1]) if symbols == 2 else confusion[:, y_pred]
-        )
-        p, chosen = p / p.sum(axis=0, keepdims=True), _predicted(y_pred, range(1, symbols))
+        one, by_one = y_pred[None] == 1, symbols == 2  # faster than to gather
+        p = rho * (jnp.where(one, confusion[:, 1:], confusion[:, :1]) if by_one else confusion[:, y_pred])
+        p, chosen = p / p.sum(axis=0, keepdims=True), _predicted(y_pred, 1, symbols)
         shares = mean_shares(p, chosen, weight, complementary=classes == 2)
         return jnp.concatenate([1 - shares.sum(axis=1, keepdims=True), shares], axis=1)
 
@@ -284,38 +266,47 @@ def sampling_step(
     return step
 
 
+class FixedPoint(NamedTuple):
+    """Result of an iteration; `path[j]` is the point after j steps, the last of them repeated."""
+
+    value: Float[Array, "2"] | Float[Array, "classes symbols"]  # (p_D, p_FA), or K
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
+    path: Float[Array, "steps_and_start ..."]
+
+    __repr__ = one_line
+
+    @property
+    def p_detection(self) -> Float[Array, ""]:
+        """p_D, of two classes."""
+        return self.value[..., 0]
+
+    @property
+    def p_false_alarm(self) -> Float[Array, ""]:
+        """p_FA, of two classes."""
+        return self.value[..., 1]
+
+    @property
+    def confusion(self) -> Float[Array, "classes symbols"]:
+        """K, of any number of classes."""
+        return self.value
+
+
 def iterate(
-    step: Step,
-    *,
-    num_classes: int,
-    num_symbols: int,
-    dtype,
-    max_steps: int = 50,
-    tol: float = 1e-3,
-    alpha: float = 1e-3,
-) -> ConfusionFit:
-    """The loop of Algorithms 3 and 4, from uniform rows; the change is that of the adjusted matrix."""
+    step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3, alpha: float = 1e-3
+) -> FixedPoint:
+    """The loop that Algorithms 1 to 4 share: x <- step(x, number) until no element changes by `tol`.
 
-    def inside(new):
-        new = jnp.clip(new, alpha, 1.0 - alpha)
-        return new / new.sum(1, keepdims=True)
-
-    start = jnp.full((num_classes, num_symbols), 1.0 / num_symbols, dtype)
-    path, number, change = fixed_point(step, start, inside, max_steps, tol)
-    return ConfusionFit(path[number], change < tol, jnp.asarray(number), path)
-
-
-def fixed_point(step: Callable, start: Array, inside: Callable, max_steps: int, tol) -> tuple[Array, ...]:
-    """x <- inside(step(x, number)) until no element changes by `tol`; what a step leaves undefined stays.
-
-    Returns:
-        Path (max_steps + 1, ...), the number of steps, the last change.
+    Every element is clipped to [alpha, 1 - alpha]; rows of a matrix are divided by their sums. What a step
+    leaves undefined keeps its value. `start`: (p_D, p_FA), or a matrix (`uniform_rows`).
     """
+    start = jnp.asarray(start, dtype)
 
     def body(state):
         old, path, number, _ = state
         new = step(old, number)
-        new = inside(jnp.where(jnp.isnan(new), old, new))
+        new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
+        new = new / new.sum(1, keepdims=True) if new.ndim == 2 else new
         return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
 
     def unfinished(state):
@@ -326,4 +317,9 @@ def fixed_point(step: Callable, start: Array, inside: Callable, max_steps: int, 
     path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
     state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
     _, path, number, change = jax.lax.while_loop(unfinished, body, state)
-    return path, jnp.asarray(number), change
+    return FixedPoint(path[number], change < tol, jnp.asarray(number), path)
+
+
+def uniform_rows(classes: int, symbols: int) -> Float[np.ndarray, "classes symbols"]:
+    """Where matrices start: a classifier that knows nothing."""
+    return np.full((classes, symbols), 1.0 / symbols)

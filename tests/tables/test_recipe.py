@@ -20,8 +20,8 @@ from jtruth.planning.approximation import approximate_width
 from jtruth.tables import metrics
 from jtruth.testing import collapse
 from jtruth.testing.binary.batch import exact_batch
+from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import law_at, node_table
-from jtruth.testing.binary.plug_in import NormalTable
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 

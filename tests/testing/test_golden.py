@@ -7,10 +7,15 @@ import pytest
 
 from jtruth.testing import BetaPrior, collapse, exact_step, iterate, moments, normal_law, ratio_step, steps
 from jtruth.testing.baselines import geometric_median, prior_marginal_table
-from jtruth.testing.binary.empirical_bayes import class_law, of_point, plug_in_step
+from jtruth.testing.binary.empirical_bayes import (
+    class_law,
+    of_point,
+    plug_in_step,
+    precision_recall_density,
+    roc_density,
+)
 from jtruth.testing.binary.exact import count_table, law_at
 from jtruth.testing.binary.operating_point import log_likelihood
-from jtruth.testing.binary.plug_in import precision_recall_density, roc_density
 from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
 
 SLOW = ("small12", "near_chance")  # like others, but of other sizes: programs of their own

@@ -19,9 +19,8 @@ def log_rho_of(lik, prior):
 
 
 def fit(step, log_rho, symbols=3, **options):
-    return steps.iterate(
-        step, num_classes=log_rho.shape[1], num_symbols=symbols, dtype=log_rho.dtype, **options
-    )
+    start = steps.uniform_rows(log_rho.shape[1], symbols)
+    return steps.iterate(step, dtype=log_rho.dtype, start=start, **{"max_steps": 50, **options})
 
 
 def test_plug_in_map_equals_the_reference_file(multi3):

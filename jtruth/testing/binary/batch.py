@@ -1,6 +1,7 @@
 """Exact posteriors of thousands of data sets in one compiled call, on CPU, GPU or TPU (methods: `exact`).
 
-The law of (A, B), true positives and false negatives, is that of `exact`, computed in fixed shapes:
+The law of (A, B), true positives and false negatives, is that of `exact`, computed in fixed shapes; names and
+formulas are those of `operating_point` and `exact`, and the prior is a `BetaPrior` of arrays:
 
 1. Newton finds the mode of the collapsed likelihood of the operating point, as `operating_point` does.
 2. Tilted by that operating point, the two Poisson-binomial laws are centred where the posterior lies. Each is
@@ -28,18 +29,19 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import betaln, gammaln
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import METRICS, shown
-from jtruth.testing.binary._batch_counts import most_probable, plug_in_table, posterior_table, tilted_laws
-from jtruth.testing.binary.operating_point import BetaPrior
+from jtruth.testing.binary.operating_point import BetaPrior, curvature, tilts
 
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
 _SPREAD = 8.0  # half-width of the binned range of a ratio, in standard deviations
 _SETS_AT_ONCE = 16  # on a CPU this keeps the tables in the cache
+_MAX_STEPS = 100  # Newton steps
 
 
 class BatchSummary(NamedTuple):
@@ -158,11 +160,7 @@ def enough_window(
 @jax.jit
 def _spreads(x, y, prior):
     """Posterior standard deviations of (A, B), (sets, 2)."""
-
-    def spread(data):
-        x, y = data
-        return most_probable(x, y == 1, (y >= 0).sum(), prior)[1]
-
+    spread = lambda set_: _mode(set_[0], set_[1] == 1, (set_[1] >= 0).sum(), prior)[1]  # noqa: E731
     return jax.lax.map(spread, (x, y), batch_size=_SETS_AT_ONCE)
 
 
@@ -184,15 +182,11 @@ def _summarise_all(x, y, point=None, *, prior, level, window, bins, chunk) -> Ba
 def _summarise_chunk(x, y, point, prior, level, window, bins) -> BatchSummary:
     one, size, found = y == 1, (y >= 0).sum(axis=1), jnp.ones(x.shape[0], bool)
     if prior is not None:
-        point, _, found = jax.vmap(most_probable, in_axes=(0, 0, 0, None))(x, one, size, prior)
-    laws = tilted_laws(x, one, point, max(window))
+        point, _, found = jax.vmap(_mode, in_axes=(0, 0, 0, None))(x, one, size, prior)
+    laws = _tilted_laws(x, one, point, max(window))
 
     def of_set(one, size, point, found, laws):
-        if prior is None:
-            table = plug_in_table(one, size, point, laws, window)
-        else:
-            table = posterior_table(one, size, point, laws, prior, window)
-        p, log_evidence, counts, edge_mass = table
+        p, log_evidence, counts, edge_mass = _table(one, size, point, laws, prior, window)
         numbers = _metrics(p, counts, one.sum(), size, level, bins)
         ok = found & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
         return BatchSummary(
@@ -202,7 +196,186 @@ def _summarise_chunk(x, y, point, prior, level, window, bins) -> BatchSummary:
     return jax.vmap(of_set)(one, size, point, found, laws)
 
 
-# ---- the metrics -------------------------------------------------------------------------------------
+# ---- the mode ----------------------------------------------------------------------------------------------
+
+
+def _information(x, one, size, point, prior):
+    """Gradient, minus Hessian and the slopes of (E[A], E[B]) at an operating point: `operating_point`."""
+    d, f = point[0], point[1]
+    t1, t0 = tilts(d, f, jnp)
+    q = jax.nn.sigmoid(x + jnp.where(one, t1, t0))
+    v = q * jax.nn.sigmoid(-(x + jnp.where(one, t1, t0)))
+    n1, n = one.sum(dtype=x.dtype), size.astype(x.dtype)
+    mean, variance = ((jnp.where(one, p, 0).sum(), jnp.where(one, 0, p).sum()) for p in (q, v))
+    found, hessian, slopes = curvature(d, f, (n1, n - n1), mean, variance, prior)
+    return jnp.stack(found), hessian, jnp.stack([jnp.stack(row) for row in slopes]), jnp.stack(variance)
+
+
+def _mode(x, one, size, prior):
+    """`size` samples count; the others have log-odds -inf, are not predicted positive and fill up the array.
+
+    Most probable (p_D, p_FA), posterior sd of (A, B) by Laplace, and whether Newton converged.
+    """
+
+    def body(state):
+        point, _, number = state
+        gradient, (dd, ff, df), _, _ = _information(x, one, size, point, prior)
+        step = jnp.stack([ff * gradient[0] - df * gradient[1], dd * gradient[1] - df * gradient[0]])
+        step = step / (dd * ff - df**2)
+        tiny = jnp.finfo(x.dtype).tiny
+        room = jnp.where(step > 0, (1 - point) / jnp.maximum(step, tiny), -point / jnp.minimum(step, -tiny))
+        return point + step * jnp.minimum(1.0, 0.9 * room.min()), jnp.abs(step).max(), number + 1
+
+    def unfinished(state):
+        return (state[1] > 1e-5) & (state[2] < _MAX_STEPS)  # quadratic: the last step leaves about 1e-10
+
+    start = (jnp.full(2, 0.5, x.dtype), jnp.asarray(jnp.inf, x.dtype), 0)
+    point, change, _ = jax.lax.while_loop(unfinished, body, start)
+    _, (dd, ff, df), slopes, variance = _information(x, one, size, point, prior)
+    covariance = jnp.stack([jnp.stack([ff, -df]), jnp.stack([-df, dd])]) / (dd * ff - df**2)
+    spread = variance + jnp.einsum("ij,jk,ik->i", slopes, covariance, slopes, precision="highest")
+    return point, jnp.sqrt(spread), change <= 1e-5
+
+
+# ---- the tilted Poisson-binomial laws ----------------------------------------------------------------------
+
+
+def _tilted_laws(x, one, point, width) -> tuple[Array, Array, Array, Array]:
+    """Laws of A (side 0) and B (side 1), tilted by the operating point, on `width` counts for some sets.
+
+    One flip of each side a step: the window follows the running mean by at most one count a step, and the
+    loop ends with the longer side.
+
+    Returns:
+        The laws (sets, 2, width); the count of their first entries; how many flips of a side are heads for
+        certain, tails for certain (sets, 2, 2); and log E[e^(tilt count)] before the tilt.
+    """
+    sets, samples = x.shape
+    t1, t0 = tilts(point[:, 0], point[:, 1], jnp)
+    tilt = jnp.where(one, t1[:, None], t0[:, None])
+    step_of = jnp.where(one, jnp.cumsum(one, axis=1), jnp.cumsum(~one, axis=1)) - 1
+    where = (step_of, jnp.broadcast_to(jnp.arange(sets)[:, None], x.shape), jnp.where(one, 0, 1))
+
+    def by_step(fill, chance):
+        return jnp.full((samples, sets, 2), fill, x.dtype).at[where].set(chance, mode="promise_in_bounds")
+
+    heads, tails = by_step(0, jax.nn.sigmoid(x + tilt)), by_step(1, jax.nn.sigmoid(-x - tilt))
+    number = jnp.stack([one.sum(1), (~one).sum(1)], axis=1)
+    last_start = jnp.maximum(number + 1 - width, 0)
+
+    def flip(state):
+        step, pmf, start, mean = state
+        p, r = heads[step], tails[step]
+        mean = mean + p
+        move = (mean - width // 2 >= (start + 1).astype(x.dtype)) & (start < last_start)
+        p, r = p[..., None], r[..., None]
+        padded = jnp.pad(pmf, ((0, 0), (0, 0), (1, 1)))
+        stayed = p * padded[..., :-2] + r * pmf
+        moved = p * pmf + r * padded[..., 2:]
+        return step + 1, jnp.where(move[..., None], moved, stayed), start + move.astype(start.dtype), mean
+
+    first = jnp.zeros((sets, 2, width), x.dtype).at[:, :, 0].set(1)
+    state = (0, first, jnp.zeros_like(number), jnp.zeros((sets, 2), x.dtype))
+    _, pmf, start, _ = jax.lax.while_loop(lambda s: s[0] < number.max(), flip, state)
+    gain = jnp.logaddexp(jax.nn.log_sigmoid(-x), jax.nn.log_sigmoid(x) + tilt)
+    of_sides = jnp.stack([jnp.where(one, gain, 0).sum(1), jnp.where(one, 0, gain).sum(1)], axis=1)
+    certain = jnp.stack([(tails == 0).sum(0), (heads == 0).sum(0) - (samples - number)], axis=-1)
+    return pmf, start, certain, of_sides
+
+
+# ---- the table ---------------------------------------------------------------------------------------------
+
+
+def _log_gamma_bend(first, size, centre, offset):
+    """log Gamma(k + offset) - log Gamma(centre + offset) - (k - centre) log(centre + offset), k = first + i.
+
+    A sum of log1p((k - centre)/(centre + offset)) away from the centre, so that nothing large cancels. Where
+    k + offset is not positive, outside the possible range, it means nothing.
+    """
+    k = first + jnp.arange(size, dtype=first.dtype)
+    inside = k.astype(offset.dtype) + offset > 0
+    away = (k - centre).astype(offset.dtype) / (centre.astype(offset.dtype) + offset)
+    step = jnp.log1p(jnp.where(inside, away, 0))
+    total = jnp.cumsum(step) - step  # over the earlier k
+    return total - total[jnp.clip(centre - first, 0, size - 1)]
+
+
+def _cropped(law, first, size):
+    """`size` entries of a law around its mean, and the counts that they stand for."""
+    place = (law * jnp.arange(law.size, dtype=law.dtype)).sum() / law.sum()
+    cut = jnp.clip(place.astype(first.dtype) - size // 2, 0, law.size - size)
+    return jax.lax.dynamic_slice(law, (cut,), (size,)), first + cut + jnp.arange(size, dtype=first.dtype)
+
+
+def _edge_mass(mass, law, counts, lowest, highest):
+    """Mass of the cells beside which there should be another one, but it was cut off or underflowed."""
+    padded = jnp.pad(law > 0, 1)
+    lost_below = (counts > lowest) & ~padded[:-2]
+    lost_above = (counts < highest) & ~padded[2:]
+    return jnp.where((law > 0) & (lost_below | lost_above), mass, 0).sum()
+
+
+def _table(one, n, point, laws, prior, window):
+    """P(A, B | y_pred, z) on its window, log p(y_pred | z), the counts of both axes, and the edge mass.
+
+    Without a prior the operating point is given: the tilted laws are the laws, A and B independent.
+    """
+    pmf, start, certain, log_gain = laws
+    n1, shifts = one.sum(), tilts(point[0], point[1], jnp)
+    totals = (n1, n - n1)
+    law, counts = zip(*(_cropped(pmf[s], start[s], window[s]) for s in (0, 1)), strict=True)
+    if prior is None:
+        logs = [jnp.where(part > 0, jnp.log(jnp.where(part > 0, part, 1)), -jnp.inf) for part in law]
+        ones, zeros = (total.astype(point.dtype) for total in totals)
+        constant = log_gain.sum() + ones * jnp.log(point[1]) + zeros * jnp.log1p(-point[1])
+        log_p = logs[0][:, None] + logs[1][None, :]
+    else:
+        centre = [jnp.clip(counts[s][window[s] // 2], 0, totals[s]) for s in (0, 1)]
+        g, slope, constant = _sum_factor(counts, centre[0] + centre[1], n, prior)
+        logs = []
+        for s, (alpha, beta) in enumerate(((prior.a_d, prior.a_f), (prior.b_d, prior.b_f))):
+            log_f, its_constant = _side_factor(
+                law[s], counts[s], totals[s], centre[s], alpha, beta, slope - shifts[s]
+            )
+            logs.append(log_f)
+            constant += its_constant + log_gain[s] - shifts[s] * centre[s].astype(point.dtype)
+        places = jnp.arange(window[0])[:, None] + jnp.arange(window[1])[None, :]
+        log_p = logs[0][:, None] + logs[1][None, :] + g[places]
+    top = log_p.max()
+    p = jnp.exp(log_p - top)
+    total = p.sum()
+    p, edges = p / total, jnp.zeros((), p.dtype)
+    for s, filling in enumerate((0, one.shape[0] - n)):  # what fills up the array is no sample
+        highest = totals[s] - (certain[s, 1] - filling)
+        edges += _edge_mass(p.sum(1 - s), law[s], counts[s], certain[s, 0], highest)
+    return p, constant + top + jnp.log(total), counts, edges
+
+
+def _side_factor(law, counts, total, centre, alpha, beta, slope):
+    """log PB(k) Gamma(k + alpha) Gamma(total - k + beta) e^(slope (k - centre)), and its constant.
+
+    The constant is what the gamma functions are at the centre; the rest is relative to it.
+    """
+    at, other = centre.astype(alpha.dtype) + alpha, (total - centre).astype(alpha.dtype) + beta
+    bend = _log_gamma_bend(counts[0], counts.size, centre, alpha)
+    bend += _log_gamma_bend(total - counts[-1], counts.size, total - centre, beta)[::-1]
+    line = (jnp.log(at) - jnp.log(other) + slope) * (counts - centre).astype(alpha.dtype)
+    log_law = jnp.log(jnp.where(law > 0, law, 1))
+    return jnp.where(law > 0, log_law + bend + line, -jnp.inf), gammaln(at) + gammaln(other)
+
+
+def _sum_factor(counts, centre, n, prior):
+    """log g(a + b) = -log Gamma(a + b + .) Gamma(n - a - b + .): bend, slope at the centre, constant."""
+    alpha, beta = prior.a_d + prior.b_d, prior.a_f + prior.b_f
+    at, other = centre.astype(alpha.dtype) + alpha, (n - centre).astype(alpha.dtype) + beta
+    first, size = counts[0][0] + counts[1][0], counts[0].size + counts[1].size
+    bend = _log_gamma_bend(first, size, centre, alpha)
+    bend += _log_gamma_bend(n - first - size + 1, size, n - centre, beta)[::-1]
+    constant = -gammaln(at) - gammaln(other) - betaln(prior.a_d, prior.b_d) - betaln(prior.a_f, prior.b_f)
+    return -bend, jnp.log(other) - jnp.log(at), constant
+
+
+# ---- the metrics -------------------------------------------------------------------------------------------
 
 
 def _metrics(p, counts, n1, n, level, bins):

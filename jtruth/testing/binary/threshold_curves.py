@@ -31,9 +31,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._one_line import one_line
-from jtruth.testing.binary.empirical_bayes import exact_step, iterate, moments, plug_in_step, ratio_step
+from jtruth.testing.binary.empirical_bayes import exact_step, moments, plug_in_step, ratio_step
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import collapse
+from jtruth.testing.steps import iterate
 
 STEPS = {"ratio": ratio_step, "exact": exact_step, "plug_in": plug_in_step}
 POSTERIOR = "posterior"

@@ -20,12 +20,13 @@ from jtruth.testing.binary.empirical_bayes import (
     detection_ratio,
     false_alarm_ratio,
     matrix_of,
+    metric_ratio,
+    normal_law,
     of_point,
     plug_in_step,
     posterior_log_odds,
     ratio_mean,
 )
-from jtruth.testing.binary.plug_in import metric_ratio, normal_law
 from jtruth.testing.steps import mean_shares
 from tests.reference import su_binary as su
 from tests.testing import golden_cases
