@@ -1,27 +1,21 @@
-"""What people do instead: rivals of the posterior, kept for comparison (Su 2.6).
+"""What people do instead: rivals of the posterior, kept for comparison (Su 2.6 and Table 4).
 
 - `labeler_metrics`: each labeler's labels taken as the truth on the samples that the labeler labelled, then
   merged by mean or by the geometric median (the second suboptimal method).
-- `carlotto_accuracy`: accuracy against the truth from accuracy against labels of a known accuracy, any number
-  of classes.
+- `carlotto_accuracy`: accuracy against the truth from accuracy against labels of a known accuracy.
 - `prior_marginal_table`: the paper's "fully Bayesian" formula of 2.6.2. It averages the posterior given the
   operating point over the PRIOR of the operating point, which is not Bayes' rule; kept to reproduce Table 10.
-
-Accuracy of a classifier from nothing but agreement: two quick rivals of the posterior (Su's Table 4).
-
-Both take all raters to err independently of each other, with errors spread evenly over the wrong classes.
-
 - `lehner_accuracy`: labelers of ONE accuracy p agree with each other in A = p^2 + (1 - p)^2 / (C - 1) of all
   pairs, so A says p; p says how probable the best class of each sample is; and how often the classifier
-  agrees with classes that are right with a known probability says how often it is right
-  (`carlotto_accuracy`).
+  agrees with classes that are right with a known probability says how often it is right.
 - `weighted_vote_accuracy`: the classifier votes with the labelers, votes weigh C w - 1 where w is the share
   of a rater's votes that won, and so on until nothing changes.
 
-Both are likely, not certainly, among the estimates that Holodnak, Matterer and Streilein (2018, MIT Lincoln
-Laboratory, Technical Report 1225) compare: a package of the same laboratory (StatSWAG, 2019) has them beside
-majority vote, EM (`jtruth.learning.fit_one_coin`) and moments (`jtruth.learning.fit_label_model`). The report
-was not to be had; its two models of dependent labelers stand nowhere else, so nothing here bears their name.
+The last two take all raters to err independently, with errors spread evenly over the wrong classes. They are
+likely, not certainly, among the estimates that Holodnak, Matterer and Streilein (2018, MIT Lincoln
+Laboratory, Technical Report 1225) compare: a package of the same laboratory (StatSWAG, 2019) has them. The
+report was not to be had; its two models of dependent labelers stand nowhere else, so nothing here bears their
+name.
 """
 
 from typing import Any, NamedTuple
@@ -39,6 +33,8 @@ from jtruth.stats.poisson_binomial import pmf
 from jtruth.tables.binary import CountTable
 from jtruth.tables.metrics import METRICS, binary_counts, shown
 from jtruth.testing.binary.operating_point import LogOdds
+
+_BINS = 10  # of equal width, for the probability of the best class
 
 
 class LabelerMetrics(NamedTuple):
@@ -69,11 +65,9 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
         counts = binary_counts(y_pred[sample[mine]], label[mine])
         rows.append([float(METRICS[name](*counts)) for name in names])
     each = np.array(rows)
-    complete = each[~np.isnan(each).any(axis=1)]
     defined = ~np.isnan(each)
-    mean = np.where(
-        defined.any(0), np.where(defined, each, 0.0).sum(0) / np.maximum(defined.sum(0), 1), np.nan
-    )
+    complete, number = each[defined.all(axis=1)], defined.sum(0)
+    mean = np.where(number > 0, np.where(defined, each, 0.0).sum(0) / np.maximum(number, 1), np.nan)
     median = geometric_median(complete) if len(complete) else np.full(each.shape[1], np.nan)
     return LabelerMetrics(names, each, mean, median)
 
@@ -82,15 +76,8 @@ def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) 
     """Carlotto's (2009) rough estimate of accuracy: Lam & Stork (2) for two classes.
 
     The inverse of how often predictions and labels that err independently agree, with their errors spread
-    evenly over the wrong classes: a b + (1 - a)(1 - b)/(C - 1).
-
-    Args:
-        apparent: share of predictions that agree with their label.
-        label_accuracy: share of labels that are right.
-        num_classes: C.
-
-    Returns:
-        The accuracy; outside [0, 1] where no accuracy explains the two shares.
+    evenly over the wrong classes, a b + (1 - a)(1 - b)/(C - 1), from the share of predictions that agree with
+    their label and that of labels that are right. Outside [0, 1] where no accuracy explains the two.
 
     Raises:
         ValueError: rates outside [0, 1], or labels at chance, which say nothing.
@@ -143,19 +130,15 @@ def prior_marginal_table(data: LogOdds, *, nodes: int = 32) -> CountTable:
     `nodes` Gauss-Legendre nodes an axis. `log_evidence` is NaN: the formula has none.
     """
     node, weight = np.polynomial.legendre.leggauss(nodes)
-    node, weight = 0.5 * (node + 1), 0.5 * weight
+    rates = list(zip(0.5 * (node + 1), 0.5 * weight, strict=True))
     table = np.zeros((data.n1 + 1, data.n0 + 1))
-    for d, wd in zip(node, weight, strict=True):
-        for f, wf in zip(node, weight, strict=True):
+    for d, wd in rates:
+        for f, wf in rates:
             (p_a, a), (p_b, b) = (pmf(expit(side.x), side.counts) for side in data.at(d, f))
             a, b = a + data.positive.sure, b + data.negative.sure
             table[a : a + p_a.size, b : b + p_b.size] += wd * wf * p_a[:, None] * p_b[None, :]
-    return CountTable(
-        np.arange(data.n1 + 1), np.arange(data.n0 + 1), table / table.sum(), data.n1, data.n0, float("nan")
-    )
-
-
-_BINS = 10  # of equal width, for the probability of the best class
+    a, b = (np.arange(size) for size in table.shape)
+    return CountTable(a, b, table / table.sum(), data.n1, data.n0, float("nan"))
 
 
 def lehner_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:
@@ -165,12 +148,7 @@ def lehner_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:
     less accurate than the system, J. Modern Applied Statistical Methods 14(1), 13. Samples without labels,
     and those whose best class is no more probable than chance (a tie of two), say nothing and are left out.
 
-    Args:
-        y_pred: the predicted class of each sample.
-        labels: `Labels`, two and more for some samples.
-
-    Returns:
-        The estimate; outside [0, 1] where no accuracy explains how often they agree.
+    The estimate is outside [0, 1] where no accuracy explains how often they agree.
 
     Raises:
         ValueError: no two labels of one sample, labelers who agree no more often than by chance, or a class
@@ -234,11 +212,6 @@ def weighted_vote_accuracy(
 
     Source: Error rate bounds and iterative weighted majority voting for crowdsourcing, arXiv 1411.4086. Tied
     classes share a sample.
-
-    Args:
-        y_pred: the predicted class of each sample; it votes too.
-        labels: `Labels`.
-        max_steps: rounds of voting.
 
     Raises:
         ValueError: predictions that are no classes.

@@ -136,16 +136,16 @@ def multiclass_nuts(
     law = class_law(log_lik, np.asarray(prior, np.float64))
     model, observed = table_problem(law, y, concentration, learned=False)
     log_rho, symbol, weight = _padded(observed)
-    run = nuts.run_nuts(
-        testing_model,
-        log_rho,
-        symbol,
-        weight,
-        concentration,
-        key=stream(key, "table nuts"),
-        settings=settings,
-    )
-    return _with_counts(run, run.samples["confusion"], kernel.flatten(model, observed), key)
+    given, chain_key = (log_rho, symbol, weight, concentration), stream(key, "table nuts")
+    run = nuts.run_nuts(testing_model, *given, key=chain_key, settings=settings)
+    confusion, rng = run.samples["confusion"], host_rng(key, "classes")
+    problem, flat = kernel.flatten(model, observed), confusion.reshape(-1, *confusion.shape[2:])
+    starts = range(0, flat.shape[0], _DRAWS_AT_ONCE)  # classes, hence tables, given each draw of K
+    counts = np.concatenate([draw_tables(problem, flat[k : k + _DRAWS_AT_ONCE], rng) for k in starts])
+    counted, (chains, draws) = counts.reshape(confusion.shape), confusion.shape[:2]
+    rhat, ess = split_rhat(counted), effective_sample_size(counted)
+    good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
+    return NutsTesting(CountDraws(counts, flat, good, chains, draws + run.num_warmup), run)
 
 
 def _padded(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -158,19 +158,3 @@ def _padded(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     pad = (0, -weight.size % step)
     log_rho = np.pad(log_rho, (pad, (0, 0)), constant_values=-np.log(log_rho.shape[1]))
     return log_rho, np.pad(symbol.astype(np.int32), pad), np.pad(weight, pad)
-
-
-def _with_counts(run: NutsRun, confusion: np.ndarray, problem: kernel.Problem, key: Any) -> NutsTesting:
-    """Draw the classes, hence a count table, for each draw of K (chains, draws, classes, symbols)."""
-    rng = host_rng(key, "classes")
-    flat = confusion.reshape(-1, *confusion.shape[2:])
-    parts = [
-        draw_tables(problem, flat[k : k + _DRAWS_AT_ONCE], rng)
-        for k in range(0, flat.shape[0], _DRAWS_AT_ONCE)
-    ]
-    counts = np.concatenate(parts)
-    counted = counts.reshape(confusion.shape)
-    rhat, ess = split_rhat(counted), effective_sample_size(counted)
-    chains, draws = confusion.shape[:2]
-    good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
-    return NutsTesting(CountDraws(counts, flat, good, chains, draws + run.num_warmup), run)

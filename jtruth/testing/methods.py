@@ -25,6 +25,7 @@ or the labels are poor. Majority vote and single labelers need the votes and liv
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -55,13 +56,7 @@ from jtruth.testing.binary.operating_point import (
 from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
-    "bayes",
-    "empirical_bayes",
-    "sampling",
-    "exact_means",
-    "labels",
-    "no_predictions",
-    "prior_marginal",
+    *("bayes", "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions", "prior_marginal"),
 )
 MULTICLASS_METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
 _DRAWS = 4000  # of the count table given K; "bayes" takes as many as it needs
@@ -124,31 +119,30 @@ def binary_posterior(
     if method not in BINARY_METHODS:
         raise ValueError(f"method={method!r}; choose one of {', '.join(BINARY_METHODS)}")
     data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
-    if method in ("bayes", "prior_marginal", "no_predictions"):
-        table, warnings = {
-            "bayes": lambda: (exact_posterior(data, operating_point_prior), ()),
-            "prior_marginal": lambda: (prior_marginal_table(data), (_PRIOR_MARGINAL,)),
-            "no_predictions": lambda: (law_at(data, 0.5, 0.5), (_NO_PREDICTIONS,)),
-        }[method]()
-        return Tested(method, table, None, table.log_evidence, warnings)
-    key = as_key(key)
+    if method == "bayes":
+        table, warnings = exact_posterior(data, operating_point_prior), ()
+    elif method == "prior_marginal":
+        table, warnings = prior_marginal_table(data), (_PRIOR_MARGINAL,)
+    elif method == "no_predictions":
+        table, warnings = law_at(data, 0.5, 0.5), (_NO_PREDICTIONS,)
+    else:
+        return _plugged_in(data, log_odds, y_pred, method, mean, as_key(key))
+    return Tested(method, table, None, table.log_evidence, warnings)
+
+
+def _plugged_in(data: LogOdds, log_odds: Any, y_pred: Any, method: str, mean: str, key: Any) -> Tested:
+    """The operating point by an iteration, and what follows given it."""
     with jax.enable_x64(True):
         x, y, weight = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32), None
         if method in ("empirical_bayes", "exact_means") and max(side.x.size for side in data) >= FROM_VALUES:
-            x, y, weight = merged_samples(on_grid(data))
-        fit = jax.tree.map(np.asarray, _fit_point(x, y, key, method, mean, weight))
-        return _plugged_in(method, data, x, y, fit, key, weight)
-
-
-def _plugged_in(method, data: LogOdds, x, y, fit: steps.FixedPoint, key, weight) -> Tested:
-    d, f = float(fit.p_detection), float(fit.p_false_alarm)
-    point = jnp.stack([jnp.asarray(d, x.dtype), jnp.asarray(f, x.dtype)])
-    exact = law_at(data, d, f)
-    table = exact
-    if method in ("labels", "sampling"):
-        table = _drawn(method, stream(key, "binary draws"), eb.class_law(x), y, eb.matrix_of(point), 5000)
-    elif method == "empirical_bayes":
-        table = NormalTable(eb.ShareMoments(*(float(v) for v in eb.moments(x, y, point, weight))), exact)
+            x, y, weight = map(jnp.asarray, merged_samples(on_grid(data)))
+        fit = jax.tree.map(np.asarray, _fit(key, x, y, weight, method=method, mean=mean))
+        point = jnp.asarray(fit.value)
+        exact = table = law_at(data, *map(float, fit.value))
+        if method in ("labels", "sampling"):
+            table = _drawn(method, stream(key, "binary draws"), eb.class_law(x), y, eb.matrix_of(point), 5000)
+        elif method == "empirical_bayes":
+            table = NormalTable(eb.ShareMoments(*map(float, eb.moments(x, y, point, weight))), exact)
     return Tested(method, table, fit, exact.log_evidence, _warnings(method, fit, "point"))
 
 
@@ -200,10 +194,9 @@ def multiclass_posterior(
     key, log_rho = as_key(key), log_lik + log(np.asarray(prior, np.float64))
     with jax.enable_x64(True):
         x, y_jax = jnp.asarray(log_rho, jnp.float64), jnp.asarray(y, jnp.int32)
-        if method == "no_predictions":
-            fit, confusion = None, jnp.full((num_classes, symbols), 1.0 / symbols, jnp.float64)
-        else:
-            fit = _fit(key, x, y_jax, method=method, num_symbols=symbols)
+        fit, confusion = None, jnp.asarray(steps.uniform_rows(num_classes, symbols))
+        if method != "no_predictions":
+            fit = _fit(key, x, y_jax, method=method, symbols=symbols)
             confusion = fit.confusion
         log_p = np.asarray(steps.log_testing_posterior(x, y_jax, confusion))
         table = _drawn(method, stream(key, "table draws"), x, y_jax, confusion, _DRAWS)
@@ -213,30 +206,25 @@ def multiclass_posterior(
     return Tested(method, table, fit, float("nan"), _warnings(method, fit, "matrix"), names)
 
 
-def _step(method: str, key: Any, log_rho: Array, y_pred: Array, weight: Array | None = None) -> steps.Step:
-    """Of matrices."""
-    return {
+@partial(jax.jit, static_argnames=("method", "mean", "symbols"))
+def _fit(key, x, y_pred, weight=None, *, method: str, mean: str = "", symbols: int = 2) -> steps.FixedPoint:
+    """The fixed point of a method; `x` is log-odds (samples,), of two classes, or log p(class | labels)."""
+    two = x.ndim == 1
+    log_rho = eb.class_law(x) if two else x
+    step = {
+        "empirical_bayes": lambda: eb.ratio_step(x, y_pred, mean=mean, weight=weight),
         "sampling": lambda: steps.sampling_step(key, log_rho, y_pred),
         "exact_means": lambda: steps.exact_step(log_rho, y_pred, weight),
         "plug_in": lambda: steps.plug_in_step(log_rho, y_pred, weight),
         "labels": lambda: steps.labels_step(log_rho, y_pred),
     }[method]()
+    if two:
+        step = step if method == "empirical_bayes" else eb.of_point(step)
+        return steps.iterate(step, dtype=x.dtype)
+    start = steps.uniform_rows(x.shape[1], symbols)
+    return steps.iterate(step, dtype=x.dtype, start=start, max_steps=50)
 
 
-def _fit_one(key, log_rho, y_pred, *, method: str, num_symbols: int) -> steps.FixedPoint:
-    step = _step(method, key, log_rho, y_pred)
-    start = steps.uniform_rows(log_rho.shape[1], num_symbols)
-    return steps.iterate(step, dtype=log_rho.dtype, start=start, max_steps=50)
-
-
-def _fit_one_point(x, y, key, method, mean, weight) -> steps.FixedPoint:
-    if method == "empirical_bayes":
-        return steps.iterate(eb.ratio_step(x, y, mean=mean, weight=weight), dtype=x.dtype)
-    return steps.iterate(eb.of_point(_step(method, key, eb.class_law(x), y, weight)), dtype=x.dtype)
-
-
-_fit = jax.jit(_fit_one, static_argnames=("method", "num_symbols"))
-_fit_point = jax.jit(_fit_one_point, static_argnames=("method", "mean"))
 _draw = jax.jit(steps.draw_tables, static_argnames="num_draws")
 
 

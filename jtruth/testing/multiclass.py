@@ -1,25 +1,19 @@
 """Any number of classes: the posterior of the count table, and laws of metrics given the matrix (Su 2.7).
 
-**The exact posterior.** n[c, u] counts the samples of true class c that were predicted u. With labels z of
-known noise, a known class prior and a prior of the rows of the operating matrix K,
+**The exact posterior** (`count_posterior`). n[c, u] counts the samples of true class c that were predicted u;
+a symbol u need not be a class. Given labels z of known noise, a class prior and a prior of the rows of K,
+p(n, K | y_pred, z) is sampled by Gibbs on the engine of `jtruth.latent`: y given K by (25), K given y
+conjugate. The log-likelihood of the labels is the offset of the states, and the classifier is the only rater.
+For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave: one mode, in which
+chains cannot stick. For three classes and more rows are alike (`jtruth.latent.models.alike`). Draws of two
+classes are independent ones of the exact chain (`binary.chain`), up to 20 000 samples.
 
-    p(n, K | y_pred, z)  is sampled by Gibbs: y given K by (25), K given y conjugate,
-
-on the engine of `jtruth.latent`: the log-likelihood of the labels is the offset of the states, and the
-classifier is the only rater. Every metric of hard predictions is a function of n, so joint draws of all
-metrics come with it. The symbol need not be a class: score bins, pairs of predictions and "abstain" work the
-same. For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave: one mode, in
-which chains cannot stick. The prior of the rows matters where classes are many: see
-`jtruth.latent.models.alike`, the default for three classes and more. With two classes nothing has to be
-sampled step by step: the draws are independent ones of the exact chain (`jtruth.testing.binary.chain`), up to
-20 000 samples.
-
-**Given K** (2.7.2) the classes are independent with the law (25). So accuracy and every element of the table
-are sums of independent coin flips, and whatever looks at one class only (its recall, precision, F) is a
-function of two such sums: A, the samples of class l among those predicted n, and B, those among the others.
-That is the binary table, taken from `binary.nodes`. `normal` replaces the sums by normal variables, as the
-paper does, and ratios by ratios of normals, as it remarks one could. Metrics of several classes (macro
-averages, kappa, MCC) have no closed law given K and are taken from joint draws. Host side, float64.
+**Given K** (`GivenMatrix`, 2.7.2) the classes are independent with the law (25). So accuracy and every
+element of the table are sums of independent coin flips, and whatever looks at one class only is a function of
+two such sums: A, the samples of class l among those predicted n, and B, those among the others. `normal`
+replaces the sums by normal variables, as the paper does, and ratios by ratios of normals. Metrics of several
+classes (macro averages, kappa, MCC) have no closed law given K and are taken from joint draws. Host side,
+float64.
 """
 
 from typing import Any

@@ -27,7 +27,8 @@ Probabilities = Float[Array | np.ndarray, " samples"] | Float[Array | np.ndarray
 def log_loss(y: Classes, p: Probabilities) -> Float[Array, ""]:
     """Mean of -log p(true class); infinite where a true class got probability 0."""
     y, p = jnp.asarray(y), jnp.asarray(p)
-    given = jnp.take_along_axis(_of_classes(p), y[:, None], axis=1)[:, 0]
+    rows = jnp.stack([1 - p, p], axis=1) if p.ndim == 1 else p
+    given = jnp.take_along_axis(rows, y[:, None], axis=1)[:, 0]
     return -jnp.log(given).mean()
 
 
@@ -102,10 +103,6 @@ def expected_calibration_error(bins: int = 10) -> Callable[[Classes, Scores], Fl
         return jnp.abs(gap).sum() / p.size
 
     return of_labels
-
-
-def _of_classes(p: Array) -> Float[Array, "samples classes"]:
-    return jnp.stack([1 - p, p], axis=1) if p.ndim == 1 else p
 
 
 def _table(y: Classes, y_pred: Classes, num_classes: int) -> Float[Array, "classes classes"]:

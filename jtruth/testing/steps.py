@@ -277,17 +277,17 @@ class FixedPoint(NamedTuple):
     __repr__ = one_line
 
     @property
-    def p_detection(self) -> Float[Array, ""]:
+    def p_detection(self) -> Float[Array | np.ndarray, "*sets"]:
         """p_D, of two classes."""
         return self.value[..., 0]
 
     @property
-    def p_false_alarm(self) -> Float[Array, ""]:
+    def p_false_alarm(self) -> Float[Array | np.ndarray, "*sets"]:
         """p_FA, of two classes."""
         return self.value[..., 1]
 
     @property
-    def confusion(self) -> Float[Array, "classes symbols"]:
+    def confusion(self) -> Float[Array | np.ndarray, "*sets classes symbols"]:
         """K, of any number of classes."""
         return self.value
 

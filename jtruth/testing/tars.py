@@ -1,33 +1,25 @@
 """TARS: how good is a classifier, by unbiased counts from noisy labels (Dolatshah et al. 2018).
 
-**One label from many** (1)-(5). The labels of a sample become its most probable class given them (2). Beside
-it is kept the law of this *rule*, R[y, k] = P(consolidated label k | true class y): how often the rule,
-applied to labels that these labelers might have given, says k. It depends on who labelled the sample and on
-nothing that they said; that is what makes the estimators unbiased. Samples labelled by equal sets of labelers
-(and of equal difficulty, where that is known) share one law. Where it comes from:
-
-- two classes and independent labelers: the sign of a sum of log-odds, exact up to 36 different labelers and
-  any number of equal ones;
-- more classes, or labelers that depend on each other: all label vectors, up to a few million numbers;
-- else draws (`error` is their largest standard error).
-
-Ties (two reliable labelers who disagree) go to one of the tied classes at random, as in the paper, or to the
-first of them. Log-odds that are 0 up to rounding are a tie.
+**One label from many** (1)-(5). The labels of a sample become its most probable class given them (2), and
+beside it is kept the law of this *rule*, R[y, k] = P(consolidated label k | true class y). It depends on who
+labelled the sample (and on its difficulty, where that is known), not on what they said; that is what makes
+the estimators unbiased. For two classes and independent labelers it is the sign of a sum of log-odds, exact
+up to 36 different labelers and any number of equal ones; else the sum over all label vectors, up to a few
+million numbers; else draws. Ties go to one of the tied classes at random, as in the paper, or to the first of
+them.
 
 **Counts** (6)-(8). W = row `label` of R^-1 has the expectation "1 at the true class, 0 elsewhere", whatever
-that class is: E[W(c) | y] = sum_k R[y, k] R^-1[k, c] = [y = c]. For two classes this is (7), with 1 / (1 - a
-- b) in front; for more it is the linear system of the paper's footnote 2. The count of (true class c,
-prediction u) is the sum of W(c) over the samples predicted u, unbiased and not confined to 0..N. Noise rates
-above 1/2 are as good as below; at a + b = 1 the label says nothing. Precision is unbiased too, its
-denominator being known; recall and F are ratios of two estimates and are not. (Figure 3 of the paper swaps FP
-and FN.)
+that class is: E[W(c) | y] = sum_k R[y, k] R^-1[k, c] = [y = c]; for two classes this is (7). The count of
+(true class c, prediction u) is the sum of W(c) over the samples predicted u, unbiased and not confined to
+0..N. Precision is unbiased too, its denominator being known; recall and F are ratios of two estimates and are
+not. (Figure 3 of the paper swaps FP and FN.)
 
 **Intervals** (9)-(15), 4.2.2: confidence, not probability, about one of two targets. "population": all
-samples that might have been drawn. The bootstrap draws samples with replacement; those that add the same to
-the counts are interchangeable, so a resample is one multinomial draw and all resamples are one matrix
-product. "in-sample": these very samples, so only the labels' noise varies: a normal law whose covariance is
-that of W given the true class, estimated by W(c) W(d) - [c = d] W(c) (unbiased; negative eigenvalues are 0).
-A resample in which a metric's denominator is not positive has no value (`probability_defined`).
+samples that might have been drawn, by the bootstrap; samples that add the same to the counts are
+interchangeable, so a resample is one multinomial draw. "in-sample": these very samples, so only the labels'
+noise varies: a normal law whose covariance is that of W given the true class, estimated by W(c) W(d) - [c =
+d] W(c) (unbiased; negative eigenvalues are 0). A resample in which a metric's denominator is not positive has
+no value (`probability_defined`).
 """
 
 from typing import Any, NamedTuple
@@ -168,18 +160,9 @@ def law_of_rule(
 def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray | None:
     """Two classes, independent labelers: the sign of the log-odds, meeting in the middle.
 
-    Equal labelers are one group, whose sum has counts + 1 values. The groups are split into two halves; the
-    values of one half are sorted, and each value of the other finds by bisection how many of them leave the
-    sum below 0. Log-odds may be infinite: +inf beside -inf is impossible under either class. Probabilities
-    are sums of positive numbers.
-
-    Args:
-        rows: (labelers, classes, labels).
-        prior: (classes,).
-        ties: "random" or "first".
-
-    Returns:
-        (classes, classes) as in `law_of_rule`; None where a half has more than 2^18 values.
+    `rows`: (labelers, classes, labels). Equal labelers are one group, whose sum has counts + 1 values. The
+    groups are split into two halves; each value of one finds by bisection how many of the other leave the sum
+    below 0. None where a half has more than 2^18 values.
     """
     kinds, counts = np.unique(rows.reshape(-1, 4), axis=0, return_counts=True)
     kinds = kinds.reshape(-1, 2, 2)
@@ -221,14 +204,7 @@ def _sums(odds: np.ndarray, kinds: np.ndarray, counts: np.ndarray) -> tuple[np.n
 
 
 def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray:
-    """Any classes, any hidden strata: (3) as it stands, over all label vectors.
-
-    Args:
-        rows: (strata, labelers, classes, labels).
-        weights: (strata, classes), p(stratum | class).
-        prior: (classes,).
-        ties: "random" or "first".
-    """
+    """(3) over all label vectors: `rows` (strata, labelers, classes, labels), p(stratum | class)."""
     p = np.ones((*rows.shape[:1], prior.size, 1))
     for t in range(rows.shape[1]):
         p = (p[..., None] * rows[:, t, :, None, :]).reshape(*p.shape[:2], -1)

@@ -16,13 +16,9 @@ from jtruth.testing.methods import (
     multiclass_posterior,
 )
 from tests.reference import su_binary as su
-from tests.testing.cases import random_case
+from tests.testing.cases import log_rho_of, random_case
 
 KEY = jax.random.key(3)
-
-
-def log_rho_of(lik, prior):
-    return jnp.asarray(np.log(lik) + np.log(prior)[None, :])
 
 
 def test_laws_given_the_matrix_equal_the_reference_file(multi3):

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 
 from jtruth.testing import steps
 from tests.reference import su_binary as su
-from tests.testing.cases import random_case
+from tests.testing.cases import log_rho_of, random_case
 
 KEY = jax.random.key(3)
-
-
-def log_rho_of(lik, prior):
-    return jnp.asarray(np.log(lik) + np.log(prior)[None, :])
 
 
 def fit(step, log_rho, symbols=3, **options):

@@ -92,8 +92,6 @@ def exact_batch(
         ValueError: level outside (0, 1), shapes that differ or are empty, or a size that is not positive.
 
     Example:
-        >>> import numpy as np
-        >>> from jtruth.testing.binary.batch import exact_batch
         >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
         >>> found = exact_batch(x, y_pred, window=(8, 8))
         >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
@@ -241,14 +239,11 @@ def _mode(x, one, size, prior):
 
 
 def _tilted_laws(x, one, point, width) -> tuple[Array, Array, Array, Array]:
-    """Laws of A (side 0) and B (side 1), tilted by the operating point, on `width` counts for some sets.
+    """Laws of A (side 0) and B (side 1), tilted by the operating point, (sets, 2, width).
 
-    One flip of each side a step: the window follows the running mean by at most one count a step, and the
-    loop ends with the longer side.
-
-    Returns:
-        The laws (sets, 2, width); the count of their first entries; how many flips of a side are heads for
-        certain, tails for certain (sets, 2, 2); and log E[e^(tilt count)] before the tilt.
+    And the counts of their first entries; how many flips of a side are heads for certain, tails for certain
+    (sets, 2, 2); log E[e^(tilt count)] before the tilt. One flip of each side a step: the window follows the
+    running mean by at most one count a step, and the loop ends with the longer side.
     """
     sets, samples = x.shape
     t1, t0 = tilts(point[:, 0], point[:, 1], jnp)
@@ -300,6 +295,14 @@ def _log_gamma_bend(first, size, centre, offset):
     return total - total[jnp.clip(centre - first, 0, size - 1)]
 
 
+def _log_gammas(first, size, centre, n, alpha, beta):
+    """log Gamma(k + alpha) Gamma(n - k + beta), k = first + i: bend, and slope and value at the centre."""
+    at, other = centre.astype(alpha.dtype) + alpha, (n - centre).astype(alpha.dtype) + beta
+    bend = _log_gamma_bend(first, size, centre, alpha)
+    bend += _log_gamma_bend(n - first - size + 1, size, n - centre, beta)[::-1]
+    return bend, jnp.log(at) - jnp.log(other), gammaln(at) + gammaln(other)
+
+
 def _cropped(law, first, size):
     """`size` entries of a law around its mean, and the counts that they stand for."""
     place = (law * jnp.arange(law.size, dtype=law.dtype)).sum() / law.sum()
@@ -324,23 +327,23 @@ def _table(one, n, point, laws, prior, window):
     n1, shifts = one.sum(), tilts(point[0], point[1], jnp)
     totals = (n1, n - n1)
     law, counts = zip(*(_cropped(pmf[s], start[s], window[s]) for s in (0, 1)), strict=True)
+    logs = [jnp.where(part > 0, jnp.log(jnp.where(part > 0, part, 1)), -jnp.inf) for part in law]
     if prior is None:
-        logs = [jnp.where(part > 0, jnp.log(jnp.where(part > 0, part, 1)), -jnp.inf) for part in law]
         ones, zeros = (total.astype(point.dtype) for total in totals)
         constant = log_gain.sum() + ones * jnp.log(point[1]) + zeros * jnp.log1p(-point[1])
         log_p = logs[0][:, None] + logs[1][None, :]
     else:
         centre = [jnp.clip(counts[s][window[s] // 2], 0, totals[s]) for s in (0, 1)]
-        g, slope, constant = _sum_factor(counts, centre[0] + centre[1], n, prior)
-        logs = []
-        for s, (alpha, beta) in enumerate(((prior.a_d, prior.a_f), (prior.b_d, prior.b_f))):
-            log_f, its_constant = _side_factor(
-                law[s], counts[s], totals[s], centre[s], alpha, beta, slope - shifts[s]
-            )
-            logs.append(log_f)
-            constant += its_constant + log_gain[s] - shifts[s] * centre[s].astype(point.dtype)
+        first, alphas = counts[0][0] + counts[1][0], (prior.a_d + prior.b_d, prior.a_f + prior.b_f)
+        bend, slope, of_sum = _log_gammas(first, sum(window), centre[0] + centre[1], n, *alphas)
+        constant = -of_sum - betaln(prior.a_d, prior.b_d) - betaln(prior.a_f, prior.b_f)
+        for s, alphas in enumerate(((prior.a_d, prior.a_f), (prior.b_d, prior.b_f))):
+            own, own_slope, of_side = _log_gammas(counts[s][0], window[s], centre[s], totals[s], *alphas)
+            away = (counts[s] - centre[s]).astype(point.dtype)
+            logs[s] = logs[s] + own + (own_slope + (-slope - shifts[s])) * away
+            constant += of_side + log_gain[s] - shifts[s] * centre[s].astype(point.dtype)
         places = jnp.arange(window[0])[:, None] + jnp.arange(window[1])[None, :]
-        log_p = logs[0][:, None] + logs[1][None, :] + g[places]
+        log_p = logs[0][:, None] + logs[1][None, :] - bend[places]
     top = log_p.max()
     p = jnp.exp(log_p - top)
     total = p.sum()
@@ -349,30 +352,6 @@ def _table(one, n, point, laws, prior, window):
         highest = totals[s] - (certain[s, 1] - filling)
         edges += _edge_mass(p.sum(1 - s), law[s], counts[s], certain[s, 0], highest)
     return p, constant + top + jnp.log(total), counts, edges
-
-
-def _side_factor(law, counts, total, centre, alpha, beta, slope):
-    """log PB(k) Gamma(k + alpha) Gamma(total - k + beta) e^(slope (k - centre)), and its constant.
-
-    The constant is what the gamma functions are at the centre; the rest is relative to it.
-    """
-    at, other = centre.astype(alpha.dtype) + alpha, (total - centre).astype(alpha.dtype) + beta
-    bend = _log_gamma_bend(counts[0], counts.size, centre, alpha)
-    bend += _log_gamma_bend(total - counts[-1], counts.size, total - centre, beta)[::-1]
-    line = (jnp.log(at) - jnp.log(other) + slope) * (counts - centre).astype(alpha.dtype)
-    log_law = jnp.log(jnp.where(law > 0, law, 1))
-    return jnp.where(law > 0, log_law + bend + line, -jnp.inf), gammaln(at) + gammaln(other)
-
-
-def _sum_factor(counts, centre, n, prior):
-    """log g(a + b) = -log Gamma(a + b + .) Gamma(n - a - b + .): bend, slope at the centre, constant."""
-    alpha, beta = prior.a_d + prior.b_d, prior.a_f + prior.b_f
-    at, other = centre.astype(alpha.dtype) + alpha, (n - centre).astype(alpha.dtype) + beta
-    first, size = counts[0][0] + counts[1][0], counts[0].size + counts[1].size
-    bend = _log_gamma_bend(first, size, centre, alpha)
-    bend += _log_gamma_bend(n - first - size + 1, size, n - centre, beta)[::-1]
-    constant = -gammaln(at) - gammaln(other) - betaln(prior.a_d, prior.b_d) - betaln(prior.a_f, prior.b_f)
-    return -bend, jnp.log(other) - jnp.log(at), constant
 
 
 # ---- the metrics -------------------------------------------------------------------------------------------

@@ -9,30 +9,25 @@ samples, a_u of them positive; PB_u is the law of a_u given the labels alone. Ho
     f_u(a) = PB_u(a) Gamma(a + alpha_1u) Gamma(N_u - a + alpha_0u),
     g(S)   = 1 / (Gamma(S + sum alpha_1) Gamma(N - S + sum alpha_0)).
 
-It is a chain in the running sum: one backward pass gives the evidence, every marginal, and independent draws
-of the whole table. f_u spans hundreds of orders of magnitude, so every f_u is tilted by e^(t a), with the t
-at which the tilted means add up to a sum where g falls by just e^(-t) a step; what is below e^-45 of its
-largest value is left out. With B = 2 this is `exact.count_table`.
+One backward pass along the running sum gives the evidence, every marginal, and independent draws. f_u spans
+hundreds of orders of magnitude, so it is tilted by e^(t a), with the t at which the tilted means add up to a
+sum where g falls by just e^(-t) a step. With B = 2 this is `exact.count_table`.
 
 **Ordered score bins, whose neighbours are alike** (`symbol_walk`). Bin b has a share pi_b of positives; its
 logit f_b is a walk along the bins in the normal quantile u of their middle ranks,
 
     f_(b+1) = f_b + slope (u_(b+1) - u_b) + step sqrt(u_(b+1) - u_b) noise,
 
-so with step 0 this is the binormal model's logistic line, and with large steps every bin has a share of its
-own. Slope and step are learned: a score that ranks well over many bins is taken to rank well in the bins
-where labels do not say, unless they do. (A prior that takes neighbouring bins for *equal* there, as Polya
-trees and Dirichlet rows do, spreads the few samples that are ranked wrong evenly and pulls the area to one
-half: `benchmarks/curves.py`.) Given the walk the classes are independent: with o, p the odds of pi_b and of
-the class prior,
+so with step 0 this is the binormal model's line. Slope and step are learned: a score that ranks well over
+many bins is taken to rank well where labels do not say. (Polya trees and Dirichlet rows, which take
+neighbouring bins for *equal* there, pull the area to one half: `benchmarks/curves.py`.) With o, p the odds of
+pi_b and of the prior,
 
     p(labels of bin b | f_b) ~ sum_a PB_b(a) (o/p)^a ((1 - pi_b) / (1 - prior))^N_b,
 
-and the same terms are the law of a. So each f_b is put on a grid of its own, where its likelihood is within
-e^-30 of the largest, and one pass from the last bin to the first gives the evidence of every slope and step
-and independent draws: a hidden Markov chain. A known class prior is the mean of pi over the bins of the
-population: drawn walks weigh by the normal density of the prior given the bins at hand. Where labels and
-prior contradict each other so much that few walks would be left, their weights are tempered (`tempered`).
+and the same terms are the law of a. Each f_b lies on a grid where its likelihood is within e^-30 of the
+largest: a hidden Markov chain. A known class prior is the mean of pi over the population: walks weigh by the
+normal density of the prior given the bins at hand, tempered where labels and prior contradict each other.
 """
 
 from typing import Any, NamedTuple
@@ -80,11 +75,11 @@ class SymbolChain(eqx.Module):
         """Law of the number of positives among the samples with this symbol."""
         own, after = self.factor[symbol], self.ahead[symbol + 1]
         pmf = own * np.correlate(after, self._before(symbol), mode="valid")[: own.size]
-        return _lattice(self.first[symbol], pmf)
+        return _lattice(int(self.first[symbol]), pmf)
 
     def positives(self) -> PmfEstimate:
         """Law of the number of all positives."""
-        return _lattice(self.base[-1], self._before(self.num_symbols) * self.ahead[-1])
+        return _lattice(int(self.base[-1]), self._before(self.num_symbols) * self.ahead[-1])
 
     def _before(self, symbol: int) -> Float[np.ndarray, " sums"]:
         """Weights of the running sum before a symbol, from `base` up, the largest 1."""

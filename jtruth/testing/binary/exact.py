@@ -5,30 +5,22 @@ integrated out,
 
     P(A=a, B=b | y_pred, z) ~ PB_1(a) PB_0(b) Beta(a + a_d, b + b_d) Beta(N1 - a + a_f, N0 - b + b_f),
 
-PB_u being the law of the number of positives among the samples predicted u given the labels alone. Written
-with gamma functions this is f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y_pred, z) up to the known
-p(z). There are two ways to sum; `exact_posterior` and `law_at` choose. Host side, float64.
+PB_u being the law of the number of positives among the samples predicted u given the labels alone; with gamma
+functions, f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y_pred, z) up to the known p(z). There are two
+ways to sum; `exact_posterior` and `law_at` choose by size. Host side, float64.
 
 **The table** (`count_table`): every whole number of a window that holds all but 1e-12.
 
-**Nodes** (`node_table`), where the table would be too large to write down. Many samples spread the two counts
-so widely that sums over whole numbers are integrals of smooth functions, which the trapezoid rule gives to
-rounding error as long as the steps are below the spread of A given B and of B given A (exp(-2 pi^2) = 3e-9
-where they are equal); they are a tenth of it where memory allows. Steps of A and B have an irrational ratio,
-so that values of a metric at the nodes lie densely. The Poisson-binomial factors come from the second-order
-saddlepoint expansion, which needs sums over the samples alone, so many samples are put on a grid first
-(`on_grid`). What is expanded is the ratio to the law of as many fair coins (`log_law`): it is smooth up to
-the ends of the range, where both expansions fail alike, so polynomials through a few tilts join it to about
-1e-9 (nearly certain labels: 1e-6).
-
-*Smooth*: the true positives are spread widely and away from the ends of their range. Metrics then have
-densities. False negatives that are confined near 0 or near their maximum keep their whole numbers, for which
-the samples themselves are read. *To the ends*: labels say little of many samples. If they say nothing, the
-number of positives is known to its binomial spread, and which of them were predicted positive is not known at
-all: A and B run over all of their range while A + B hardly moves. An end of the range that holds mass counts
-(h + 1)/2, as Euler and Maclaurin have it. Against the whole table at N = 12 000 (labels wrong in .5 to .46):
-means of metrics within 2e-4 sd, sd within 1e-4, widths of intervals within .6 %; laws are pooled within a
-thousandth of their range.
+**Nodes** (`node_table`): sums over widely spread counts are integrals of smooth functions, which the
+trapezoid rule gives to rounding error as long as the steps are below the spread of A given B and of B given A
+(exp(-2 pi^2) = 3e-9 where they are equal). Their ratio is irrational, so that values of a metric lie densely.
+PB comes from second-order saddlepoints, of samples on a grid (`on_grid`). What is expanded is the ratio to
+the law of as many fair coins: it is smooth up to the ends of the range, so polynomials join it to about 1e-9
+(nearly certain labels: 1e-6). *Smooth*: A is spread widely and away from the ends of its range; metrics have
+densities. B near its ends keeps its whole numbers. *To the ends*: labels say little, and A and B run over all
+of their range while A + B hardly moves; an end that holds mass counts (h + 1)/2 (Euler and Maclaurin).
+Against the table at N = 12 000, labels wrong in .5 to .46: means within 2e-4 sd, sd within 1e-4, widths of
+intervals within .6 %.
 """
 
 from collections.abc import Callable
@@ -136,13 +128,8 @@ def _summed(
 ) -> tuple[_Axis, _Axis, np.ndarray, float] | None:
     """The posterior on a window, which grows until its edges hold no mass or are those of the possible range.
 
-    Both axes, the probabilities (a, b), and the logarithm of what these were divided by.
-
-    Args:
-        data: the samples.
-        prior: of the operating point; None where it is given, and inside the log-odds of `data` already.
-        mode: `most_probable` of the data.
-        axes: makes the two axes between given ends (2, 2); None if it cannot.
+    `axes` makes both axes between given ends (2, 2), or None. These, the probabilities (a, b), and the
+    logarithm of what these were divided by.
     """
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
     limits, reach = data.limits, np.full(2, 9.0)
@@ -192,15 +179,10 @@ def _log_joint(axes: list[_Axis], total: int, prior: BetaPrior | None) -> Float[
 def count_table(
     data: LogOdds, prior: BetaPrior | None = BetaPrior(), mode: OperatingPoint | None = None
 ) -> CountTable:
-    """The exact posterior of the counts on whole numbers.
+    """The exact posterior of the counts on whole numbers; 10 ms at N = 1000.
 
-    Args:
-        data: the samples.
-        prior: of the operating point; None: it is given, and inside the log-odds (`LogOdds.at`).
-        mode: `most_probable`'s, where it has been found already.
-
-    The window starts at 9 posterior standard deviations around the mode. Cost: about the number of cells,
-    10 ms at N = 1000.
+    Without a prior the operating point is given, and inside the log-odds (`LogOdds.at`). `mode` is that of
+    `most_probable`, where it has been found already.
     """
     mode = mode or most_probable(data, prior)
     found = _summed(data, prior, mode, lambda ends: list(map(_whole_numbers, data, ends)))
@@ -222,15 +204,8 @@ def node_table(
 ) -> CountTable | None:
     """The posterior of the counts at nodes; None where the true positives are confined, or reach an end.
 
-    Args:
-        data: the samples.
-        prior: of the operating point; None: it is given, and inside the log-odds.
-        gridded: `on_grid(data)`, where it is there already.
-        mode: `most_probable` of these.
-        to_the_ends: nodes up to the ends of both ranges, whatever they hold.
-
-    Raises:
-        ValueError: more nodes than fit into memory.
+    Arguments as in `count_table`; `gridded` is `on_grid(data)`, `mode` that of it. With `to_the_ends` nodes
+    go up to the ends of both ranges, whatever they hold; ValueError if these are more than fit into memory.
     """
     gridded = on_grid(data) if gridded is None else gridded
     mode = most_probable(gridded, prior) if mode is None else mode
@@ -365,10 +340,8 @@ def _polynomial(side: Side, flips: int, low: float, high: float) -> Chebyshev:
 def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 2 2"]:
     """Evenly spread, equally weighted nodes of the classifier's matrix: beta given the counts of `table`.
 
-    What is linear or a ratio in the matrix has little error with them where draws would need a hundred times
-    as many.
-    The count a is drawn by its own law and b given a, each by a coordinate of its own: one coordinate that
-    numbers the cells of both leaves b and the two rates dependent (sd 1.2 % too small). Sobol's sequence
+    Draws would need a hundred times as many. The count a is drawn by its own law and b given a, each by a
+    coordinate of its own: one coordinate for the cells of both makes the sd 1.2 % too small. Sobol's sequence
     keeps the sd of accuracy within .2 % of the exact one; powers of one irrational number miss it by 1 %.
     """
     place = _sobol(number)

@@ -1,22 +1,18 @@
 """A binary data set as log-odds, and the mode of the collapsed likelihood of its operating point (p_D, p_FA).
 
-Given labels and predictions a data set enters every method of this room through the log-odds `x` of each
-sample being positive given its labels, logit(rho_i) of (21), and its prediction.
+A data set enters every method of this room through the log-odds `x` of each sample being positive given its
+labels, logit(rho_i) of (21), and its prediction. Host side, float64.
 
 **The mode.** With the true labels summed out, the log-likelihood is a sum of logs of functions that are
 affine in (p_D, p_FA), hence concave: Newton finds its unique maximum (this settles Su 2.4.4 for the
 maximum-likelihood map).
 
 **A grid.** What is needed are sums sum_i h(x_i + shift), in which h is a sigmoid, its logarithm or a product
-of such: smooth on the scale of 1. So a sample at x may be replaced by the four nearest nodes of a grid of
-step 1/128, with the weights of cubic (Lagrange) interpolation, which leave the sums of 1, x, x^2 and x^3 as
-they are; they are cubics in the place t of x between its nodes, so four `bincount`s of 1, t, t^2 and t^3 are
-one pass over a million samples, and nothing depends on their number any more. Error of a sum: for each sample
-at most 3/128 step^4 = 8.8e-11 times the largest fourth derivative of h. The mean of a count has h = sigmoid
-with .13: less than 1.2e-11 N in all, while its standard deviation grows with sqrt(N): at N = 10^7 that is
-1e-7 sd. The log evidence is off by less than 1.2e-11 N. Weights are real numbers and a few may be negative,
-so a grid stands for sums only, never for single flips: `exact.count_table` needs the samples themselves. Host
-side, float64.
+of such. So a sample may be replaced by the four nearest nodes of a grid of step 1/128, with the weights of
+cubic (Lagrange) interpolation: cubics in its place t, so four `bincount`s of 1, t, t^2 and t^3 are one pass
+over a million samples. Error of a sum: for each sample at most 3/128 step^4 = 8.8e-11 times the largest
+fourth derivative of h; of the mean of a count (h = sigmoid) 1.2e-11 N, at N = 10^7 1e-7 sd. Weights are real
+and a few may be negative, so a grid stands for sums only, never for single flips.
 """
 
 from typing import Any, NamedTuple
@@ -157,14 +153,8 @@ def log_likelihood(data: LogOdds, p_detection: float, p_false_alarm: float) -> f
 def curvature(d: Any, f: Any, sizes: Any, mean: Any, variance: Any, prior: BetaPrior) -> tuple[Any, Any, Any]:
     """Derivatives of the log posterior of the operating point (d, f); NumPy, JAX or numbers.
 
-    Args:
-        d, f: p_D and p_FA.
-        sizes: numbers of samples predicted positive, and negative.
-        mean, variance: of (A, B) at this operating point.
-        prior: of the operating point.
-
-    Returns:
-        The gradient (2,); minus the Hessian as (dd, ff, df); slopes of E[A] and of E[B], two of each.
+    From (N1, N0) and the mean and variance of (A, B) there: the gradient (2,); minus the Hessian as
+    (dd, ff, df); slopes of E[A] and of E[B], two of each.
     """
     (n1, n0), (a, b), (va, vb) = sizes, mean, variance
     gradient = (
@@ -234,10 +224,6 @@ def grid_weights(
     x: Float[np.ndarray, " values"], counts: Num[np.ndarray, " values"]
 ) -> tuple[Float[np.ndarray, " nodes"], Num[np.ndarray, " nodes"]]:
     """Nodes and their weights; `x` and `counts` as they are where there are fewer than 20 000 values.
-
-    Args:
-        x: finite log-odds.
-        counts: how often each occurs.
 
     >>> x = np.linspace(-3, 3, 30_000)
     >>> nodes, weights = grid_weights(x, np.ones(x.size))

@@ -1,36 +1,29 @@
-"""ROC and precision-recall curves by Algorithm 1 at every threshold (Su 5.4.2, Figures 19 to 21).
+"""ROC and precision-recall curves of two classes, one threshold after the other (Su 5.4.2, 5.4.3).
 
-Every distinct score is a threshold: samples at or above it are predicted positive. At each one empirical
-Bayes finds the operating point by itself, and the curve's point is the conditional mean of (P_FA, P_D) and
-of precision, E[A] / N1. All thresholds are iterated side by side. Samples enter by the distinct values of
-their log-odds alone, and labels of few labelers give few, so a step costs thresholds times kinds, not times
-samples. The exact posterior of each threshold (`step="posterior"`), with flat priors of the operating point,
-has no iteration and is computed on the host, one threshold after the other.
+**Means** (Figures 19 to 21). Every distinct score is a threshold: samples at or above it are predicted
+positive, and the curve's point is the conditional mean of (P_FA, P_D) and of precision, E[A] / N1, at an
+operating point that is found there. All thresholds are iterated side by side; samples enter by the distinct
+values of their log-odds. The ends (0, 0) and (1, 1) are exact. Points need not be monotone, so two areas are
+given: of trapezoids in the order of the thresholds, and of the monotone envelope, which is never the smaller
+one at the same false-alarm rates.
 
-The ends (0, 0) and (1, 1) of the ROC curve are exact. Where nothing is predicted positive precision is not
-defined and the precision-recall curve has no point. Points are estimated one by one and need not be monotone,
-so two areas are given: of trapezoids in the order of the thresholds (parts of it may count backwards), and of
-the monotone envelope, which takes the larger detection so far and is therefore never the smaller one at the
-same false-alarm rates.
-
-Where a curve lies: the average over thresholds of the joint posteriors of its points (Su 5.4.3).
-
-At one threshold the exact posterior of the count table gives the joint law of (P_FA, P_D), or of recall and
-precision. The average of these laws over thresholds is a density in the plane, dark where the curve is, as
-in Figures 22 to 25 (whose laws are the normal ones of empirical Bayes: too narrow, see `exact`). Points of
-different thresholds are not judged together here; `jtruth.tables.curves` draws whole curves.
+**Where a curve lies**: the average over thresholds of the exact joint posteriors of its points, as in Figures
+22 to 25 (whose laws are the normal ones of empirical Bayes: too narrow). Points of different thresholds are
+not judged together here; `jtruth.tables.curves` draws whole curves.
 """
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+from scipy.special import expit
 
 from jtruth._one_line import one_line
+from jtruth._validation.in_range import check_no_nan
 from jtruth.testing.binary.empirical_bayes import exact_step, moments, plug_in_step, ratio_step
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import collapse
@@ -38,6 +31,7 @@ from jtruth.testing.steps import iterate
 
 STEPS = {"ratio": ratio_step, "exact": exact_step, "plug_in": plug_in_step}
 POSTERIOR = "posterior"
+CURVES = {"roc": ("false_alarm_rate", "recall"), "precision_recall": ("recall", "precision")}
 _AT_ONCE = 4_000_000  # numbers in one array
 
 
@@ -73,6 +67,30 @@ class ThresholdCurves(NamedTuple):
         return float((np.diff(self.detection) * self.precision[1:]).sum())
 
 
+class CurveDensity(NamedTuple):
+    """Mean density over thresholds on a grid; it integrates to 1."""
+
+    curve: str  # "roc" or "precision_recall"
+    x_edges: Float[np.ndarray, " x_and_one"]
+    y_edges: Float[np.ndarray, " y_and_one"]
+    density: Float[np.ndarray, "x y"]
+    threshold: Float[np.ndarray, " thresholds"]
+
+    __repr__ = one_line
+
+
+def _checked(log_odds: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Both as arrays, or ValueError."""
+    x, s = np.asarray(log_odds, np.float64), np.asarray(scores, np.float64)
+    if x.ndim != 1 or x.shape != s.shape or not x.size:
+        raise ValueError(f"log_odds and scores must be of one size; got shapes {x.shape} and {s.shape}")
+    check_no_nan(x, "log_odds")
+    bad = np.flatnonzero(~np.isfinite(s))
+    if bad.size:
+        raise ValueError(f"scores[{bad[0]}] is {s[bad[0]]}; scores are finite numbers")
+    return x, s
+
+
 def curves_at_thresholds(
     log_odds: Float[Array | np.ndarray, " samples"],
     scores: Float[Array | np.ndarray, " samples"],
@@ -98,12 +116,7 @@ def curves_at_thresholds(
     >>> found.threshold.tolist(), [round(float(v), 2) for v in found.detection]
     ([inf, 0.9, 0.7, 0.6, 0.1], [0.0, 0.56, 0.55, 1.0, 1.0])
     """
-    x, s = np.asarray(log_odds, np.float64), np.asarray(scores, np.float64)
-    if x.ndim != 1 or x.shape != s.shape or not x.size:
-        raise ValueError(f"log_odds and scores must be of one size; got shapes {x.shape} and {s.shape}")
-    bad = np.flatnonzero(~np.isfinite(s) | np.isnan(x))
-    if bad.size:
-        raise ValueError(f"sample {bad[0]} has score {s[bad[0]]} and log-odds {x[bad[0]]}; scores are finite")
+    x, s = _checked(log_odds, scores)
     if step not in (*STEPS, POSTERIOR):
         raise ValueError(f"step={step!r}; choose one of {', '.join((*STEPS, POSTERIOR))}")
     thresholds = np.unique(s)[::-1]
@@ -111,15 +124,12 @@ def curves_at_thresholds(
         inner = _posterior_means(x, s, thresholds[:-1])
     else:
         inner = _iterated(x, s, thresholds, _compiled(step, max_steps, tol, alpha))
-    share = float((1 / (1 + np.exp(-np.clip(x, -700, 700)))).sum() / x.size)
-    ends = (np.zeros(1), np.ones(1), np.array([np.nan]), np.array([share]), np.ones(1, bool))
-    return ThresholdCurves(
-        np.concatenate([[np.inf], thresholds]),
-        np.concatenate([ends[0], inner[0], ends[1]]),
-        np.concatenate([ends[0], inner[1], ends[1]]),
-        np.concatenate([ends[2], inner[2], ends[3]]),
-        np.concatenate([ends[4], inner[3].astype(bool), ends[4]]),
-    )
+    share = float(expit(x).sum() / x.size)
+    ends = ((0.0, 1.0), (0.0, 1.0), (np.nan, share), (1.0, 1.0))
+    parts = (np.concatenate([[a], part, [b]]) for part, (a, b) in zip(inner, ends, strict=True))
+    alarm, detection, precision, done = parts
+    threshold = np.concatenate([[np.inf], thresholds])
+    return ThresholdCurves(threshold, alarm, detection, precision, done.astype(bool))
 
 
 def _posterior_means(x: np.ndarray, s: np.ndarray, thresholds: np.ndarray) -> list[np.ndarray]:
@@ -136,15 +146,14 @@ def _iterated(
     """False-alarm rates, detection, precision and convergence at all thresholds but the last."""
     kinds, kind = np.unique(x, return_inverse=True)
     place = np.searchsorted(-thresholds, -s)
-    inner_rows = thresholds.size - 1  # the last threshold is an exact end
-    every = np.bincount(kind).astype(np.float64)
+    rows = thresholds.size - 1  # the last threshold is an exact end
     # Kinds of which there are none and rows that are cut off again make shapes that come again.
     padding = (0, _rounded(kinds.size) - kinds.size)
-    some, of_all = np.pad(kinds, padding), np.pad(every, padding)
-    size, parts = min(max(_AT_ONCE // some.size, 1), _rounded(inner_rows)), []
-    for first, above in _blocks(place, kind, (inner_rows, kinds.size), size):
-        left = min(size, inner_rows - first)
-        parts.append([np.asarray(v)[:left] for v in run(some, np.pad(above, ((0, 0), padding)), of_all)])
+    some, of_all = np.pad(kinds, padding), np.pad(np.bincount(kind).astype(np.float64), padding)
+    size, parts = min(max(_AT_ONCE // some.size, 1), _rounded(rows)), []
+    for first, above in _blocks(place, kind, (rows, kinds.size), size):
+        found = run(some, np.pad(above, ((0, 0), padding)), of_all)
+        parts.append([np.asarray(v)[: rows - first] for v in found])
     return [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
 
 
@@ -180,30 +189,14 @@ def _compiled(step: str, max_steps: int, tol: float, alpha: float) -> Callable[.
     """(kinds of log-odds, numbers of each above every threshold, numbers in all) -> means there."""
 
     def one(kinds: Array, above: Array, every: Array) -> tuple[Array, Array, Array, Array]:
-        x = jnp.concatenate([kinds, kinds])
-        weight = jnp.concatenate([above, every - above])
-        y_pred = jnp.concatenate([jnp.ones(kinds.shape, jnp.int32), jnp.zeros(kinds.shape, jnp.int32)])
-        fit = iterate(STEPS[step](x, y_pred, weight=weight), dtype=kinds.dtype, max_steps=max_steps, tol=tol,
-                      alpha=alpha)  # fmt: skip
-        m = moments(x, y_pred, jnp.stack([fit.p_detection, fit.p_false_alarm]), weight)
-        return fit.p_false_alarm, fit.p_detection, m.mean_u / m.n1, fit.converged
+        x, weight = jnp.concatenate([kinds, kinds]), jnp.concatenate([above, every - above])
+        y_pred = jnp.repeat(jnp.array([1, 0], jnp.int32), kinds.size)
+        once = STEPS[step](x, y_pred, weight=weight)
+        fit = iterate(once, dtype=kinds.dtype, max_steps=max_steps, tol=tol, alpha=alpha)
+        m = moments(x, y_pred, fit.value, weight)
+        return fit.value[1], fit.value[0], m.mean_u / m.n1, fit.converged
 
     return jax.jit(jax.vmap(one, in_axes=(None, 0, None)))
-
-
-CURVES = {"roc": ("false_alarm_rate", "recall"), "precision_recall": ("recall", "precision")}
-
-
-class CurveDensity(NamedTuple):
-    """Mean density over thresholds on a grid; it integrates to 1."""
-
-    curve: str  # "roc" or "precision_recall"
-    x_edges: Float[np.ndarray, " x_and_one"]
-    y_edges: Float[np.ndarray, " y_and_one"]
-    density: Float[np.ndarray, "x y"]
-    threshold: Float[np.ndarray, " thresholds"]
-
-    __repr__ = one_line
 
 
 def curve_density(
@@ -231,20 +224,14 @@ def curve_density(
     >>> found.threshold.tolist(), found.density.shape, round(float(found.density.mean()), 6)
     ([0.6, 0.7, 0.9], (10, 10), 1.0)
     """
-    x, s = np.asarray(log_odds, np.float64), np.asarray(scores, np.float64)
     if curve not in CURVES:
         raise ValueError(f"curve={curve!r}; choose one of {', '.join(CURVES)}")
-    if x.ndim != 1 or x.shape != s.shape:
-        raise ValueError(f"log_odds and scores must be of one size; got shapes {x.shape} and {s.shape}")
-    bad = np.flatnonzero(~np.isfinite(s))
-    if bad.size:
-        raise ValueError(f"scores[{bad[0]}] is {s[bad[0]]}; scores are finite numbers")
+    x, s = _checked(log_odds, scores)
     distinct = np.unique(s)[1:]
     if not distinct.size or thresholds < 1:
         raise ValueError("all scores are equal, or no threshold is wanted: no curve between the ends")
     chosen = distinct[np.unique(np.linspace(0, distinct.size - 1, thresholds).round().astype(int))]
-    edges = np.linspace(0, 1, cells + 1)
-    total = np.zeros((cells, cells))
+    edges, total = np.linspace(0, 1, cells + 1), np.zeros((cells, cells))
     for threshold in chosen:
         table = exact_posterior(collapse(x, (s >= threshold).astype(np.int32)))
         total += table.joint(*CURVES[curve]).on_grid(edges, edges)

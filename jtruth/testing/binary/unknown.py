@@ -50,13 +50,8 @@ class Mixture(BinaryTable, eqx.Module):
         parts = [table.joint(first, second) for table in self.tables]
         mass = self.weight * np.array([p.probability_defined for p in parts])
         weight = np.concatenate([m / mass.sum() * p.weight for m, p in zip(mass, parts, strict=True)])
-        return JointEstimate(
-            parts[0].first,
-            parts[0].second,
-            np.concatenate([p.points for p in parts]),
-            weight,
-            float(mass.sum()),
-        )
+        points = np.concatenate([p.points for p in parts])
+        return JointEstimate(parts[0].first, parts[0].second, points, weight, float(mass.sum()))
 
     def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2 2"]:
         """n draws of the table, the parameter integrated out."""
@@ -71,26 +66,18 @@ class Mixture(BinaryTable, eqx.Module):
 def mix(laws: Sequence[Estimate], weight: Float[np.ndarray, " laws"]) -> Estimate:
     """Mixture of laws: atoms are pooled, densities added on a common grid."""
     defined = weight * np.array([law.probability_defined for law in laws])
-    share = defined / max(defined.sum(), 1e-300)
-    atoms = [(law, w) for law, w in zip(laws, share, strict=True) if w > 1e-14]
-    discrete = [(law, w) for law, w in atoms if isinstance(law, PmfEstimate)]
-    if len(discrete) == len(atoms):
+    share, known = defined / max(defined.sum(), 1e-300), float(defined.sum())
+    used = [(law, w) for law, w in zip(laws, share, strict=True) if w > 1e-14]
+    discrete = [(law, w) for law, w in used if isinstance(law, PmfEstimate)]
+    if len(discrete) == len(used):
         values = np.concatenate([law.values for law, _ in discrete] or [np.zeros(0)])
         pmf = np.concatenate([w * law.pmf for law, w in discrete] or [np.zeros(0)])
         values, where = np.unique(values, return_inverse=True)
-        lattice = all(law.lattice for law, _ in discrete)
-        return PmfEstimate(
-            values, np.bincount(where, weights=pmf, minlength=values.size), float(defined.sum()), lattice
-        )
-    grids = [law for law, _ in atoms if isinstance(law, DensityEstimate)]
-    grid = np.linspace(min(g.grid[0] for g in grids), max(g.grid[-1] for g in grids), 4001)
-    pdf = np.sum([w * law.density(grid) for law, w in atoms], axis=0)
-    return DensityEstimate(grid, pdf, float(defined.sum()))
-
-
-def log_beta_density(a: float, b: float) -> Callable[[float], float]:
-    """Log density of Beta(a, b)."""
-    return lambda v: float(xlogy(a - 1, v) + xlog1py(b - 1, -v) - betaln(a, b))
+        pmf = np.bincount(where, weights=pmf, minlength=values.size)
+        return PmfEstimate(values, pmf, known, lattice=all(law.lattice for law, _ in discrete))
+    grids = [law.grid for law, _ in used if isinstance(law, DensityEstimate)]
+    grid = np.linspace(min(g[0] for g in grids), max(g[-1] for g in grids), 4001)
+    return DensityEstimate(grid, np.sum([w * law.density(grid) for law, w in used], axis=0), known)
 
 
 def unknown_prior(
@@ -100,7 +87,7 @@ def unknown_prior(
     beta: tuple[float, float] = (1.0, 1.0),
     exact_posterior: Callable[..., Any] = count_table,
 ) -> Mixture:
-    """The class prior pi(1) ~ Beta(*beta) integrated out of the exact posterior.
+    """The class prior pi(1) ~ Beta(*beta), the mixture's parameter, integrated out of the exact posterior.
 
     Args:
         log_ratio: log p(z_i | y_i = 1) - log p(z_i | y_i = 0); `log_evidence` is then log p(y_pred, z) up to
@@ -108,11 +95,10 @@ def unknown_prior(
         y_pred: predictions, 0 or 1.
         beta: parameters of the Beta prior of pi(1).
         exact_posterior: how a table is made; `binary.exact_posterior` for very large samples.
-
-    Returns:
-        A Mixture whose parameter is pi(1).
     """
-    log_prior = log_beta_density(*beta)
+
+    def log_prior(share):
+        return float(xlogy(beta[0] - 1, share) + xlog1py(beta[1] - 1, -share) - betaln(*beta))
 
     def data_at(share):
         return collapse(log_ratio + np.log(share) - np.log1p(-share), y_pred)
@@ -133,8 +119,8 @@ def unknown_prior(
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     parameter = 0.5 * (high + low) + 0.5 * (high - low) * node
     tables = [exact_posterior(data_at(float(v))) for v in parameter]
-    log_w = np.array([t.log_evidence + log_label_evidence(v) + log_prior(v)
-                      for t, v in zip(tables, parameter, strict=True)])  # fmt: skip
+    pairs = zip(tables, parameter, strict=True)
+    log_w = np.array([t.log_evidence + log_label_evidence(v) + log_prior(v) for t, v in pairs])
     mass = 0.5 * (high - low) * weight * np.exp(log_w - log_w.max())
     return Mixture(parameter, mass / mass.sum(), tables, float(log_w.max() + np.log(mass.sum())))
 
@@ -144,9 +130,6 @@ def _narrowed(height: Callable[[float], float], low: float, high: float) -> tupl
     for _ in range(3):
         scan = np.linspace(low, high, 27)[1:-1]
         found = np.array([height(float(v)) for v in scan])
-        inside = np.flatnonzero(found > found.max() - 30.0)
-        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, scan.size - 1)
-        left = scan[first] if inside[0] > 0 else low
-        right = scan[last] if inside[-1] < scan.size - 1 else high
-        low, high = float(left), float(right)
+        inside, ends = np.flatnonzero(found > found.max() - 30.0), [low, *scan.tolist(), high]
+        low, high = ends[inside[0]], ends[inside[-1] + 2]
     return low, high

@@ -3,8 +3,6 @@
 Enumeration of label vectors and the reference files are in test_enumeration and test_golden.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -127,16 +125,6 @@ def test_swapping_the_classes_swaps_the_metrics(samples, prior):
     np.testing.assert_allclose(alarm.probability_defined, recall.probability_defined, atol=1e-12)
     if recall.probability_defined > 0:
         np.testing.assert_allclose(1 - alarm.mean, recall.mean, atol=1e-11)
-
-
-@pytest.mark.parametrize("prior", [BetaPrior(), BetaPrior(2.0, 0.5, 1.0, 3.0)])
-def test_the_evidence_of_all_predictions_sums_to_one(prior):
-    """log_evidence is log p(y_pred | z): a probability over the 2^7 vectors of predictions."""
-    x = np.array([-3.0, -1.0, 0.0, 0.4, 2.0, np.inf, -np.inf])
-    evidence = [
-        count_table(collapse(x, np.array(y)), prior).log_evidence for y in itertools.product((0, 1), repeat=7)
-    ]
-    assert np.exp(evidence).sum() == pytest.approx(1, abs=1e-12)
 
 
 def test_no_samples_at_all():

@@ -120,7 +120,7 @@ def test_one_threshold_and_bad_input(as_installed):
     assert flat.area_in_order == 0.5 and flat.threshold.tolist() == [np.inf, 0.0]
     for odds, scores, step, message in (
         (ODDS, SCORES[1:], "ratio", "one size"),
-        (ODDS, np.where(np.arange(80) == 3, np.nan, SCORES), "ratio", "sample 3 has score nan"),
+        (ODDS, np.where(np.arange(80) == 3, np.nan, SCORES), "ratio", r"scores\[3\] is nan"),
         (ODDS, SCORES, "labels", "choose one of ratio"),
     ):
         with pytest.raises(ValueError, match=message):
