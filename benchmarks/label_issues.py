@@ -78,9 +78,9 @@ accuracy out of fold, in per cent, of logistic regression after these 60 labels 
     mean              38.7    38.2             38.3               76.5, 76.1, 76.2
 
 (+- is the standard error of the difference from jtruth.) So over all sets it finds what cleanlab finds, five
-times a little more and three times less, and the model that follows is as accurate. Before this line was
-written German credit was refused for most seeds: where most labels of the rare class are wrong, the class that
-prior and label make probable is the common one for all, and it was taken for the label.
+times a little more and three times less, and the model that follows is as accurate. German credit was refused
+for most seeds before: most labels of its rare class are wrong, so that the class that prior and label make
+probable is the common one for all samples, and that was taken for the label.
 
 Where it loses, a linear model cannot be right (each class of the made data is two clusters, and the features
 of german say little): trained with rates known it is sure of itself, and takes what it does not fit for wrong

@@ -73,6 +73,13 @@ def test_labels_that_are_right_give_the_shares_as_they_are(how):
         assert truth[a] == truth[b] or abs(found.better(a, b, new=True) - 0.5) < abs(found.better(a, b) - 0.5)
     assert found.ranking == tuple(sorted(truth, key=lambda name: -truth[name]))
     assert found.label_shares == pytest.approx([truth[name] for name in "abc"])
+    text, two = found.sentence("posterior interval", 0.95), found.ranking[:2]
+    assert f"has a larger share of class '1' than {two[1]}" in text and "1 true class" not in text
+    assert (
+        f"with probability {found.better(*two):.2f}, and the largest of all with {found.best[two[0]]:.2f}"
+        in text
+    )
+    assert (found.blocks(0.95)[0].columns[-1][0] == "num_gold") == ("gold" in how)
 
 
 def test_probabilities_of_a_table_hang_together():
@@ -92,6 +99,20 @@ def test_probabilities_of_a_table_hang_together():
         "".join(groups.ranking[1:]),
     ]
     assert all(row["low"] <= row["mean"] <= row["high"] and row["mean"] >= 0 for row in rows)
+    for row in rows:
+        pair = row["first"], row["second"]
+        assert row["first_larger"] == groups.better(*pair) != row["first_larger_new"]
+        assert row["first_larger_new"] == groups.better(*pair, new=True) and row["items_in_common"] == 0
+    table = groups.blocks(0.95)[0]
+    for row, below in zip(table.rows, (*groups.ranking[1:], None), strict=True):
+        g = groups.names.index(row["group"])
+        assert row["above_next"] == (None if below is None else groups.better(row["group"], below))
+        assert row["best"] == groups.best[row["group"]] and row["label_share"] == groups.label_shares[g]
+        assert (row["num_samples"], row["num_gold"]) == (20, 10)
+        assert row["mean"] == groups.shares[row["group"]].mean
+    assert table.columns[-1][0] == "num_gold"
+    text, p = groups.sentence("posterior interval", 0.95), groups.better(*groups.ranking[:2])
+    assert p < 0.95 and f"{groups.ranking[0]} with probability {p:.2f}" in text and "Gold and labels" in text
     # Class 1 is the other side of class 0: the same law turned round.
     other = prevalence(LABELS, key=0, by=GROUP, gold=np.where(np.arange(N) < 30, Y, -1)).groups
     for name in "abc":
