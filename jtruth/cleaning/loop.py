@@ -285,11 +285,11 @@ def ask(state: State, num: int = 1) -> Request:
 
 def _reasons(state: State, chosen: np.ndarray) -> tuple[str, ...]:
     """What speaks for asking, in words."""
-    chance, label = answer_chances(state), state.problem.labelled
+    chance, label, names = answer_chances(state), state.problem.labelled, state.problem.class_names
     model = state.learner.probabilities(state.model, state.problem.x)
     return tuple(
-        f"labelled {label[i]}; the model says {int(model[i].argmax())} ({model[i].max():.2f}); "
-        f"labels and model together {int(chance[i].argmax())} ({chance[i].max():.2f})"
+        f"labelled {names[label[i]]}; the model says {names[model[i].argmax()]} ({model[i].max():.2f}); "
+        f"labels and model together {names[chance[i].argmax()]} ({chance[i].max():.2f})"
         for i in chosen
     )
 

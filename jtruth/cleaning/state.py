@@ -43,6 +43,7 @@ class Problem(NamedTuple):
     oracle: Float[np.ndarray, "classes classes"]  # P(answer | true class); the identity never errs
     tasks: tuple | None = None
     probabilities: Float[np.ndarray, "samples classes"] | None = None  # p(y | features) of another model
+    class_names: tuple = ()
 
     __repr__ = one_line
 
@@ -159,7 +160,8 @@ def problem_of(
         matrix = strata.rows[0, 0]
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
-    return Problem(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks)
+    return Problem(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks,
+                   class_names=tuple(labels.class_names))  # fmt: skip
 
 
 def with_probabilities(problem: Problem, probabilities: Any) -> Problem:

@@ -172,6 +172,8 @@ def test_one_noisy_label_a_row_and_features_find_wrong_labels(run, tmp_path):
     # benchmarks/label_issues.py
     assert len(wrong) == 30 and sum(wrong) >= 20 > 2 * 30 * (y != z).mean()
     assert found["strategy"] == "wrong_label"
+    for row in found["queue"]:
+        assert row["reason"].startswith(f"labelled {names[z[int(row['task'])]]}; the model says")
     gains = [row["expected_gain"] for row in found["queue"]]
     assert gains == sorted(gains, reverse=True) and "error rates are learned from one label" in " ".join(
         text.split()
