@@ -133,8 +133,9 @@ def cohen(
     """Cohen's kappa of two labelers; samples that one of them left out (-1) say nothing."""
     both = (first >= 0) & (second >= 0)
     kinds, times = np.unique(first[both] * classes + second[both], return_counts=True)
-    features = np.eye(classes**2)[kinds]
-    return Coefficient(features, times, partial(_of_table, weights(kind, classes)))
+    w, each, (row, column) = weights(kind, classes), np.eye(classes), np.divmod(kinds, classes)
+    features = np.column_stack([w[row, column], each[row], each[column]])
+    return Coefficient(features, times, partial(_kappa, w))
 
 
 def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
@@ -245,11 +246,12 @@ def _beyond(observed: Any, expected: Any) -> Any:
     return np.where(np.abs(left) > 1e-12, (observed - expected) / left, np.nan)
 
 
-def _of_table(w: np.ndarray, mean: Any, _: float) -> Any:
-    table = mean.reshape(*mean.shape[:-1], *w.shape)
-    table = table / table.sum(axis=(-2, -1), keepdims=True)
-    expected = np.einsum("...k,kl,...l->...", table.sum(axis=-1), w, table.sum(axis=-2))
-    return _beyond((w * table).sum(axis=(-2, -1)), expected)
+def _kappa(w: np.ndarray, mean: Any, _: float) -> Any:
+    """Of weighted agreement and both margins, which is all that it depends on."""
+    row, column = np.split(mean[..., 1:], 2, axis=-1)
+    total = row.sum(axis=-1)
+    expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
+    return _beyond(mean[..., 0] / total, expected)
 
 
 def _alpha(apart: np.ndarray, mean: Any, size: float) -> Any:

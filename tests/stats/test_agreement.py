@@ -226,3 +226,15 @@ def test_refused(as_installed):
         fleiss(np.ones((3, 2), int), "cubic")
     with pytest.raises(ValueError, match="must be one of 'nominal'"):
         krippendorff(np.ones((3, 2), int), "ratio")
+
+
+def test_kappa_of_many_classes_knows_margins_and_agreement_alone():
+    """By 40 classes the whole table took a minute for two labelers: its 1600 cells have 81 sums that matter."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 40, 300)
+    second = np.where(rng.random(300) < 0.6, first, rng.integers(0, 40, 300))
+    found = cohen(first, second, 40)
+    assert found.features.shape[1] == 81
+    assert found.point == pytest.approx(cohen_kappa_score(first, second))
+    squared = cohen(first, second, 40, "quadratic")
+    assert squared.point == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
