@@ -1,4 +1,4 @@
-"""Coefficients of agreement between labelers, with standard errors and intervals.
+"""Coefficients of agreement between labelers, with standard errors and intervals; who agrees with whom.
 
 All compare an observed weighted agreement a with the one e that chance would give, (a - e) / (1 - e); they
 differ in what they call chance. With votes r_ik (labels of class k for sample i), r_i of them, weights w_kl
@@ -12,28 +12,17 @@ differ in what they call chance. With votes r_ik (labels of class k for sample i
 
 (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2-6). Krippendorff's alpha (2004, ch. 11) is 1 minus
 observed over expected disagreement of the coincidences o_kl = sum_i (pairs of labels k, l) / (r_i - 1), its
-differences nominal, ordinal (by ranks among the labels given) or interval.
+differences nominal, ordinal (by ranks among the labels given) or interval. Where chance alone would give full
+agreement a coefficient is undefined: NaN and no interval, never 0.
 
-Standard errors are for any value of the coefficient, not under the hypothesis of no agreement: samples are
-the units, and the coefficient's derivative with respect to each sample's weight says how much it moves
-(infinitesimal jackknife, to first order the linearisation in Gwet 2014). Intervals are percentile-t: samples
-are drawn again, and the quantiles of (draw - value) / (standard error of the draw) replace those of a normal
-law (samples of more than 1000 kinds: the normal law itself). No end lies above 1, which no coefficient can.
-Where few samples disagree some draws have none of those, hence no standard error, and their ratios would be
-infinite. So the squared standard errors in these ratios, and the one that their quantiles are multiplied by,
-are made larger by what a quarter of a sample adds that matters (the mean of squared influences, weighted by
-themselves): of order 1/n of themselves, as if a quarter of a sample more had disagreed. With half a sample
-intervals held .85 to .89 where two of 60 samples differ (`benchmarks/agreement.py`).
-Where chance alone would give full agreement, as when all labels are of one class, a coefficient is undefined:
-NaN and no interval, never 0.
-
-Who agrees with whom, pair by pair of labelers: pairs of a few labelers are counted in a table of all of them,
-label by label with the next labels of its sample: ten million labels take a second. Many labelers have more
-pairs than ever met, and there products of sparse matrices count those that did.
+Standard errors are for any value of the coefficient: samples are the units, and its derivative by each
+sample's weight says how much it moves (infinitesimal jackknife). Intervals are percentile-t, samples drawn
+again (of more than 1000 kinds: the normal law). Where few samples disagree some draws have no standard error,
+and their ratios would be infinite: so squared errors in ratios are made larger by what a quarter of a sample
+adds that matters, of order 1/n of themselves (`benchmarks/agreement.py`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -292,13 +281,12 @@ def overall(
     return {name: agreement(one, key, level) for name, one in found.items()}
 
 
-_BLOCK = 1 << 16  # samples of a table that are multiplied at once
 _GLANCE = 100_000  # labels that connect most labelers
 _FEW = 1_000_000  # numbers of a table that is always small enough
+_FEW_OF_A_SAMPLE = 8  # labels, up to which pairs are counted one by one
 
 
-@dataclass(frozen=True)
-class LabelerPairs:
+class LabelerPairs(NamedTuple):
     """Counts from the first label of each labeler for a sample; matrices of pairs are symmetric."""
 
     num_first: int  # labels that are the first of their labeler for the sample
@@ -327,20 +315,18 @@ def labeler_pairs(
 ) -> LabelerPairs:
     """Shared samples and agreement of labelers; `size` is (labelers, samples).
 
-    `times`: how many equal samples each label stands for, one if None (and then labels may be repeated).
-
-    The matrices leave out labelers with fewer than `at_least` labels, who cannot share so many samples: one
-    sample with 10 000 labelers has 50 million pairs that mean nothing.
+    Matrices leave out labelers with fewer than `at_least` labels: one sample with 10 000 labelers has 50
+    million pairs that mean nothing. Each label stands for `times` equal samples (then none is repeated).
     """
     first = np.arange(sample.size) if times is not None else first_labels(sample, labeler, size[0])
     times = np.ones(sample.size, np.int64) if times is None else times
     num_first = int(times[first].sum())
-    if not _is_all(first, sample.size):  # else no copy of perhaps ten million labels
+    if first.size < sample.size or (np.diff(first) != 1).any():  # else no copy of perhaps ten million labels
         sample, labeler, label, times = (part[first] for part in (sample, labeler, label, times))
     classes = int(label.max(initial=0)) + 1
     many = np.bincount(labeler, times, size[0]) >= at_least
-    everybody, met, agreed_with = bool(many.all()), None, None
-    if not everybody:
+    met = agreed_with = None
+    if not many.all():
         others = np.bincount(sample, minlength=size[1])[sample] - 1
         same = _occurrences(sample.astype(np.int64) * classes + label, size[1] * classes) - 1
         met, agreed_with = (
@@ -349,35 +335,11 @@ def labeler_pairs(
         kept = many[labeler]
         sample, labeler, label, times = (part[kept] for part in (sample, labeler, label, times))
     small = size[0] ** 2 * classes <= _FEW + sample.size
-    count = _many if not small else _table if size[0] * size[1] <= 2 * sample.size else _few
-    shared, agreed, variety = count(sample, labeler, label, size, times)
+    few = small and np.bincount(sample).max(initial=0) <= _FEW_OF_A_SAMPLE
+    shared, agreed, variety = (_few if few else _many)(sample, labeler, label, size, times)
     if met is None or agreed_with is None:
         met, agreed_with = shared.sum(axis=1), agreed.sum(axis=1)
     return LabelerPairs(num_first, met, agreed_with, shared, agreed, variety)
-
-
-def _is_all(places: np.ndarray, size: int) -> bool:
-    """Whether the places are 0, 1, ..., size - 1 in this order."""
-    return places.size == size and bool((places[1:] > places[:-1]).all())
-
-
-def _table(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
-) -> tuple:
-    """`_few` where most labelers labelled most samples: products of tables of who gave which class."""
-    z, classes = np.full(size, -1, label.dtype), int(label.max(initial=0)) + 1
-    z[labeler, sample] = label
-    number = np.ones(size[1])
-    number[sample] = times
-    by_class, shared = np.zeros((classes, size[0], size[0])), np.zeros((size[0], size[0]))
-    for first in range(0, size[1], _BLOCK):
-        part = z[:, first : first + _BLOCK]
-        for table, given in ((shared, part >= 0), *((by_class[c], part == c) for c in range(classes))):
-            table += (given * number[first : first + _BLOCK]) @ given.T.astype(np.float64)
-    for table in (shared, *by_class):
-        np.fill_diagonal(table, 0)
-    tables = (shared, by_class.sum(axis=0), (by_class > 0).sum(axis=0))
-    return tuple(sparse.csr_array(table.astype(np.int64)) for table in tables)
 
 
 def _few(
@@ -453,10 +415,7 @@ def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, i
 def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Group of the labeler of each label: labelers who share something (samples, classes) are in one group.
 
-    Args:
-        labeler: (labels,) codes.
-        other: (labels,) codes of what may be shared.
-        size: numbers of labelers and of those things.
+    `other` are (labels,) codes of what may be shared, `size` the numbers of labelers and of those things.
     """
     by_other = _distinct(other.astype(np.int64) * size[0] + labeler, size[0] * size[1])
     other, mine = np.divmod(by_other, size[0])
