@@ -1,14 +1,12 @@
 """Until it is good enough: the loops of the package for everything that is fitted by an optimum.
 
-`climb` goes uphill by the steps of an EM algorithm, with jumps. A model says where one step of EM goes from a
-point, and how high the point is. With labelers near chance EM crawls, for ten thousand steps and more. So
-after the first steps every second one is a jump along the way the last ones took (`squarem`: Varadhan and
-Roland 2008, scheme S3), kept only if the objective does not fall. The fixed points are those of EM, and
-convergence is measured by what one step of EM would change.
+`climb` goes uphill by the steps of an EM algorithm; after the first ones every second step is a jump along
+the way the last ones took (`squarem`: Varadhan and Roland 2008, scheme S3), kept only if the objective does
+not fall. With labelers near chance plain EM takes ten thousand steps and more. The fixed points are those of
+EM, and convergence is measured by what one step of EM would change.
 
-`minimise` is L-BFGS until the gradient is small, as one loop that can be jitted and vmapped. Convergence is
-judged by the gradient alone. In float32 an objective is flat at 1e-7 and its differences say nothing; and a
-line search that finds no better point there is an end, not a failure.
+`minimise` is L-BFGS until the gradient is small, as one loop that can be jitted and vmapped. In float32 an
+objective is flat at 1e-7 and its differences say nothing; a line search that finds no better point is an end.
 """
 
 from collections.abc import Callable, Sequence

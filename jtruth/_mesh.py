@@ -1,21 +1,17 @@
 """Work shared by several devices, sets or samples over one axis of a mesh, and by several processes.
 
-Both kinds of mesh are taken, with Auto and with Explicit axes (what `jax.make_mesh` of jax 0.10 makes). Where
-whole data sets are shared, `over_sets` hands each device its part and no device ever waits for another
+Where whole data sets are shared, `over_sets` hands each device its part and no device waits for another
 (`jax.shard_map`). Where the samples of one set are shared, the arrays are placed and the compiler adds up
-(`learning/em/hosts.py`); that needs Auto axes, so an Explicit mesh is read as an Auto one of its devices.
+(`learning/em/hosts.py`); that needs Auto axes, so an Explicit mesh (of `jax.make_mesh`) is read as an Auto
+one. What does not divide evenly is filled up: sets by copies of the last one, samples by such of weight 0.
 
-What does not divide evenly is filled up: sets by copies of the last one, which are cut off again, samples by
-such of weight 0. A device may end up with filling alone.
-
-Several processes at one job (`jax.distributed`): what each knows, told to all of them.
-
-Every process must ask at the same place of the program. So whoever finds a fault tells it, too, and all of
-them raise it: a process that stopped alone would leave the others waiting.
+Of several processes at one job (`jax.distributed`) every one must ask at the same place of the program: who
+finds a fault tells it, and all raise it (`together`).
 """
 
 import json
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import jax
@@ -129,7 +125,8 @@ def same_everywhere(what: str, names: Sequence | None) -> None:
     tables = told(None if names is None else list(names))
     other = next((k for k, one in enumerate(tables) if one != tables[0]), None)
     if other is not None:
-        shown = [f"process {k} has {_shown(tables[k])}" for k in (0, other)]
+        of = [(k, tables[k]) for k in (0, other)]
+        shown = [f"process {k} has {f'{len(t)}: {quoted(t, 8)}' if t is not None else 'none'}" for k, t in of]
         raise ValueError(
             f"the {what} differ: {' and '.join(shown)}. Codes mean names: all processes need one table"
         )
@@ -143,7 +140,7 @@ def no_common(what: str, names: Sequence[str]) -> None:
     """
     if jax.process_count() == 1:
         return
-    marks = [_mark(name) for name in names]
+    marks = [int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in names]
     sizes = [int(size) for size in told(len(marks))]
     pairs = np.zeros((max(sizes), 2), np.uint32)  # 64 bits in two halves: JAX would cut them
     pairs[: len(marks)] = np.array(marks, np.uint64).view(np.uint32).reshape(-1, 2)
@@ -159,19 +156,8 @@ def no_common(what: str, names: Sequence[str]) -> None:
         )
 
 
-def _mark(name: str) -> int:
-    """64 bits of a name, the same in every process."""
-    from hashlib import blake2b
-
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
-
-
 def _gathered(array: np.ndarray) -> np.ndarray:
     """(processes, ...) the arrays of all processes, which have one shape."""
     from jax.experimental.multihost_utils import process_allgather
 
     return np.asarray(process_allgather(array)).reshape(jax.process_count(), *array.shape)
-
-
-def _shown(names: list | None) -> str:
-    return "none" if names is None else f"{len(names)}: {quoted(names, 8)}"

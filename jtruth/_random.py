@@ -1,18 +1,13 @@
 """Randomness has a rule: one key from the user, and a named stream for every place that draws.
 
-A *key* is what makes an answer repeatable. Users may give a whole number, a JAX key (typed or raw), or
-nothing, which means 0; `as_key` turns all of them into one typed JAX key.
-
-Two places that draw from the same key must not draw the same numbers. So nobody uses the key as it is:
-`host_rng(key, "checks")` is a NumPy generator and `stream(key, "checks")` a JAX key that depend on the key,
-on the name and on nothing else: not on the order of calls, the process, or PYTHONHASHSEED. Where one place
-draws again and again the number of the repetition follows the name: `host_rng(key, "restart", 3)`.
-
-JAX's own generator of keys, by whole numbers of Python: deriving keys of keys starts no device.
+Users may give a whole number, a JAX key (typed or raw), or nothing, which means 0; `as_key` turns all of them
+into one typed JAX key. Two places that draw from the same key must not draw the same numbers, so nobody uses
+the key as it is: `host_rng(key, "checks")` is a NumPy generator and `stream(key, "checks")` a JAX key that
+depend on the key, on the name (and the number of a repetition) and on nothing else.
 
 JAX compiles a program before it makes the first key and another before it folds the first number in: half a
-second before anything is drawn. Threefry-2x32 (Salmon et al. 2011: 20 rounds of add, rotate, xor) of one pair
-of numbers is some microseconds without. `tests/test_random.py` compares every bit with `jax.random`.
+second. Threefry-2x32 (Salmon et al. 2011) of one pair of numbers is microseconds of Python (`fold`);
+`tests/test_random.py` compares every bit with `jax.random`.
 """
 
 import hashlib

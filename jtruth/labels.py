@@ -1,12 +1,9 @@
 """Noisy labels in long form: one entry for every label that a labeler gave to a sample.
 
-`Labels` is what every noise model and every learner takes. Its three integer arrays are the leaves of a
-JAX pytree and its sizes are static, so it passes through `jax.jit` and `jax.vmap`. The names (task ids,
-worker ids, class names) and the notes stay on the host: they are not part of the pytree and are gone from
-a `Labels` that came out of a JAX transformation.
-
-The factories check everything. They and the methods run on the host (NumPy in, NumPy out); inside a JAX
-transformation use the three arrays and the sizes.
+`Labels` is what every noise model and every learner takes: a JAX pytree whose leaves are its three integer
+arrays and whose sizes are static, so it passes through `jax.jit` and `jax.vmap`; names and notes are gone
+from one that came out of a transformation. The factories check everything; they and the methods run on the
+host.
 """
 
 from collections.abc import Iterable

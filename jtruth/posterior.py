@@ -3,15 +3,11 @@
 A noise model has turned the labels into `log_likelihood` (samples, classes). Bayes' rule with the class
 prior gives the *class posterior* rho, Su (21) = (41). If a classifier also predicted the samples, and errs
 independently of the labelers given the class, its conditional confusion matrix K adds one more factor:
-the *testing class posterior*, Su (10) for two classes and (25) for more. (In the first line of the printed
-(25) P_D and P_FA stand where K is meant.)
-
-All of it happens in the log domain. The product of the probabilities of 399 labels is 0 in float32, that of
-1500 labels in float64.
+the *testing class posterior*, Su (10) and (25) (in whose first printed line P_D, P_FA stand for K). All of it
+in the log domain: the product of the probabilities of 1500 labels is 0 in float64.
 
 A sample whose labels are impossible under every class has no posterior. Outside of jit and vmap this is a
-ValueError that names the samples. Inside there are no values to look at, and the row is NaN, so that it
-cannot be taken for an answer; call `check_not_contradictory` before.
+ValueError that names the samples; inside the row is NaN: call `check_not_contradictory` before.
 """
 
 from collections.abc import Sequence

@@ -1,14 +1,12 @@
 """Simulated classifiers and labelers: Su section 5.1.
 
-A simulated data set is drawn in the order of the paper: correct classes from the prior; a prediction for
-each sample from the row of its correct class in the desired conditional confusion matrix (5.1.1; the printed
-index y-hat of K is a slip for y); who labels what (5.1.2); and noisy labels from a noise model. Given
-its class, a sample's prediction and labels are independent, as the testing model (7) assumes.
+Correct classes from the prior; a prediction for each sample from the row of its class in the desired
+conditional confusion matrix (5.1.1; the printed index y-hat of K is a slip for y); who labels what (5.1.2);
+and noisy labels from a noise model. Given its class, prediction and labels are independent (7).
 
 Labeler t labels a sample with probability eta_t, and the whole set of labelers is redrawn until a sample has
-a label. `sample_participation` draws from that law without redrawing: it draws the first labeler who takes
-part, which has a known distribution, and the later ones independently. So everything here has a fixed cost
-and runs under jit and vmap; `jax.vmap` over keys makes thousands of data sets at once.
+a label. `sample_participation` draws from that law without redrawing, so everything here has a fixed cost and
+runs under jit and vmap; `jax.vmap` over keys makes thousands of data sets at once.
 """
 
 from functools import partial

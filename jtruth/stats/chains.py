@@ -1,16 +1,9 @@
 """Have several Markov chains converged, and how many independent draws are theirs worth?
 
 Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and localization".
-Every chain is cut into two halves. Draws are replaced by normal scores of their ranks, so that nothing is
-assumed about tails, and
-
-- `split_rhat` compares the variance between half-chains with that inside them, for the draws and for their
-  distances from the median (a chain may sit in the right place and be too narrow); 1 is agreement;
-- `effective_sample_size` divides the number of draws by the sum of autocorrelations, cut off by Geyer's
-  initial monotone sequence.
-
-All quantities are done at once: axes are (chains, draws, ...), the result has the shape of the rest. A
-quantity that never changes has converged by any standard, but both numbers are 0/0 for it: they are NaN.
+Every chain is cut into two halves, and draws are replaced by normal scores of their ranks, so that nothing is
+assumed about tails. Axes are (chains, draws, ...), the result has the shape of the rest. A quantity that
+never changes has converged by any standard, but all these numbers are 0/0 for it: they are NaN.
 """
 
 import numpy as np

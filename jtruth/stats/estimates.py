@@ -1,9 +1,8 @@
 """What is known about one number: its posterior law, and the estimates read off it (Su 2.5).
 
-Three laws, one face. `PmfEstimate` holds atoms (an exact law of a metric), `DensityEstimate` a density on a
-grid (the normal approximations of Su 2.3, and exact laws of very large samples), `DrawsEstimate` draws. All
-give `mean` (the MMSE estimate), `mode` (the MAP estimate), `sd`, `interval(level)` (shortest),
-`equal_tails(level)`, `region(level)` (highest density), `density(x)`, `sample(key, n)` and `plot()`.
+`PmfEstimate` holds atoms (an exact law of a metric), `DensityEstimate` a density on a grid (the normal
+approximations of Su 2.3, and exact laws of very large samples); beside them stand draws (`draws`) and
+Student's t (`student`). All have one face, `Estimate`: mean (MMSE), mode (MAP), intervals, regions, draws.
 
 The mean is what is printed beside the interval, and a reader takes it to be inside. The shortest interval may
 miss it: a recall that is 1 with probability .96 has the shortest 95 % interval [1, 1] and a mean below 1. So
@@ -70,20 +69,27 @@ class Estimate(ABC):
         """Shortest interval of at least `level` (from .9 on, of those that contain the mean)."""
 
     @abstractmethod
-    def equal_tails(self, level: float = 0.95) -> Interval:
-        """Interval that leaves (1 - level)/2 on either side."""
-
-    @abstractmethod
-    def region(self, level: float = 0.95) -> Region:
-        """Highest-density region, possibly a union of intervals."""
-
-    @abstractmethod
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Posterior density at x (for atoms: see PmfEstimate)."""
 
     @abstractmethod
+    def _quantile(self, u: np.ndarray) -> np.ndarray:
+        """The points below which the law has the probabilities u."""
+
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Interval that leaves (1 - level)/2 on either side."""
+        check_level(level)
+        low, high = self._quantile(np.array([(1 - level) / 2, (1 + level) / 2])).tolist()
+        return Interval(low, high, 1.0 if low == high else level)
+
+    def region(self, level: float = 0.95) -> Region:
+        """Highest-density region, possibly a union of intervals; of one peak the shortest interval."""
+        low, high = ends = self.interval(level)
+        return Region(((low, high),), ends.mass)
+
     def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
         """n independent draws from the law (DrawsEstimate: with replacement from its draws)."""
+        return self._quantile(uniforms(key, n))
 
     def __repr__(self) -> str:
         """One line: kind of law, mean, sd and interval."""
@@ -176,10 +182,7 @@ class PmfEstimate(Estimate):
             inside = densest_cells(self.pmf, level)
             return Region(merge_cells(self.values, self.values, inside), float(self.pmf[inside].sum()))
         edges, raw, smooth = self._smooth
-        order = np.argsort(-smooth, kind="stable")
-        needed = int(np.searchsorted(np.cumsum(raw[order]), level - 1e-12)) + 1
-        inside = np.zeros(order.size, bool)
-        inside[order[:needed]] = True
+        inside = densest_cells(raw, level, by=smooth)
         ends = np.clip(edges, self.values[0], self.values[-1])
         return Region(merge_cells(ends[:-1], ends[1:], inside), float(raw[inside].sum()))
 
@@ -194,12 +197,11 @@ class PmfEstimate(Estimate):
         centres = 0.5 * (edges[1:] + edges[:-1])
         return np.interp(x, centres, smooth / np.diff(edges), left=0.0, right=0.0)
 
-    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
-        """Draws by inverting the cumulative probabilities."""
+    def _quantile(self, u: np.ndarray) -> np.ndarray:
         if not self.values.size:
-            return np.full(n, np.nan)
+            return np.full(u.shape, np.nan)
         cumulative = np.cumsum(self.pmf)
-        where = np.searchsorted(cumulative, uniforms(key, n) * cumulative[-1], side="right")
+        where = np.searchsorted(cumulative, u * cumulative[-1], side="right")
         return self.values[np.minimum(where, self.values.size - 1)]
 
 
@@ -218,10 +220,6 @@ class DensityEstimate(Estimate):
     def _spline(self) -> Any:
         return scipy.interpolate.CubicSpline(self.grid, self.pdf / self.grid_mass)
 
-    def _integral(self, values: np.ndarray) -> float:
-        spline = scipy.interpolate.CubicSpline(self.grid, values)
-        return float(spline.integrate(self.grid[0], self.grid[-1]))
-
     @cached_property
     def _cdf(self):
         return self._spline.antiderivative()
@@ -231,9 +229,12 @@ class DensityEstimate(Estimate):
         """Integral of the density as given, before it is divided by it."""
         return self._integral(self.pdf)
 
+    def _integral(self, values: np.ndarray) -> float:
+        spline = scipy.interpolate.CubicSpline(self.grid, values)
+        return float(spline.integrate(self.grid[0], self.grid[-1]))
+
     def _moment(self, power: int, about: float) -> float:
-        values = (self.grid - about) ** power * self._spline(self.grid)
-        return self._integral(values)
+        return self._integral((self.grid - about) ** power * self._spline(self.grid))
 
     @cached_property
     def mean(self) -> float:
@@ -278,14 +279,7 @@ class DensityEstimate(Estimate):
             width = self._quantile(np.minimum(u + level, 1.0), guess) - self._quantile(u, guess)
             best = int(np.argmin(width))
             low, high = u[max(best - 1, 0)], u[min(best + 1, 64)]
-        ends = self._quantile(np.array([u[best], min(u[best] + level, 1.0)]))
-        return Interval(float(ends[0]), float(ends[1]), level)
-
-    def equal_tails(self, level: float = 0.95) -> Interval:
-        """Interval between two quantiles."""
-        check_level(level)
-        low, high = self._quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
-        return Interval(float(low), float(high), level)
+        return Interval(*self._quantile(np.array([u[best], min(u[best] + level, 1.0)])).tolist(), level)
 
     def _above(self, height: float, bounds: Any) -> tuple[tuple[tuple[float, float], ...], float]:
         """Where the density exceeds `height`, and the mass there."""
@@ -309,7 +303,3 @@ class DensityEstimate(Estimate):
         x = np.asarray(x, np.float64)
         inside = (x >= self.grid[0]) & (x <= self.grid[-1])
         return np.where(inside, np.maximum(self._spline(np.clip(x, self.grid[0], self.grid[-1])), 0.0), 0.0)
-
-    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
-        """Draws by inverting the cumulative density."""
-        return self._quantile(uniforms(key, n))

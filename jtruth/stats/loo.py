@@ -1,21 +1,14 @@
-"""PSIS-LOO of a pointwise log-likelihood, all rows at once (Vehtari, Gelman and Gabry 2017).
+"""Weights of posterior draws as if one observation were left out, or the prior or the likelihood scaled.
 
-Leaving out one observation means weighting every draw by 1 / p(observation | draw). The largest weights
-decide the answer and are few, so they are replaced by the quantiles of a generalised Pareto law fitted to
-them, whose shape k says whether the answer can be trusted (Vehtari et al. 2024). The fit is that of Zhang and
-Stephens (2009): a posterior mean over a grid, which vectorises over observations. ArviZ computes the same row
-by row and is the reference of the tests; it is needed only to export fits.
+Leaving out one observation weights every draw by 1 / p(observation | draw) (PSIS-LOO: Vehtari, Gelman and
+Gabry 2017); raising the prior to the power a, by p(x)^(a - 1), and the likelihood by L(x)^(a - 1)
+(Kallioinen, Paananen, Buerkner and Vehtari 2024). The largest weights decide the answer and are few, so they
+are replaced by the quantiles of a generalised Pareto law fitted to them (Zhang and Stephens 2009: a posterior
+mean over a grid, for all rows at once), whose shape k says whether the answer can be trusted (Vehtari et al.
+2024). ArviZ computes the same row by row and is the reference of the tests; it is needed only to export fits.
 
-What a posterior would be with its prior, or its likelihood, raised to a power: weights for the same draws.
-
-A posterior p(x) L(x) whose answer changes when the prior counts half or twice as much rests on the prior
-more than on the data. No new fit is needed to see it: raising the prior to the power a multiplies the weight
-of each draw by p(x)^(a - 1), and the likelihood by L(x)^(a - 1) (Kallioinen, Paananen, Buerkner and Vehtari
-2024). The weights are Pareto-smoothed (`jtruth.stats.loo`), and the shape k of their tail says whether there
-are enough draws where the other posterior lies.
-
-Constants of the density cancel. Where a prior depends on parameters that have a prior themselves, only the
-latter is to be scaled: the former is part of the model.
+Where a prior depends on parameters that have a prior themselves, only the latter is to be scaled: the former
+is part of the model.
 """
 
 from importlib import import_module
@@ -95,7 +88,7 @@ def _tail_size(draws: int, relative_ess: float) -> int:
 def _terms(log_p: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """(elpd, k) of a block of rows (rows, draws)."""
     log_w, k = _smoothed(-log_p, size)
-    return _log_ratio(log_w + log_p, log_w), k
+    return np.asarray(logsumexp(log_w + log_p, axis=1)) - np.asarray(logsumexp(log_w, axis=1)), k
 
 
 def _smoothed(log_w: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -115,11 +108,6 @@ def _smoothed(log_w: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         smoothed[vary] = np.where(np.isfinite(found), np.minimum(found, tail[vary, -1:]), tail[vary])
     np.put_along_axis(log_w, order[:, 1:], smoothed, axis=1)
     return log_w, k
-
-
-def _log_ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """log of (sum of exp) over (sum of exp), row by row."""
-    return np.asarray(logsumexp(above, axis=1)) - np.asarray(logsumexp(below, axis=1))
 
 
 def _pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,15 +1,13 @@
 """The law of a sum of independent, unequal coin flips, with small relative error everywhere.
 
-Testing multiplies these probabilities by factors that move the mass far into their tails (methods: Su 2.2.2
-without the central limit theorem), so an absolute error of 1e-16 is not enough: the discrete Fourier
-transform of the characteristic function is ruled out. Two ways remain, both here, both on log-odds `x`:
+Testing multiplies these probabilities by factors that move the mass far into their tails, so an absolute
+error of 1e-16 is not enough, and the Fourier transform of the characteristic function is ruled out. On
+log-odds `x`:
 
 - `log_pmf`: convolution of positive numbers, which has no cancellation. Exponential tilting (every log-odds
   shifted by the same amount) brings any count to the centre, where nothing underflows.
 - `saddlepoint_log_pmf`: Daniels' expansion to second order for counts with a large variance, O(terms) a
   count and a relative error of order 1/variance^3, uniformly in the tails.
-
-Host side, float64: the answer is a table that other host code reads.
 """
 
 import numpy as np
@@ -102,23 +100,13 @@ def cumulants(
     cumulants of the sum of flips with log-odds x_i + s.
     """
     q = expit(x + tilt)
-    v = q * (1.0 - q)
-    d = 1.0 - 2.0 * q
-    v1 = float(counts @ v)
-    v3 = float(counts @ (v * d))
+    v, d = q * (1.0 - q), 1.0 - 2.0 * q
     v2 = v * v
-    k = np.array(
-        [
-            float(counts @ (np.logaddexp(0.0, x + tilt) - np.logaddexp(0.0, x))),
-            float(counts @ q),
-            v1,
-            v3,
-            float(counts @ (v - 6.0 * v2)),
-            float(counts @ (d * (v - 12.0 * v2))),
-            float(counts @ (v - 30.0 * v2 + 120.0 * v2 * v)),
-        ]
-    )
-    return k
+    terms = (
+        np.logaddexp(0.0, x + tilt) - np.logaddexp(0.0, x),
+        q, v, v * d, v - 6.0 * v2, d * (v - 12.0 * v2), v - 30.0 * v2 + 120.0 * v2 * v,
+    )  # fmt: skip
+    return np.array([float(counts @ term) for term in terms])
 
 
 def tilt_for_mean(

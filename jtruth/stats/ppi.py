@@ -1,55 +1,41 @@
 """A little gold and many predictions: prediction-powered estimates of means and ratios.
 
-N samples have a prediction f_i of a number u_i that is known for n of them only, the gold. Gold alone gives
-the mean of its u_i. Prediction-powered inference (PPI++, Angelopoulos, Duchi and Zrnic 2023) adds what the
-predictions say of all the others and lets gold correct them:
+N samples have a prediction f_i of a number u_i that is known for n of them only, the gold. Prediction-powered
+inference (PPI++, Angelopoulos, Duchi and Zrnic 2023) lets gold correct what predictions say of all:
 
     estimate = power * mean_all(f) + mean_gold(u - power * f).
 
 It is right on average whatever f is. `power` is the regression coefficient of u on f in the gold, so useless
-predictions get no weight: survey samplers know it as the regression estimator, and PPI++'s own power is the
-same one written for gold that is not among the N. A ratio A/B, such as precision or recall, is the R at which
-the estimate of mean(a - R b) is 0, and by the delta method has the law of the mean of u = (a - R b)/B.
+predictions get no weight (the regression estimator of survey sampling). A ratio A/B, such as precision or
+recall, is the R at which the estimate of mean(a - R b) is 0, and by the delta method has the law of the mean
+of u = (a - R b)/B.
 
-Target. Metrics of the N samples at hand are asked for, and gold is a random part of these N, not of something
-larger: the variance is that of the residuals times (1 - n/N)/n, and 0 when all is gold. `target="population"`
-adds the variance of the N samples themselves, var(u)/N.
+Target. Gold is a random part of the N samples at hand: the variance is that of the residuals times
+(1 - n/N)/n, and 0 when all is gold. `target="population"` adds var(u)/N.
 
-Sampling. By default every sample was equally likely to get gold. Otherwise give each one's `inclusion`
-probability (uncertain samples asked more often, say): gold is weighted by 1/inclusion, and the weights are
-normalised (Hajek); a ratio of two Horvitz-Thompson totals is the same. With `strata` the spread is taken
-within strata.
+Sampling. Where samples had unequal chances, give each one's `inclusion` probability: gold is weighted by
+1/inclusion, normalised (Hajek). With `strata` the spread is taken within strata.
 
 Small samples. Residuals are divided by the root of 1 - leverage. The law is Student's t with as many degrees
 of freedom as gold samples tell something about the ratio (recall: those of the class), less the numbers
 fitted, and at least one; it is kept to the range. All gold answers may agree with the predictions; a variance
 of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual, with
-the weight that it would have, which is large where gold was asked seldom: it could be any of all samples, but
-rather one whose class matters (`possible`). 0 is the textbook. A power fitted to ten points is noise, and the
-residuals that it leaves are too small; `pseudo_gold` adds so many answers that are as predicted, which pulls
-the power towards 1. On real label sets 10 random gold answers covered accuracy in 91 % without and 96 % with
-ten of them, at the same width. 0 is the textbook here too.
-Measured coverage and width are in `tests/stats/test_ppi.py` and `benchmarks/judges.py`.
+the weight that it would have: it could be any of all samples, but rather one whose class matters
+(`possible`). A power fitted to ten points is noise, and its residuals are too small; `pseudo_gold` adds so
+many answers that are as predicted, which pulls the power towards 1. 0 is the textbook for both. Measured
+coverage and width: `tests/stats/test_ppi.py` and `benchmarks/judges.py`.
 
-Class counts of all samples from the true classes of a few: strata, and a guess whose worth is learned.
-
-Samples lie in strata of known sizes N_s (say, by what a classifier predicts and what labels make most
-probable). In each a guess m_s says which share belongs to each class. A few samples drawn at random have
-known classes: k_s of each class. Given how much the guess is worth,
+Class counts of all samples from the true classes of a few (`class_counts`). Samples lie in strata of known
+sizes N_s. In each a guess m_s says which share belongs to each class, and k_s known samples are of each:
 
     p_s ~ Dirichlet(worth * m_s^sharpness + a little, spread evenly),   k_s ~ Multinomial(p_s),
 
-and the classes of the N_s - n_s others are multinomial too (a finite population: with all classes known
-nothing is open). Unknown are `worth`, in samples for each stratum, `sharpness`, and which of several guesses
-it is (the classifier may know better than the labels, a score may say more than they do): the evidence of the
-known classes weighs a small grid of them, so a guess that they bear out is believed, and one that they
-contradict is worth a tenth of a sample. Draws of the counts answer every question: shares, ratios,
-differences, areas.
-
-Where samples had unequal chances to be known (pi_i), what they say of the others is weighted by 1/pi_i - 1,
-the number of unknown samples that each stands for, and counts as Kish's effective number, (sum v)^2 /
-sum v^2. Coverage on public sets beside PPI++: `benchmarks/kinds.py`. Classical post-stratification is that of
-Holt and Smith (1979); Little (1993) is the Bayesian one.
+and the classes of the N_s - n_s others are multinomial too. Unknown are `worth`, in samples for each stratum,
+`sharpness`, and which of several guesses it is: the evidence of the known classes weighs a small grid of
+them, so a guess that they bear out is believed, and one that they contradict is worth a tenth of a sample.
+Where samples had unequal chances pi_i to be known, what they say of the others is weighted by 1/pi_i - 1 and
+counts as Kish's effective number, (sum v)^2 / sum v^2. Little (1993) is the Bayesian post-stratification;
+coverage on public sets beside PPI++: `benchmarks/kinds.py`.
 """
 
 from collections.abc import Sequence
@@ -60,6 +46,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import gammaln, softmax
 
 from jtruth import _validation as check
+from jtruth._host import cross_table
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_finite, check_shape
 from jtruth.stats.student import StudentEstimate
@@ -215,10 +202,8 @@ def ppi_ratio(
     fitted = len(np.unique(gold.stratum)) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
     if np.isnan(value) or bottom <= 0 or not informative:
-        told = nothing_told(bounds)
-        return told._replace(
-            value=float(value), power=float(weight), num_informative=informative, converged=converged
-        )
+        told = {"value": float(value), "power": float(weight), "num_informative": informative}
+        return nothing_told(bounds)._replace(**told, converged=converged)
     left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
     half = surprise / bottom**2 * (reach / reach.sum() if reach.any() else share)
@@ -324,17 +309,14 @@ def strata_of(
     """
     names, place = np.unique(stratum, return_inverse=True)
     known, shape = classes >= 0, (names.size, guess.shape[1])
-    where = place[known], classes[known]
-    counts, weight = np.zeros(shape, np.int64), np.zeros(shape)
-    np.add.at(counts, where, 1)
-    size = np.bincount(place)
-    share = np.zeros(shape)
+    where, size = (place[known], classes[known]), np.bincount(place)
+    counts, share = cross_table(*where, shape), np.zeros(shape)
     np.add.at(share, place, guess)
     share /= size[:, None]
     if inclusion is None:
         return Strata(size, counts, counts.astype(np.float64), share), names
     stands_for = 1.0 / inclusion[known] - 1.0
-    np.add.at(weight, where, stands_for)
+    weight = cross_table(*where, shape, stands_for)
     total = weight.sum(axis=1)
     square = np.bincount(place[known], stands_for**2, minlength=names.size)
     effective = np.divide(total, square, out=np.zeros_like(total), where=square > 0)

@@ -1,13 +1,11 @@
 """A law of a number between two bounds from several opinions, none of which is trusted.
 
-Opinion m says that the number's logit is near c_m. How far opinions of its kind were from the truth on other
-data is known: their errors are Student t with 3 degrees of freedom and scale s_m. The law is the robust
-meta-analytic predictive prior (Schmidli et al. 2014):
+Opinion m says that the number's logit is near c_m; on other data the errors of its kind were Student t with 3
+degrees of freedom and scale s_m. The law is the robust meta-analytic predictive prior (Schmidli et al. 2014):
 
-    p(x) = (1 - flat) mean_m t_3(logit x; c_m, s_m) |d logit x / dx| + flat / (high - low).
+    p(x) = (1 - flat) mean_m t_3(logit x; c_m, s_m) |d logit x / dx| + flat / (high - low),
 
-Every part has heavy tails and one is flat. All integrals are sums over a grid of logits that is dense around
-every part.
+summed over a grid of logits that is dense around every part.
 """
 
 from collections.abc import Sequence
@@ -72,13 +70,8 @@ def opinion(
     with this size takes it away again, and what lies beyond the bounds is at them, as ratios of counts are.
     """
     share = np.clip((draws[~np.isnan(draws)] - bounds[0]) / (bounds[1] - bounds[0]), 0.0, 1.0)
-    z = logit(_shrunk(share, size))
+    z = logit(share if np.isinf(size) else (share * size + 0.5) / (size + 1.0))
     return Opinion(float(z.mean()), float(z.std()))
-
-
-def _shrunk(share: np.ndarray, size: float) -> np.ndarray:
-    """(k + 1/2) / (size + 1) of k / size."""
-    return share if np.isinf(size) else (share * size + 0.5) / (size + 1.0)
 
 
 def _ratio(p: np.ndarray, size: float) -> np.ndarray:

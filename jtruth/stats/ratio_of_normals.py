@@ -1,14 +1,9 @@
 """The ratio Z/W of two jointly normal variables (Su Appendix B, after Marsaglia 1965, 2006).
 
 P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). The ratio has no
-moments in the strict sense; what is called its mean here is one of three things, named:
-
-- `second_order_mean`: Taylor expansion around the means, correct to second order. Its error vanishes as the
-  variances do.
-- `marsaglia_mean`: the printed closed form. It tends to be 1 % off in T' however small the variances are,
-  because 1.01 b - .2713 is a fit for moderate b; kept to reproduce the paper.
-- `mean_on_unit_interval`: numerical integral of q p(q) over [0, 1], as it stands or divided by the
-  mass there.
+moments in the strict sense; what is called its mean is one of three things: `second_order_mean` (Taylor,
+whose error vanishes as the variances do), `marsaglia_mean` (the printed closed form, which tends to be 1 %
+off however small the variances are; kept to reproduce the paper), `mean_on_unit_interval` (an integral).
 
 Pure JAX functions of scalars; they broadcast and vmap.
 """

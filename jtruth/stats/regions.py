@@ -91,9 +91,11 @@ def equal_tails(
     return Interval(float(values[low]), float(values[high]), float(pmf[low : high + 1].sum() / pmf.sum()))
 
 
-def densest_cells(mass: Float[np.ndarray, " cells"], level: float) -> Bool[np.ndarray, " cells"]:
-    """The smallest set of cells (taken by decreasing mass) that holds at least `level` of the total."""
-    order = np.argsort(-mass, kind="stable")
+def densest_cells(
+    mass: Float[np.ndarray, " cells"], level: float, by: Float[np.ndarray, " cells"] | None = None
+) -> Bool[np.ndarray, " cells"]:
+    """The smallest set of cells (taken by decreasing mass, or `by`) that holds at least `level` of all."""
+    order = np.argsort(-(mass if by is None else by), kind="stable")
     needed = int(np.searchsorted(np.cumsum(mass[order]), level * mass.sum() - _SLACK)) + 1
     inside = np.zeros(mass.size, bool)
     inside[order[:needed]] = True

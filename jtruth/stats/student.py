@@ -13,9 +13,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import gammaln, stdtr, stdtrit
 
-from jtruth._random import Key, uniforms
 from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import Interval, Region, check_level
+from jtruth.stats.regions import Interval, check_level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +46,6 @@ class StudentEstimate(Estimate):
         return sign, below, upto
 
     def _quantile(self, u: float | np.ndarray) -> np.ndarray:
-        """The point below which the law has probability u."""
         if self.scale == 0:
             return np.full(np.shape(u), self.mode)
         if self._flat and np.isinf([self.low, self.high]).any():
@@ -92,11 +90,11 @@ class StudentEstimate(Estimate):
 
         near = self.mode + self.scale * np.array([-20.0, -4.0, 0.0, 4.0, 20.0])
         breaks = np.unique(np.clip([self.low, *near, self.high], self.low, self.high))
-        pairs = pairwise(breaks)
-        pieces = [
-            quad(lambda x: (x - about) ** power * float(self.density(np.array(x))), *ends) for ends in pairs
-        ]
-        return float(sum(piece[0] for piece in pieces))
+
+        def part(x: float) -> float:
+            return (x - about) ** power * float(self.density(np.array(x)))
+
+        return float(sum(quad(part, *ends)[0] for ends in pairwise(breaks)))
 
     def interval(self, level: float = 0.95) -> Interval:
         """Shortest interval: symmetric about the centre, or up to the bound that is in the way."""
@@ -112,17 +110,6 @@ class StudentEstimate(Estimate):
             return Interval(self.low, float(self._quantile(level)), level)
         return Interval(float(self._quantile(1 - level)), self.high, level)
 
-    def equal_tails(self, level: float = 0.95) -> Interval:
-        """Interval between two quantiles."""
-        check_level(level)
-        low, high = self._quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
-        return Interval(float(low), float(high), 1.0 if self.scale == 0 else level)
-
-    def region(self, level: float = 0.95) -> Region:
-        """The shortest interval: the density has one peak."""
-        low, high = shortest = self.interval(level)
-        return Region(((low, high),), shortest.mass)
-
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Density inside the bounds, 0 outside; not defined for a point."""
         if self.scale == 0:
@@ -134,10 +121,6 @@ class StudentEstimate(Estimate):
         _, below, upto = self._tails
         height = t_density((x - self.centre) / self.scale, self.freedom) / self.scale
         return np.where(inside, height / abs(upto - below), 0.0)
-
-    def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
-        """Draws by inverting the cumulative probability."""
-        return self._quantile(uniforms(key, n))
 
 
 def t_quantile(p: Float[np.ndarray, "..."] | float, freedom: float | np.ndarray) -> Float[np.ndarray, "..."]:

@@ -18,7 +18,7 @@ as a metric makes sense of them. Classes have numbers here, their names belong t
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -181,6 +181,8 @@ class RangeEstimate(Estimate):
     There is no law behind it, so mode, sd, density and samples do not exist: NaN, or an error that says so.
     """
 
+    sd = mode = float("nan")
+
     def __init__(self, members: tuple[Estimate, ...]):
         self._members = members
         self.probability_defined = min(e.probability_defined for e in members)
@@ -189,16 +191,6 @@ class RangeEstimate(Estimate):
     def mean(self) -> float:
         """Mean of the members' posterior means: a point in the middle of the assumptions."""
         return float(np.mean([e.mean for e in self._members]))
-
-    @property
-    def sd(self) -> float:
-        """NaN: a range is not a law."""
-        return float("nan")
-
-    @property
-    def mode(self) -> float:
-        """NaN: a range is not a law."""
-        return float("nan")
 
     def interval(self, level: float = 0.95) -> Interval:
         """Hull of the members' shortest intervals."""
@@ -216,8 +208,7 @@ class RangeEstimate(Estimate):
         """Does not exist."""
         raise ValueError(NO_LAW)
 
-    def sample(self, key: Any, n: int) -> np.ndarray:
-        """Does not exist."""
+    def _quantile(self, u: np.ndarray) -> np.ndarray:
         raise ValueError(NO_LAW)
 
     @staticmethod
