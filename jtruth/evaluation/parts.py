@@ -17,6 +17,7 @@ from jtruth.tables.posterior import TablePosterior
 WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answer
 PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how far they were off elsewhere
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
+FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
 
 
 class Check(NamedTuple):
@@ -30,6 +31,19 @@ class Check(NamedTuple):
     p_value: float | None
     verdict: str
     message: str
+
+
+def alarm(
+    name: str, statistic: float, p_value: float | None, text: str, *, odd: float | None = None
+) -> tuple[Check, ...]:
+    """An alarm that stands above the answer where its p-value is at most 1e-4; nothing above it.
+
+    `odd`: p-value up to which it is a quiet word instead. Without a p-value it rings.
+    """
+    if p_value is not None and p_value > (FALSE_ALARM if odd is None else odd):
+        return ()
+    verdict = LOOK_FIRST if p_value is None or p_value <= FALSE_ALARM else WORTH_KNOWING
+    return (Check(name, float(statistic), None if p_value is None else float(p_value), verdict, text),)
 
 
 def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> list[str]:

@@ -64,13 +64,7 @@ def bootstrap(
 ) -> tuple[dict[str, Component], dict[str, float], Sets]:
     """Check the model of independent errors on labels of all raters, the classifier last.
 
-    Args:
-        raters: labels, the classifier's predictions as the last rater's.
-        start: parameters near the mode.
-        key: JAX random key.
-        gold: (samples,) known classes, -1 elsewhere.
-        order: (samples,) when each sample was labelled, from -1 to 1; adds the check "drift".
-        prior: (classes,) class prior that is held fixed.
+    Arguments are those of `learned_checks`, `order` from -1 to 1.
 
     Returns:
         The checks by name; p-values for all of them together, below .05 in 5 % of the sets that fit; and the
@@ -82,7 +76,10 @@ def bootstrap(
     values = _sets(real, start, STATISTICS, num, rng, prior)
     if "pairwise agreement" in values:
         values["labeler misfit"] = _by_rater(values["pairwise agreement"], real.pairs, real.num_raters)
-    found = {name: (ratio if name in _RATIOS else largest)(one) for name, one in values.items()}
+    found = {
+        name: Component(p_values(one[:, 0]), 0, float(one[0, 0])) if name in _RATIOS else largest(one)
+        for name, one in values.items()
+    }
     checks = {name: one for name, one in found.items() if one is not None}
     adjusted = _adjusted({name: one.p_values for name, one in checks.items()})
     if real.num_raters > 2:
@@ -135,11 +132,6 @@ def largest(values: np.ndarray) -> Component | None:
     z = np.where(alive, (values - values.mean(axis=0)) / np.where(alive, sd, 1.0), 0.0)
     worst = int(np.abs(z[0]).argmax())
     return Component(p_values(np.abs(z).max(axis=1)), worst, float(z[0, worst]))
-
-
-def ratio(values: np.ndarray) -> Component:
-    """A likelihood ratio, (sets, 1)."""
-    return Component(p_values(values[:, 0]), 0, float(values[0, 0]))
 
 
 def p_values(size: np.ndarray) -> np.ndarray:

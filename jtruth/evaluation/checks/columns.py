@@ -10,19 +10,12 @@ of different columns do would be equal with probability agreement^n, n the label
 the vote is wrong at some rate, of which three quarters are taken: (1 - .75 rate)^n.
 
 `repeats_labels`: predictions (nearly) equal to the majority vote, or to a labeler who errs: at most 2 %
-differ, where three quarters of the errors that the labels show (half of a labeler's) would make more. These
-labels judge an echo.
+differ, where three quarters of the errors that the labels show (half of a labeler's) would make more.
 
-All ring where the probability is below 1e-4, for all labelers together.
-
-How often labelers, and their majority vote, err by the labels alone (`learned_errors`) is read twice, and the
-kinder reading counts, so that an alarm that needs errors keeps quiet where they differ: Dawid and Skene's EM
-from the majority vote (labelers are not alike, but few labels mislead it), and one error rate for all by how
-often labelers agree, or how often somebody differs from the vote. Both know independent errors only; labelers
-who share mistakes look better than they are, and alarms are quiet again.
+How often labelers, and their vote, err by the labels alone (`learned_errors`) is read twice, and the kinder
+reading counts: by Dawid and Skene's EM from the majority vote, and by one error rate for all from how often
+labelers agree. Both know independent errors only; labelers who share mistakes keep alarms quiet.
 """
-
-from collections.abc import Hashable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,10 +24,9 @@ from scipy.special import bdtr
 from jtruth._host import across, cross_table, smoothed_vote_shares, softmax
 from jtruth._validation.words import number_of, quoted
 from jtruth.evaluation.checks.label_sets import Modes, observed, with_classifier
-from jtruth.evaluation.parts import LOOK_FIRST, Check
+from jtruth.evaluation.parts import FALSE_ALARM, Check, alarm
 from jtruth.labels import Labels
 
-LEVEL = 1e-4
 _MOST_RIGHT = 0.95
 _OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # of an error rate by the labels, what is taken for true
 _ECHO = 0.02  # share of differences above which predictions are no echo
@@ -51,15 +43,12 @@ def written_back(labels: Labels) -> tuple[Check, ...]:
         return ()
     by_class = kinds.counts[several] @ votes[several]
     rare, shown = int(by_class.sum() - by_class.max(initial=0)), int(kinds.counts[several].sum())
-    p_value = _MOST_RIGHT**rare
-    if p_value > LEVEL:
-        return ()
     text = (
         f"labelers never disagree on any of {number_of(shown, 'sample')}: was one answer (a "
         "majority vote, say) written to all of them? Then there is one labeler, and nothing shows how good "
         "he is. Hand over the labels that each labeler gave"
     )
-    return (Check("labelers never disagree", float(rare), p_value, LOOK_FIRST, text),)
+    return alarm("labelers never disagree", rare, _MOST_RIGHT**rare, text)
 
 
 def standing_twice(labels: Labels) -> tuple[Check, ...]:
@@ -70,10 +59,12 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
         mark = np.bincount(labeler[some], (row[some] + 1.0) * (label[some] + 2.0), labels.num_labelers)
         if (np.unique(mark[mark > 0], return_counts=True)[1] < 2).any():
             return ()  # no column like this one: nothing has to be sorted
-    same: dict[Hashable, list[int]] = {}
-    for t, column in enumerate(_columns(kinds.labels)):
-        if column:
-            same.setdefault(column, []).append(t)
+    same: dict[bytes, list[int]] = {}
+    order = np.lexsort((label, row, labeler))
+    ends = np.cumsum(np.bincount(labeler, minlength=labels.num_labelers))[:-1]
+    for t, column in enumerate(np.split(np.stack([row, label], axis=1)[order], ends)):
+        if column.size:
+            same.setdefault(column.tobytes(), []).append(t)
     groups = list(same.values())
     if len(groups) < 2 or min(map(len, groups)) < 2:
         return ()
@@ -82,24 +73,12 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
     votes = kinds.labels.select_labelers([group[0] for group in groups]).counts()
     pairs = (kinds.counts @ (votes * (votes.sum(axis=1, keepdims=True) - 1))).sum()
     agreement = (kinds.counts @ (votes * (votes - 1))).sum() / pairs if pairs else 1.0
-    p_value = float(agreement**again)
-    if p_value > LEVEL:
-        return ()
     names = "; ".join(quoted(_names(labels)[t] for t in group) for group in groups[:2])
     text = (
         f"every labeler stands more than once, label for label ({names}): was the table put together from "
         "the same labels twice? Intervals count them twice. Keep one of each"
     )
-    return (Check("labelers stand twice", float(again), p_value, LOOK_FIRST, text),)
-
-
-def _columns(labels: Labels) -> list[bytes]:
-    """Samples and labels of each labeler, to be compared."""
-    sample, labeler, label = labels.entries()
-    order = np.lexsort((label, sample, labeler))
-    both = np.stack([sample[order], label[order]], axis=1)
-    ends = np.cumsum(np.bincount(labeler, minlength=labels.num_labelers))[:-1]
-    return [part.tobytes() for part in np.split(both, ends)]
+    return alarm("labelers stand twice", again, agreement**again, text)
 
 
 def vote_column(labels: Labels) -> tuple[Check, ...]:
@@ -116,20 +95,20 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
     found = cross_table(labeler, state, (size, 3), times)
     met, differ = found[:, 1] + found[:, 2], found[:, 2]
     usual = differ.sum() / max(met.sum(), 1)
-    odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** met * size < LEVEL))
+    odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** met * size < FALSE_ALARM))
     for t in odd[np.argsort(-met[odd], kind="stable")][:_MOST_ASKED]:
         mine = (labeler == t) & (state > 0)
         right, _ = learned_errors(labels.select_labelers(np.delete(np.arange(size), t)))
         right = np.bincount(kinds.inverse, right) / kinds.counts
         error = 1 - float(np.average(right[row[mine]], weights=times[mine]))
         p_value = (1 - _OF_VOTE * error) ** met[t] * size
-        if p_value < LEVEL:
+        if p_value < FALSE_ALARM:
             text = (
                 f"labeler {_names(labels)[t]!r} never differs from the majority vote of the others, on "
                 f"{number_of(int(met[t]), 'sample')} of which the vote is wrong on about {error:.0%}: is "
                 "this column the vote itself? Leave it out"
             )
-            return (Check("a labeler is the vote", float(met[t]), float(p_value), LOOK_FIRST, text),)
+            return alarm("a labeler is the vote", met[t], p_value, text)
     return ()
 
 
@@ -155,7 +134,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     granted = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
     p_values = bdtr(differ, met, granted) * (size + 1)
     t = int(np.argmin(np.where(near, p_values, np.inf)))
-    if p_values[t] > LEVEL:
+    if p_values[t] > FALSE_ALARM:
         return ()
     whom = "the majority vote" if t == size else f"labeler {_names(labels)[t]!r}"
     error = of_vote if t == size else errors[t]
@@ -169,7 +148,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
         "predictions for samples that were not "
         "learned on" + ("" if t == size else ", or leave this labeler out")
     )
-    return (Check("predictions repeat labels", float(differ[t]), float(p_values[t]), LOOK_FIRST, text),)
+    return alarm("predictions repeat labels", differ[t], p_values[t], text)
 
 
 def _names(labels: Labels) -> list[str]:

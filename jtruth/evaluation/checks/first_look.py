@@ -1,27 +1,20 @@
 """What must be looked at before any number is: gold, labels or predictions that are not what they are called.
 
-Gold with exchanged codes, gold that is the majority vote, a column of labels that was written by a program:
-no model answers them, and the numbers below them mean nothing. Each alarm is one function of counts, here (of
-predictions and scores), in `of_gold`, `columns` and (where they are read) `jtruth.io.tables`; each says by
-which rule it rings, and what is then the probability of a false one: at most 1e-4 on labels that are what
-they seem. They are printed above the answer, a line each, "Look first: ..."
-(`jtruth.evaluation.parts.first_lines`). A quiet first look proves nothing.
+No model answers them, and the numbers below them mean nothing. Each alarm is one function of counts, here (of
+predictions and scores), in `of_gold`, `columns` and (where they are read) `jtruth.io.tables`; its probability
+of a false one is at most 1e-4. They stand above the answer (`parts.first_lines`); silence proves nothing.
 
 **Chance.** With V[i, c] the votes of sample i for class c (its class posterior, where the noise is known),
 agreement is S = sum_i V[i, y_pred_i]. Had the predictions been handed out to the samples at random, S would
-have the mean and variance of a linear statistic of a random permutation (Hoeffding 1951, A Combinatorial
-Central Limit Theorem), both exact sums here. Divided by what the spread of labels and predictions allows, and
-by the agreement of the labels among themselves (Spearman's correction for attenuation), S - E S estimates the
-correlation of predictions and true classes: 0 by chance, 1 at best. The alarm needs a correlation within two
-standard errors of chance, and one that a useful classifier would not show: below .4 by three of them, so that
-small or noisy sets stay quiet. Or it is three below chance. Measured (`tests/evaluation/checks/
-test_chance.py`): shuffled predictions of 300 samples with three labels raise it in 97 %, classifiers of
-correlation .5 and more in fewer than 1 %.
+have the mean and variance of a linear statistic of a random permutation (Hoeffding 1951), both exact sums
+here. Divided by what the spread of labels and predictions allows, and by the agreement of the labels among
+themselves (Spearman's correction for attenuation), S - E S estimates the correlation of predictions and true
+classes. The alarm needs a correlation within two standard errors of chance, and below .4 by three of them, so
+that small or noisy sets stay quiet; or three below chance (`tests/evaluation/checks/test_chance.py`).
 
 **Direction of scores.** With h_i the share of the votes of sample i for the positive class and R_i the rank
 of its score, sum h_i R_i has such a law too. The alarm needs an area under the ROC curve by the labels, as
-they are, below .4 and a sum five standard deviations below its mean: scores that rank no worse than chance do
-that in fewer than 1e-6 of all sets. Predictions, gold and thresholds are else compared as they are.
+they are, below .4 and a sum five standard deviations below its mean: fewer than 1e-6 of sets by chance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +28,7 @@ from jtruth._validation.words import LOOK, number_of, quoted
 from jtruth.evaluation.checks.columns import repeats_labels, standing_twice, vote_column, written_back
 from jtruth.evaluation.checks.of_gold import chosen_gold, exchanged_codes, gold_is_predictions, gold_is_vote
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
+from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check, alarm
 from jtruth.labels import Labels
 from jtruth.stats.agreement import krippendorff
 
@@ -59,14 +52,7 @@ def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
 def first_look(
     labels: Labels, gold: Int[np.ndarray, " samples"], predictions: Predictions, random_gold: bool = False
 ) -> tuple[Check, ...]:
-    """All that labels, predictions and gold make one look at; nothing on data that are what they seem.
-
-    Args:
-        labels: of all labelers.
-        gold: -1 where unknown.
-        predictions: by the classifier's name.
-        random_gold: whether gold is taken to be a random part of the samples.
-    """
+    """All that labels, predictions and gold make one look at; `random_gold`: it is taken to be random."""
     found: list[Check] = []
     if (gold >= 0).any():
         found += exchanged_codes(gold, labels.counts(), predictions, labels.class_names) or (
@@ -100,15 +86,14 @@ def same_predictions(predictions: Predictions) -> tuple[Check, ...]:
 
 def one_class_only(predictions: Predictions, classes: Sequence[str]) -> tuple[Check, ...]:
     """One of several classifiers who always predicts one class (of a single one `inputs.warnings` tells)."""
-    constant = {name: int(codes[0]) for name, codes in predictions.items() if (codes == codes[0]).all()}
     return tuple(
         Check(
             "one class predicted", None, None, WORTH_KNOWING,
-            f"every prediction of {name!r} is {classes[code]!r}: its metrics that need another prediction "
-            "are undefined or trivial; compare it by accuracy or recall, or leave it out",
+            f"every prediction of {name!r} is {classes[codes[0]]!r}: its metrics that need another "
+            "prediction are undefined or trivial; compare it by accuracy or recall, or leave it out",
         )
-        for name, code in constant.items()
-        if name
+        for name, codes in predictions.items()
+        if name and (codes == codes[0]).all()
     )  # fmt: skip
 
 
@@ -160,7 +145,7 @@ def chance_verdict(
     worse = value < -3 * error
     if worse or value < min(2 * error, _USEFUL - 3 * error):
         text = _ALARM.format("worse than" if worse else "no better than", value, error)
-        return (Check(CHANCE, float(value), None, LOOK_FIRST, text),)
+        return alarm(CHANCE, value, None, text)
     if value < 2 * error:
         return ()
     text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
@@ -174,11 +159,8 @@ def correlation(
 
     S - E S over sqrt(G_pred G_votes) times the number of votes, with G = 1 - sum of squared class shares: for
     two classes the phi coefficient. Var S = sum_ij d_ij^2 / (N - 1), with d the doubly centred table of what
-    sample i adds if it gets the prediction of sample j; equal predictions are taken together.
-
-    Args:
-        votes: of a sample of each row.
-        said: how many samples of each row have each prediction.
+    sample i adds if it gets the prediction of sample j; equal predictions are taken together. `votes` are of
+    a sample of each row, `said` how many samples of each row have each prediction.
     """
     times, number = said.sum(axis=1), said.sum(axis=0).astype(np.float64)
     size = float(number.sum())
@@ -205,7 +187,7 @@ def against_chance(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     if found is None or shared < 1e-6 or found[0] > -4 * found[1]:
         return ()
     text = _ALARM.format("worse than", found[0] / shared, found[1] / shared)
-    return (Check(f"{CHANCE}: {name}", found[0] / shared, None, LOOK_FIRST, f"{name!r}: {text}"),)
+    return alarm(f"{CHANCE}: {name}", found[0] / shared, None, f"{name!r}: {text}")
 
 
 def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tuple[Check, ...]:
@@ -218,7 +200,7 @@ def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tupl
         f"scores point the other way: samples with high scores are labelled {other!r} (area under the ROC "
         f"curve {area:.2f} by the labels as they are). {_BACK}"
     )
-    return (Check("direction of the scores", away, None, LOOK_FIRST, text),)
+    return alarm("direction of the scores", away, None, text)
 
 
 def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs) -> tuple[Check, ...]:
@@ -233,7 +215,7 @@ def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs)
         f"the ROC curve {mean:.2f} by the labels as they are): are the columns in the order of the classes? "
         "Hand over a frame whose columns are called by the classes"
     )
-    return (Check("direction of the scores", mean, None, LOOK_FIRST, text),)
+    return alarm("direction of the scores", mean, None, text)
 
 
 def said_shares(data: Inputs) -> Float[np.ndarray, "samples classes"]:
@@ -266,4 +248,4 @@ def threshold_outside(scores: Float[np.ndarray, " samples"], threshold: float | 
         f"threshold {threshold:g} lies outside of the scores ({low:g} to {high:g}), so {side} is predicted "
         "positive: give one on the scale of the scores"
     )
-    return (Check("threshold", float(threshold), None, LOOK_FIRST, text),)
+    return alarm("threshold", threshold, None, text)

@@ -43,9 +43,7 @@ class Sets(NamedTuple):
     order: np.ndarray | None = None  # (entries,) when each label was given, between -1 and 1
     kind: np.ndarray | None = None  # (rows,) raters and known class, where rows are patterns
     kind_size: np.ndarray | None = None  # (kinds,) samples of each kind
-    pairs: np.ndarray = np.zeros(
-        (0, 2), int
-    )  # (pairs, 2) raters with most samples in common, by `with_pairs`
+    pairs: np.ndarray = np.zeros((0, 2), int)  # (pairs, 2) raters who share most samples, by `with_pairs`
     met: np.ndarray = np.zeros((3, 0), int)  # pairs of labels of a sample: which pair of raters, both entries
 
     @property
@@ -173,14 +171,9 @@ class Parameters(NamedTuple):
 def simulate(
     sets: Sets, fitted: Parameters, probability: np.ndarray, num: int, rng: np.random.Generator
 ) -> Sets:
-    """Label sets drawn from the model with parameters `fitted` (one set), of the design of `sets`.
+    """`num` label sets drawn from the model `fitted` to the observed one, of the same design.
 
-    Args:
-        sets: the observed set.
-        fitted: parameters of that one set.
-        probability: (rows,) of each pattern given its kind; used where rows are patterns.
-        num: how many sets.
-        rng: source of randomness.
+    `probability` (rows,) is that of each pattern given its kind; used where rows are patterns.
     """
     rows = sets.known.size
     if sets.kind is not None and sets.kind_size is not None:
@@ -297,10 +290,10 @@ class Modes:
         for _ in range(max_cycles):
             one, _ = self._step(theta)
             two, log_two = self._step(one)
-            far = _jump(theta, one, two)
-            after, log_far = self._step(far)
-            worse = ~(log_far >= log_two)
-            theta = Parameters(*(np.where(_like(worse, b), b, a) for a, b in zip(after, two, strict=True)))
+            far, _ = squarem(theta, one, two, _LONGEST, batch=1)
+            after, log_far = self._step(Parameters(*(_normal(np.maximum(a, 1e-9)) for a in far)))
+            worse, both = ~(log_far >= log_two), zip(after, two, strict=True)
+            theta = Parameters(*(np.where(worse.reshape(-1, *[1] * (b.ndim - 1)), b, a) for a, b in both))
             if max(np.abs(b - a).max() for a, b in zip(one, two, strict=True)) < tol:
                 break
         return self.at(theta)
@@ -313,17 +306,6 @@ class Modes:
         """One EM step, and the log likelihood of where it started."""
         posterior, log_p = self.posterior(theta)
         return self.parameters(posterior), (self.sets.weight * log_p).sum(axis=1)
-
-
-def _jump(zero: Parameters, one: Parameters, two: Parameters) -> Parameters:
-    """Further along the way of two EM steps, kept inside the simplex."""
-    far, _ = squarem(zero, one, two, _LONGEST, batch=1)
-    return Parameters(*(_normal(np.maximum(a, 1e-9)) for a in far))
-
-
-def _like(values: np.ndarray, array: np.ndarray) -> np.ndarray:
-    """(sets,) with further axes of size 1."""
-    return values.reshape(-1, *[1] * (array.ndim - 1))
 
 
 def _normal(array: np.ndarray) -> np.ndarray:

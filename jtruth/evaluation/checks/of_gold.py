@@ -14,11 +14,10 @@ make it look, so it is granted two thirds of the errors that labels see: (1 - er
 `chosen_gold`: gold samples on which labelers agree are so many, or so few, as in no random choice: a
 hypergeometric tail of 5e-5 on either side. Where gold is said to be chosen nobody asks.
 
-`random_gold_check`: whether gold was random cannot be seen in the gold answers, but in the samples that were
-chosen: the doubt of a sample, 1 less its most probable class given the labels, does not depend on the choice.
-So the mean doubt of the gold samples is compared with that of as many samples drawn at random, again and
-again: a permutation test, whose false alarms are as often as its p-value says. Of other kinds of choice one
-more is seen: gold of one class only, where by the labels as many random samples would hardly be of one class.
+`random_gold_check`: the doubt of a sample, 1 less its most probable class given the labels, does not depend
+on a random choice, so the mean doubt of the gold is compared with that of samples drawn again and again: a
+permutation test. One more kind of choice is seen: gold of one class only, where random samples would hardly
+be of one class.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,10 +30,10 @@ from jtruth._host import best_matching, cross_table
 from jtruth._random import Key, host_rng
 from jtruth._validation.words import number_of
 from jtruth.evaluation.checks.columns import learned_errors, winners
-from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
+from jtruth.evaluation.parts import Check, alarm
 from jtruth.labels import Labels
 
-LEVEL, _SURE = 1e-4, 1e-5
+_SURE = 1e-5
 _ODD = 0.01  # below it, equality is worth a quiet word
 _LEAST = 5  # gold samples of a class before it can be called exchanged
 _GRANTED = 1 / 3  # of the errors that labels see in a classifier, what is taken for its own
@@ -81,7 +80,7 @@ def exchanged_codes(
         f"{go} if its {pairs}. Its codes, or those of the labels, are probably not what you think: hand over "
         "class names instead of codes, or correct the order of the classes"
     )
-    return (Check("codes of the gold", float(go - stay), float(p_value), LOOK_FIRST, text),)
+    return alarm("codes of the gold", go - stay, p_value, text)
 
 
 def _coin(table: np.ndarray, moved: np.ndarray, becomes: np.ndarray) -> float:
@@ -104,7 +103,7 @@ def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Che
         f"vote should sometimes be wrong (p = {p_value:.1g}): was it made from these labels? Then it proves "
         "nothing. Find out the truth by other means, or leave gold out"
     )
-    return _judged("gold and the vote", asked.size, p_value, text)
+    return alarm("gold and the vote", asked.size, p_value, text, odd=_ODD)
 
 
 def gold_is_predictions(
@@ -123,15 +122,8 @@ def gold_is_predictions(
             f"{error:.0%} of the predictions are wrong: was gold filled in from the predictions? Then it "
             "proves nothing. Find out the truth by other means, or leave gold out"
         )
-        found += _judged("gold and the predictions", asked.size, p_value, text)
+        found += alarm("gold and the predictions", asked.size, p_value, text, odd=_ODD)
     return tuple(found)
-
-
-def _judged(name: str, number: int, p_value: float, text: str) -> tuple[Check, ...]:
-    if p_value > _ODD:
-        return ()
-    verdict = LOOK_FIRST if p_value <= LEVEL else WORTH_KNOWING
-    return (Check(name, float(number), p_value, verdict, text),)
 
 
 def chosen_gold(
@@ -148,8 +140,6 @@ def chosen_gold(
         return ()
     law = hypergeom(int(several.sum()), int(agreed.sum()), number)
     p_value = 2 * float(min(law.cdf(seen), law.sf(seen - 1)))
-    if p_value > LEVEL:
-        return ()
     others = float(agreed[several & ~asked].mean())
     kind, on = ("easy", "agree") if seen / number > others else ("doubtful", "disagree")
     part = seen if on == "agree" else number - seen
@@ -160,7 +150,7 @@ def chosen_gold(
         "was chosen (gold=jt.io.Gold(classes, inclusion or strata)), or ask for the truth of samples drawn "
         "at random"
     )
-    return (Check("gold was chosen", seen / number - others, p_value, LOOK_FIRST, text),)
+    return alarm("gold was chosen", seen / number - others, p_value, text)
 
 
 def random_gold_check(
@@ -169,23 +159,16 @@ def random_gold_check(
     key: Key,
     classes: Sequence[str],
 ) -> tuple[Check, ...]:
-    """The check; nothing where all or none is gold, or all samples are equally doubtful.
-
-    Args:
-        class_posterior: (samples, classes) by labels alone.
-        gold: (samples,) -1 where unknown.
-        key: of the permutations.
-        classes: their names.
-    """
+    """The check, `class_posterior` by labels alone; nothing where all or none is gold, or doubt is equal."""
     doubt, known = 1 - class_posterior.max(axis=1), gold >= 0
     number = int(known.sum())
     if number in (0, known.size):
         return ()
     seen = np.unique(gold[known])
-    if seen.size == 1 and (p := float(class_posterior[:, seen[0]].mean()) ** number) < _ALARM:
-        share = class_posterior[:, seen[0]].mean()
+    share = float(class_posterior[:, seen[0]].mean())
+    if seen.size == 1 and (p := share**number) < _ALARM:
         words = _ONE_CLASS.format(number, classes[seen[0]], share, p)
-        return (Check(AT_RANDOM, float(share), p, "does not fit", words),)
+        return (Check(AT_RANDOM, share, p, "does not fit", words),)
     if np.ptp(doubt) < 1e-9:
         return ()
     rng = host_rng(key, "gold at random")

@@ -1,26 +1,19 @@
 """What labels say against what is taken for granted of their labelers, whatever model learns from them.
 
-**Labels missing by class.** Samples of one class may get more labels than those of another: positives are
-looked at twice, say. Models take the number of labels to say nothing. If they err there, few labels leave a
-sample near the shares of all, and precision and recall of the classes are off (in simulations recall held in
-58 %, precision in 42 %). If numbers say nothing, the class probabilities p_i average to the class shares
-whatever the number n_i, so
+**Labels missing by class.** Models take the number of labels of a sample to say nothing. If it does not, the
+class probabilities p_i average to the class shares whatever the number n_i, so
 
     S_c = sum_i (n_i - mean n) p_ic
 
 has mean 0, and S' V^+ S with V = sum_i (n_i - mean n)^2 r_i r_i', r_i = p_i - mean p, is chi-square with
-classes - 1 degrees of freedom. Samples without a label say nothing and are left out. The check stands by
-itself, at 1 %. Measured on 200 sets each (N = 400, five labelers of .75 to .85 under independence, shares
-.6/.4): 1.5 +- .9 % false alarms with 20 % of all labels missing by chance; all 200 seen where 15 % are
-missing in one class and 65 % in the other.
+classes - 1 degrees of freedom. Samples without a label are left out. The check stands by itself, at 1 %.
 
 **Exchangeable labelers.** Histograms of labels forget who gave them. That is right if labels of one sample
-are independent draws from the same class probabilities, whoever gives them (Mimori et al. 2021, D.6). Two
-fixed raters with different policies break it: they may disagree everywhere, which no law of class
-probabilities allows. Given the histograms, and who labelled what, every exchange of labels within a sample is
-then equally likely, so the test is exact: labels are shuffled within samples, and the statistic sums over
-labelers and classes (and groups of samples) the squared difference between how often a labeler gave a class
-and how often the histograms expect it, over its variance. Unanimous samples say nothing and are left out.
+are independent draws from the same class probabilities, whoever gives them (Mimori et al. 2021, D.6). Given
+the histograms, and who labelled what, every exchange of labels within a sample is then equally likely, so the
+test is exact: labels are shuffled within samples, and the statistic sums over labelers and classes (and
+groups of samples) the squared difference between how often a labeler gave a class and how often the
+histograms expect it, over its variance. Unanimous samples are left out.
 
 **Groups of labelers** who agree with one another beyond what any accuracy allows, and so repeat their
 mistakes. Let K_ij be how much more often labelers i and j agree than their use of the classes makes them,
@@ -28,22 +21,17 @@ mistakes. Let K_ij be how much more often labelers i and j agree than their use 
     K_ij = mean over common samples of 1(z_i = z_j) - p_j[z_i] - p_i[z_j] + p_i . p_j.
 
 If they err independently given the class (of more than two classes, each alike in all), K_ij = f_i f_j: a
-labeler brings one number, and none is beyond that of a labeler who is always right.
-Two panels of three who copy inside each panel do not fit that, however good anybody is: inside K is larger,
-across it is smaller, than any f allows. The f are fitted by least squares; what is left of each pair is held
+labeler brings one number, and none is beyond that of a labeler who is always right. Inside a group that
+copies K is larger than any f allows. The f are fitted by least squares; what is left of each pair is held
 against its spread over samples drawn again, and the largest against the largest of those (one p-value for all
 pairs; false alarms 1 in 100 by construction). It also needs four labelers and agreements 3 points above what
-is expected, for in thousands of samples every small departure is certain.
-
-What it can show: at least one of the groups it names does not judge by itself. What it cannot: which one,
-where the others are few (three who copy make two who do not look like a pair), and mistakes that ALL labelers
-share, which look like truth. Measured: two panels of three who copy (slips 0 to 5 %) are named in 20 of 20
-sets of 300 samples, 16 of 20 of 200; of 400 sets of independent labelers one raised it. `all_refused` says
-when such departures leave no model that could be believed.
+is expected, for in thousands of samples every small departure is certain. It shows that at least one of the
+groups it names does not judge by itself, not which one, where the others are few; and mistakes that all
+labelers share look like truth.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -53,6 +41,7 @@ from scipy.special import chdtrc
 from jtruth._host import cross_table
 from jtruth._random import Key, host_rng
 from jtruth._validation.words import quoted
+from jtruth.evaluation.checks.label_sets import sum_by
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
 from jtruth.labels import Labels
 
@@ -99,10 +88,8 @@ def missing_check(
 ) -> tuple[Check, ...]:
     """The check; nothing where all samples have equally many labels.
 
-    Args:
-        labels: the labels of all.
-        class_posterior: p(y_i = c) by a model of them with the same class shares for all samples.
-        answered: whether the answer has class shares for each number of labels; nothing is off then.
+    `class_posterior` is by a model with the same class shares for all samples; `answered` says that the
+    answer has class shares for each number of labels: nothing is off then.
     """
     number = labels.labels_per_sample().astype(np.float64)
     seen = number > 0
@@ -126,9 +113,7 @@ def missing_check(
 def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classes"]) -> tuple[Check, ...]:
     """The check as it reads once models learn class shares for each number of labels; empty: they need not.
 
-    Args:
-        labels, class_posterior: as for `missing_check`, by a model with the same shares for all numbers. That
-            of the model which has learned them says nothing any more: S has another mean there.
+    By the model that has learned them nothing can be said: S has another mean there.
     """
     if not any(check.verdict == "does not fit" for check in missing_check(labels, class_posterior)):
         return ()
@@ -164,7 +149,7 @@ def exchangeability_check(
     row = labeler * num_groups + group[sample]
     size = (labels.num_labelers * num_groups, labels.num_classes)
     shares = counts[sample] / counts[sample].sum(axis=1, keepdims=True)
-    expected, variance = _sums(row, shares, size[0]), _sums(row, shares * (1 - shares), size[0])
+    expected, variance = (sum_by(s.T, row, size[0]).T for s in (shares, shares * (1 - shares)))
 
     def departures(given: np.ndarray) -> np.ndarray:
         away = (cross_table(row, given, size) - expected) ** 2
@@ -178,9 +163,8 @@ def exchangeability_check(
         above += departures(shuffled).sum() >= statistic * (1 - 1e-12)
     p_value = (1 + above) / (permutations + 1)
     if p_value > _ALARM:
-        return Check(
-            EXCHANGEABLE, statistic, p_value, "fits", f"who gave a label does not show (p = {p_value:.2g})"
-        )
+        text = f"who gave a label does not show (p = {p_value:.2g})"
+        return Check(EXCHANGEABLE, statistic, p_value, "fits", text)
     worst, k = np.unravel_index(np.argmax(found), size)
     who = int(worst) // num_groups
     name = labels.workers[who] if labels.workers else who
@@ -192,27 +176,14 @@ def exchangeability_check(
     return Check(EXCHANGEABLE, statistic, p_value, "does not fit", text)
 
 
-def _sums(row: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
-    """Sum of the rows of `values` by `row`."""
-    return np.stack([np.bincount(row, weights=column, minlength=size) for column in values.T], axis=1)
-
-
-class Excess(NamedTuple):
-    """Agreement of pairs beyond one factor."""
-
-    left: Float[np.ndarray, "raters raters"]  # K - f f'
-    size: Float[np.ndarray, "raters raters"]  # in standard deviations
-    p_value: float  # of the largest
-    sure: Float[np.ndarray, "raters raters"]  # pairs that no accuracy explains
+# Of pairs: agreement beyond one factor, the same in standard deviations, the p-value of the largest, and
+# which pairs no accuracy explains.
+Excess = tuple[Float[np.ndarray, "raters raters"], Float[np.ndarray, "raters raters"], float,
+               Bool[np.ndarray, "raters raters"]]  # fmt: skip
 
 
 def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
-    """The check; nothing with fewer than four labelers who share samples.
-
-    Args:
-        labels: of all labelers; their first for each sample.
-        key: of the samples drawn again.
-    """
+    """The check, of first labels of a sample; nothing with fewer than four labelers who share samples."""
     z, who = _most_labels(labels, key)
     if len(who) < 4:
         return ()
@@ -220,10 +191,10 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
     if first is None:
         return ()
     names = [str(name) for name in labels.workers or range(labels.num_labelers)]
-    if first.p_value > _LEVEL or not first.sure.any():
-        text = f"{_NO_GROUPS} (p = {first.p_value:.2g})"
-        return (Check(GROUPS, float(first.left.max()), first.p_value, "fits", text),)
-    groups, linked, left = _groups(first.sure, first.size), first.sure, first.left
+    left, size, p_value, linked = first
+    if p_value > _LEVEL or not linked.any():
+        return (Check(GROUPS, float(left.max()), p_value, "fits", f"{_NO_GROUPS} (p = {p_value:.2g})"),)
+    groups = _groups(linked, size)
     everybody = len(groups) > 1 and sum(map(len, groups)) >= _MOST * len(who) and all(
         _mean(left, linked, group) >= _EXTREME for group in groups
     )  # fmt: skip
@@ -240,8 +211,8 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
         why = _SO_DO.format(" and ".join(said[1:]))
     elif 2 <= rest.size <= max(_FEW, groups[0].size):
         why = _EITHER.format(quoted((names[who[t]] for t in rest), 8))
-    text = _TOGETHER.format(said[0], same, same - more, first.p_value, why)
-    return (Check(EVERYBODY if everybody else GROUPS, more, first.p_value, "does not fit", text),)
+    text = _TOGETHER.format(said[0], same, same - more, p_value, why)
+    return (Check(EVERYBODY if everybody else GROUPS, more, p_value, "does not fit", text),)
 
 
 def _mean(left: np.ndarray, linked: np.ndarray, group: np.ndarray) -> float:
@@ -259,11 +230,12 @@ def _one_by_one(
     linked, left = np.zeros((z.shape[1],) * 2, bool), np.zeros((z.shape[1],) * 2)
     aside = linked.copy()
     for _ in range(_ROUNDS):
-        if found is None or found.p_value > _LEVEL or not found.sure.any():
+        if found is None or found[2] > _LEVEL or not found[3].any():
             break
-        inside = np.ix_(*[_groups(found.sure, found.size)[0]] * 2)
-        linked[inside] |= found.sure[inside]
-        left[inside] = np.where(aside[inside], left[inside], found.left[inside])
+        beyond, size, _, sure = found
+        inside = np.ix_(*[_groups(sure, size)[0]] * 2)
+        linked[inside] |= sure[inside]
+        left[inside] = np.where(aside[inside], left[inside], beyond[inside])
         aside[inside] = True
         found = excess(z, classes, key, aside)
     return linked, left
@@ -320,7 +292,7 @@ def excess(
     chance = ((others - left) / spread).max(axis=(1, 2), where=use, initial=0.0)
     p_value = (1 + int((chance >= size.max()).sum())) / (1 + _AGAIN)
     sure = use & (size > np.quantile(chance, 1 - _LEVEL)) & (left > _LARGE)
-    return Excess(left, size, p_value, sure)
+    return left, size, p_value, sure
 
 
 def _left(
@@ -332,10 +304,8 @@ def _left(
     same = (said.transpose(0, 2, 1) @ again).sum(axis=0) / shared
     use = seen.T @ again / shared  # (classes, i, j): how j uses the classes on the samples it shares with i
     beyond = same - (use * use.transpose(0, 2, 1)).sum(axis=0)
-    f, top = (
-        np.full(len(beyond), np.sqrt(np.clip((beyond * pairs).sum() / pairs.sum(), 0.01, most))),
-        most**0.5,
-    )
+    top, start = most**0.5, np.clip((beyond * pairs).sum() / pairs.sum(), 0.01, most)
+    f = np.full(len(beyond), np.sqrt(start))
     for _ in range(_STEPS):
         new = np.clip((beyond * pairs) @ f / np.maximum(pairs @ f**2, 1e-12), -top, top)
         f = 0.5 * (f + new)
@@ -354,9 +324,6 @@ def all_refused(checks: Sequence[Any]) -> bool:
     twice"); or where groups that agree by 10 points beyond any accuracy hold three quarters of all labelers,
     and neither the agreement of pairs nor (where they can be counted) the patterns of labels fit independent
     errors: panels that copy inside each. One pair or one group that copies does not reach it.
-
-    Args:
-        checks: `Check`s of an answer.
     """
     said = {check.name: check.verdict for check in checks}
     if LOOK_FIRST in (said.get("labelers never disagree"), said.get("labelers stand twice")):

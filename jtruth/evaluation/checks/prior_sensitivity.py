@@ -1,23 +1,17 @@
 """Would the answer be another one if the prior counted half or twice as much?
 
 Where samples are few, or one class is rare, an interval may say what the prior of the error rates says rather
-than what the labels do. Power scaling (`jtruth.stats.loo`) shows it without another fit: the draws
-of the joint posterior are weighted as if its prior had been raised to the power 1/2 and 2. Where an end of a
-headline interval moves by more than a third of the interval's width the answer is called prior-driven, with
-both versions. Power 2 is left out where the squared Dirichlet priors would not be laws (concentrations of at
-most 1/2: more than two classes). Of rows that are alike (`jtruth.latent.models.alike`) the prior of what they
-have in common is scaled; their law given that is part of the model. Of hard and easy samples the prior of
-their shares is scaled too, under the random effect that of what everybody feels. The likelihood is raised
-to a power too:
-an answer that the prior moves and the labels move as well is one about which they disagree, and one that the
-labels hardly move is one about which they say little. Where the answer is predictive all this speaks of
-the reading of independent errors, whose prior is at hand. With known noise rows are alike, Dirichlet (score
-bins of many classes, `table_doubts`), or flat, and then there is nothing to scale. Where a class has a
-handful of samples the ends of its intervals are fractions of few, and one step between them can be a third of
-the width.
+than what the labels do. Power scaling (`jtruth.stats.loo`) shows it without another fit: draws are weighted
+as if their prior had been raised to the power 1/2 and 2. Where an end of a headline interval moves by more
+than a third of the interval's width the answer is called prior-driven, with both versions. Power 2 is left
+out where the squared Dirichlet priors would not be laws (concentrations of at most 1/2). Of rows that are
+alike (`jtruth.latent.models.alike`) the prior of what they have in common is scaled, of hard and easy samples
+that of their shares too, under the random effect that of what everybody feels. The likelihood is raised to a
+power too: an answer that the prior moves and the labels move as well is one about which they disagree, and
+one that the labels hardly move is one about which they say little.
 
-Most sets whose interval misses are not prior-driven and should not be called so: intervals of 95 % miss in 5
-of 100 sets where the prior is the very law that the sets were drawn from (`benchmarks/honesty.py`).
+Where the answer is predictive all this speaks of the reading of independent errors. Most sets whose interval
+misses are not prior-driven and should not be called so (`benchmarks/honesty.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,13 +52,7 @@ Part = tuple[Numbers, LogPrior, float]
 
 
 def scaled_check(parts: Sequence[Part], what: str, level: float) -> Check:
-    """The verdict on numbers of one model, or of equally many draws of each of several.
-
-    Args:
-        parts: of each model. The interval that moves most is named.
-        what: is scaled, in words.
-        level: of the intervals.
-    """
+    """The verdict on numbers of one model, or of equally many draws of each of several; `what` is scaled."""
     powers = [power for power in POWERS if all(prior.proper(power) for _, prior, _ in parts)]
     scaled = {power: [power_scaled(prior.values, power, ess) for _, prior, ess in parts] for power in powers}
     for power, each in scaled.items():
@@ -94,9 +82,8 @@ def _pooled(draws: Sequence[np.ndarray]) -> DrawsEstimate:
 
 def covered(prior: LogPrior) -> str:
     """What is scaled, in words."""
-    return (
-        "the prior of " + ", ".join(prior.covers[:-1]) + " and " * (len(prior.covers) > 1) + prior.covers[-1]
-    )
+    *first, last = prior.covers
+    return "the prior of " + (f"{', '.join(first)} and {last}" if first else last)
 
 
 def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
@@ -166,12 +153,7 @@ def likelihood_of_draws(rows: RowLikelihood, kept: int) -> tuple[np.ndarray, np.
 
 
 def labels_say(values: np.ndarray, log_likelihood: np.ndarray, relative_ess: float = 1.0) -> str:
-    """What a prior-driven number's labels say, by raising the likelihood to a power; "" if draws cannot tell.
-
-    Args:
-        values, log_likelihood: (draws,) of the number, and of all that was seen.
-        relative_ess: of the likelihood.
-    """
+    """What the labels say of a prior-driven number, their likelihood raised to a power; "" if none can tell."""
     there = ~np.isnan(values)
     scaled = power_scaled(log_likelihood, _MORE, relative_ess)
     total = scaled.weights[there].sum()
@@ -193,13 +175,7 @@ def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Ch
 
 
 def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tuple[Check, ...]:
-    """The check of a count table under known noise; nothing but of rows that are alike (others are flat).
-
-    Args:
-        answer: with the table.
-        names: metrics to look at.
-        level: of the intervals.
-    """
+    """The check of a count table under known noise; nothing but of rows that are alike (others are flat)."""
     table = answer.table
     if not isinstance(table, CountDraws) or table.log_prior is None or table.log_prior.size < _FEWEST:
         return ()
@@ -230,14 +206,7 @@ def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str
 def table_doubts(
     draws: Numbers, found: CountDraws, concentration: np.ndarray, level: float
 ) -> tuple[str, ...]:
-    """What the check says against numbers from `count_posterior` whose rows had a fixed Dirichlet prior.
-
-    Args:
-        draws: (draws,) by name, of `found`.
-        found: draws of counts and rows.
-        concentration: (classes, symbols) of the rows. Ones are flat, and no power changes them.
-        level: of the intervals.
-    """
+    """What the check says against numbers from `count_posterior` whose rows had a fixed Dirichlet prior."""
     prior = row_prior(found.confusion, concentration)
     if np.ptp(prior.values) == 0:
         return ()

@@ -8,11 +8,10 @@ Of error rates and a class prior that were given, three things are asked, with H
 another class prior make the labels more likely (`prior_score`, a score test)? Do labelers use the classes and
 agree with one another, as often as labels drawn from the given model do (`label_law`)? Does the classifier
 err, given the true class, where labels are unsure, where samples are difficult, or where one labeler errs
-(`classifier_dependence`)? The last simulates predictions given the labels at hand, with the classifier's own
-error rates estimated anew for every simulated set.
+(`classifier_dependence`, predictions simulated given the labels at hand)?
 
 A quiet check proves nothing: raters who make the same mistakes look like better raters, and much dependence
-hides in the learned error rates. What the checks see, and how often, is measured in `benchmarks/checks.py`.
+hides in the learned error rates. What the checks see, and how often: `benchmarks/checks.py`.
 """
 
 from collections.abc import Callable
@@ -110,6 +109,8 @@ SAME, DIFFERENT = (
     "majority vote does not, so trust it less",
 )
 MOST_LABELS = 500_000  # more are not simulated
+BLIND = {"given error rates": f"not checked: over {MOST_LABELS} labels, repeated labels, or none to compare"}
+NO_DOUBT = "labels leave no doubt to compare with"
 _SETS = 199
 _LABELS = 20_000_000  # of all simulated sets together; more labels, fewer sets
 _TOGETHER = 25
@@ -142,15 +143,9 @@ def _judged(
     name: str, words: tuple[str, str, str], value: float, p_value: float, adjusted: float,
     *, before: str = "", after: str = "", of: tuple[str, ...] = (),
 ) -> Check:  # fmt: skip
-    """The verdict on one check among several.
+    """The verdict on one check among several: `words` are what fits, what does not (given `of`), what to do.
 
-    Args:
-        name: of the check.
-        words: what fits, what does not, what to do.
-        value, p_value: the statistic and its p-value.
-        adjusted: p-value for all checks together; it decides.
-        before, after: what else is said of the size, beside the p-value.
-        of: what the second of `words` leaves open.
+    `adjusted`, the p-value for all checks together, decides; `before` and `after` it stands more on the size.
     """
     fits, misfit, to_do = words
     size = f"{before}p = {p_value:.2g}"
@@ -208,16 +203,7 @@ def labeler_checks(
     gold: np.ndarray | None = None,
     order: np.ndarray | None = None,
 ) -> tuple[Check, ...]:
-    """The same checks where no classifier is judged: labelers against the model of independent errors.
-
-    Args:
-        labels: of all labelers; samples without a label say nothing.
-        prior: (classes,) learned.
-        matrices: (labelers, classes, classes) learned.
-        key: JAX random key.
-        gold: (samples,) known classes, -1 elsewhere.
-        order: (samples,) when a sample was labelled, any scale; adds the check for drift.
-    """
+    """The same checks where no classifier is judged, at a learned prior and matrices of the labelers."""
     seen = np.flatnonzero(labels.labels_per_sample() > 0)
     nobody = np.full(seen.size, -1)  # a classifier who predicts nothing stands where the last rater does
     even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
@@ -319,22 +305,14 @@ def given_checks(
     if prior_given and (prior > 0).all():
         score = prior_score(log_likelihood[first[free]], prior, times[free])
         found |= {} if score is None else {"given prior": score}
-    blind: dict[str, str] = {}
+    laws: dict[str, Component | None] = {}
     if labels is not None and noise is not None:
-        law = None
-        if labels.num_labels <= MOST_LABELS and not labels.patterns().labels.has_repeats():
-            law = label_law(labels, noise, prior, key)
-        if law is None:
-            text = f"not checked: over {MOST_LABELS} labels, repeated labels, or none to compare"
-            blind["given error rates"] = text
-        else:
-            found["given error rates"] = (law.value, law.p_value)
+        possible = labels.num_labels <= MOST_LABELS and not labels.patterns().labels.has_repeats()
+        laws["given error rates"] = label_law(labels, noise, prior, key) if possible else None
     covariates = partial(_covariates, log_likelihood, prior, labels, noise)
-    for name, one in classifier_dependence(log_likelihood, prior, y_pred, covariates, key, row).items():
-        if one is None:
-            blind[name] = "labels leave no doubt to compare with"
-        else:
-            found[name] = (one.value, one.p_value)
+    laws |= classifier_dependence(log_likelihood, prior, y_pred, covariates, key, row)
+    found |= {name: (one.value, one.p_value) for name, one in laws.items() if one is not None}
+    blind = {name: BLIND.get(name, NO_DOUBT) for name, one in laws.items() if one is None}
     adjusted = holm(np.array([p for _, p in found.values()]))
     checks = (
         _judged(name, GIVEN.get(name, CLASSIFIER), *one, by_all)
@@ -346,12 +324,9 @@ def given_checks(
 def prior_score(
     log_likelihood: np.ndarray, prior: np.ndarray, times: np.ndarray | None = None
 ) -> tuple[float, float] | None:
-    """Score statistic of the class prior, chi2 on classes - 1 degrees of freedom, and its p-value.
+    """Score statistic of a positive class prior, chi2 on classes - 1 degrees of freedom, and its p-value.
 
-    Args:
-        log_likelihood: (rows, classes) log p(z_i | y_i = c) of samples whose class is not known.
-        prior: (classes,) all of them positive.
-        times: (rows,) how many samples each row stands for; one if None.
+    `log_likelihood` is of samples of unknown class, and each row stands for `times` samples (one if None).
     """
     times = np.ones(len(log_likelihood)) if times is None else times
     log_p = log_sum(log_likelihood + log(prior))[:, None]
@@ -407,15 +382,8 @@ def classifier_dependence(
 ) -> dict[str, Component | None]:
     """Does the classifier's error, given the class, go with a covariate of the sample?
 
-    Args:
-        log_likelihood: (samples, classes).
-        prior: (classes,).
-        y_pred: (samples,) predicted classes.
-        covariates: of samples with these numbers, by name, (covariates, samples, classes): of a sample, if
-            it is of that class.
-        key: JAX random key.
-        row: (samples,) number of each sample's row; samples of a row have the same log-likelihood and the
-            same covariates.
+    `covariates` of samples with these numbers are (covariates, samples, classes) by name: of a sample, if it
+    is of that class. Samples of one `row` have the same log-likelihood and the same covariates.
     """
     rng = host_rng(key, "dependence")
     chosen = np.arange(len(y_pred))
