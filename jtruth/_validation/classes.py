@@ -83,7 +83,7 @@ def _code(value: Any, position: dict[str, int], codes: bool) -> int | None:
     if str(value) in position:
         return position[str(value)]
     if isinstance(value, str):
-        return _in_range(int(value), position) if codes and is_integer(value) else None
+        return int(value) if codes and is_integer(value) and int(value) < len(position) else None
     if isinstance(value, bool):
         plain = position.get(str(int(value)))
         return plain if plain is not None else (int(value) if codes and len(position) == 2 else None)
@@ -93,11 +93,7 @@ def _code(value: Any, position: dict[str, int], codes: bool) -> int | None:
         return position[str(int(value))]
     if value == -1:
         return -1
-    return _in_range(int(value), position) if codes else None
-
-
-def _in_range(code: int, position: dict[str, int]) -> int | None:
-    return code if 0 <= code < len(position) else None
+    return int(value) if codes and 0 <= value < len(position) else None
 
 
 def _unknown(
@@ -154,7 +150,8 @@ def encode_classes(
     check_visible(present, values, "label", source)
     order, notes = _class_order(present, given, num_classes)
     code = {name: k for k, name in enumerate(order)}
-    if given and not _known(present, code) and _are_integers(present) and not any(map(is_integer, given)):
+    named = given and not code.keys() >= set(present)
+    if named and _are_integers(present) and not any(map(is_integer, given)):
         code = {str(k): k for k in range(len(given))}  # the labels are codes, `classes` names the codes
     unknown = {name for name in present if name not in code}
     if unknown:
@@ -211,8 +208,7 @@ def class_names(classes: Iterable | None, num_classes: int | None) -> tuple | No
 
 def _check_num_classes(number: Any) -> None:
     """Refuse a number of classes that is none, or for which no confusion matrix can be stored."""
-    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    if not whole or number < 2:
+    if not isinstance(number, int | np.integer) or number < 2:
         raise ValueError(f"num_classes must be at least 2; got {number!r}, and a whole number is needed")
     if number > MOST_CLASSES:
         raise ValueError(
@@ -291,7 +287,3 @@ def _class_order(present: list[str], given: tuple | None, num_classes: int | Non
 
 def _are_integers(names: Iterable[str]) -> bool:
     return all(map(is_integer, names))
-
-
-def _known(names: Iterable[str], code: dict) -> bool:
-    return all(name in code for name in names)

@@ -20,9 +20,7 @@ class Coded(Sequence):
 
     def __init__(self, codes: np.ndarray, names: list):
         self.codes = codes  # (rows,) int32
-        self.names = (
-            names  # different values, text but from data frames, in the order in which they first appear
-        )
+        self.names = names  # different values (text, but from data frames) in the order of their appearance
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -194,9 +192,8 @@ def distinct_indices(chosen: Any, size: int, what: str) -> np.ndarray:
 
 def check_entries(entries: tuple, sizes: tuple[int, int, int]) -> None:
     """Refuse codes of samples, labelers and labels that lie outside what their sizes allow."""
-    for name, codes, size, least in zip(
-        ("sample", "labeler", "label"), entries, sizes, (0, 0, -1), strict=True
-    ):
+    names = ("sample", "labeler", "label")
+    for name, codes, size, least in zip(names, entries, sizes, (0, 0, -1), strict=True):
         if codes.size and (codes.max() >= size or codes.min() < least):
             k = np.flatnonzero((codes >= size) | (codes < least))[0]
             raise ValueError(

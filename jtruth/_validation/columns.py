@@ -4,19 +4,16 @@ A wide table has one row per sample, one column per labeler, class codes or clas
 
 Tables that an engine holds (DuckDB, Polars, PySpark, whatever narwhals calls lazy) may be larger than memory.
 What comes here are their different ids and classes and, for each row, three whole numbers; joining, sorting
-and what does not fit into memory are the engine's work. A table of an engine has no order of rows, so
-samples, labelers and rows are in sorted order, and a row is named in messages by what it says.
+and what does not fit into memory are the engine's work. Such a table has no order of rows, so samples,
+labelers and rows are in sorted order, and a row is named in messages by what it says.
 
-An engine also groups its table into distinct rows of labels, who gave what, and how often. It groups twice:
-the labels of a task by a worker become one row, the rows of a task become whole numbers in which every worker
-has some bits (label code + 1, so 0 is no label), and tasks of equal numbers become one row with a count. Ids
-of tasks are never numbered, joined or sorted, and what comes to Python has as many rows as there are distinct
-patterns, whatever the number of tasks. Powers of 2 are exact in every engine, also in those that raise to a
-power in floating point.
+An engine also groups its table into distinct rows of labels, who gave what, and how often (`lazy_patterns`):
+the rows of a task become whole numbers in which every worker has some bits (label code + 1, 0 is no label),
+and tasks of equal numbers become one row with a count. Powers of 2 are exact in every engine.
 """
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -39,21 +36,9 @@ from jtruth._validation.ids import (
 from jtruth._validation.names import alike_note, rounded_note
 from jtruth._validation.words import LOOK, Source, choose, quoted, shown
 
-
-class Found(NamedTuple):
-    """What was read, in the order of the fields of `Labels`."""
-
-    sample: np.ndarray  # (labels,) int32
-    labeler: np.ndarray
-    label: np.ndarray
-    num_samples: int
-    num_labelers: int
-    num_classes: int
-    tasks: tuple | None
-    workers: tuple | None
-    classes: tuple | None
-    notes: tuple
-    inferred: tuple  # "tasks", "classes": whose order nobody gave and cannot be expected
+# What was read, as the fields of `Labels` in their order.
+Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, tuple | None, tuple | None,
+              tuple, tuple]  # fmt: skip
 
 
 def encode_columns(
@@ -98,7 +83,7 @@ def encode_columns(
     if rows.size < len(label):
         sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
     sizes = len(task_ids), len(worker_ids), len(names)
-    return Found(sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred)
+    return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred)
 
 
 def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
@@ -111,19 +96,6 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
         return found, (f"Nobody gave a label that `abstain` names: {quoted(sorted(words))}.",)
     number, names = sum(map(found.__contains__, label)), quoted(sorted(map(str, found)))
     return found, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
-
-
-class _Named(Sequence):
-    """Names of rows, made when a message asks for one."""
-
-    def __init__(self, size: int, name_of: Callable[[Any], str]):
-        self._size, self._name_of = size, name_of
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, row: Any) -> str:
-        return self._name_of(row)
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None]:
@@ -169,9 +141,11 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
     numbers = [nw.col(code).cast(nw.Int64).fill_null(-1) for code in codes]  # -1: a missing value
     found = collected(coded.select(*numbers).sort(*codes))
     made = {role: _column(found[c].to_numpy(), names[role]) for role, c in zip(columns, codes, strict=True)}
-    size = len(next(iter(made.values())))
-    rows = _Named(size, lambda row: _row_text({role: column[row] for role, column in made.items()}))
-    return tuple(made.values()), Source("", "row", 0, rows)
+
+    def row(k: int) -> str:
+        return _row_text({role: column[k] for role, column in made.items()})
+
+    return tuple(made.values()), Source("", "row", 0, row)
 
 
 def names_of(table: Any, role: str) -> tuple[list, Any]:
@@ -196,27 +170,14 @@ _PLAIN = r"^[!-~](.*[!-~])?\z"  # text that begins and ends with what can be see
 _BITS = 62  # of a whole number that holds labels, so that no sum reaches the sign
 
 
-class EnginePatterns(NamedTuple):
-    """Distinct rows of labels, the labels of row 0, then of row 1, ...; by labeler within a row."""
+def lazy_patterns(
+    frame: Any, columns: dict[str, str], classes: Any, missing: str
+) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple]:
+    """Distinct rows of labels of a lazy table; `columns` are the names of "task", "worker" and "label".
 
-    labeler: Int[np.ndarray, " labels"]
-    label: Int[np.ndarray, " labels"]
-    length: Int[np.ndarray, " patterns"]
-    number: Int[np.ndarray, " patterns"]  # tasks of each
-    workers: tuple
-    classes: tuple
-    unlabelled: int  # tasks that have no label at all
-    notes: tuple  # sentences about how labels were read, and what was left out
-
-
-def lazy_patterns(frame: Any, columns: dict[str, str], classes: Any, missing: str) -> EnginePatterns:
-    """Patterns of a lazy table.
-
-    Args:
-        frame: of any kind that narwhals calls lazy.
-        columns: the names of "task", "worker" and "label".
-        classes: names in order of their codes, or None.
-        missing: "error" or "drop", for rows without a label.
+    Returns:
+        Labeler and label of every label of row 0, then of row 1, ...; labels and tasks of each row; names of
+        workers and of classes; and notes.
 
     Raises:
         ValueError: a table that is not lazy, a column that is not there, rows without an id or a label, a
@@ -233,49 +194,37 @@ def lazy_patterns(frame: Any, columns: dict[str, str], classes: Any, missing: st
     import narwhals as nw
 
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
-    read = _read(picked, classes, missing)
-    bits = len(read.codes).bit_length()
-    found = collected(_grouped(read.coded, len(read.workers), bits))
+    coded, rows, workers, codes, names, notes = _read(picked, classes, missing)
+    bits = len(codes).bit_length()
+    found = collected(_grouped(coded, len(workers), bits))
     if (found["most"].to_numpy() > 1).any():
         times = nw.col("code of label").count().alias("times")
-        twice = read.coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
+        twice = coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
         first = collected(twice.head(1)).rows(named=True)[0]
         raise ValueError(
             f"row {_row_text(first)}: labelled the task more than once: keep one label of each in the query"
         )
     numbers = np.stack([found[name].to_numpy() for name in found.columns[:-2]], axis=1)
-    place, labeler, value = _unpacked(numbers, len(read.workers), bits)
-    label = read.codes[value]
+    place, labeler, value = _unpacked(numbers, len(workers), bits)
+    label = codes[value]
     given, number = label >= 0, found["tasks"].to_numpy().astype(np.int64)
     length = np.bincount(place[given], minlength=len(number)).astype(np.int32)
-    some, lost = length > 0, read.rows - int((length * number).sum())
-    notes = read.notes
-    notes += (f"{lost} of {read.rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
-    notes += unused(
-        np.bincount(labeler[given], minlength=len(read.workers)), read.workers, "labelers gave no label"
-    )
-    notes += unused(
-        np.bincount(label[given], minlength=len(read.classes)), read.classes, "classes were never given"
-    )
-    return EnginePatterns(
-        labeler[given], label[given], length[some], number[some], read.workers, read.classes,
-        int(number[~some].sum()), notes,
-    )  # fmt: skip
+    some, lost = length > 0, rows - int((length * number).sum())
+    notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
+    labeler, label, bare = labeler[given], label[given], int(number[~some].sum())
+    notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
+    notes += unused(np.bincount(label, minlength=len(names)), names, "classes were never given")
+    notes += (f"{bare} tasks have no label at all and were left out",) * (bare > 0)
+    return (labeler, label, length[some], number[some]), workers, names, notes
 
 
-class _Read(NamedTuple):
-    """A table whose ids and labels passed the checks of `encode_columns`, and what they are."""
+def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.ndarray, tuple, tuple]:
+    """The different workers and labels, and what could be wrong with a task, through the readers' checks.
 
-    coded: Any  # the lazy table with "code of worker" and "code of label", a place in `codes`
-    rows: int
-    workers: tuple
-    codes: Int[np.ndarray, " labels"]  # the class of each different label, -1 for a word that means none
-    classes: tuple
-    notes: tuple
-
-
-def _read(picked: Any, classes: Any, missing: str) -> _Read:
-    """The different workers and labels, and what could be wrong with a task, through the readers' checks."""
+    Returns:
+        The table with "code of worker" and "code of label"; its rows; workers; the class of each different
+        label, -1 for a word that means none; classes; notes.
+    """
     import narwhals as nw
 
     nulls = (nw.col(role).is_null().sum().alias(role) for role in ("task", "worker", "label"))
@@ -299,7 +248,7 @@ def _read(picked: Any, classes: Any, missing: str) -> _Read:
     of_label = of_label.filter(~nw.col("code of label").is_in(nothing)) if nothing else of_label
     coded = picked.join(of_worker, on="worker", how="left").join(of_label, on="label", how="left")
     notes += alike_note(workers, "worker ids")
-    return _Read(coded, size["rows"], tuple(workers), codes[: len(values)], names, notes)
+    return coded, size["rows"], tuple(workers), codes[: len(values)], names, notes
 
 
 def _suspect_tasks(picked: Any) -> list:
@@ -313,13 +262,8 @@ def _suspect_tasks(picked: Any) -> list:
     plain = task.str.contains(_PLAIN)  # found faster than ends
     found = collected(picked.filter(~plain).select(*ends).unique().drop_nulls())
     alone = sorted({end for name in ("head", "tail") for end in found[name].to_list()})
-    return [
-        collected(picked.filter((ends[0] == end) | (ends[1] == end)).select(task).head(1))["task"].to_list()[
-            0
-        ]
-        for end in alone
-        if not end or not end.isprintable()
-    ]
+    bad = [(ends[0] == end) | (ends[1] == end) for end in alone if not end or not end.isprintable()]
+    return [collected(picked.filter(here).select(task).head(1))["task"].to_list()[0] for here in bad]
 
 
 def _rows_of(table: Any, role: str, values: list) -> Source:
@@ -333,7 +277,7 @@ def _rows_of(table: Any, role: str, values: list) -> Source:
         found = collected(table.filter(here).head(1)).rows(named=True)
         return _row_text(found[0] if found else {role: value})
 
-    return Source("", "row", 0, _Named(len(values), row_with))
+    return Source("", "row", 0, row_with)
 
 
 def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
@@ -375,9 +319,8 @@ def _unpacked(
 
 def _row_text(row: dict[str, Any]) -> str:
     """What stands in a row."""
-    return (
-        f"({', '.join(f'{name} {shown(row[name])}' for name in ('task', 'worker', 'label') if name in row)})"
-    )
+    parts = (f"{name} {shown(row[name])}" for name in ("task", "worker", "label") if name in row)
+    return f"({', '.join(parts)})"
 
 
 _COUNTED, _USUAL = 30, 0.7  # rows before equal sums are odd, and how probable one sum is among labels
@@ -398,9 +341,14 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
         if workers is not None and table.dtype.kind == "f":
             table = np.where(np.isnan(table), missing, table)
         sizes = len(table), table.shape[1], num_classes
-        return Found(*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, ())
+        return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, ())
     cells = table.tolist()
-    numbers = [(i, t) for i, row in enumerate(cells) for t, v in enumerate(row) if not _empty(v, missing)]
+    numbers = [
+        (i, t)
+        for i, row in enumerate(cells)
+        for t, v in enumerate(row)
+        if not (is_missing(v) or v == missing)
+    ]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
     codes, names, remarks = encode_classes(
@@ -411,7 +359,7 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
         check_labelers(labeler, codes, workers)
     inferred = inferred_classes(names, classes, num_classes)
     sizes, notes = (len(table), table.shape[1], len(names)), remarks + notes
-    return Found(sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred)
+    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred)
 
 
 def _like_counts(table: np.ndarray) -> tuple[str, ...]:
@@ -454,10 +402,6 @@ def _axes(z: Any) -> tuple[np.ndarray, tuple | None, tuple | None]:
         return frame.to_numpy(), None, workers
     check_ids(index, "task", Source("the index of z"))
     return frame.to_numpy(), names_for(index, "the index of z", len(index)), workers
-
-
-def _empty(value: Any, missing: Any) -> bool:
-    return is_missing(value) or value == missing
 
 
 def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,12 +1,10 @@
 """Columns of plain Python values, and task and worker ids as codes.
 
-Values that belong to tasks, put into the order of the samples: the one place where ids meet.
-
-Predictions, gold answers, times and chances come as a file, a Series, a dictionary or a frame with task ids,
-or as a plain sequence without. Ids are matched as text (1 and "1" are the same task; ids of one table are all
-text or all numbers, so nothing can collide), and every difference is an error with counts both ways. A plain
-sequence is taken in the order of the samples; where nobody chose that order, a note names the first three
-ids that it was matched with, because a sequence in another order gives confident wrong answers.
+Values that belong to tasks, put into the order of the samples: the one place where ids meet. Predictions,
+gold answers, times and chances come as a file, a Series, a dictionary or a frame with task ids, or as a plain
+sequence without. Ids are matched as text (1 and "1" are the same task; ids of one table are all text or all
+numbers, so nothing can collide), and every difference is an error with counts both ways. A plain sequence is
+taken in the order of the samples; where nobody chose that order, a note names the first three ids.
 """
 
 import re
@@ -35,11 +33,8 @@ def as_list(values: Any, what: str) -> Any:
         raise ValueError(f"{what} must be a sequence of values; got {shown(values)}")
     if getattr(values, "ndim", 1) != 1:
         raise ValueError(f"{what} must have one axis; got shape {tuple(values.shape)}")
-    for convert in ("tolist", "to_list"):
-        if hasattr(values, convert):
-            values = getattr(values, convert)()
-            break
-    values = list(values)
+    convert = next((name for name in ("tolist", "to_list") if hasattr(values, name)), None)
+    values = list(values if convert is None else getattr(values, convert)())
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [v.item() if isinstance(v, np.generic) else v for v in values]
     return values
@@ -269,7 +264,13 @@ def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> 
     Raises:
         ValueError: ids that are unknown, missing, doubled or ambiguous, or a sequence of another length.
     """
-    ids, column = _split(given, samples, what)
+    return _aligned(*_split(given, samples, what), given, samples, what, partial)
+
+
+def _aligned(
+    ids: list | None, column: Any, given: Any, samples: Samples, what: str, partial: bool = False
+) -> Aligned:
+    """`align` of values with these ids; None: in the order of the samples."""
     values = _array(column, what)
     coded = isinstance(given, TaskArray) and given.dtype.kind in "iu"
     notes = getattr(given, "notes", ()) if isinstance(given, TaskArray) else ()
@@ -295,19 +296,10 @@ def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> 
 def align_table(
     given: Any, samples: Samples, columns: Sequence[Any], what: str
 ) -> tuple[Any, tuple[str, ...]]:
-    """A number for each sample and class: of a frame, rows by task id and columns by their names.
+    """A number for each sample and class, and notes: of a frame, rows by task id and columns by their names.
 
     Anything else is handed back as it is: its rows are in the order of the samples, its columns in that of
-    the classes.
-
-    Args:
-        given: a frame with a column for each class, and task ids as the index or in a column "task".
-        samples: what to match rows with.
-        columns: class names in their order.
-        what: the name of the argument.
-
-    Returns:
-        The table, and notes.
+    the classes (`columns`). Task ids are the frame's index or its column "task".
 
     Raises:
         ValueError: columns that are no classes, and what `align` refuses.
@@ -326,17 +318,9 @@ def align_table(
         ids = table["task"].to_list()
     else:
         ids = _index_ids(given, samples, what) if hasattr(given, "iloc") else None
-    rows = np.arange(len(table))
-    found = align(rows if ids is None else _Rows(ids, rows), samples, what)
+    found = _aligned(ids, np.arange(len(table)), given, samples, what)
     of = {str(name): table[name].to_numpy() for name in names}
     return np.stack([of[str(name)] for name in columns], axis=1)[found.values], found.notes
-
-
-class _Rows(NamedTuple):
-    """Row numbers of a table by task id."""
-
-    ids: list
-    rows: np.ndarray
 
 
 def match_ids(
@@ -403,8 +387,6 @@ def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
     if isinstance(given, TaskArray):
         same = given.tasks is None or given.tasks == samples.tasks
         return (None if same else list(given.tasks or ())), given
-    if isinstance(given, _Rows):
-        return given
     if is_frame(given):
         return _split_frame(given, samples, what)
     if hasattr(given, "iloc"):

@@ -3,10 +3,8 @@
 Readers that guess turn a worker "NA" into a missing value and "001" into 1, and move all columns by one
 when a row has a field too many. Here every field stays the text it is and every row must fit the header.
 
-There are two readers and one result: long plain tables are split as whole blocks of text, all others, and
-every table that has a fault, are read by the csv module, so that there is one set of messages
-(`tests/io/test_long_tables.py` compares both on made-up files). A column of a long table is coded when it is
-first asked for.
+Long plain tables are split as whole blocks of text, all others, and every table that has a fault, are read by
+the csv module, so that there is one set of messages (`tests/io/test_long_tables.py` compares both).
 """
 
 import csv
@@ -80,7 +78,11 @@ def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str],
         return None
     begin, end = data.find(b"\n") + 1, len(data.rstrip(b"\n"))
     width, blocks, start = data[:begin].count(sep.encode()) + 1, [], begin
-    if not 0 < begin < end or width < 2 or not _decodes(data):
+    if not 0 < begin < end or width < 2:
+        return None
+    try:
+        data.isascii() or data.decode()
+    except UnicodeDecodeError:
         return None
     line = np.array([ord(sep)] * (width - 1) + [_NEWLINE])
     while start < end:
@@ -96,14 +98,6 @@ def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str],
         blocks.append(slice(start, stop))
         start = stop + 1
     return data[: begin - 1].decode().split(sep), PlainColumns(data, blocks, sep, width)
-
-
-def _decodes(data: bytes) -> bool:
-    """Whether this is UTF-8."""
-    try:
-        return data.isascii() or bool(data.decode())
-    except UnicodeDecodeError:
-        return False
 
 
 _NO_TEXT = {  # first bytes of files that are no text tables
@@ -205,15 +199,11 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTab
         sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]
         other = [mark for mark in ",;\t|" if mark.encode() in header]
         sep = other[0] if len(other) == 1 else sep
-    return _long_table(file, sep) or _any_table(file, sep)
-
-
-def _long_table(file: File, sep: str) -> TextTable | None:
-    """A long plain table; None where it is short or not plain."""
-    if len(file.data) < _SHORT or file.data.startswith(tuple(_NO_TEXT)):
-        return None
-    found = plain_columns(file.data, sep)
-    return found and TextTable(header_of(found[0], file, sep), found[1], Source(file.name, "line", 2))
+    long = len(file.data) >= _SHORT and not file.data.startswith(tuple(_NO_TEXT))
+    found = plain_columns(file.data, sep) if long else None
+    if found is None:
+        return _any_table(file, sep)
+    return TextTable(header_of(found[0], file, sep), found[1], Source(file.name, "line", 2))
 
 
 def _any_table(file: File, sep: str) -> TextTable:
@@ -276,10 +266,8 @@ def _records(file: File, sep: str) -> Iterator:
     try:
         yield reader
     except csv.Error as problem:
-        raise ValueError(
-            f"{file.name}, near line {reader.line_num}: {problem}. Check the quotation marks."
-        ) from None
+        text = f"{file.name}, near line {reader.line_num}: {problem}. Check the quotation marks."
+        raise ValueError(text) from None
     except UnicodeDecodeError as problem:
-        raise ValueError(
-            f"{file.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason}). Save it as UTF-8."
-        ) from None
+        text = f"{file.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason})"
+        raise ValueError(f"{text}. Save it as UTF-8.") from None

@@ -1,6 +1,6 @@
 """Words for messages: short lists, and where an entry stands."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -72,14 +72,14 @@ class Source:
     name: str = ""  # a file name, or nothing for columns handed over in Python
     unit: str = "row"
     first: int = 0
-    numbers: Sequence[Any] | None = None
+    numbers: Sequence[Any] | Callable[[int], Any] | None = None  # a function where names cost a query
 
     __repr__ = one_line
 
     def at(self, indices: Iterable[Any]) -> str:
         """The place of some entries: "labels.csv, lines 3, 7"."""
         indices = [int(k) for k in indices]
-        rows = self.only(indices[:5]).numbers or ()
+        rows = [self.number(k) for k in indices[:5]]
         if self.unit in ("", "cell"):
             return some([f"{self.name}[{shown(row).strip('()')}]" for row in rows], 5, len(indices))
         place = f"{self.unit}{'s' if len(indices) > 1 else ''} {some(rows, 5, len(indices))}"
@@ -87,8 +87,13 @@ class Source:
 
     def only(self, indices: Iterable[int]) -> "Source":
         """The same of these entries alone, which keep their numbers."""
-        old = self.numbers
-        return replace(self, numbers=[self.first + k if old is None else old[k] for k in indices])
+        return replace(self, numbers=[self.number(k) for k in indices])
+
+    def number(self, k: int) -> Any:
+        """What entry k is called."""
+        if self.numbers is None:
+            return self.first + k
+        return self.numbers(k) if callable(self.numbers) else self.numbers[k]
 
     def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
         """How a sentence about a value begins: "labels.csv, line 3: label 'x' is", or "gold[3] is 'x',"."""

@@ -34,7 +34,7 @@ class Check(NamedTuple):
 
 
 def alarm(
-    name: str, statistic: float, p_value: float | None, text: str, *, odd: float | None = None
+    name: str, statistic: Any, p_value: Any, text: str, *, odd: float | None = None
 ) -> tuple[Check, ...]:
     """An alarm that stands above the answer where its p-value is at most 1e-4; nothing above it.
 

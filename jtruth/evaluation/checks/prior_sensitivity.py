@@ -153,7 +153,7 @@ def likelihood_of_draws(rows: RowLikelihood, kept: int) -> tuple[np.ndarray, np.
 
 
 def labels_say(values: np.ndarray, log_likelihood: np.ndarray, relative_ess: float = 1.0) -> str:
-    """What the labels say of a prior-driven number, their likelihood raised to a power; "" if none can tell."""
+    """What labels say of a prior-driven number, by a power of their likelihood; "" if none can tell."""
     there = ~np.isnan(values)
     scaled = power_scaled(log_likelihood, _MORE, relative_ess)
     total = scaled.weights[there].sum()

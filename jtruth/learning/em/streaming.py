@@ -202,16 +202,14 @@ def stream_of_table(
     >>> state.workers, state.classes, state.kinds.number.tolist(), state.converged
     (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
     """
-    found = lazy_patterns(frame, {"task": task, "worker": worker, "label": label}, classes, missing)
-    size = len(found.classes)
-    code = (found.labeler * size + found.label).astype(np.int32)
-    kinds, _ = merged_kinds(Kinds(code, found.length, found.number))
-    state = _fresh(found.classes, smoothing)._replace(workers=found.workers, kinds=kinds)
-    state = _first_matrices(state, len(found.workers))
-    state = _climbed(state, digest("patterns", found.workers, code, found.length, found.number))
-    lost = f"{found.unlabelled} tasks have no label at all and were left out"
-    notes = (lost,) if found.unlabelled else ()
-    return state._replace(warnings=(*state.warnings, *found.notes, *notes))
+    columns = {"task": task, "worker": worker, "label": label}
+    (labeler, given, length, number), workers, names, notes = lazy_patterns(frame, columns, classes, missing)
+    code = (labeler * len(names) + given).astype(np.int32)
+    kinds, _ = merged_kinds(Kinds(code, length, number))
+    state = _fresh(names, smoothing)._replace(workers=workers, kinds=kinds)
+    state = _first_matrices(state, len(workers))
+    state = _climbed(state, digest("patterns", workers, code, length, number))
+    return state._replace(warnings=(*state.warnings, *notes))
 
 
 def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
