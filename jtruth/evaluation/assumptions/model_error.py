@@ -1,29 +1,23 @@
 """The answer on labels alone: what readings of the labels say, widened by how far such readings were off.
 
-How far, by who labels, was learned on public data of known truth.
-
 Two readings of labels need no guess of what labelers share: the majority vote, and the model of independent
-errors. Both say where a number is; what neither knows is how labelers and classifier err together. On data
-with known truth that can be seen. On the logit scale a source of data s has errors
+errors. What neither knows is how labelers and classifier err together; on public data with known truth that
+can be seen. On the logit scale a source of data s has errors
 
     logit(truth) = slope * logit(reading) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
 
 so the law for a new source is a mixture over tau (`stats.predictive`), with a little that is flat. Sources
 are the units: subsamples and classifiers of one data set share samples and labelers. A `slope` below 1 says
-that what labels claim is to be believed by that part only: LLM judges who call a classifier .95 right were
-measured with classifiers of .6 to .95.
+that what labels claim is to be believed by that part only.
 
-Each kind of labelers has its own numbers, drawn towards those of the other kind (a prior of sd 1/4 around
-their middle on `log_tau`). Whoever does not say who labels gets half of each, which is wide because LLM
-judges are. Of experts no public set with an independent truth is at hand, so they get the same. Models that
-guess what is shared (strata, random effect) did not make the law better or narrower on sources left out,
-nor did a model in which labelers share mistakes that the classifier does not make; they are shown as
-what-if and have no say here. Coverage and width on sources left out, and what makes the table:
-`benchmarks/kinds.py`.
+Each kind of labelers has its own numbers, drawn towards those of the other kind. Whoever does not say who
+labels gets half of each, which is wide because LLM judges are; of experts no public set with an independent
+truth is at hand, so they get the same. Models that guess what is shared did not make the law better on
+sources left out; they are shown as what-if. Coverage, width and the table: `benchmarks/kinds.py`.
 
-A number of the count table (a metric, a cell, a difference, an area, a class's share) gets a law by
-itself (`law_of`, `PredictiveTable`): how errors of different numbers hang together is not known, so there is
-no joint law and there are no draws of tables.
+A number of the count table (a metric, a cell, a difference, an area, a class's share) gets a law by itself
+(`law_of`, `PredictiveTable`): how errors of different numbers hang together is not known, so there is no
+joint law and there are no draws of tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -89,12 +83,7 @@ _COVERAGE = {PEOPLE: ("people", 93), LLM_JUDGES: ("LLM judges and automatic metr
 
 
 def check_kind(labelers_are: str | None, learned: bool = True) -> str:
-    """The kind of labelers, or ValueError.
-
-    Args:
-        labelers_are: one of `KINDS`; None: unknown.
-        learned: whether error rates are learned, so that the kind has a meaning.
-    """
+    """The kind of labelers (None: unknown); ValueError: no kind, or one where error rates are not learned."""
     kind = UNKNOWN_KIND if labelers_are is None else labelers_are
     check.choose("labelers_are", kind, KINDS)
     if kind != UNKNOWN_KIND and not learned:
@@ -142,21 +131,10 @@ def size_of(model: TableDraws, metric: Metric) -> float:
     return max(float((below * model.mean_counts).sum()), 1.0)
 
 
-def reading(draws: np.ndarray, size: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Opinion | None:
-    """What one reading of the labels says of a number; None where it says that it is undefined."""
-    return None if np.isnan(draws).all() else opinion(draws, size, bounds)
-
-
 def widened(
     readings: Mapping[str, Opinion | None], group: str, labelers_are: str
 ) -> tuple[list[Opinion], float]:
-    """The parts of the predictive mixture, and the weight of the flat one.
-
-    Args:
-        readings: by name, what each says; None: nothing.
-        group: which row of the table.
-        labelers_are: which kind.
-    """
+    """The parts of the predictive mixture, and the weight of the flat one; a reading may say nothing."""
     known = [one for one in readings.values() if one is not None]
     kinds = (labelers_are,) if labelers_are in SOURCES else _MIXED
     parts = [part for kind in kinds for part in parts_of(known, ERRORS[kind, group])]
@@ -177,16 +155,12 @@ def law_of(
     draws: dict[str, np.ndarray], group: str, labelers_are: str, size: float,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> DrawsEstimate:  # fmt: skip
-    """Predictive law of one number.
+    """Predictive law of one number: of what each reading says, with the errors of its `group` in `ERRORS`.
 
-    Args:
-        draws: by the name of the reading, what it says.
-        group: of the number, in `model_error.ERRORS`.
-        labelers_are: kind of the labelers.
-        size: of the count below the line, if it is a ratio of counts.
-        bounds: of the number.
+    `size` is that of the count below the line, if it is a ratio of counts.
     """
-    said = {name: reading(values, size, bounds) for name, values in draws.items()}
+    told = {name: values for name, values in draws.items() if not np.isnan(values).all()}
+    said = {name: opinion(values, size, bounds) for name, values in told.items()}
     parts, flat = widened(said, group, labelers_are)
     return _same_again(tuple(parts), flat, bounds, size)
 

@@ -6,25 +6,19 @@ own answer, a row each; the table of assumptions (`registry`) says which are sho
 
 A member leaves, and a warning names it, if its classes have exchanged names, if the data are too large for
 it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draws): its interval would be
-luck. One that only missed the stricter standard of `EFFORT` stays, with a warning: its error is small beside
-its width. If no other model is left, chains that disagree stay too. They also stay among what-if rows of
-labelers and class shares (`keep_all`): draws of chains that tell different stories hold the truth more often.
+luck. One that only missed the stricter standard of `EFFORT` stays, with a warning. If no other model is left,
+chains that disagree stay too, and among what-if rows of labelers and class shares (`keep_all`): draws of
+chains that tell different stories hold the truth more often. Models that have no say in the predictive answer
+take most of the time, so they wait until rows are asked for (`what_if`).
 
-The predictive answer is made of the majority vote and independence alone (`model_error`). Models that have no
-say in it take most of the time, so they wait until rows are asked for (`what_if`): by
-`Evaluation.assumptions`, a picture, a page, JSON or the long text.
+`joint_model` draws class prior, error rates and true classes together, the classifier as one more labeler, so
+that their uncertainty is part of the answer; `plug_in_model` takes the most probable error rates as known.
 
-Independence is what an answer begins with. `joint_model` draws class prior, error rates and true classes
-together, the classifier as one more labeler, so that their uncertainty is part of the answer; `plug_in_model`
-takes the most probable error rates as known, which is fast and too sure.
-
-Labelers are as uncertain as classifiers: each is judged by the others as a classifier is, with the errors of
-metrics of the whole table. Two targets can be meant. "in-sample" is the share of the labels given that are
-right; it ranks labelers better, since people label different samples. "population" is the chance that a label
-of theirs for a new sample is right, each class weighted by its learned share. The majority vote that judges a
-labeler is that of the others, ties broken by chance: with the own label in it a labeler of three is wrong
-only where both others agree. It says nothing of the population. Measured on sources left out:
-`benchmarks/kinds.py`.
+Labelers are as uncertain as classifiers: each is judged by the others. Two targets can be meant. "in-sample"
+is the share of the labels given that are right; it ranks labelers better, since people label different
+samples. "population" is the chance that a label of theirs for a new sample is right, each class weighted by
+its learned share; the majority vote says nothing of it. The vote that judges a labeler is that of the others,
+ties broken by chance (`benchmarks/kinds.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -170,13 +164,11 @@ def loo_of(found: list[Member]) -> list[Loo | None]:
     """PSIS-LOO of every member that is a model, differences to the first of them."""
     each = [None if m.fit is None or m.fit.pointwise is None else _loo_terms(m.fit.pointwise) for m in found]
     first = next((terms for terms in each if terms is not None), None)
-    out: list[Loo | None] = []
-    for terms in each:
-        if terms is None or first is None:
-            out.append(None)
-            continue
-        out.append(Loo(float(terms[0].sum()), *sum_and_error(terms[0] - first[0]), terms[1]))
-    return out
+    return [
+        None if one is None or first is None
+        else Loo(float(one[0].sum()), *sum_and_error(one[0] - first[0]), one[1])
+        for one in each
+    ]  # fmt: skip
 
 
 def _loo_terms(rows: RowLikelihood) -> tuple[np.ndarray, int]:
@@ -281,14 +273,10 @@ Draws = Float[np.ndarray, "draws labelers"]
 def labeler_draws(found: Sequence[Member], labels: Labels, target: str, key: Key) -> dict[str, Draws]:
     """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing.
 
-    Args:
-        found: assumptions with their fits.
-        labels: that the fits are of.
-        target: "in-sample" or "population".
-        key: of the ties.
+    `found` are assumptions with fits of these labels, `key` is of the ties.
 
     Raises:
-        ValueError: another target.
+        ValueError: a target that is neither "in-sample" nor "population".
     """
     choose("target", target, tuple(OF_LABELERS))
     number = labels.labels_per_labeler().astype(np.float64)
@@ -306,10 +294,7 @@ def labeler_draws(found: Sequence[Member], labels: Labels, target: str, key: Key
 
 def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
     """Share of each labeler's labels that agree with the majority of the others, where others gave one."""
-    sample, labeler, label = labels.arrays
-    given = label >= 0
-    sample, labeler, label = sample[given], labeler[given], label[given]
-    votes = labels.counts()
+    (sample, labeler, label), votes = labels.entries(), labels.counts()
     pair, own = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
     mine = np.zeros((pair.size, labels.num_classes), votes.dtype)
     np.add.at(mine, (own, label), 1)
@@ -328,13 +313,6 @@ def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
 
 
 def labeler_laws(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:
-    """Predictive law of each labeler's accuracy; NaN of whom no reading says anything.
-
-    Args:
-        draws: by the name of the reading.
-        labels: that the fits are of.
-        labelers_are: their kind.
-    """
-    return laws_of(
-        draws, OVERALL, labelers_are, np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
-    )
+    """Predictive law of each labeler's accuracy, by draws of readings; NaN of whom none says anything."""
+    sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
+    return laws_of(draws, OVERALL, labelers_are, sizes)

@@ -4,28 +4,16 @@ What-if rows (`ranges`), predictive laws, `sensitivity`, `evaluate(assume=...)` 
 entry what they need, so a new assumption is one entry here and the file of its model. A fit is a function
 (inputs, key, effort) -> (draws of the count table, fit or None): `latent_classes(model)`, where the model is
 a name that `fit_joint` knows or a function that builds one as those of `jtruth.learning.joint.models` do, or
-anything else that gives such draws, as `majority_votes`. The key is that of the whole answer; a fit takes a
-stream of its own.
-
-- "majority_vote": most labelers are right on every sample (of these samples only ties are open);
-- "independent": given the class everybody errs independently. Always shown;
-- "labeler_strata": some samples are hard for the labelers, not for the classifier;
-- "shared_strata": some samples are hard for everybody;
-- "random_effect": difficulty is gradual and everybody feels it (two classes);
-- "copying": the classifier repeats a label now and then. Labels do not tell how often: moved by hand.
-- "partly_shared": the classifier feels an unknown part of what is hard for the labelers. No line: it lies
-  between two of them.
+anything else that gives such draws, as `majority_votes`. The key is that of the whole answer.
 
 None of these is the answer: on labels alone nobody can choose between them, and real labelers break all of
-them. The answer is a predictive law (`model_error`) made of two readings that need no guess
-of what is shared, the majority vote and independence; the others show what would follow.
+them. The answer is a predictive law (`model_error`) made of two readings that need no guess of what is
+shared, the majority vote and independence; the others show what would follow. "copying" is moved by hand
+alone, and "partly_shared" has no line: it lies between two of them.
 
-Predictions may be symbols that are no classes (tuples of predictions, score bins). They enter the majority
-vote as columns of its table, independence and strata of the labelers as one row of probabilities a class, and
-shared strata as two, for easy and for hard samples. The random effect and copying know classes only.
-
-Where labelers alone are the question (`nobody_judged`) everybody predicts one symbol, so a table holds the
-class counts and the models are fitted without a classifier. Strata of the labelers are shared strata then.
+Predictions may be symbols that are no classes (tuples of predictions, score bins): columns of the majority
+vote's table, one row of probabilities a class, and of shared strata two. Where labelers alone are the
+question (`nobody_judged`) everybody predicts one symbol, so a table holds the class counts.
 """
 
 from collections.abc import Callable
@@ -159,10 +147,10 @@ def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:
 
 
 class Lever(NamedTuple):
-    """What `Evaluation.sensitivity` moves: the share of a model's dependent samples."""
+    """What `Evaluation.sensitivity` moves: of an entry of the table, the share of dependent samples."""
 
     what: str  # its name there
-    axis: str  # in words
+    axis: str  # in words, with the name of the positive class where it says {!r}
     values: tuple[float, ...] = _SHARES  # looked at if nobody says where; at 0 errors are independent
     place: Callable[[JointPosterior, Inputs, float], float] = lambda fit, data, share: share  # on the axis
 
@@ -178,9 +166,7 @@ class Entry(NamedTuple):
     reading: bool = False  # one of the readings of which predictive laws are made (`model_error`)
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
-    assumed: str = (
-        ""  # what an answer under that word takes for granted; by default `sentence` without its "if"
-    )
+    assumed: str = ""  # what an answer under that word takes for granted; by default `sentence` without "if"
     lever: Lever | None = None
     of_labelers: str = ""  # the sentence where labelers alone are the question
 
@@ -189,10 +175,10 @@ class Entry(NamedTuple):
         return self.sentence if data.judged else self.of_labelers or self.sentence
 
 
-_COVERAGE = {
-    "independent": " (on public data of known truth such an interval held the accuracy in .50 of the cases "
-    "where people label, in .15 where LLM judges do)"
-}
+_COVERAGE = (
+    " (on public data of known truth such an interval held the accuracy in .50 of the cases where people "
+    "label, in .15 where LLM judges do)"
+)
 
 _ENTRIES = (
     Entry("majority_vote", "if most labelers are right on every sample", majority_votes,
@@ -251,7 +237,7 @@ def granted(word: str, *, learned: bool = False) -> str:
     """
     found = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
     sentence = next((e.assumed for e in found if e.assumed), found[0].sentence.removeprefix("if "))
-    return sentence + (_COVERAGE.get(word, "") if learned else "")
+    return sentence + (_COVERAGE if learned and word == INDEPENDENT else "")
 
 
 def check_assume(assume: str | None) -> None:

@@ -13,7 +13,7 @@ Where nothing is known but how often labels may be wrong, the bounds of Lam & St
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -24,7 +24,7 @@ from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Curve, Series, Shown, Table, facts, law_row, warning_notes
 from jtruth.evaluation.answers import names_of, tables_of
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, sampled, tables_in
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Lever, sampled, tables_in
 from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.lam_stork import error_bounds
 from jtruth.latent import Effort
@@ -37,6 +37,7 @@ from jtruth.testing.multiclass import count_posterior
 
 EFFORT = Effort(max_rhat=1.03, min_ess=200, max_work=1.2e9, nuisance=False)
 _FACTORS = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5)
+_ODDS = np.array([0.25, 0.4, 0.65, 1.0, 1.5, 2.5, 4.0])
 _ASKED = ("specificity", "npv", *SYNONYMS)  # metrics that are not printed, and may be asked for
 _RATE_DRAWS = 16  # draws of the learned error rates that are scaled
 _MISLABELED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -52,9 +53,7 @@ class Sensitivity(Answer):
     base: float  # the value that stands for the answer as it is: nothing shared, the prior found, factor 1
     metrics: Mapping[str, tuple[Estimate, ...]]  # one law for each value
     level: float
-    bounds: tuple[
-        tuple[float, float, float], ...
-    ]  # share of votes that are wrong, accuracy at least, at most
+    bounds: tuple[tuple[float, float, float], ...]  # share of wrong votes, accuracy at least, at most
     warnings: tuple[str, ...]
     shown: tuple[str, ...]  # metrics that are printed
     positive: str  # class of precision and recall
@@ -156,30 +155,17 @@ Basis = tuple[Inputs, Model]  # the checked input, and what is known or was lear
 Moved = tuple[float, Num[np.ndarray, "draws classes symbols"], tuple[str, ...]]
 
 
-class Way(NamedTuple):
-    """One assumption that can be moved."""
-
-    axis: str  # in words, with the name of the positive class where it says {!r}
-    move: Callable[[Basis, float, jax.Array], Moved]  # to a value, with a key
-    values: Callable[[float], Sequence[float]]  # looked at if nobody says where, given the base
-    base: Callable[[Basis], float] = lambda basis: 0.0  # the answer as it is
-    below: float = 1.0  # where values end
+PRIOR, ERROR_RATES = (
+    Lever("prior", "share of class {!r}"),
+    Lever("error_rates", "labelers' error rates, times", _FACTORS),
+)
 
 
-def ways() -> dict[str, Way]:
-    """Everything that `sensitivity` can move: what the table of assumptions says, the prior, error rates."""
-    found = {
-        entry.lever.what: Way(
-            entry.lever.axis, partial(_share, entry), partial(_constant, entry.lever.values)
-        )
-        for entry in ASSUMPTIONS.values()
-        if entry.lever is not None
-    }
-    return found | {
-        "prior": Way("share of class {!r}", _prior, _around, lambda b: float(b[1].prior[b[0].positive])),
-        "error_rates": Way("labelers' error rates, times", _scaled, partial(_constant, _FACTORS),
-                           lambda basis: 1.0, np.inf),
-    }  # fmt: skip
+def levers() -> dict[str, tuple[Lever, Callable[[Basis, float, jax.Array], Moved]]]:
+    """All that `sensitivity` can move, and to a value: the table of assumptions', the prior, error rates."""
+    entries = ASSUMPTIONS.values()
+    found = [(lever, partial(_share, one)) for one in entries if (lever := one.lever) is not None]
+    return {lever.what: (lever, move) for lever, move in (*found, (PRIOR, _prior), (ERROR_RATES, _scaled))}
 
 
 def sensitivity(
@@ -193,16 +179,16 @@ def sensitivity(
     shown: tuple[str, ...],
 ) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
-    known, (data, model) = ways(), basis
+    known, (data, model) = levers(), basis
     check.choose("what", what, tuple(known))
     if model.refusal is not None:
         raise ValueError(model.refusal)
-    way, given, key = known[what], stated(key), as_key(key)
-    base = way.base(basis)
-    grid = _grid(what, values, way, float(np.clip(base, 0.01, 0.99)))
+    (lever, move), given, key = known[what], stated(key), as_key(key)
+    base = {PRIOR: float(model.prior[data.positive]), ERROR_RATES: 1.0}.get(lever, 0.0)
+    grid = _grid(lever, values, float(np.clip(base, 0.01, 0.99)))
     moved = []
     for k, value in enumerate(grid):
-        moved.append(way.move(basis, value, stream(key, "sensitivity", k)))
+        moved.append(move(basis, value, stream(key, "sensitivity", k)))
         if progress is not None:
             progress(k + 1, len(grid))
     moved.sort(key=lambda one: one[0])
@@ -210,22 +196,20 @@ def sensitivity(
     answers = [estimates(tables_of(n, data), *names_of(data), more=_ASKED) for _, n, _ in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])
-    axis, votes = way.axis.format(of), vote_bounds(data)
+    axis, votes = lever.axis.format(of), vote_bounds(data)
     return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, shown, of, given)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
     """The model of an entry with its share of dependent samples held at `value`."""
-    data, lever = basis[0], entry.lever
-    what = None if lever is None else lever.what
-    if lever is None or data.model is not None:
-        others = " and ".join(name for name, way in ways().items() if way.move in (_prior, _scaled))
+    data, lever = basis[0], check.present(entry.lever, "the lever")
+    if data.model is not None:
         raise ValueError(
-            f"sensitivity to {what!r} needs labels whose error rates are learned: leave noise out; where "
-            f"they are given, {others} can be moved"
+            f"sensitivity to {lever.what!r} needs labels whose error rates are learned: leave noise out; "
+            f"where they are given, {PRIOR.what} and {ERROR_RATES.what} can be moved"
         )
     if not entry.takes(len(data.classes), len(data.classes)):
-        raise ValueError(f"sensitivity to {what!r} knows no model of {len(data.classes)} classes")
+        raise ValueError(f"sensitivity to {lever.what!r} knows no model of {len(data.classes)} classes")
     counts, fit = entry.fit(replace(data, progress=None), key, EFFORT, share=value)
     fit = check.present(fit, "the fit")
     return lever.place(fit, data, value), _usable(counts, fit), fit.warnings
@@ -286,24 +270,15 @@ def vote_bounds(data: Inputs) -> tuple[tuple[float, float, float], ...]:
     return tuple((m, 1 - errors.upper, 1 - errors.lower) for m, errors in found)
 
 
-def _constant(values: tuple[float, ...], base: float) -> Sequence[float]:
-    return values
-
-
-def _around(share: float) -> Sequence[float]:
-    """Shares around one, even in their odds."""
-    odds = share / (1 - share) * np.array([0.25, 0.4, 0.65, 1.0, 1.5, 2.5, 4.0])
-    return (odds / (1 + odds)).tolist()
-
-
-def _grid(what: str, values: Sequence[float] | np.ndarray | None, way: Way, base: float) -> list[float]:
-    """Checked values in increasing order."""
+def _grid(lever: Lever, values: Sequence[float] | np.ndarray | None, base: float) -> list[float]:
+    """Checked values in increasing order; those of the lever, of the prior even in their odds."""
+    below, odds = (np.inf if lever is ERROR_RATES else 1.0), base / (1 - base) * _ODDS
     if values is None:
-        return list(way.values(base))
+        return (odds / (1 + odds)).tolist() if lever is PRIOR else list(lever.values)
     grid = np.sort(np.asarray(values, np.float64).ravel())
-    if grid.size < 2 or not np.isfinite(grid).all() or grid[0] < 0 or grid[-1] >= way.below:
+    if grid.size < 2 or not np.isfinite(grid).all() or grid[0] < 0 or grid[-1] >= below:
         raise ValueError(
-            f"values of {what!r} are {np.asarray(values).tolist()}; give two or more numbers from 0"
-            + (" to below 1" if way.below == 1 else " up")
+            f"values of {lever.what!r} are {np.asarray(values).tolist()}; give two or more numbers from 0"
+            + (" to below 1" if below == 1 else " up")
         )
     return grid.tolist()
