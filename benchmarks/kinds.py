@@ -428,7 +428,7 @@ def tables(case):
 
 def row_of(case, group, metric, truth, draws, size, bounds=(0.0, 1.0)):
     """A row, or None where nothing is defined."""
-    said = {k: me.reading(v, size, bounds) for k, v in draws.items()}
+    said = {k: None if np.isnan(v).all() else me.opinion(v, size, bounds) for k, v in draws.items()}
     said = {k: v for k, v in said.items() if v is not None}
     if np.isnan(truth) or not said:
         return None

@@ -10,12 +10,9 @@ Counting labels counts the labelers' mistakes too. Three rules, in the order of 
   widened by how far they were off elsewhere. Where no sample has three labels it is "not identified", and
   no number is given.
 
-Measured coverage and width, beside raw shares, Rogan-Gladen and PPI++: `benchmarks/judges.py`. The target is
-the share in the samples at hand, not in a population from which they may come.
-
-Gold to ask for (`gold_for_share`): the share of class c is the accuracy of somebody who always says c, so
-what is known of gold for metrics (`jtruth.asking.gold`) is known of shares. How much is needed is what PPI++
-would need; the interval of the recalibrated answer is narrower and shrinks about as fast.
+Measured coverage and width: `benchmarks/judges.py`. The target is the share in the samples at hand. Gold to
+ask for (`gold_for_share`): the share of class c is the accuracy of somebody who always says c, so what is
+known of gold for metrics (`jtruth.asking.gold`) is known of shares.
 """
 
 from collections.abc import Mapping

@@ -3,18 +3,15 @@
 Samples are cut by what the classifier predicts and by which class the labels make most probable
 (`jtruth.stats.ppi`); in each stratum the labels guess the classes, and gold says what the guess is
 worth. So gold is used once, models never see it, and nothing has to be believed of what labelers share. What
-comes out are draws of the count table: every metric, difference, area and joint law follows from them, and
-they hang together (F1 lies between precision and recall).
+comes out are draws of the count table, from which every metric, difference, area and joint law follows.
 
 Gold clamped into the joint posterior hardly moves it: the likelihood of all labels outweighs a few known
-classes, and where labelers err together their accuracies stay wrong. So a labeler is judged as a classifier
-is: the labels given are its predictions. Of whom fewer than five labels have a known truth, the law without
-gold stands. The share is that of the labels given, in these samples. Gold is taken to be a random part of all
-samples, unless it is said how it was chosen.
+classes. So a labeler is judged as a classifier is: the labels given are its predictions. Of whom fewer than
+five labels have a known truth, the law without gold stands. Gold is taken to be a random part of all samples,
+unless it is said how it was chosen.
 
-Beside it stands PPI++ (`jtruth.stats.ppi`) of one metric (`ppi_metric`). A ratio of two sums of counts is
-what it estimates as it stands; any other metric (kappa, macro F1) is taken to first order around the table of
-PPI++, whose cells are means (the delta method).
+Beside it stands PPI++ of one metric (`ppi_metric`). A ratio of two sums of counts is what it estimates as it
+stands; any other metric (kappa, macro F1) is taken to first order around the table of PPI++.
 """
 
 from collections.abc import Sequence
@@ -128,14 +125,9 @@ def labeler_laws_by_gold(
     gold: Gold,
     key: Key = 0,
 ) -> list[DrawsEstimate]:
-    """For each labeler the law of the share of right labels.
+    """For each labeler the law of the share of right labels; `without` are the laws without gold.
 
-    Args:
-        without: the laws without gold (`ranges.labeler_laws`).
-        labels: the labels of all.
-        class_posterior: by labels alone, made without the gold.
-        gold: known classes, -1 where unknown, and how they were chosen.
-        key: of the draws.
+    `class_posterior` is by labels alone, made without the gold.
 
     >>> labels = Labels.from_matrix(np.repeat([[0, 1], [0, 0], [1, 1]], 10, axis=0), 2)
     >>> gold = np.where(np.arange(30) % 3 == 0, 0, -1)
