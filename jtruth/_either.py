@@ -13,9 +13,9 @@ import numpy as np
 from scipy import special
 
 
-def namespace(a: Any) -> Any:
-    """`numpy` for what NumPy holds, `jax.numpy` for what JAX does."""
-    return jnp if isinstance(a, jax.Array) else np
+def namespace(*arrays: Any) -> Any:
+    """`numpy` for what NumPy holds, `jax.numpy` where JAX holds one of them."""
+    return jnp if any(isinstance(a, jax.Array) for a in arrays) else np
 
 
 def gammaln(a: Any) -> Any:

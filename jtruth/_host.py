@@ -90,10 +90,7 @@ def labels_log_likelihood(
 ) -> Float[np.ndarray, "*draws samples classes"]:
     """Su (58): log p(z_i | y_i = c) = sum of log matrices[t, c, z_it] over the labels given (label >= 0).
 
-    Args:
-        matrices: rows true class; leading axes are draws.
-        sample, labeler, label: labels in long form; -1 is no label.
-        num_samples: N; samples without labels get 0.
+    Rows of matrices are true classes, leading axes draws; samples without labels get 0.
     """
     *draws, labelers, classes, symbols = matrices.shape
     given = label >= 0

@@ -24,13 +24,8 @@ def squarem(
 ) -> tuple[list[Any], Any]:
     """The point that a jump would reach, and the length of the jump: 1 is `after`, where EM goes.
 
-    It asks arrays for nothing but arithmetic, so NumPy's (the bootstrap of the checks) will do.
-
-    Args:
-        before, now, after: float arrays, the parameters at three successive iterates.
-        longest: jump allowed.
-        batch: this many leading axes, the same in all arrays, number independent problems, each with its own
-            length.
+    It asks arrays (the parameters at three successive iterates) for nothing but arithmetic, so NumPy's will
+    do. `batch` leading axes number independent problems, each with its own length.
     """
     speed = [b - a for a, b in zip(before, now, strict=True)]
     bend = [(c - b) - s for b, c, s in zip(now, after, speed, strict=True)]

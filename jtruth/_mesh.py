@@ -48,13 +48,7 @@ def mesh_axis(mesh: Any, *, hosts: bool = False) -> str:
 
 
 def over_sets(run: Callable[..., Any], mesh: Any, *arrays: Any) -> Any:
-    """`run(*arrays)` with the leading axis of every array and result shared by the devices of the mesh.
-
-    Args:
-        run: pure; sets must not depend on one another.
-        mesh: None for no sharing.
-        arrays: of the same leading size.
-    """
+    """`run(*arrays)`, pure, the leading axis of arrays and results shared by the mesh (None: not shared)."""
     if mesh is None:
         return run(*arrays)
     axis, sets = mesh_axis(mesh), arrays[0].shape[0]

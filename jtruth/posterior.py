@@ -126,15 +126,10 @@ def validate_confusion(confusion) -> np.ndarray:
 def check_not_contradictory(
     log_likelihood: LogLikelihood, tasks: Sequence | None = None, *, prior: Prior | None = None
 ) -> None:
-    """Refuse samples that are impossible under every class: certain labelers contradict each other.
-
-    Args:
-        log_likelihood: (samples, classes), concrete.
-        tasks: names of the samples for the message; their numbers if None.
-        prior: (classes,); if given, a class of prior 0 counts as impossible.
+    """Refuse samples that are impossible under every class (of positive prior): certain labelers contradict.
 
     Raises:
-        ValueError: names the first five samples, and says what to do.
+        ValueError: names the first five samples (by `tasks`), and says what to do.
     """
     values = np.asarray(log_likelihood)
     if not jnp.issubdtype(values.dtype, jnp.floating):

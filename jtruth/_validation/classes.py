@@ -35,15 +35,11 @@ def class_codes(
     if_missing: str | None,
     what: str = "",
 ) -> np.ndarray:
-    """(entries,) int32 codes of predictions or gold answers; -1 where one is missing.
+    """(entries,) int32 codes of predictions or gold answers (names or numbers); -1 where one is missing.
 
-    Args:
-        values: (entries,) names or numbers, a list or an array.
-        classes: names in the order of their codes.
-        source: names entries in messages.
-        coded: whether the order of the classes was given, so that numbers may be codes of named classes.
-        if_missing: what to do about a missing entry; None where they are allowed (None, NaN, -1).
-        what: the word for an entry in messages, with a space after it.
+    `coded` says that the order of the classes was given, so that numbers may be codes of named classes;
+    `if_missing` what to do about a missing entry (None, NaN, -1), None where they are allowed; `what` is the
+    word for an entry in messages, with a space after it.
 
     Raises:
         ValueError: naming the first entries that are no class.

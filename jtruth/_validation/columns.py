@@ -99,12 +99,7 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None]:
-    """Columns of any data frame narwhals can read, and where they came from if that is an engine.
-
-    Args:
-        frame: of any kind.
-        columns: what each one holds and its name.
-    """
+    """Columns of any data frame narwhals can read, and where they came from if that is an engine."""
     table = read_frame(frame, lazy=True)
     if not hasattr(table, "collect"):
         check_columns(table.columns, columns, Source())
@@ -121,13 +116,9 @@ def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:
 
 
 def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...], Source]:
-    """Columns of a lazy table of narwhals, coded by its engine; `columns` maps what each holds to its name.
+    """Columns of a lazy table of narwhals, coded by its engine, rows sorted by their codes; and their place.
 
-    Returns:
-        The columns in the order of `columns`, rows sorted by their codes, and where they came from.
-
-    Raises:
-        ValueError: a column that is not there.
+    `columns` maps what each holds to its name; one that is not there is refused.
     """
     import narwhals as nw
 

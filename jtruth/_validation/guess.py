@@ -69,12 +69,7 @@ class FileLook:
 
 
 def look_at(table: TextTable, given: Mapping[str, str] | None = None) -> FileLook:
-    """Describe a table; guesses are by the names of columns and by their values, nothing is converted.
-
-    Args:
-        table: the table.
-        given: role ("task", "worker", "label") -> column, as far as the user said; not guessed then.
-    """
+    """Describe a table; guesses are by names of columns and values. `given` roles are not guessed."""
     columns = tuple(
         _column(name, values) for name, values in zip(table.header, table.columns[:], strict=True)
     )
@@ -107,14 +102,7 @@ def _one_row_each(table: TextTable, roles: Mapping[str, Any]) -> bool:
 def unused_counts(
     header: Sequence[str], used: Container[str], values_of: Callable[[str], Iterable], source: Source
 ) -> tuple[str, ...]:
-    """Said of a column of counts that nobody read: whole numbers, some above 1, that do not number the rows.
-
-    Args:
-        header: names of all columns.
-        used: names of those that are read.
-        values_of: the values of a column.
-        source: of the table.
-    """
+    """Said of a column of counts that is not `used`: whole numbers, some above 1, that number no rows."""
     for name in (name for name in header if str(name).strip().casefold() in COUNT_WORDS and name not in used):
         values = [str(value).strip().removesuffix(".0") for value in values_of(name)]
         if not all(value.isascii() and value.isdigit() for value in values):

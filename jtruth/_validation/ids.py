@@ -253,13 +253,7 @@ def with_tasks(values: Any, tasks: tuple | None, notes: tuple = ()) -> TaskArray
 
 
 def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> Aligned:
-    """What the user handed over as `what`, in the order of the samples.
-
-    Args:
-        given: a Series, dictionary or frame with task ids, or a plain sequence in the order of the samples.
-        samples: what to match it with.
-        what: the name of the argument.
-        partial: whether samples may be without an entry.
+    """What the user handed over as `what`, in the order of the samples; `partial`: some may have no entry.
 
     Raises:
         ValueError: ids that are unknown, missing, doubled or ambiguous, or a sequence of another length.
@@ -328,13 +322,8 @@ def match_ids(
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Rows of a table with one row per task in the order of the samples, these samples, and what differs.
 
-    Args:
-        ids: (rows,) task ids.
-        tasks: (samples,) ids of the samples, as text.
-        source: where the ids came from.
-        complete: whether every sample needs a row.
-        noun: what a row of the table is called.
-        hint: what to say of a task with several rows, after "One row per task is needed".
+    `tasks` are ids of the samples as text; if `complete` every sample needs a row; `noun` is what a row is
+    called, `hint` what to say of a task with several rows after "One row per task is needed".
 
     Raises:
         ValueError: ids that are missing or of several types, or a task with several rows.

@@ -25,13 +25,8 @@ def check_codes(
 ) -> None:
     """ValueError unless `codes` are whole numbers 0..num_codes-1, in one axis or in the shape asked for.
 
-    Args:
-        codes: of a traced array only the shape is looked at, where it is asked for.
-        num_codes: how many codes there are.
-        name: of the argument, for the message.
-        size: how many entries there must be, or the whole shape; any number if None.
-        missing: whether -1 stands for "not known".
-        kinds: of NumPy's dtypes, those that are taken; without "f" 1.0 is refused.
+    Of a traced array only the shape is looked at. `size` is how many there must be, or the whole shape; -1
+    may stand for "not known" if `missing`; `kinds` of NumPy's dtypes are taken (without "f" 1.0 is refused).
     """
     shape = (size,) if isinstance(size, int | np.integer) else size
     if shape is not None and np.shape(codes) != shape:
@@ -61,11 +56,7 @@ def check_codes(
 def check_shape(x: Any, name: str, axes: str, **sizes: int) -> tuple[int, ...]:
     """The shape of an array, traced or not; ValueError unless its axes are these, none of them empty.
 
-    Args:
-        x: the array.
-        name: of the argument, for the message.
-        axes: their names, "samples classes"; of classes there are two or more.
-        sizes: lengths of axes by their names, as far as they are known.
+    `axes` are names, "samples classes" (of classes there are two or more); `sizes` lengths that are known.
     """
     shape, names = np.shape(x), axes.split()
     least = [2 if axis == "classes" else 1 for axis in names]

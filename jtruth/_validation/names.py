@@ -36,12 +36,7 @@ def check_visible(
 ) -> None:
     """Refuse names with characters that cannot be seen (line ends, zero-width or ideographic spaces, ...).
 
-    Args:
-        names: the different names among `values`; only text is looked at.
-        values: the column, to name its rows.
-        what: the word for a name.
-        source: where the column came from.
-        inside: also inside the name; otherwise only its first and last character.
+    Only text is looked at, and unless `inside` only its first and last character.
     """
     texts = list(names)
     if set(map(type, texts)) != {str}:

@@ -145,13 +145,7 @@ def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal
 def agreement(
     coefficient: Coefficient, key: Key, level: float = 0.95, replicates: int = _REPLICATES
 ) -> Agreement:
-    """Value, standard error and percentile-t interval.
-
-    Args:
-        coefficient: what the functions above return.
-        key: of the samples drawn again.
-        level: of the interval.
-        replicates: how often samples are drawn again.
+    """Value, standard error and percentile-t interval, samples drawn again so many times.
 
     >>> votes = np.array([[3, 0], [3, 0], [0, 3], [1, 2], [0, 3], [3, 0], [0, 3], [2, 1]])
     >>> found = agreement(fleiss(votes), 0)

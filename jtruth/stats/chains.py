@@ -19,10 +19,9 @@ def split_rhat(
 ) -> Float[np.ndarray, "..."]:
     """Rank-normalised split R-hat: the larger of the bulk and the folded one; 1.01 is the usual limit.
 
-    With many short chains the half-chains are put together to `groups` groups, first and second halves
-    apart, which are compared instead (nested R-hat: Margossian et al. 2024); otherwise 1.01 would ask of
-    every chain by itself what is enough of all. Chains that are no more than `groups`, or no multiple of it,
-    are compared one by one.
+    Many short chains are put together to `groups` groups, first and second halves apart (nested R-hat:
+    Margossian et al. 2024), if their number is a multiple of it: 1.01 would ask of every chain what is enough
+    of all.
 
     >>> rng = np.random.default_rng(0)
     >>> print(round(float(split_rhat(rng.normal(size=(4, 1000)))), 2))
@@ -43,10 +42,7 @@ def effective_sample_size(
 ) -> Float[np.ndarray, "..."]:
     """Number of independent draws that would fix the centre of each quantity as well.
 
-    Args:
-        draws: (chains, draws, ...), at least 4 draws.
-        ranked: of the normal scores of ranks ("bulk" ESS); otherwise of the draws themselves, which is what
-            the Monte Carlo error of their mean needs.
+    Of normal scores of ranks ("bulk" ESS), or of the draws themselves, which the error of their mean needs.
     """
     halves = _split(draws)
     return _ess(_normal_scores(halves) if ranked else halves)
@@ -55,11 +51,10 @@ def effective_sample_size(
 def tail_sample_size(
     draws: Draws | Int[np.ndarray, "chains draws ..."], level: float = 0.95
 ) -> Float[np.ndarray, "..."]:
-    """Number of independent draws that would fix the ends of intervals as well, of both the smaller.
+    """Number of independent draws that would fix the ends of intervals as well, the smaller of both (4.3).
 
-    An end is fixed by how many draws lie beyond it, so this is the ESS of "is beyond" (section 4.3).
-    With n of it, an end of a 95 % interval has a standard error of 2.7 / sqrt(n) standard deviations, if the
-    law is normal. Chains that seldom visit a tail and then stay there show it here, hardly in the bulk.
+    An end is fixed by how many draws lie beyond it, so this is the ESS of "is beyond". Chains that seldom
+    visit a tail and then stay there show it here, hardly in the bulk.
     """
     halves = _split(draws)
     ends = np.quantile(halves, [0.5 - level / 2, 0.5 + level / 2], axis=(0, 1))

@@ -36,13 +36,8 @@ class PsisLoo(NamedTuple):
 def psis_loo(log_p: Float[np.ndarray, "chains draws observations"], relative_ess: float | int) -> PsisLoo:
     """Leave-one-out log densities by Pareto-smoothed importance sampling.
 
-    Args:
-        log_p: log p(observation | draw).
-        relative_ess: effective sample size over the number of draws, in (0, 1].
-
-    Returns:
-        `PsisLoo`. An observation whose largest weights are all equal has nothing to smooth and k = 0; with
-        fewer than 25 draws no tail can be fitted and k is infinite.
+    `relative_ess`: effective sample size over the number of draws. An observation whose largest weights are
+    equal has k = 0; with fewer than 25 draws no tail can be fitted and k is infinite.
 
     >>> found = psis_loo(np.random.default_rng(0).normal(size=(4, 250, 3)), 1.0)
     >>> found.elpd.shape, bool((found.pareto_k < found.good_k).all())
@@ -63,9 +58,7 @@ def smoothed_weights(
 ) -> tuple[Float[np.ndarray, "rows draws"], Float[np.ndarray, " rows"]]:
     """Log importance weights with the largest of each row replaced by quantiles of a Pareto law, and k.
 
-    Args:
-        log_w: up to a constant of each row; the smoothed ones are at most the largest given.
-        relative_ess: as in `psis_loo`.
+    Weights are up to a constant of each row; the smoothed ones are at most the largest given.
     """
     return _smoothed(np.asarray(log_w, np.float64), _tail_size(log_w.shape[1], float(relative_ess)))
 
@@ -173,10 +166,7 @@ def power_scaled(
 ) -> PowerScaled:
     """Weights of draws of a posterior after the prior or the likelihood was raised to a power.
 
-    Args:
-        log_density: log prior, or log likelihood, of each draw, up to a constant.
-        power: positive; 1 changes nothing.
-        relative_ess: effective sample size of `log_density` over the number of draws.
+    `log_density` is the log prior, or log likelihood, of each draw, up to a constant.
 
     Raises:
         ValueError: a power that is not positive, or a density that is not finite.

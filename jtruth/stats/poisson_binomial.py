@@ -62,15 +62,10 @@ def pmf(
     counts: Int[np.ndarray, " flips"],
     q: Float[np.ndarray, " flips"] | None = None,
 ) -> tuple[np.ndarray, int]:
-    """PMF of sum_i Binomial(counts_i, p_i) by a tree of convolutions.
+    """PMF of sum_i Binomial(counts_i, p_i) by a tree of convolutions, and the count of its first entry.
 
-    Args:
-        p: probabilities of heads.
-        counts: how often each coin is flipped.
-        q: 1 - p, if known better than by subtraction (p near 1).
-
-    Returns the PMF (relative error about 1e-13 an entry; entries 1e-140 below the largest left out) and the
-    count that its first entry stands for.
+    Relative error about 1e-13 an entry; entries 1e-140 below the largest are left out. q = 1 - p, if known
+    better than by subtraction.
 
     >>> pmf(np.array([0.5, 0.5]), np.array([1, 1]))
     (array([0.25, 0.5 , 0.25]), 0)
@@ -137,10 +132,7 @@ def log_pmf(
 ) -> Float[np.ndarray, " window"]:
     """log P(sum = s) for s = low..high, with small relative error however improbable s is.
 
-    Args:
-        x: finite log-odds of the flips.
-        counts: how often each flip occurs.
-        low, high: first and last sum wanted, within 0..sum(counts).
+    `x` are finite log-odds of the flips, each of which occurs `counts` times.
     """
     out = np.full(high - low + 1, np.nan)
     total = int(counts.sum())

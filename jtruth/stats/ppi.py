@@ -296,16 +296,9 @@ def strata_of(
     classes: Int[np.ndarray, " samples"],
     inclusion: Float[np.ndarray, " samples"] | None = None,
 ) -> tuple[Strata, Int[np.ndarray, " strata"]]:
-    """Summarise samples by stratum.
+    """Summarise samples by stratum (any whole numbers), and the numbers of those that occur.
 
-    Args:
-        stratum: of each sample, any whole numbers.
-        guess: of each sample's class.
-        classes: known ones, -1 where unknown.
-        inclusion: the chance of each sample to be known; None: all alike.
-
-    Returns:
-        The strata that occur, and their numbers.
+    `classes` are -1 where unknown; `inclusion` is the chance of each sample to be known; None: all alike.
     """
     names, place = np.unique(stratum, return_inverse=True)
     known, shape = classes >= 0, (names.size, guess.shape[1])
@@ -332,11 +325,7 @@ def class_counts(
 ) -> Int[np.ndarray, "draws strata classes"]:
     """Draws of how many samples of each stratum are of each class, known ones among them.
 
-    Args:
-        strata: what is known.
-        rng: random numbers.
-        others: how probable beforehand it is that another guess is the right one, and that guess.
-        num_draws: how many.
+    `others` are guesses that may be the right one, each with how probable that is beforehand.
 
     >>> strata, _ = strata_of(np.zeros(100, int), np.full((100, 2), 0.5), np.repeat([0, 1, -1], [3, 27, 70]))
     >>> draws = class_counts(strata, np.random.default_rng(0))

@@ -35,13 +35,10 @@ def predictive(
     bounds: tuple[float, float] = (0.0, 1.0),
     size: float = np.inf,
 ) -> DrawsEstimate:
-    """The mixture, as evenly spaced quantiles.
+    """The mixture of opinions of equal weight, as evenly spaced quantiles.
 
-    Args:
-        opinions: parts, of equal weight.
-        flat: weight of the flat part, above 0 and at most 1; it is all there is without opinions.
-        bounds: of the number.
-        size: of the count below the line, if the number is a ratio of counts; see `opinion`.
+    `flat` is the weight of the flat part, above 0; it is 1 without opinions. `size` is that of the count
+    below the line, if the number is a ratio of counts; see `opinion`.
 
     Raises:
         ValueError: a flat weight outside (0, 1], or opinions of no scale.

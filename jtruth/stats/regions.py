@@ -56,11 +56,7 @@ def shortest_interval(
 ) -> Interval:
     """Shortest interval of atoms (sorted `values`) that holds at least `level`; ties go to the larger mass.
 
-    Args:
-        values: the atoms.
-        pmf: their probabilities.
-        level: least probability inside.
-        point: number inside the range of the atoms that the interval must contain.
+    It contains `point`, which lies inside the range of the atoms, if there is one.
 
     >>> shortest_interval(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.6, 0.3]), 0.8)
     Interval(low=0.5, high=1.0, mass=0.9)

@@ -1,13 +1,10 @@
 """ROC and precision-recall curves from a posterior over count tables whose symbols are ordered score bins.
 
 Two classes, bins from the lowest scores to the highest. The threshold below bin k predicts positive from
-there up, so a draw of the table is a whole curve: one point for every threshold, with the exact ends (0, 0)
-and (1, 1) of the ROC curve. Areas follow with ties counted half, which is the Mann-Whitney statistic of the
-binned scores. Scores of one bin are not told apart: whatever their order is, the area of the full scores lies
-within `hidden` of the printed one.
-
-Where nothing is predicted positive precision is not defined and the curve has no point. Average precision is
-the sum of precision over steps of recall, one for each bin (as scikit-learn's, tied scores together).
+there up, so a draw of the table is a whole curve, with the exact ends (0, 0) and (1, 1) of the ROC curve.
+Areas follow with ties counted half, the Mann-Whitney statistic of the binned scores; whatever the order
+inside bins is, the area of the full scores lies within `hidden` of it. Where nothing is predicted positive
+precision has no point. Average precision is the sum of precision over steps of recall, one for each bin.
 
 Thresholds have numbers: 0 is above all bins, the last one is below all.
 """

@@ -1,7 +1,9 @@
 """What a metric is: one line of `METRICS`, from which everything else that the package asks of it follows.
 
-A metric is a pure function of the count table n[true class, predicted symbol], counts or expected counts,
-NaN where it is undefined (0/0). There are two kinds of entries.
+A metric is a pure function of the count table n[true class, predicted symbol] (..., classes, symbols), NumPy
+or JAX, counts or expected counts (Su 2.7.2), leading axes draws; NaN where it is undefined (0/0). The first
+`classes` symbols are the classes; any further symbol ("abstain") is wrong for every class. There are two
+kinds of entries.
 
 `LinearRatio`: a ratio of two sums of counts, of one class against the rest; its weights of (tp, fp, fn, tn)
 above and below the line say it all (Su Tables 8 and 16):
@@ -11,9 +13,8 @@ above and below the line say it all (Su Tables 8 and 16):
 From the weights follow its value, its terms for single samples (gold, planning), its law when the counts are
 normal, and the true positives at which it has a given value (a million samples).
 
-`OfTable`: any other function of the table (..., classes, symbols), such as Cohen's kappa. What the package
-does with a ratio exactly it does with these by draws, by atoms, or by the first derivatives at the estimated
-table (the delta method), and says so there.
+`OfTable`: any other function of the table, such as Cohen's kappa. What the package does with a ratio exactly
+it does with these by draws, by atoms, or by the first derivatives at the estimated table (delta method).
 
 `named_metric` finds the function behind a name, for two classes or any number of them:
 
@@ -22,17 +23,10 @@ table (the delta method), and says so there.
     recall[cat]                      of class cat against the rest
     macro_f1, micro_f1, weighted_f1  averages over classes
 
-A table is (..., classes, symbols): n[c, u] samples of true class c were predicted u; NumPy or JAX, counts or
-expected counts (Su 2.7.2). Leading axes are draws. The first `classes` symbols are the classes; any further
-symbol ("abstain") is wrong for every class.
-
-Averages of a metric of one class over the classes:
-
-- macro: the plain mean; micro: the metric of the summed binary tables; weighted: weights are the numbers of
-  samples of the true classes.
-- A class for which the metric is 0/0 (precision of a class never predicted) is LEFT OUT of macro and
-  weighted averages; an average is NaN only when every class is left out. scikit-learn does this with
-  zero_division=nan; its default counts 0 for such a class, which mixes "no information" with "always wrong".
+macro is the plain mean over classes, micro the metric of the summed binary tables, weights of weighted the
+numbers of samples of the true classes. A class for which the metric is 0/0 is LEFT OUT of macro and weighted
+averages, as scikit-learn does with zero_division=nan (its default counts 0, which mixes "no information" with
+"always wrong"); an average is NaN only when every class is left out.
 """
 
 import re
@@ -40,12 +34,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Num
 
 from jtruth._arrays import is_concrete
+from jtruth._either import namespace
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes
@@ -53,13 +46,9 @@ from jtruth._validation.in_range import check_codes
 OfCounts = Callable[[Any, Any, Any, Any], Any]  # of tp, fp, fn, tn
 
 
-def _xp(*values: Any) -> Any:
-    return jnp if any(isinstance(value, jax.Array) for value in values) else np
-
-
 def ratio(numerator: Any, denominator: Any) -> Any:
     """numerator / denominator, NaN where the denominator is 0; gradients stay finite there."""
-    xp = _xp(numerator, denominator)
+    xp = namespace(numerator, denominator)
     defined = denominator != 0
     return xp.where(defined, numerator / xp.where(defined, denominator, 1), xp.nan)
 
@@ -69,25 +58,18 @@ def binary_counts(y_pred: Any, y: Any) -> tuple[Any, Any, Any, Any]:
     for name, codes in (("y_pred", y_pred), ("y", y)):
         check_codes(np.ravel(codes) if is_concrete(codes) else codes, 2, name)
     if np.shape(y_pred)[-1:] != np.shape(y)[-1:]:
-        raise ValueError(
-            f"{np.shape(y_pred)[-1]} predictions but {np.shape(y)[-1]} labels; give one for each"
-        )
-    positive, true = y_pred == 1, y == 1
-    return (
-        (positive & true).sum(-1),
-        (positive & ~true).sum(-1),
-        (~positive & true).sum(-1),
-        (~positive & ~true).sum(-1),
-    )
+        numbers = f"{np.shape(y_pred)[-1]} predictions but {np.shape(y)[-1]} labels"
+        raise ValueError(f"{numbers}; give one for each")
+    hit, true = y_pred == 1, y == 1
+    return (hit & true).sum(-1), (hit & ~true).sum(-1), (~hit & true).sum(-1), (~hit & ~true).sum(-1)
 
 
 def _diagonal(table: Any) -> Any:
     """Counts of right predictions (..., classes)."""
     classes, symbols = table.shape[-2:]
     if symbols < classes:
-        raise ValueError(
-            f"the table has {classes} classes but {symbols} symbols; the first symbols must be the classes"
-        )
+        text = f"the table has {classes} classes but {symbols} symbols"
+        raise ValueError(f"{text}; the first symbols must be the classes")
     return table.diagonal(axis1=-2, axis2=-1)
 
 
@@ -98,11 +80,6 @@ def class_counts(table: Any) -> tuple[Any, Any, Any, Any]:
     fn = table.sum(-1) - tp
     fp = table.sum(-2)[..., : tp.shape[-1]] - tp
     return tp, fp, fn, total - tp - fp - fn
-
-
-def per_class(metric: OfCounts, table: Any) -> Any:
-    """A binary metric of every class against the rest, (..., classes)."""
-    return metric(*class_counts(table))
 
 
 def of_class(metric: OfCounts, position: int, table: Any, rest: bool = True) -> Any:
@@ -118,7 +95,7 @@ def of_class(metric: OfCounts, position: int, table: Any, rest: bool = True) -> 
 
 def _average(values: Any, weight: Any) -> Any:
     """Weighted mean over the last axis of what is not NaN; NaN if nothing is left."""
-    xp = _xp(values)
+    xp = namespace(values)
     defined = ~xp.isnan(values)
     total = xp.where(defined, weight, 0.0).sum(-1)
     return ratio((xp.where(defined, values, 0.0) * weight).sum(-1), total)
@@ -126,13 +103,13 @@ def _average(values: Any, weight: Any) -> Any:
 
 def macro(metric: OfCounts, table: Any) -> Any:
     """Mean of a binary metric over the classes for which it is defined."""
-    values = per_class(metric, table)
-    return _average(values, _xp(values).ones_like(values))
+    values = metric(*class_counts(table))
+    return _average(values, namespace(values).ones_like(values))
 
 
 def weighted(metric: OfCounts, table: Any) -> Any:
     """Mean over the classes for which it is defined, weighted by the numbers of samples of the classes."""
-    return _average(per_class(metric, table), _shares(table, -1))
+    return _average(metric(*class_counts(table)), _shares(table, -1))
 
 
 def micro(metric: OfCounts, table: Any) -> Any:
@@ -144,13 +121,6 @@ def overall(metric: OfCounts, table: Any) -> Any:
     """A metric of right (tp) and wrong (fp) predictions, whatever the classes: accuracy."""
     total, right = table.sum((-2, -1)), _diagonal(table).sum(-1)
     return metric(right, total - right, 0 * total, 0 * total)
-
-
-def balanced_accuracy(table: Any) -> Any:
-    """Mean of the recalls of the classes that occur: macro recall."""
-    tp, _, fn, _ = class_counts(table)
-    values = ratio(tp, tp + fn)
-    return _average(values, _xp(values).ones_like(values))
 
 
 def _shares(table: Any, axis: int) -> Any:
@@ -184,7 +154,7 @@ def mcc(table: Any) -> Any:
     a class less than none of the samples.
     """
     beyond, true, predicted = _agreement_beyond_chance(table)
-    xp, product = _xp(beyond), _spread(true) * _spread(predicted)
+    xp, product = namespace(beyond), _spread(true) * _spread(predicted)
     return ratio(beyond, xp.sqrt(xp.where(product > 0, product, np.nan)))
 
 
@@ -241,7 +211,7 @@ class OfTable(NamedTuple):
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Value for two classes, from the four counts."""
-        xp = jnp if any(isinstance(count, jax.Array) for count in (tp, fp, fn, tn)) else np
+        xp = namespace(tp, fp, fn, tn)
         cells = xp.stack(xp.broadcast_arrays(tn, fp, fn, tp), -1)
         return self.of_table(cells.reshape(*cells.shape[:-1], 2, 2))
 
@@ -333,17 +303,19 @@ def f_entry(beta: float, **shown: Any) -> LinearRatio:
     return LinearRatio(f"f{beta:g}", (more, 0, 0, 0), (more, 1, beta**2, 0), **shown)
 
 
+_RECALL = LinearRatio(
+    "recall", num=(1, 0, 0, 0), den=(1, 0, 1, 0), axis="recall $P_D$", averages=("macro",), each_class=True
+)
 _ENTRIES = (
     LinearRatio("accuracy", num=(1, 0, 0, 1), den=(1, 1, 1, 1), overall=True),
     LinearRatio("precision", num=(1, 0, 0, 0), den=(1, 1, 0, 0), averages=("macro",), each_class=True),
-    LinearRatio("recall", num=(1, 0, 0, 0), den=(1, 0, 1, 0), axis="recall $P_D$", averages=("macro",),
-                each_class=True),
+    _RECALL,
     LinearRatio("false_alarm_rate", num=(0, 1, 0, 0), den=(0, 1, 0, 1), title="false alarms",
                 axis="false-alarm rate $P_{FA}$", smaller_is_better=True),
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
     LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), shown=ASKED),
     LinearRatio("npv", num=(0, 0, 0, 1), den=(0, 0, 1, 1), title="NPV", shown=ASKED),
-    OfTable("balanced_accuracy", balanced_accuracy, shown=ASKED),
+    OfTable("balanced_accuracy", partial(macro, _RECALL), shown=ASKED),
     OfTable("kappa", kappa, title="Cohen's kappa", bounds=(-1.0, 1.0)),
     OfTable("mcc", mcc, title="MCC", bounds=(-1.0, 1.0)),
 )  # fmt: skip
@@ -478,13 +450,7 @@ def settled(
 
     Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
     where all predictions are one class. Asked at tables of truths drawn at random, of all classes and without
-    each of those that no gold has.
-
-    Args:
-        metric: of the samples at hand.
-        predicted: samples of each symbol; where all occur, the answer is None.
-        classes: how many.
-        gold: known classes, -1 where unknown; may be empty.
+    each of those that no gold (-1 where unknown) has; where every symbol occurs, the answer is None.
     """
     if np.all(predicted > 0):
         return None

@@ -14,11 +14,10 @@ as likely beforehand as disagreement makes it.
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._either import namespace
 from jtruth._validation.in_range import check_shape
 from jtruth.tables.metrics import LinearRatio, Metric, OfTable, Terms
 
@@ -67,10 +66,9 @@ class Tuples(NamedTuple):
 
     def marginal(self, table: Any, classifier: int) -> Any:
         """The (..., classes, classes) table of one classifier; NumPy or JAX, whole counts stay whole."""
-        xp: Any = jnp if isinstance(table, jax.Array) else np
         mine = self.predicted[:, classifier]
         parts = [table[..., : mine.size][..., np.flatnonzero(mine == u)] for u in range(self.num_classes)]
-        return xp.stack([part.sum(-1) for part in parts], -1)
+        return namespace(table).stack([part.sum(-1) for part in parts], -1)
 
     def of_one(self, metric: Metric, classifier: int) -> Metric:
         """A metric of one classifier as a metric of the whole table."""
@@ -101,10 +99,7 @@ class Tuples(NamedTuple):
     def most(self, metric: Metric, first: int, second: int, table: Any) -> float:
         """The largest difference, either way, if wherever two predictions differ one of them is always right.
 
-        Args:
-            metric: of one classifier.
-            first, second: which.
-            table: (classes, symbols) where the samples are on which they agree.
+        `table` (classes, symbols) says where the samples are on which they agree.
         """
         found = []
         for right in (first, second):

@@ -64,11 +64,8 @@ def bootstrap(
 ) -> tuple[dict[str, Component], dict[str, float], Sets]:
     """Check the model of independent errors on labels of all raters, the classifier last.
 
-    Arguments are those of `learned_checks`, `order` from -1 to 1.
-
-    Returns:
-        The checks by name; p-values for all of them together, below .05 in 5 % of the sets that fit; and the
-        labels that were looked at.
+    Arguments are those of `learned_checks`, `order` from -1 to 1. It gives the checks by name, p-values for
+    all of them together (below .05 in 5 % of the sets that fit), and the labels that were looked at.
     """
     rng = host_rng(key, "model bootstrap")
     real = with_pairs(observed(*_some_samples(raters, gold, order, rng)))

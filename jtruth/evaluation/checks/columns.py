@@ -160,9 +160,7 @@ def learned_errors(
 ) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
     """The chance that the majority vote of each sample is right, and each labeler's error rate.
 
-    Args:
-        labels: of all labelers.
-        y_pred: predictions, judged as those of one more labeler, whose error is the last.
+    Predictions are judged as labels of one more labeler, whose error is the last.
     """
     seen, votes = np.flatnonzero(labels.labels_per_sample() > 0), labels.counts()
     raters = labels.restrict(seen)

@@ -125,15 +125,9 @@ def exchangeability_check(
 ) -> Check:
     """Permutation test that the labelers of a sample are interchangeable.
 
-    Args:
-        labels: who gave which label.
-        key: PRNG key or seed.
-        groups: (samples,) codes 0.. of samples among which labelers may differ in different ways, for
-            instance the predicted class; None: all alike.
-        permutations: shuffles; p-values are multiples of 1 / (permutations + 1).
-
-    Returns:
-        A `Check`; "cannot be seen" where no sample has two different labels.
+    Among `groups` of samples (codes 0.., for instance the predicted class) labelers may differ in different
+    ways. p-values are multiples of 1 / (permutations + 1); "cannot be seen" where no sample has two different
+    labels.
     """
     sample, labeler, label = labels.arrays
     counts = labels.counts()

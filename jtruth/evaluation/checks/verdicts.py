@@ -168,13 +168,9 @@ def learned_checks(
 ) -> tuple[Check, ...]:
     """All checks of the model of independent errors, where error rates were learned.
 
-    Args:
-        raters: labels of all raters, the classifier's predictions as the last one's; every sample has one.
-        start: fitted parameters, near the mode.
-        key: JAX random key.
-        gold: (samples,) known classes, -1 elsewhere.
-        order: (samples,) when a sample was labelled, any scale; adds the check for drift.
-        prior: (classes,) class prior that was given.
+    Of `raters` the classifier is the last, and every sample has a label; `start` is near the mode; `gold` is
+    -1 where unknown; `order` says when a sample was labelled, on any scale, and adds the check for drift;
+    `prior` was given.
     """
     classes, size = raters.num_classes, int((raters.labels_per_labeler() > 0).sum())
     free = (classes - 1) * (size * classes + (prior is None))
@@ -289,15 +285,9 @@ def given_checks(
 ) -> tuple[Check, ...]:
     """Checks of given error rates (and of a given prior), where the answer takes them as known.
 
-    Args:
-        log_likelihood: (samples, classes) of the labels, without gold.
-        prior: (classes,) given, or found from the labels.
-        y_pred: (samples,) predicted classes.
-        key: JAX random key.
-        prior_given: whether to check the prior.
-        labels, noise: where known, for the checks that need single labels.
-        alike: a sample of each row of equal samples, the row of each sample, the number of samples of each
-            row, and whether no class is known there (`Alike`); None: every sample is one, and no class known.
+    The log-likelihood is without gold; `labels` and `noise` are for the checks that need single labels;
+    `alike` is a sample of each row of equal samples, the row of each sample, how many a row has, and whether
+    no class is known there (`Alike`); None: every sample is one, and no class known.
     """
     every = np.arange(len(y_pred))
     first, row, times, free = alike or (every, every, np.ones(every.size), np.ones(every.size, bool))

@@ -58,16 +58,10 @@ def gold_tables(
     *,
     rising: int | None = None,
 ) -> TableDraws:
-    """Draws of the count table (classes, symbols).
+    """Draws of the count table (classes, symbols) by labels alone and gold (-1 where unknown).
 
-    Args:
-        symbols: what the classifier says of each sample: classes, or tuples of predictions, or score bins.
-        num_symbols: how many there are.
-        class_posterior: by labels alone, made without the gold.
-        gold: known classes, -1 where unknown.
-        sample: how gold was chosen.
-        key: of the draws.
-        rising: of bins of a score: the class that higher bins speak for.
+    Symbols are classes, tuples of predictions or score bins; of bins higher ones speak for the class
+    `rising`.
 
     >>> from jtruth.stats.ppi import gold_sample
     >>> y = np.repeat([0, 1], 50)
@@ -170,15 +164,10 @@ def ppi_metric(
 ) -> PpiEstimate:
     """PPI++ of a metric of hard predictions, and what the predictions settle without it.
 
-    Args:
-        metric: one of `jtruth.tables.metrics`, or its name.
-        y_pred: (samples,) predicted classes, or other symbols.
-        class_posterior: (samples, classes), made without the gold.
-        gold: (samples,) known classes, -1 where unknown.
-        sample: how gold was chosen; at random if None.
-        classes: names, where `metric` is one; "recall" is that of the second.
-        table: where derivatives of a metric that is no ratio are taken; `ppi_table` if None.
-        options: power, target, surprise of `ppi_ratio`; power=0 is gold only.
+    `class_posterior` was made without the gold, which is -1 where unknown and at random unless `sample` says
+    how it was chosen; "recall" is that of the second of `classes`; derivatives of a metric that is no ratio
+    are taken at `table` (`ppi_table` if None); options are power (0: gold only), target, surprise of
+    `ppi_ratio`.
 
     >>> y_pred, gold = np.arange(100) % 2, np.where(np.arange(100) < 40, 1, -1)
     >>> found = ppi_metric("precision", y_pred, np.full((100, 2), 0.5), gold)
