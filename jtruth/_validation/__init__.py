@@ -22,7 +22,6 @@ from jtruth._validation.columns import encode_columns, frame_columns, frame_coun
 from jtruth._validation.ids import (
     MISSING_TEXT,
     Aligned,
-    Samples,
     TaskArray,
     align,
     align_table,
@@ -32,7 +31,6 @@ from jtruth._validation.ids import (
     is_frame,
     match_ids,
     names_for,
-    samples_of,
     with_tasks,
 )
 from jtruth._validation.words import (

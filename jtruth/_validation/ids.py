@@ -208,19 +208,6 @@ def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:
     return given
 
 
-class Samples(NamedTuple):
-    """The samples that values are to be matched with."""
-
-    tasks: tuple | None  # their ids; None: they are numbered
-    size: int
-    ordered: bool  # somebody chose the order of the ids, or they are sorted
-
-
-def samples_of(labels: Any) -> Samples:
-    """What values of a user are matched with: the ids of `Labels`, or the order of the samples."""
-    return Samples(labels.tasks, labels.num_samples, not labels.tasks or "tasks" not in labels.inferred)
-
-
 class Aligned(NamedTuple):
     """Values of an argument, and the samples that they belong to (increasing)."""
 
@@ -229,6 +216,12 @@ class Aligned(NamedTuple):
     entries: Source  # names entries in messages
     coded: bool  # whole numbers are class codes of these labels, whatever the classes are called
     notes: tuple[str, ...]
+
+
+ORDER_NOTE = (
+    "{} has no task ids: its first entries were matched with the tasks {}, the order in which tasks first "
+    "appear among the labels. Is it this order? A Series or dict by task id would be safe"
+)
 
 
 class TaskArray(np.ndarray):
@@ -252,34 +245,35 @@ def with_tasks(values: Any, tasks: tuple | None, notes: tuple = ()) -> TaskArray
     return array
 
 
-def align(given: Any, samples: Samples, what: str, *, partial: bool = False) -> Aligned:
+def align(given: Any, labels: Any, what: str, *, partial: bool = False) -> Aligned:
     """What the user handed over as `what`, in the order of the samples; `partial`: some may have no entry.
 
     Raises:
         ValueError: ids that are unknown, missing, doubled or ambiguous, or a sequence of another length.
     """
-    return _aligned(*_split(given, samples, what), given, samples, what, partial)
+    return _aligned(*_split(given, labels, what), given, labels, what, partial)
 
 
 def _aligned(
-    ids: list | None, column: Any, given: Any, samples: Samples, what: str, partial: bool = False
+    ids: list | None, column: Any, given: Any, labels: Any, what: str, partial: bool = False
 ) -> Aligned:
     """`align` of values with these ids; None: in the order of the samples."""
     values = _array(column, what)
     coded = isinstance(given, TaskArray) and given.dtype.kind in "iu"
     notes = getattr(given, "notes", ()) if isinstance(given, TaskArray) else ()
     if ids is None:
-        if len(values) != samples.size:
+        if len(values) != labels.num_samples:
             unknown = " (-1: unknown)" if partial else "; they must match"
             raise ValueError(
-                f"{what} has {len(values)} entries but there are {samples.size} samples{unknown}"
+                f"{what} has {len(values)} entries but there are {labels.num_samples} samples{unknown}"
             )
-        if not samples.ordered and not (isinstance(given, TaskArray) and given.tasks == samples.tasks):
-            notes += (_order_note(samples, what),)
-        return Aligned(values, np.arange(samples.size), Source(what, ""), coded, notes)
-    rows, found, problems = match_ids(ids, _names(samples), Source(what, ""), complete=not partial)
+        known = isinstance(given, TaskArray) and given.tasks == labels.tasks
+        if labels.tasks and "tasks" in labels.inferred and not known:  # nobody chose the order of the ids
+            notes += (ORDER_NOTE.format(what, quoted(labels.tasks[:3])),)
+        return Aligned(values, np.arange(labels.num_samples), Source(what, ""), coded, notes)
+    rows, found, problems = match_ids(ids, _names(labels), Source(what, ""), complete=not partial)
     if problems:
-        known = quoted(_names(samples), 3)
+        known = quoted(_names(labels), 3)
         raise ValueError(
             f"{what}: {'; '.join(problems)}. It is matched by task id; the labels have {known}. "
             "Correct the ids, or hand over a plain sequence (.to_numpy()) in the order of the samples."
@@ -287,9 +281,7 @@ def _aligned(
     return Aligned(values[rows], found, Source(what, "", numbers=[ids[k] for k in rows]), coded, notes)
 
 
-def align_table(
-    given: Any, samples: Samples, columns: Sequence[Any], what: str
-) -> tuple[Any, tuple[str, ...]]:
+def align_table(given: Any, labels: Any, columns: Sequence[Any], what: str) -> tuple[Any, tuple[str, ...]]:
     """A number for each sample and class, and notes: of a frame, rows by task id and columns by their names.
 
     Anything else is handed back as it is: its rows are in the order of the samples, its columns in that of
@@ -311,8 +303,8 @@ def align_table(
     if len(names) < len(table.columns):
         ids = table["task"].to_list()
     else:
-        ids = _index_ids(given, samples, what) if hasattr(given, "iloc") else None
-    found = _aligned(ids, np.arange(len(table)), given, samples, what)
+        ids = _index_ids(given, labels, what) if hasattr(given, "iloc") else None
+    found = _aligned(ids, np.arange(len(table)), given, labels, what)
     of = {str(name): table[name].to_numpy() for name in names}
     return np.stack([of[str(name)] for name in columns], axis=1)[found.values], found.notes
 
@@ -352,19 +344,11 @@ def match_ids(
     return rows, samples[rows], problems
 
 
-def _names(samples: Samples) -> list[str]:
-    return [str(t) for t in (range(samples.size) if samples.tasks is None else samples.tasks)]
+def _names(labels: Any) -> list[str]:
+    return [str(t) for t in (range(labels.num_samples) if labels.tasks is None else labels.tasks)]
 
 
-def _order_note(samples: Samples, what: str) -> str:
-    first = quoted((samples.tasks or ())[:3])
-    return (
-        f"{what} has no task ids: its first entries were matched with the tasks {first}, the order in which "
-        "tasks first appear among the labels. Is it this order? A Series or dict by task id would be safe"
-    )
-
-
-def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
+def _split(given: Any, labels: Any, what: str) -> tuple[list | None, Any]:
     """Task ids and values; None for the ids of a plain sequence."""
     if isinstance(given, Mapping):
         return as_list(list(given), what), list(given.values())
@@ -374,16 +358,16 @@ def _split(given: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
             "dict or frame with task ids"
         )
     if isinstance(given, TaskArray):
-        same = given.tasks is None or given.tasks == samples.tasks
+        same = given.tasks is None or given.tasks == labels.tasks
         return (None if same else list(given.tasks or ())), given
     if is_frame(given):
-        return _split_frame(given, samples, what)
+        return _split_frame(given, labels, what)
     if hasattr(given, "iloc"):
-        return _index_ids(given, samples, what), given
+        return _index_ids(given, labels, what), given
     return None, given
 
 
-def _split_frame(frame: Any, samples: Samples, what: str) -> tuple[list | None, Any]:
+def _split_frame(frame: Any, labels: Any, what: str) -> tuple[list | None, Any]:
     """One column (beside the index of a pandas frame), or two of which one is called "task"."""
     table = read_frame(frame, what)
     names = list(table.columns)
@@ -396,10 +380,10 @@ def _split_frame(frame: Any, samples: Samples, what: str) -> tuple[list | None, 
     column = table[values[0]].to_native()
     if len(names) == 2:
         return table["task"].to_list(), column
-    return (_index_ids(frame, samples, what) if hasattr(frame, "iloc") else None), column
+    return (_index_ids(frame, labels, what) if hasattr(frame, "iloc") else None), column
 
 
-def _index_ids(series: Any, samples: Samples, what: str) -> list | None:
+def _index_ids(series: Any, labels: Any, what: str) -> list | None:
     """Task ids from the index of a pandas object; None where the index is only a count 0, 1, ..."""
     index = series.index
     if getattr(index, "nlevels", 1) > 1:
@@ -409,14 +393,14 @@ def _index_ids(series: Any, samples: Samples, what: str) -> list | None:
         )
     ids = index.tolist()
     counted = ids == list(range(len(ids)))
-    if samples.tasks is None:
+    if labels.tasks is None:
         if counted:
             return None
         raise ValueError(
             f"{what} has the index {quoted(ids, 3)}, but these labels have no task ids: hand over "
             ".to_numpy() if its rows are in the order of the samples, or give the labels their ids"
         )
-    names = _names(samples)
+    names = _names(labels)
     if not counted or index.name is not None or names == list(map(str, ids)):
         return ids
     if set(names) == set(map(str, ids)):

@@ -48,7 +48,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from jtruth._host import labels_log_likelihood, log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
-from jtruth._validation import align_table, samples_of
+from jtruth._validation import align_table
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
 from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_notes
 from jtruth.evaluation.gold.tables import POWER
@@ -265,7 +265,7 @@ def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:
 def _by_task(given: Any, labels: Labels, what: str) -> np.ndarray:
     """An array; rows and columns of a frame are matched with the labels' ids and classes."""
     names = tuple(map(str, labels.class_names))
-    return np.asarray(align_table(given, samples_of(labels), names, what)[0], np.float64)
+    return np.asarray(align_table(given, labels, names, what)[0], np.float64)
 
 
 def _with_features(draws: np.ndarray, features: np.ndarray, prior: Any) -> np.ndarray:

@@ -112,7 +112,7 @@ def read_groups(by: Any, labels: Labels) -> ReadGroups:
     found, notes = {}, []
     for what, given in (("group", by.group), ("item", by.item)):
         given = np.arange(labels.num_samples) if given is None else given
-        aligned = check.align(concrete(given, "by"), check.samples_of(labels), "by")
+        aligned = check.align(concrete(given, "by"), labels, "by")
         found[what] = named(aligned.values, what, labels.num_samples, "samples", labels.tasks)
         notes += aligned.notes if what == "group" else ()
     (names, code), (_, item) = found["group"], found["item"]

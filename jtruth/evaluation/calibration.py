@@ -18,7 +18,7 @@ import numpy as np
 
 from jtruth import histograms as hist
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
-from jtruth._validation import align_table, samples_of, with_tasks
+from jtruth._validation import align_table, with_tasks
 from jtruth._validation.terminal import plain
 from jtruth.answers import (
     Answer,
@@ -249,7 +249,7 @@ def _by_task(probabilities: Any, labels: Labels | None) -> tuple[np.ndarray, tup
     notes = ()
     if labels is not None:
         names = tuple(map(str, labels.class_names))
-        probabilities, notes = align_table(probabilities, samples_of(labels), names, "probabilities")
+        probabilities, notes = align_table(probabilities, labels, names, "probabilities")
     return np.asarray(probabilities, np.float64), notes
 
 

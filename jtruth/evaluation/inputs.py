@@ -273,7 +273,7 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
         gold.refuse_sampling("this question takes gold as certain, however it was chosen")
         gold = gold.classes
     if gold is not None:
-        known = check.align(concrete(gold, "gold"), check.samples_of(labels), "gold", partial=True)
+        known = check.align(concrete(gold, "gold"), labels, "gold", partial=True)
         found[known.samples] = _codes(known, labels, if_missing=None)
         notes = known.notes
     return found, notes
@@ -291,7 +291,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         table, log_likelihood = None, read_log_likelihood(labels, noise)
         whose = _numbered(*log_likelihood.shape)
     classes = tuple(map(str, whose.class_names))
-    predicted = check.align(concrete(y_pred, "y_pred"), check.samples_of(whose), "y_pred")
+    predicted = check.align(concrete(y_pred, "y_pred"), whose, "y_pred")
     y = _codes(predicted, whose, if_missing="Every sample needs a prediction.")
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, whose)
     if prior is not None:
@@ -339,7 +339,7 @@ def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
 def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
     whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
-    found = check.align(concrete(given, what), check.samples_of(whose), what)
+    found = check.align(concrete(given, what), whose, what)
     data.notes += tuple(Read(note) for note in found.notes if note not in data.notes)
     return found
 
@@ -347,7 +347,7 @@ def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
 def aligned_table(given: Any, what: str, data: Inputs) -> Any:
     """A number for each sample and class; a frame's rows by task id and its columns by class."""
     whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
-    found, notes = check.align_table(given, check.samples_of(whose), data.classes, what)
+    found, notes = check.align_table(given, whose, data.classes, what)
     data.notes += tuple(Read(note) for note in notes if note not in data.notes)
     return found
 
@@ -452,7 +452,7 @@ def read_labelled(order: Any, labels: Labels) -> tuple[np.ndarray | None, tuple[
     """The same where no classifier is judged, and notes."""
     if order is None:
         return None, ()
-    found = check.align(concrete(order, "order"), check.samples_of(labels), "order")
+    found = check.align(concrete(order, "order"), labels, "order")
     return _numbers_or_dates(found.values), tuple(found.notes)
 
 

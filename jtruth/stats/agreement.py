@@ -411,23 +411,11 @@ def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> 
 
     `other` are (labels,) codes of what may be shared, `size` the numbers of labelers and of those things.
     """
-    by_other = _distinct(other.astype(np.int64) * size[0] + labeler, size[0] * size[1])
-    other, mine = np.divmod(by_other, size[0])
-    together = other[1:] == other[:-1]  # each with the next one of the same sample: so are all of them
-    first, second = np.divmod(
-        _distinct(mine[:-1][together] * size[0] + mine[1:][together], size[0] ** 2), size[0]
+    nodes = sum(size)
+    edges = sparse.csr_array(
+        (np.ones(labeler.size, np.int8), (labeler, other + np.int64(size[0]))), (nodes,) * 2
     )
-    edges = sparse.csr_array((np.ones(first.size), (first, second)), shape=(size[0],) * 2)
-    _, group = sparse.csgraph.connected_components(edges, directed=False)
-    return group[labeler]
-
-
-def _distinct(code: np.ndarray, size: int) -> np.ndarray:
-    """The different codes, in increasing order; they are below `size`."""
-    if size <= 4 * code.size + _FEW:
-        return np.flatnonzero(np.bincount(code, minlength=1))
-    code = np.sort(code)
-    return code[np.append(True, code[1:] != code[:-1])] if code.size else code
+    return sparse.csgraph.connected_components(edges, directed=False)[1][labeler]
 
 
 def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:

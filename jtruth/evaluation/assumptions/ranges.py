@@ -130,14 +130,14 @@ def members(
 
 def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tuple[list[Member], list[str]]:
     """Leave members out whose chains disagree, unless no other model is left; name all that is doubtful."""
-    lucky = [m for m in found if m.fit is not None and not keep_all and _disagree(m.fit)]
+    lucky = {m.name for m in found if m.fit is not None and not keep_all and _disagree(m.fit)}
     if len(lucky) == sum(m.fit is not None for m in found):
-        lucky = []
+        lucky = set()
     for member in found:
         for text in () if member.fit is None else member.fit.warnings:
             left = LEFT_OUT.format(member.name, text)
-            doubts.append(left if any(member is one for one in lucky) else f"model {member.name!r}: {text}")
-    return [m for m in found if not any(m is one for one in lucky)], doubts
+            doubts.append(left if member.name in lucky else f"model {member.name!r}: {text}")
+    return [m for m in found if m.name not in lucky], doubts
 
 
 def _disagree(fit: JointPosterior) -> bool:
