@@ -132,8 +132,6 @@ def inspect_labels(
         key: of the samples drawn again for intervals of agreement.
 
     Example:
-        >>> from jtruth.inspection import inspect_labels
-        >>> from jtruth.labels import Labels
         >>> look = inspect_labels(Labels.from_matrix([[0, 0, 1], [1, 1, 1]], 2))
         >>> print(f"{look.agreement:.3f} {look.coefficients['krippendorff'].value:.3f}")
         0.667 0.375

@@ -31,7 +31,6 @@ class Labels:
     label; it contributes nothing anywhere (simulated and padded labels use it).
 
     Example:
-        >>> from jtruth.labels import Labels
         >>> labels = Labels.from_long(["a", "a", "b"], ["ann", "bob", "bob"], ["no", "yes", "no"])
         >>> labels.classes, labels.counts().tolist()
         (('no', 'yes'), [[1, 1], [1, 0]])

@@ -41,8 +41,6 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
         ValueError: bad prior, or (for concrete input) samples that are impossible under every class.
 
     Example:
-        >>> import numpy as np
-        >>> from jtruth.posterior import class_posterior
         >>> rho = class_posterior(np.log([[.1, .9], [.5, .5]]), np.array([.7, .3]))
         >>> print(np.round(np.asarray(rho, float), 3))
         [[0.206 0.794]
@@ -70,8 +68,6 @@ def class_posterior_given_prediction(
         ValueError: bad prior, confusion or predictions, or (for concrete input) impossible samples.
 
     Example:
-        >>> import numpy as np
-        >>> from jtruth.posterior import class_posterior_given_prediction
         >>> K = np.array([[.7, .3], [.2, .8]])
         >>> rho = class_posterior_given_prediction(np.zeros((2, 2)), np.array([.5, .5]), K, np.array([1, 0]))
         >>> print(np.round(np.asarray(rho, float), 3))

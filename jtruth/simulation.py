@@ -75,7 +75,6 @@ def simulate(
             that does not divide the samples.
 
     Example:
-        >>> import jax, numpy as np
         >>> from jtruth.noise import Symmetric
         >>> K = np.array([[.7, .3], [.2, .8]])
         >>> data = simulate(jax.random.key(0), 4, np.array([.8, .2]), K, Symmetric(.1, 2), np.array([1., .5]))

@@ -77,7 +77,7 @@ def look_at(table: TextTable, given: Mapping[str, str] | None = None) -> FileLoo
     roles = {role: named.get(role) or column_called(role, table.header) for role in COLUMN_WORDS}
     layout, advice, labelers, task = "unknown", _ASK, (), None
     wide = _label_columns(columns, len(table.columns[0]))
-    if _is_data(table.header):
+    if all(re.fullmatch(r"-?[0-9.]+", name) for name in table.header):
         advice += ("The first line looks like data. Put a line with the names of the columns before it.",)
     elif all(roles.values()) and len(set(roles.values())) == 3 and not (wide and _one_row_each(table, roles)):
         layout, advice = "long", _long_advice(roles)
@@ -173,8 +173,3 @@ def _pairs_advice(table: TextTable, roles: dict) -> tuple:
         "One label per task and no worker: predictions or gold labels. Use it beside a file of labels:",
         "  jtruth evaluate LABELS.csv --predictions THIS.csv  # or --gold THIS.csv",
     )
-
-
-def _is_data(header: tuple) -> bool:
-    """Whether the names of the columns are all numbers."""
-    return all(re.fullmatch(r"-?[0-9.]+", name) for name in header)

@@ -120,8 +120,9 @@ def _ess(draws: np.ndarray) -> np.ndarray:
     As Stan, posterior and ArviZ do, autocovariances at lag > 0 are divided by n, not n - 1.
     """
     chains, n = draws.shape[:2]
-    flat = draws.reshape(chains, n, -1)
-    covariance = _autocovariance(flat)  # divided by n
+    flat, size = draws.reshape(chains, n, -1), next_fast_len(2 * n)
+    spectrum = np.asarray(rfft(flat - flat.mean(axis=1, keepdims=True), size, axis=1))
+    covariance = np.asarray(irfft(np.abs(spectrum) ** 2, size, axis=1))[:, :n] / n  # (chains, lags, ...)
     within = covariance[:, 0].mean(axis=0) * n / (n - 1)
     marginal = within * (n - 1) / n
     if chains > 1:
@@ -132,15 +133,6 @@ def _ess(draws: np.ndarray) -> np.ndarray:
     time = np.array([_autocorrelation_time(r) for r in rho.T])
     time = np.maximum(time, 1 / np.log10(chains * n))  # antithetic chains: no more than this is believed
     return np.where(moving, chains * n / time, np.nan).reshape(draws.shape[2:])
-
-
-def _autocovariance(flat: np.ndarray) -> np.ndarray:
-    """Autocovariances (chains, lags, quantities) by FFT, each divided by the number of draws."""
-    n = flat.shape[1]
-    size = next_fast_len(2 * n)
-    centred = flat - flat.mean(axis=1, keepdims=True)
-    spectrum = rfft(centred, size, axis=1)
-    return np.asarray(irfft(np.abs(np.asarray(spectrum)) ** 2, size, axis=1))[:, :n] / n
 
 
 def _autocorrelation_time(rho: np.ndarray) -> float:

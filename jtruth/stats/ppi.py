@@ -332,12 +332,20 @@ def class_counts(
     >>> bool(abs(draws[:, 0, 1].mean() - 89) < 2), int(draws.sum(2).min())
     (True, 100)
     """
-    priors, log_weight = _priors([(1.0 - sum(p for p, _ in others), strata.guess), *others])
-    total, counts = priors.sum(axis=2), strata.weighted
+    even = min(_EVEN, _EVEN_IN_ALL / strata.size.size) / strata.guess.shape[1]
+    concentrations, log_weight = [], []  # for every guess, sharpness and worth
+    for probable, guess in ((1.0 - sum(p for p, _ in others), strata.guess), *others):
+        for sharpness, likely in _SHARPNESS.items():
+            share = guess**sharpness
+            share = share / share.sum(axis=1, keepdims=True)
+            concentrations += [worth * share + even for worth in _WORTH]
+            log_weight += [np.log(probable * likely)] * _WORTH.size
+    priors, counts = np.array(concentrations), strata.weighted
+    total = priors.sum(axis=2)
     evidence = (
         (gammaln(total) - gammaln(total + counts.sum(axis=1))).sum(axis=1)
         + (gammaln(priors + counts) - gammaln(priors)).sum(axis=(1, 2))
-        + log_weight
+        + np.array(log_weight)
     )
     number = rng.multinomial(num_draws, softmax(evidence))
     rest, found = strata.size - strata.known.sum(axis=1), []
@@ -357,19 +365,3 @@ def tilted(
     guess = strata.guess.copy()
     guess[:, rising] *= np.exp(by * rank)
     return guess / guess.sum(axis=1, keepdims=True)
-
-
-def _priors(
-    guesses: Sequence[tuple[float, np.ndarray]],
-) -> tuple[Float[np.ndarray, "grid strata classes"], Float[np.ndarray, " grid"]]:
-    """Concentrations for every guess, worth and sharpness, and the log prior of each."""
-    strata, classes = guesses[0][1].shape
-    even = min(_EVEN, _EVEN_IN_ALL / strata) / classes
-    found, log_weight = [], []
-    for probable, guess in guesses:
-        for sharpness, likely in _SHARPNESS.items():
-            share = guess**sharpness
-            share = share / share.sum(axis=1, keepdims=True)
-            found += [worth * share + even for worth in _WORTH]
-            log_weight += [np.log(probable * likely)] * _WORTH.size
-    return np.array(found), np.array(log_weight)

@@ -54,7 +54,9 @@ def predictive(
     density = ((1 - flat) / max(len(parts), 1) / parts[:, 1:] * t_3).sum(axis=0)
     density += flat * expit(z) * expit(-z)
     upto = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(z))])
-    place = _ratio(expit(np.interp(_DRAWS, upto / upto[-1], z)), size)
+    place = expit(np.interp(_DRAWS, upto / upto[-1], z))
+    if not np.isinf(size):
+        place = np.clip((place * (size + 1.0) - 0.5) / size, 0.0, 1.0)
     return DrawsEstimate(bounds[0] + (bounds[1] - bounds[0]) * place)
 
 
@@ -69,11 +71,6 @@ def opinion(
     share = np.clip((draws[~np.isnan(draws)] - bounds[0]) / (bounds[1] - bounds[0]), 0.0, 1.0)
     z = logit(share if np.isinf(size) else (share * size + 0.5) / (size + 1.0))
     return Opinion(float(z.mean()), float(z.std()))
-
-
-def _ratio(p: np.ndarray, size: float) -> np.ndarray:
-    """The other way, kept to [0, 1]."""
-    return p if np.isinf(size) else np.clip((p * (size + 1.0) - 0.5) / size, 0.0, 1.0)
 
 
 def _checked(opinions: Sequence[Opinion], flat: float) -> np.ndarray:

@@ -119,7 +119,9 @@ class StudentEstimate(Estimate):
         if self._flat:
             return np.where(inside, 1 / (self.high - self.low), 0.0)
         _, below, upto = self._tails
-        height = t_density((x - self.centre) / self.scale, self.freedom) / self.scale
+        d, away = self.freedom, (x - self.centre) / self.scale
+        constant = gammaln((d + 1) / 2) - gammaln(d / 2) - 0.5 * np.log(np.pi * d)
+        height = np.exp(constant - 0.5 * (d + 1) * np.log1p(away**2 / d)) / self.scale
         return np.where(inside, height / abs(upto - below), 0.0)
 
 
@@ -133,9 +135,3 @@ def t_quantile(p: Float[np.ndarray, "..."] | float, freedom: float | np.ndarray)
     inside = (p > 0) & (p < 1)
     found = stdtrit(freedom, np.where(inside, p, 0.5))
     return np.where(inside, found, np.where(p <= 0, -np.inf, np.inf))
-
-
-def t_density(x: Float[np.ndarray, "..."] | float, freedom: float) -> Float[np.ndarray, "..."] | float:
-    """Density of T."""
-    constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(np.pi * freedom)
-    return np.exp(constant - 0.5 * (freedom + 1) * np.log1p(np.asarray(x) ** 2 / freedom))

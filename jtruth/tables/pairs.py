@@ -1,14 +1,10 @@
 """Several classifiers at once: the tuple of their predictions is the symbol of the count table.
 
-Classifiers are judged on the same samples and by the same labels, so their metrics move together and a
-difference is known better than either. The count table n[true class, tuple of predictions] keeps that: the
-table of one classifier is the sum over the predictions of all others, and any difference is a function of one
-draw of the table. Only tuples that occur get a column of their own. All others are one last column that is
-always empty; a Dirichlet prior of the rows is the same whether such columns are apart or together.
-
-The prior of a row over tuples is Dirichlet with the product of what each classifier alone would get: whatever
-the number of classifiers is, each alone has the prior that it has in `evaluate`, and agreement of any two is
-as likely beforehand as disagreement makes it.
+Classifiers are judged on the same samples and by the same labels, so a difference is known better than either
+metric. The count table n[true class, tuple of predictions] keeps that: the table of one classifier is the sum
+over the predictions of all others. Only tuples that occur get a column of their own; all others are one last
+column that is always empty. The prior of a row is Dirichlet with the product of what each classifier alone
+would get, so each alone has the prior that it has in `evaluate`.
 """
 
 from functools import partial

@@ -1,18 +1,13 @@
 """The posterior over count tables n[true class, predicted symbol]: what every way of testing hands over.
 
-`TablePosterior` says what may be asked of it, whoever made it. Those who hold one:
-
-- `CountTable` and `Mixture` of such (`jtruth.testing`): exact, two classes (see `binary`);
-- `NormalTable` and `GivenMatrix` of `jtruth.testing`: ratios in closed form, given a point or a matrix;
-- `TableDraws`: equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's;
-- `PredictiveTable` of `jtruth.evaluation`: readings of labels, widened, a law for each metric by itself;
-
-An estimated table with resamples of it (`testing.resampled_table`) is held by `TableDraws` with a point: such
-draws are confidence, no posterior.
+`TablePosterior` says what may be asked of it, whoever made it: `CountTable` and `Mixture` of such in
+`jtruth.testing` (exact, two classes), `NormalTable` and `GivenMatrix` there (ratios in closed form),
+`TableDraws` (equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's),
+`PredictiveTable` of `jtruth.evaluation` (readings of labels, widened). An estimated table with resamples of
+it is held by `TableDraws` with a point: such draws are confidence, no posterior.
 
 Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
-as a metric makes sense of them. Classes have numbers here, their names belong to whoever asks: hand over
-`named_metric("recall[cat]", classes)`.
+as a metric makes sense of them. Classes have numbers here: hand over `named_metric("recall[cat]", classes)`.
 """
 
 from abc import ABC, abstractmethod

@@ -196,8 +196,8 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
         linked, left = _one_by_one(z, labels.num_classes, key, first)
         groups = _groups(linked, left)
     more = _mean(left, linked, groups[0])
-    pairs = np.argwhere(np.triu(linked, 1))
-    same = float(np.mean([_agree(z[:, i], z[:, j]) for i, j in pairs if i in groups[0]]))
+    pairs = [z[:, pair] for pair in np.argwhere(np.triu(linked, 1)) if pair[0] in groups[0]]
+    same = float(np.mean([np.equal(*one[(one >= 0).all(axis=1)].T).mean() for one in pairs]))
     said = [quoted((names[who[t]] for t in group), 8) for group in groups]
     rest = np.setdiff1d(np.arange(len(who)), groups[0])
     why = _THEY
@@ -256,11 +256,6 @@ def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples rat
     if seen.size > _MOST_SAMPLES:
         seen = np.sort(host_rng(key, "groups: samples").choice(seen, _MOST_SAMPLES, replace=False))
     return z[seen], who.tolist()
-
-
-def _agree(one: np.ndarray, two: np.ndarray) -> float:
-    both = (one >= 0) & (two >= 0)
-    return float((one == two)[both].mean())
 
 
 def excess(
