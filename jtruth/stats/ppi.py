@@ -101,10 +101,7 @@ def nothing_told(bounds: tuple[float, float]) -> PpiEstimate:
 
 
 def gold_sample(
-    has_gold: Bool[np.ndarray, " samples"],
-    *,
-    inclusion: Any = None,
-    strata: Any = None,
+    has_gold: Bool[np.ndarray, " samples"], *, inclusion: Any = None, strata: Any = None
 ) -> GoldSample:
     """Describe how gold was chosen.
 

@@ -30,10 +30,7 @@ class Opinion(NamedTuple):
 
 
 def predictive(
-    opinions: Sequence[Opinion],
-    flat: float,
-    bounds: tuple[float, float] = (0.0, 1.0),
-    size: float = np.inf,
+    opinions: Sequence[Opinion], flat: float, bounds: tuple[float, float] = (0.0, 1.0), size: float = np.inf
 ) -> DrawsEstimate:
     """The mixture of opinions of equal weight, as evenly spaced quantiles.
 

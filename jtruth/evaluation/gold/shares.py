@@ -58,12 +58,7 @@ from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
 from jtruth.evaluation.compared import Pair
-from jtruth.evaluation.gold.answer import (
-    labels_posterior,
-    tables_by_gold,
-    too_few_labels,
-    unaided_posterior,
-)
+from jtruth.evaluation.gold.answer import labels_posterior, tables_by_gold, too_few_labels, unaided_posterior
 from jtruth.evaluation.gold.tables import gold_tables, ppi_metric
 from jtruth.evaluation.inputs import Inputs, Progress, as_labels, read_gold
 from jtruth.evaluation.parts import (
