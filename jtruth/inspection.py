@@ -209,7 +209,7 @@ def _used(labels: Labels) -> np.ndarray:
 
 
 def _named(labels: Labels, which: np.ndarray) -> str:
-    workers = labels.workers or range(labels.num_labelers)
+    workers = labels.worker_names
     return quoted((workers[t] for t in np.flatnonzero(which)), 4)
 
 
@@ -272,7 +272,7 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
 def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
     """Copies, few labels, and labels that check nothing."""
     row, _, _, times = labels.patterns().entries()
-    workers, given = labels.workers or range(labels.num_labelers), _used(labels).sum(axis=1)
+    workers, given = labels.worker_names, _used(labels).sum(axis=1)
     copies = full_agreement(pairs, MANY_SHARED)
     if copies:
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
@@ -309,7 +309,7 @@ def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
     labeler, label = np.nonzero(_used(labels))
     group = groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
-    workers, found = labels.workers or range(labels.num_labelers), []
+    workers, found = labels.worker_names, []
     for g in dict.fromkeys(group.tolist()):
         classes = np.unique(label[group == g])
         if classes.size > 1:  # one class alone is a labeler who never says another
@@ -350,5 +350,5 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     known = (pairs.met > 0) & (number >= max(FEW_LABELS, float(np.median(number)))) & _never_twice(labels)
     if known.any():
         worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
-        name = shlex.quote(str(labels.workers[worst] if labels.workers else worst))
+        name = shlex.quote(str(labels.worker_names[worst]))
         yield Step(f"jtruth evaluate {file} --rater {name}", "the labeler who agrees least, by the others")

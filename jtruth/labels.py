@@ -168,6 +168,11 @@ class Labels:
         return self.classes or tuple(map(str, range(self.num_classes)))
 
     @property
+    def worker_names(self) -> tuple:
+        """Ids of the labelers in order of their codes: `workers`, or 0, 1, ... without them."""
+        return self.workers or tuple(range(self.num_labelers))
+
+    @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of every entry, on the host, int64; a label of -1 is none."""
         sample, labeler, label = (np.asarray(a, np.int64) for a in (self.sample, self.labeler, self.label))
@@ -305,8 +310,7 @@ class Labels:
 
     def worker_index(self, worker: Any) -> int:
         """Number of a worker, by id (by number where `workers` is None)."""
-        known = range(self.num_labelers) if self.workers is None else self.workers
-        return check.position(worker, known, "worker")
+        return check.position(worker, self.worker_names, "worker")
 
     def class_code(self, name: Any) -> int:
         """Code of a class, by name; capitals count only where they tell classes apart.

@@ -252,7 +252,7 @@ def _learned(
     labels = data.own_labels()
     log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
     rates = Parameters(prior[None], matrices[None])
-    found = worst_first(labels.workers or range(labels.num_labelers), labels.labels_per_labeler(), accuracies)
+    found = worst_first(labels.worker_names, labels.labels_per_labeler(), accuracies)
     labelers = tuple(one for _, one in found)
     return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, rates=rates)
 

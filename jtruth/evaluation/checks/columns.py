@@ -73,7 +73,8 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
     votes = kinds.labels.select_labelers([group[0] for group in groups]).counts()
     pairs = (kinds.counts @ (votes * (votes.sum(axis=1, keepdims=True) - 1))).sum()
     agreement = (kinds.counts @ (votes * (votes - 1))).sum() / pairs if pairs else 1.0
-    names = "; ".join(quoted(_names(labels)[t] for t in group) for group in groups[:2])
+    workers = labels.worker_names
+    names = "; ".join(quoted(str(workers[t]) for t in group) for group in groups[:2])
     text = (
         f"every labeler stands more than once, label for label ({names}): was the table put together from "
         "the same labels twice? Intervals count them twice. Keep one of each"
@@ -104,8 +105,8 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
         p_value = (1 - _OF_VOTE * error) ** met[t] * size
         if p_value < FALSE_ALARM:
             text = (
-                f"labeler {_names(labels)[t]!r} never differs from the majority vote of the others, on "
-                f"{number_of(int(met[t]), 'sample')} of which the vote is wrong on about {error:.0%}: is "
+                f"labeler {str(labels.worker_names[t])!r} never differs from the majority vote of the others, "
+                f"on {number_of(int(met[t]), 'sample')} of which the vote is wrong on about {error:.0%}: is "
                 "this column the vote itself? Leave it out"
             )
             return alarm("a labeler is the vote", met[t], p_value, text)
@@ -136,7 +137,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     t = int(np.argmin(np.where(near, p_values, np.inf)))
     if p_values[t] > FALSE_ALARM:
         return ()
-    whom = "the majority vote" if t == size else f"labeler {_names(labels)[t]!r}"
+    whom = "the majority vote" if t == size else f"labeler {str(labels.worker_names[t])!r}"
     error = of_vote if t == size else errors[t]
     what = f"predictions of {name!r}" if name else "predictions"
     equal = f"are equal to {whom} on all of" if not differ[t] else (
@@ -149,10 +150,6 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
         "learned on" + ("" if t == size else ", or leave this labeler out")
     )
     return alarm("predictions repeat labels", differ[t], p_values[t], text)
-
-
-def _names(labels: Labels) -> list[str]:
-    return [str(name) for name in labels.workers or range(labels.num_labelers)]
 
 
 def learned_errors(

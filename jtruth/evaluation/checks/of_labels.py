@@ -160,8 +160,7 @@ def exchangeability_check(
         text = f"who gave a label does not show (p = {p_value:.2g})"
         return Check(EXCHANGEABLE, statistic, p_value, "fits", text)
     worst, k = np.unravel_index(np.argmax(found), size)
-    who = int(worst) // num_groups
-    name = labels.workers[who] if labels.workers else who
+    name = labels.worker_names[int(worst) // num_groups]
     rate = cross_table(row, label, size)[worst, k]
     text = (
         f"labelers differ on the same samples (p = {p_value:.2g}): {str(name)!r} said "
@@ -184,7 +183,7 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
     first = excess(z, labels.num_classes, key, np.zeros((len(who),) * 2, bool))
     if first is None:
         return ()
-    names = [str(name) for name in labels.workers or range(labels.num_labelers)]
+    names = list(map(str, labels.worker_names))
     left, size, p_value, linked = first
     if p_value > _LEVEL or not linked.any():
         return (Check(GROUPS, float(left.max()), p_value, "fits", f"{_NO_GROUPS} (p = {p_value:.2g})"),)

@@ -169,7 +169,7 @@ def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Ch
     number = labels.labels_per_labeler()
     if fit.right is None:
         return ()
-    names, right = labels.workers or tuple(range(labels.num_labelers)), fit.right[fit.matrix_draw]
+    names, right = labels.worker_names, fit.right[fit.matrix_draw]
     given = {f"accuracy of labeler {names[t]!r}": right[:, t] / number[t] for t in np.flatnonzero(number)}
     return check_of(given, fit, level)
 
