@@ -104,10 +104,10 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
         error = 1 - float(np.average(right[row[mine]], weights=times[mine]))
         p_value = (1 - _OF_VOTE * error) ** met[t] * size
         if p_value < FALSE_ALARM:
+            who, shown = str(labels.worker_names[t]), number_of(int(met[t]), "sample")
             text = (
-                f"labeler {str(labels.worker_names[t])!r} never differs from the majority vote of the others, "
-                f"on {number_of(int(met[t]), 'sample')} of which the vote is wrong on about {error:.0%}: is "
-                "this column the vote itself? Leave it out"
+                f"labeler {who!r} never differs from the majority vote of the others, on {shown} of which "
+                f"the vote is wrong on about {error:.0%}: is this column the vote itself? Leave it out"
             )
             return alarm("a labeler is the vote", met[t], p_value, text)
     return ()
