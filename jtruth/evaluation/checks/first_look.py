@@ -62,12 +62,13 @@ def first_look(
     found += written_back(labels) or (*standing_twice(labels), *vote_column(labels))
     for name, y_pred in predictions.items():
         found += repeats_labels(labels, y_pred, name)
-        found += against_chance(labels, y_pred, name) if len(predictions) > 1 else ()
+        said = labels.patterns().table(y_pred, labels.num_classes) if len(predictions) > 1 else None
+        found += () if said is None else chance_verdict(*votes_of(labels), said, name)
     found += same_predictions(predictions)
     found += one_class_only(predictions, labels.class_names)
     found += never_predicted(gold, predictions, labels.class_names)
-    said = [note.removeprefix(LOOK).removesuffix(".") for note in labels.notes if note.startswith(LOOK)]
-    return (*found, *(Check("reading", None, None, LOOK_FIRST, text) for text in said))
+    read = [note.removeprefix(LOOK).removesuffix(".") for note in labels.notes if note.startswith(LOOK)]
+    return (*found, *(Check("reading", None, None, LOOK_FIRST, text) for text in read))
 
 
 def same_predictions(predictions: Predictions) -> tuple[Check, ...]:
@@ -135,21 +136,30 @@ def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], flo
 
 
 def chance_verdict(
-    votes: Float[np.ndarray, "rows classes"], shared: float, said: Num[np.ndarray, "rows classes"]
+    votes: Float[np.ndarray, "rows classes"],
+    shared: float,
+    said: Num[np.ndarray, "rows classes"],
+    name: str = "",
 ) -> tuple[Check, ...]:
-    """The verdict on predictions, where truth and a vote have the correlation `shared`."""
+    """The verdict on predictions, where truth and a vote have the correlation `shared`.
+
+    One of several classifiers has a `name`, and only an alarm where it agrees less than by chance, by four
+    standard errors: at chance that has probability 3e-5.
+    """
     found = correlation(votes, said)
     if found is None or shared < 1e-6:
         return ()
-    value, error = found[0] / shared, found[1] / shared
-    worse = value < -3 * error
-    if worse or value < min(2 * error, _USEFUL - 3 * error):
+    value, error = float(found[0] / shared), float(found[1] / shared)
+    worse = value <= -4 * error if name else value < -3 * error
+    if worse or (not name and value < min(2 * error, _USEFUL - 3 * error)):
         text = _ALARM.format("worse than" if worse else "no better than", value, error)
-        return alarm(CHANCE, value, None, text)
-    if value < 2 * error:
+        return alarm(
+            f"{CHANCE}: {name}" if name else CHANCE, value, None, f"{name!r}: {text}" if name else text
+        )
+    if name or value < 2 * error:
         return ()
     text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
-    return (Check(CHANCE, float(value), None, "fits", text),)
+    return (Check(CHANCE, value, None, "fits", text),)
 
 
 def correlation(
@@ -175,19 +185,6 @@ def correlation(
         return None
     scale = total * spread**0.5
     return float((votes * said).sum() - mean) / scale, variance**0.5 / scale
-
-
-def against_chance(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str) -> tuple[Check, ...]:
-    """One of several classifiers who agrees with the labels less than by chance: by four standard errors.
-
-    A classifier at chance does so with probability 3e-5, one that is better with less.
-    """
-    votes, shared = votes_of(labels)
-    found = correlation(votes, labels.patterns().table(y_pred, labels.num_classes))
-    if found is None or shared < 1e-6 or found[0] > -4 * found[1]:
-        return ()
-    text = _ALARM.format("worse than", found[0] / shared, found[1] / shared)
-    return alarm(f"{CHANCE}: {name}", found[0] / shared, None, f"{name!r}: {text}")
 
 
 def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tuple[Check, ...]:
