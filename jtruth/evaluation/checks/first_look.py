@@ -139,7 +139,7 @@ def chance_verdict(
     votes: Float[np.ndarray, "rows classes"],
     shared: float,
     said: Num[np.ndarray, "rows classes"],
-    name: str = "",
+    name: str | None = None,
 ) -> tuple[Check, ...]:
     """The verdict on predictions, where truth and a vote have the correlation `shared`.
 
@@ -150,13 +150,15 @@ def chance_verdict(
     if found is None or shared < 1e-6:
         return ()
     value, error = float(found[0] / shared), float(found[1] / shared)
-    worse = value <= -4 * error if name else value < -3 * error
-    if worse or (not name and value < min(2 * error, _USEFUL - 3 * error)):
-        text = _ALARM.format("worse than" if worse else "no better than", value, error)
+    if name is not None:
+        text = f"{name!r}: {_ALARM.format('worse than', value, error)}"
+        return alarm(f"{CHANCE}: {name}", value, None, text) if value <= -4 * error else ()
+    worse = value < -3 * error
+    if worse or value < min(2 * error, _USEFUL - 3 * error):
         return alarm(
-            f"{CHANCE}: {name}" if name else CHANCE, value, None, f"{name!r}: {text}" if name else text
+            CHANCE, value, None, _ALARM.format("worse than" if worse else "no better than", value, error)
         )
-    if name or value < 2 * error:
+    if value < 2 * error:
         return ()
     text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
     return (Check(CHANCE, value, None, "fits", text),)
