@@ -89,7 +89,7 @@ class Source:
         """The same of these entries alone, which keep their numbers."""
         return replace(self, numbers=[self.number(k) for k in indices])
 
-    def number(self, k: int) -> Any:
+    def number(self, k: Any) -> Any:
         """What entry k is called."""
         if self.numbers is None:
             return self.first + k
