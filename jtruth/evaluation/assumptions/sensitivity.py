@@ -161,7 +161,7 @@ PRIOR, ERROR_RATES = (
 )
 
 
-def levers() -> dict[str, tuple[Lever, Callable[[Basis, float, jax.Array], Moved]]]:
+def ways() -> dict[str, tuple[Lever, Callable[[Basis, float, jax.Array], Moved]]]:
     """All that `sensitivity` can move, and to a value: the table of assumptions', the prior, error rates."""
     entries = ASSUMPTIONS.values()
     found = [(lever, partial(_share, one)) for one in entries if (lever := one.lever) is not None]
@@ -179,7 +179,7 @@ def sensitivity(
     shown: tuple[str, ...],
 ) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
-    known, (data, model) = levers(), basis
+    known, (data, model) = ways(), basis
     check.choose("what", what, tuple(known))
     if model.refusal is not None:
         raise ValueError(model.refusal)
