@@ -146,8 +146,8 @@ def encode_classes(
     check_visible(present, values, "label", source)
     order, notes = _class_order(present, given, num_classes)
     code = {name: k for k, name in enumerate(order)}
-    named = given and not code.keys() >= set(present)
-    if named and _are_integers(present) and not any(map(is_integer, given)):
+    unnamed = _are_integers(present) and not code.keys() >= set(present)
+    if given and unnamed and not any(map(is_integer, given)):
         code = {str(k): k for k in range(len(given))}  # the labels are codes, `classes` names the codes
     unknown = {name for name in present if name not in code}
     if unknown:

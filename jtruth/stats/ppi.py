@@ -199,8 +199,8 @@ def ppi_ratio(
     fitted = len(np.unique(gold.stratum)) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
     if np.isnan(value) or bottom <= 0 or not informative:
-        told = {"value": float(value), "power": float(weight), "num_informative": informative}
-        return nothing_told(bounds)._replace(**told, converged=converged)
+        flat = nothing_told(bounds).law
+        return PpiEstimate(flat, float(value), float("inf"), float(weight), informative, converged)
     left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
     half = surprise / bottom**2 * (reach / reach.sum() if reach.any() else share)
