@@ -198,8 +198,10 @@ def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> S
 
     def step(confusion, _):
         classes, symbols = confusion.shape
-        one, by_one = y_pred[None] == 1, symbols == 2  # faster than to gather
-        p = rho * (jnp.where(one, confusion[:, 1:], confusion[:, :1]) if by_one else confusion[:, y_pred])
+        if symbols == 2:  # faster than to gather
+            p = rho * jnp.where(y_pred[None] == 1, confusion[:, 1:], confusion[:, :1])
+        else:
+            p = rho * confusion[:, y_pred]
         p, chosen = p / p.sum(axis=0, keepdims=True), _predicted(y_pred, 1, symbols)
         shares = mean_shares(p, chosen, weight, complementary=classes == 2)
         return jnp.concatenate([1 - shares.sum(axis=1, keepdims=True), shares], axis=1)

@@ -158,7 +158,11 @@ def enough_window(
 @jax.jit
 def _spreads(x, y, prior):
     """Posterior standard deviations of (A, B), (sets, 2)."""
-    spread = lambda set_: _mode(set_[0], set_[1] == 1, (set_[1] >= 0).sum(), prior)[1]  # noqa: E731
+
+    def spread(data):
+        x, y = data
+        return _mode(x, y == 1, (y >= 0).sum(), prior)[1]
+
     return jax.lax.map(spread, (x, y), batch_size=_SETS_AT_ONCE)
 
 
