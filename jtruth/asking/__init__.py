@@ -10,12 +10,6 @@ from jtruth.asking.gold import ask_next, ask_strata, gold_to_halve
 from jtruth.asking.labels import Aim, Prices, Rates, expected_gain_of_labels, next_labels
 
 __all__ = [
-    "Aim",
-    "Prices",
-    "Rates",
-    "ask_next",
-    "ask_strata",
-    "expected_gain_of_labels",
-    "gold_to_halve",
+    "Aim", "Prices", "Rates", "ask_next", "ask_strata", "expected_gain_of_labels", "gold_to_halve",
     "next_labels",
-]
+]  # fmt: skip

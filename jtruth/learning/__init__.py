@@ -23,17 +23,10 @@ from jtruth.learning.joint.hierarchical import fit_domains, fit_hierarchical
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Held, Priors
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.learning.known_classes import (
-    check_consistency,
-    fit_known_classes,
-)
+from jtruth.learning.known_classes import check_consistency, fit_known_classes
 from jtruth.learning.methods import METHODS, Method
 from jtruth.learning.minimax_entropy import fit_minimax_entropy
-from jtruth.learning.predicted import (
-    fit_confident,
-    fit_noise_layer,
-    prune,
-)
+from jtruth.learning.predicted import fit_confident, fit_noise_layer, prune
 from jtruth.learning.recalibration import recalibrate
 from jtruth.learning.sequential import fit_sequential
 from jtruth.learning.spectral import fit_kos, fit_label_model
@@ -43,47 +36,14 @@ if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import fit_nuts
 
 __all__ = [
-    "METHODS",
-    "Beliefs",
-    "Fit",
-    "Held",
-    "LabelColumns",
-    "LabelerDraws",
-    "Method",
-    "Priors",
-    "Rows",
-    "Smoothing",
-    "Spec",
-    "Stream",
-    "begin_stream",
-    "check_consistency",
-    "close",
-    "columns_from_labels",
-    "columns_from_matrix",
-    "dawid_skene_em",
-    "fit_confident",
-    "fit_dawid_skene",
-    "fit_difficulty_fallibility",
-    "fit_domains",
-    "fit_glad",
-    "fit_hierarchical",
-    "fit_joint",
-    "fit_known_classes",
-    "fit_kos",
-    "fit_label_model",
-    "fit_minimax_entropy",
-    "fit_noise_layer",
-    "fit_nuts",
-    "fit_one_coin",
-    "fit_sequential",
-    "fit_welinder",
-    "prune",
-    "read_stream",
-    "recalibrate",
-    "stream_of_table",
-    "update",
-    "write_stream",
-]
+    "METHODS", "Beliefs", "Fit", "Held", "LabelColumns", "LabelerDraws", "Method", "Priors", "Rows",
+    "Smoothing", "Spec", "Stream", "begin_stream", "check_consistency", "close", "columns_from_labels",
+    "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
+    "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",
+    "fit_known_classes", "fit_kos", "fit_label_model", "fit_minimax_entropy", "fit_noise_layer",
+    "fit_nuts", "fit_one_coin", "fit_sequential", "fit_welinder", "prune", "read_stream", "recalibrate",
+    "stream_of_table", "update", "write_stream",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:

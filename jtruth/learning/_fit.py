@@ -1,8 +1,5 @@
 """What a method that learns from labels is given, checked once, and what it gives back: one type for all.
 
-All methods refuse the same input by the same sentence, before any JAX call, because they ask here. Doubts
-that do not depend on the method (samples without labels, exchanged classes) are worded here too.
-
 The fields of `Fit` are what every consensus has. What only one method knows, such as matrices or abilities,
 is in `own`, is listed in the docstring of the function that fits, and is read like a field: `fit.matrices`.
 """
@@ -95,11 +92,7 @@ class Fit(NamedTuple):
 
 
 class LabelerDraws(NamedTuple):
-    """Draws of class prior and labelers' matrices, whatever model and engine they are from.
-
-    What a table of labelers needs, by the names of `JointPosterior`: of the normal law around the mode of EM
-    (`em.laplace`) and of annotation models by NUTS (`NutsFit.matrix_draws`).
-    """
+    """Draws of class prior and labelers' matrices, by EM's normal law or NUTS; names of `JointPosterior`."""
 
     prior: Float[np.ndarray, "draws classes"]
     matrices: Float[np.ndarray, "draws labelers classes classes"]  # float32
@@ -126,11 +119,7 @@ def labeler_draws(
 
 
 def read_given(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Gold as (samples,) codes, -1 where unknown, and the prior as (classes,) float64 or None.
-
-    Raises:
-        ValueError: no labels at all, gold or a prior that cannot be meant, or gold of a class of prior 0.
-    """
+    """Gold as (samples,) codes, -1 where unknown, and the prior as (classes,) float64 or None, checked."""
     must_be_labels(labels)
     check.check_entries(labels.arrays, (labels.num_samples, labels.num_labelers, labels.num_classes))
     if not labels.num_labels:
@@ -170,10 +159,7 @@ def clamp(p: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | None = None) -> np.ndarray:
-    """(samples, classes) vote shares, those of all votes where a sample has none, known classes clamped.
-
-    With `trust` a vote counts as much as its labeler is trusted.
-    """
+    """(samples, classes) vote shares, weighed by `trust`; those of all votes where a sample has none."""
     votes = labels.counts()
     if trust is not None:
         sample, labeler, label = labels.entries()
@@ -186,10 +172,15 @@ def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | No
 def soft_counts(labels: Labels, p: np.ndarray, num_labelers: int | None = None) -> np.ndarray:
     """(labelers, true classes, given classes) expected labels, if `p` (samples, classes) says the classes."""
     sample, labeler, label = labels.entries()
-    labelers, classes = num_labelers or labels.num_labelers, labels.num_classes
-    place = labeler * classes + label
-    counts = [np.bincount(place, column[sample], labelers * classes) for column in p.T]
-    return np.stack(counts, axis=1).reshape(labelers, classes, -1).swapaxes(1, 2)
+    return counts_of_labels(p[sample], labeler, label, num_labelers or labels.num_labelers)
+
+
+def counts_of_labels(
+    q: np.ndarray, labeler: np.ndarray, label: np.ndarray, num_labelers: int
+) -> Float[np.ndarray, "labelers classes classes"]:
+    """The same from the class of the sample of each label, `q` (labels, classes)."""
+    cells, place = (num_labelers, q.shape[1]), labeler * q.shape[1] + label
+    return np.stack([np.bincount(place, of, cells[0] * cells[1]).reshape(cells) for of in q.T], axis=1)
 
 
 def unlabelled(labels: Labels) -> Iterator[str]:
@@ -208,13 +199,7 @@ def not_converged(name: str, converged: bool, num_steps: int) -> Iterator[str]:
 def exchanged(
     confusion: np.ndarray, classes: tuple, how: str = "Gold labels for a few samples would settle it."
 ) -> Iterator[str]:
-    """A sentence for each pair of classes that labelers together call by the other's name.
-
-    Args:
-        confusion: (classes, classes), expected shares or numbers of labels, rows true class.
-        classes: their names.
-        how: the end of the sentence.
-    """
+    """A sentence for each pair of classes that labelers together (`confusion`) call by the other's name."""
     own = np.diag(confusion)
     for a, b in np.argwhere(np.triu(own[:, None] + own[None, :] < confusion + confusion.T, 1)).tolist():
         yield (

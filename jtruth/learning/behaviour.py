@@ -6,17 +6,16 @@ A fit of independent labelers is asked how probable a labeler's labels are if he
 - *drift*: his matrix was another one from some moment on (piecewise; the moment is summed over);
 - *duplicate*: he repeats another labeler, up to slips, on the samples that both labelled.
 
-Rows have Dirichlet priors and are integrated out, so a labeler with few labels gets no probability far
-from where it began (`BEFORE`). A labeler who looks has rows like those of the others: the prior of his rows
-has their mean and spread (`population`). The class of a sample is judged by the labels of the others; what
-that leaves open is integrated out by a variational bound (exact where classes are certain; below the truth
-elsewhere, so doubt about classes never makes a labeler good). What is named here is named under
-independence: labelers who share errors with the rest look better than they are.
+Rows have Dirichlet priors, with the mean and spread of the others' (`population`), and are integrated out, so
+few labels move no probability far from `BEFORE`. The class of a sample is judged by the labels of the others;
+what that leaves open is integrated out by a variational bound (exact where classes are certain, else below
+the truth: doubt about classes never makes a labeler good). Labelers who share errors with the rest look
+better than they are.
 
 Measured on crowds of six labelers right with .65 to .9, 210 labels each, two classes, rates by EM: of 900
 good labelers 3 were named spammers and 3 changed (probability above one half), of 2250 pairs none duplicates.
-Of 25 spammers 25 were named, of 25 labelers right with .9 who guessed in the last third 14, of 25 copies of a
-labeler right with .65 (3 % slips) 20.
+Named were 25 of 25 spammers, 14 of 25 right with .9 who guessed in the last third, 20 of 25 copies of a
+labeler right with .65 (3 % slips).
 """
 
 from collections.abc import Mapping
@@ -31,6 +30,7 @@ from scipy.special import betaln, digamma, expit, gammaln, logit, logsumexp, rel
 from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.learning._fit import counts_of_labels
 from jtruth.stats.agreement import first_labels, labeler_pairs
 
 _STEPS, _STILL = 200, 1e-8  # of the variational bound
@@ -111,10 +111,9 @@ def labeler_behaviour(
 def population(
     matrices: Float[np.ndarray, "labelers classes classes"], num_labels: Int[np.ndarray, " labelers"]
 ) -> Float[np.ndarray, "labelers classes classes"]:
-    """Dirichlet concentrations of the rows of a labeler like the others, without the labeler himself.
+    """Dirichlet concentrations of the rows of a labeler like the others: mean and spread (total 3 to 20).
 
-    The mean is theirs, the total fits the spread of their chances to be right, between 3 and 20; of fewer
-    than three labelers with 10 labels nothing is learned, and it is 2 on the diagonal and 1 in all off it.
+    Of fewer than three others with 10 labels nothing is learned: 2 on the diagonal and 1 in all off it.
     """
     labelers, classes = matrices.shape[:2]
     used = (num_labels >= 10).astype(np.float64)
@@ -142,19 +141,11 @@ def one_matrix(
 ) -> tuple[Float[np.ndarray, "labels classes"], Float[np.ndarray, " labelers"]]:
     """Bound of log p(labels of t | the others' labels) for every labeler who has one matrix.
 
-    Args:
-        without: class posterior of the sample of each label without that label.
-        labeler, label: of each label.
-        num_labelers: T.
-        rows: Dirichlet concentrations of the rows of a matrix.
-
-    Returns:
-        (labels, classes) the class of the sample of each label in the light of that label, and the bound.
+    `without` is the class posterior of each label's sample without that label; first comes that with it.
     """
-    classes = without.shape[1]
-    q, log_without, place = without, _host.log(without), labeler * classes + label
+    q, log_without = without, _host.log(without)
     for _ in range(_STEPS):
-        alpha = rows + _by_labeler(q, place, num_labelers)
+        alpha = rows + counts_of_labels(q, labeler, label, num_labelers)
         mean_log = digamma(alpha) - digamma(alpha.sum(axis=2, keepdims=True))
         new = softmax(log_without + mean_log[labeler, :, label], axis=1)
         still = np.abs(new - q).max(initial=0) < _STILL
@@ -162,7 +153,7 @@ def one_matrix(
         if still:
             break
     entropy = -rel_entr(q, without).sum(axis=1)
-    marginal = _evidence(_by_labeler(q, place, num_labelers), rows).sum(axis=1)
+    marginal = _evidence(counts_of_labels(q, labeler, label, num_labelers), rows).sum(axis=1)
     return q, np.bincount(labeler, entropy, num_labelers) + marginal
 
 
@@ -175,15 +166,6 @@ def _without_own(labels: Labels, prior, matrices, gold) -> Float[np.ndarray, "la
         return found
     known = np.asarray(gold)[sample]
     return np.where(known[:, None] >= 0, known[:, None] == np.arange(prior.size), found)
-
-
-def _by_labeler(
-    q: np.ndarray, place: np.ndarray, num_labelers: int
-) -> Float[np.ndarray, "t classes classes"]:
-    """Sums of q[c] over the labels k of labeler t: [t, c, k]."""
-    classes = q.shape[1]
-    sums = [np.bincount(place, q[:, c], num_labelers * classes).reshape(-1, classes) for c in range(classes)]
-    return np.stack(sums, axis=1)
 
 
 def _evidence(
@@ -206,11 +188,7 @@ def _spam(labels: Labels, bound: np.ndarray, before: float) -> Float[np.ndarray,
 def _change(
     labels: Labels, q: np.ndarray, prior: np.ndarray, order: np.ndarray, before: float, rows: np.ndarray
 ) -> Float[np.ndarray, "four labelers"]:
-    """Two matrices, one up to a moment and one after it, against one; every moment is equally probable.
-
-    Returns:
-        Probability, moment, and accuracy before and after it.
-    """
+    """Probability of a change, its moment, accuracy before and after: two matrices against one."""
     sample, labeler, label = labels.entries()
     classes, size = labels.num_classes, labels.num_labelers
     when, found = order[sample], np.full((4, size), np.nan)

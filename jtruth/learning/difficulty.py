@@ -1,30 +1,22 @@
 """Samples that differ in difficulty: the model of Su 5.1.2, and GLAD.
 
-**Difficulty and fallibility learned: how hard is each sample, and how often does each labeler guess?**
-The model of Su 5.1.2. Sample i has a difficulty delta_i, labeler t a fallibility phi_t, and a label is right
-with probability
+**Difficulty and fallibility (Su 5.1.2).** Sample i has a difficulty delta_i, labeler t a fallibility phi_t,
+and a label is right with probability
 
     r = 1/C + (1 - 1/C) (1 - delta_i) (1 - phi_t),                    which is 1 - eps of (60)
 
-and else names each wrong class alike, (59). Difficulties are not parameters here: there are as many as
-samples, each seen through a few labels, so their most probable values jointly are far off. They are summed
-out under their prior, Beta(1, 5) as in 5.1.2, exactly: a sample's likelihood is a polynomial in delta, and a
-Gauss-Jacobi rule integrates it without error. What is maximised is the posterior of fallibilities and class
-prior, and delta_i is returned as its posterior mean and standard deviation at that maximum.
+and else names each wrong class alike, (59). Difficulties, each seen through a few labels, are summed out
+under their prior, Beta(1, 5), exactly: a sample's likelihood is a polynomial in delta, and a Gauss-Jacobi
+rule integrates it without error. What is maximised is the posterior of fallibilities and class prior.
 
-**GLAD (Whitehill et al. 2009): labelers of different ability, samples of different difficulty.**
-A label of sample i by labeler t is right with probability
+**GLAD (Whitehill et al. 2009).** A label of sample i by labeler t is right with probability
 
     r = 1 / (1 + exp(-alpha_t beta_i)),      beta_i = exp(b_i) > 0
 
-and names each of the C - 1 wrong classes alike. alpha_t is an ability: 0 guesses between right and wrong, a
-negative one is against the truth. 1 / beta_i is the difficulty of a sample: the harder, the less ability
-helps. As there, alpha ~ N(1, 1) and b ~ N(1, 1), and abilities, difficulties and (here) class shares are the
-most probable ones with the classes summed out. This is their EM, except that its M step, which has no closed
-form, is one Newton step a time and not gradient ascent to its end.
-
-With two classes and r = 1/2 a label says nothing. With C > 2 that is so at r = 1 / C, which needs an ability
-below 0: at ability 0 the right class is still named more often than any wrong one.
+and names each of the C - 1 wrong classes alike. alpha_t is an ability, below 0 against the truth; 1 / beta_i
+is a difficulty. As there, alpha ~ N(1, 1) and b ~ N(1, 1), and abilities, difficulties and (here) class
+shares are the most probable ones with the classes summed out, by EM whose M step is one Newton step a time.
+With C > 2 a label says nothing at r = 1 / C, which needs an ability below 0.
 """
 
 from typing import Any
@@ -63,10 +55,9 @@ def fit_difficulty_fallibility(
 
     Returns:
         `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
-        `difficulty_sd` (samples,), the posterior mean and standard deviation of delta given all labels of the
-        sample, phi taken as known; `label_log_likelihood` (samples, classes), log p(labels of a sample |
-        class) with difficulty summed out, as it is in the class posterior; `log_posterior`, log-likelihood
-        and log density of the fallibilities, without its constant.
+        `difficulty_sd` (samples,), posterior mean and sd of delta, phi taken as known;
+        `label_log_likelihood` (samples, classes), log p(labels of a sample | class), difficulty summed out;
+        `log_posterior`, log-likelihood and log density of the fallibilities, without its constant.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -100,11 +91,7 @@ def fit_difficulty_fallibility(
 
 
 def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `em`: its parameters are fallibilities phi and 1 - phi (labelers, 2).
-
-    `settings` are nodes and log weights of the difficulty, and pseudo-counts (labelers, 2) of phi and
-    1 - phi, which count where a labeler gave labels.
-    """
+    """The model for `em`: phi and 1 - phi (labelers, 2); `settings`: nodes, log weights, pseudo-counts."""
     nodes, log_weight, counts = settings
 
     def joint(params):
@@ -139,9 +126,9 @@ def fit_glad(
 
     Returns:
         `Fit`. Its own: `ability` alpha (labelers,); `ease` beta and `difficulty` 1 / beta (samples,);
-        `accuracy` (labelers,), the mean of r over all samples; `label_log_likelihood` (samples, classes), log
-        p(labels of a sample | class), which knows difficulties as `noise_model()` does not; `log_posterior`,
-        log-likelihood and log density of ability and log ease, without its constant.
+        `accuracy` (labelers,), the mean of r; `label_log_likelihood` (samples, classes), log p(labels of a
+        sample | class), which knows difficulties as `noise_model()` does not; `log_posterior`, without its
+        constant.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -157,23 +144,19 @@ def fit_glad(
         check_finite(np.asarray(law), name, "give (mean, standard deviation)")
         check_positive(law[1:], f"{name}[1:]", "one standard deviation", size=1)
     labelers = labels.num_labelers
-    able, clear = (
-        np.full(lf.bucket(labelers), float(ability[0])),
-        np.full(data.known.size, float(log_ease[0])),
-    )
     laws = np.array([ability, log_ease], np.float64)
-    end = lf.run(glad, data, (able, clear, shares), laws, prior, max_steps=max_steps, tol=tol)
+    start = np.full(lf.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
+    end = lf.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
     able, ease = end.summit.params[0][:labelers], np.exp(end.summit.params[1])[: labels.num_samples]
     own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
     return lf.fitted(labels, known, end, lf.not_heard(labels, "their ability is that of the prior."), **own)
 
 
 def glad(data: lf.LongForm, laws: Any) -> lf.Model:
-    """The model for `em`: its parameters are ability (labelers,) and log ease (samples,).
+    """The model for `em`: ability (labelers,), log ease (samples,); `laws` (2, 2), mean and sd of each.
 
     The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
-    its terms; curvature is never taken below that of the prior. `laws` (2, 2) are means and standard
-    deviations of ability and of log ease.
+    its terms; curvature is never taken below that of the prior.
     """
     each = data.each
 

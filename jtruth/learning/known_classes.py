@@ -5,25 +5,18 @@ Where the class is known the likelihood of a labeler's row is multinomial, so th
     psi_t[c, k] = (n_t[c, k] + pseudo[c, k]) / sum_k (n_t[c, k] + pseudo[c, k]),
 
 n the labels k that t gave to gold samples of class c, and the posterior is Dirichlet(n + pseudo), exactly.
-`pseudo` keeps rows of few labels off 0 and 1; the prior comes from the shares of the gold classes in the same
-way, if gold is a random sample, and is given otherwise. Labels of other samples have no say in the rates.
+Labels of other samples have no say. `fit_joint(labels, beliefs=Beliefs(pseudo_counts=fit.counts))` learns
+from these counts and other labels; the same gold given there again would count twice.
 
-Gold questions answered yesterday are what today's labels start from: `fit_joint(labels,
-beliefs=Beliefs(pseudo_counts=fit.counts))` adds the counts to its own prior, so that the rates are learned
-from both. Do not give the same gold samples there again as labels with `gold=`: they would count twice.
+**When can they be learned without?** By maximum likelihood from labels alone, errors independent given the
+class (Donmez, Lebanon and Balasubramanian 2010), if
 
-**When can they be learned without?** Donmez, Lebanon and Balasubramanian (2010) estimate error rates by
-maximum likelihood from predictions alone, the class prior known and errors independent given the class. That
-is consistent (goes to the truth as samples grow)
+1. every labeler is right more often than chance: else the mirror image, in which classes are exchanged,
+   explains the same labels;
+2. and, for labelers with one error rate each, the class prior is not even: with even classes a labeler of any
+   accuracy gives each class half of its labels. Three labelers or more, compared, do not need this.
 
-1. if every labeler is a weak learner or better, right more often than chance: else the mirror image, in which
-   classes are exchanged, explains the same labels;
-2. and, for labelers with one error rate each, if the class prior is not even: with even classes a labeler of
-   accuracy a gives each class half of its labels whatever a is, so that one labeler alone says nothing. Three
-   labelers or more with agreements to compare do not need this condition, but then 1 alone names the classes.
-
-`check_consistency` checks both at estimated rates, with their error, and says what it found. A check passed
-is no proof: the rates themselves come from the model.
+`check_consistency` checks both at estimated rates. A check passed is no proof: the rates come from the model.
 """
 
 from typing import Any
@@ -32,7 +25,7 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.special import ndtri, softmax
 
-from jtruth._host import diagonal_rows, labels_log_likelihood, log
+from jtruth._host import diagonal_rows, labels_log_likelihood, log, vote_shares
 from jtruth._validation import quoted
 from jtruth._validation.in_range import check_not_negative
 from jtruth.labels import Labels
@@ -72,8 +65,7 @@ def fit_known_classes(
     classes = labels.num_classes
     counts = soft_counts(labels, one_hot(known, classes))
     concentration = counts + diagonal_rows(classes, pseudo, pseudo)[None]
-    total = concentration.sum(axis=2, keepdims=True)
-    matrices = np.where(total > 0, concentration / np.where(total > 0, total, 1), 1 / classes)
+    matrices = vote_shares(concentration.reshape(-1, classes)).reshape(concentration.shape)
     shares = np.bincount(known[known >= 0], minlength=classes) + pseudo / classes
     share = shares / shares.sum() if fixed is None else fixed
     joint = log(share)[None] + labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
@@ -93,7 +85,7 @@ def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted:
         yield f"No sample is known to be of class {labels.class_names[c]!r}: its rows are the pseudo-counts."
     none = np.flatnonzero(counts.sum(axis=(1, 2)) == 0)
     if none.size:
-        names = ", ".join(repr(workers[t]) for t in none[:5])
+        names = quoted(workers[t] for t in none)
         yield f"{none.size} labelers labelled no sample of known class ({names}): only pseudo-counts speak."
     if contradicted.any():
         yield f"{contradicted.sum()} samples are impossible at these rates: equal shares are given there."

@@ -1,8 +1,7 @@
 """The table of consensus methods: everything that turns noisy labels into classes, one line each.
 
-`jt.consensus`, `jtruth consensus`, `benchmarks/learners.py` and `tests/learning/test_common_face.py` read
-this table, so a new method is a file with its `fit_<name>` and one entry here; the test then asks of it
-whatever every method must do. A fit is called as
+A new method is a file with its `fit_<name>` and one entry here; `tests/learning/test_common_face.py` asks of
+it whatever every method must do. A fit is called as
 
     fit(labels, *, key=None, gold=None, prior=None, ...)
 
@@ -28,14 +27,7 @@ _VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them 
 
 
 def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
-    """A sentence for each class that a method gives to hardly any sample, though labelers gave it to many.
-
-    Methods collapse so, onto the other classes, where labels are few or labelers hardly better than chance.
-
-    Args:
-        class_posterior: (samples, classes), what the method says.
-        labels: that it was fitted to.
-    """
+    """A sentence for each class that a method gives to hardly any sample, though labelers gave it to many."""
     votes = labels.counts()
     expected = _host.vote_shares(votes, votes.sum(axis=0) / votes.sum()).sum(axis=0)
     found = class_posterior.sum(axis=0)
@@ -48,18 +40,7 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
 
 
 def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:
-    """Share of a sample's votes that each class has; nothing says how sure the shares are.
-
-    Three votes for class 1 out of five are .6. A sample without any vote has equal shares.
-
-    Args:
-        labels: the noisy labels; a labeler who labels a sample twice has two votes.
-        key: has no say: nothing is drawn.
-        gold: (samples,) known classes, -1 where unknown.
-        prior: refused: votes have no prior.
-
-    Raises:
-        ValueError: input that cannot be used, or a prior.
+    """Share of a sample's votes that each class has, equal shares without a vote; a prior is refused.
 
     >>> from jtruth.labels import Labels
     >>> print(fit_majority_vote(Labels.from_matrix(np.array([[0, 1, 1, 1], [0, 1, -1, -1]]), 2)).prior)

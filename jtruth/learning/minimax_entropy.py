@@ -4,11 +4,10 @@ Given the class c of sample i, labeler t gives label k with a probability propor
 
     exp(sigma_t[c, k] + tau_i[c, k]),
 
-sigma a labeler's confusion and tau the sample's own difficulty: some photographs of one dog look like another
-to everybody. The paper arrives there by a game: of all distributions of labels whose expected counts by
-labeler and by sample are those observed (up to a penalised slack) take that of most conditional entropy, and
-choose the classes so that this most is least. The dual, its (12) there, is what is computed here: the maximum
-over sigma and tau of
+sigma a labeler's confusion and tau the sample's own difficulty. The paper arrives there by a game: of all
+distributions of labels whose expected counts by labeler and by sample are those observed (up to a penalised
+slack) take that of most conditional entropy, and choose the classes so that this most is least. The dual, its
+(12), is what is computed here: the maximum over sigma and tau of
 
     sum_i log sum_c prior[c] prod_t p(z_it | c)  -  alpha/2 |sigma|^2  -  beta/2 |tau|^2,
 
@@ -57,18 +56,9 @@ def minimax_entropy(
     max_steps: int,
     tol: float | Float[Array, ""],
 ) -> tuple[Minimum, Float[Array, "samples classes"]]:
-    """Maximum of the dual from a first sigma; pure, to be vmapped over starts.
+    """Maximum of the dual from a first sigma (tau starts at 0), and log p(class, labels) of samples there.
 
-    The parameters are sigma and tau; the second result is log p(class, labels) of each sample there.
-
-    Args:
-        labels: sample, labeler and class of each; a class of -1 counts nowhere.
-        log_prior: of each sample's class; -inf for the classes that gold excludes.
-        start: sigma; tau starts at 0.
-        penalties: alpha and beta.
-        samples_differ: static; False leaves tau out.
-        max_steps: static.
-        tol: largest entry of the gradient at the end.
+    `labels` are sample, labeler and class of each, -1 counts nowhere; `penalties` are alpha and beta.
     """
     sample, labeler, label = labels
     start, penalties, log_prior = jnp.asarray(start), jnp.asarray(penalties), jnp.asarray(log_prior)
@@ -124,9 +114,8 @@ def fit_minimax_entropy(
         max_steps, tol: of L-BFGS; `tol` is the largest entry of the gradient.
 
     Returns:
-        `Fit`. Its own: `matrices` (labelers, classes, classes) on a sample of no difficulty of its own;
-        `confusion` sigma (labelers, classes, classes); `difficulty` tau (samples, classes, classes), no
-        samples in the confusion form; `objective`, log-likelihood minus penalties.
+        `Fit`. Its own: `matrices` at tau 0 and `confusion` sigma (labelers, classes, classes); `difficulty`
+        tau (samples, classes, classes), no samples in the confusion form; `objective`, with penalties.
 
     Raises:
         ValueError: input that cannot be used.
@@ -168,15 +157,8 @@ def fit_minimax_entropy(
     )
     own = {"matrices": matrices, "confusion": confusion, "difficulty": difficulty,
            "objective": -float(found.value)}  # fmt: skip
-    return Fit(
-        share,
-        softmax(joint, axis=1),
-        float(np.logaddexp.reduce(joint, axis=1).sum()),
-        converged,
-        steps,
-        doubts,
-        own,
-    )
+    log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
+    return Fit(share, softmax(joint, axis=1), log_likelihood, converged, steps, doubts, own)
 
 
 def _start(labels: Labels, shares: np.ndarray) -> np.ndarray:

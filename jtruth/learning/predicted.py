@@ -11,30 +11,21 @@ several such classes it is the most probable one. Counting gives
     counts[c, k]    samples labelled k that are confidently of class c                                   (1)
     joint[c, k]     counts[c, k] / sum_c counts[c, k] * (share of the labels that are k)                  (3)
 
-and from the joint follow p(y), p(label | y), and how many labels to distrust. Rows are true classes here,
-as everywhere in jtruth; the paper's rows are given labels.
-
-Thresholds take the place of a likelihood. They are right where every sample is clear cut, and a threshold
-forgives a classifier that is too sure or too timid as long as it is so in the same way for a whole class.
-They mislead where classes overlap: a sample halfway between two classes counts as a wrong label or not at
-all.
-`prune` holds the five rules of section 3.2 that say which labels to take out.
+and from the joint follow p(y), p(label | y), and how many labels to distrust; rows are true classes (the
+paper's are given labels). Thresholds forgive a classifier that is too sure or too timid in the same way for
+a whole class; where classes overlap they mislead: a sample halfway between two counts as a wrong label or not
+at all. `prune` holds the five rules of section 3.2 that say which labels to take out.
 
 **The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, its base held fixed). If labels z_i err in a
 way that depends on the class alone, and q_i[c] = p(y_i = c | x_i),
 
     p(z_i = k | x_i) = sum_c q_i[c] psi[c, k].
 
-The log-likelihood is concave in psi, so EM finds its maximum: the E-step is r_i[c] proportional to
-q_i[c] psi[c, z_i], the M-step counts. Nothing is thresholded: a sample halfway between two classes counts
-half.
-
-Three things are said besides psi. Intervals: EM of bootstrap samples, which are weights. Whether q fits:
-the slope of the log-likelihood when all log q are multiplied by a factor, at factor 1, in units of its
-bootstrap error (`slope`). Far above 0 the classifier is too timid about the TRUE class, far below too sure;
-psi then shows too few or too many errors. What no computation on these data can find: a classifier that was
-trained to predict noisy labels, and does, explains them by psi = identity. And `thresholds_mislead` compares
-the error rates of confident learning with these.
+The log-likelihood is concave in psi and EM finds its maximum; a sample halfway between two classes counts
+half. Intervals are by EM of bootstrap samples. Whether q fits: the slope of the log-likelihood when all log q
+are multiplied by a factor, at factor 1, in units of its bootstrap error (`slope`): far above 0 the classifier
+is too timid about the TRUE class, far below too sure, and psi shows too few or too many errors. What no
+computation on these data can find: a classifier that predicts noisy labels explains them by psi = identity.
 """
 
 from functools import partial
@@ -70,16 +61,9 @@ def confident_joint(
 ) -> dict[str, Array]:
     """Thresholds (2), confident joint (1) and its calibration (3); pure, to be vmapped over weights.
 
-    Args:
-        probabilities: p(y | x), rows sum to 1.
-        label: 0..C-1.
-        weight: how often each sample counts; 0 leaves it out.
-        known: true class where it is known, else -1: such a sample is of that class, no threshold asked.
-
-    Returns:
-        By name: "thresholds" (classes,), inf where no sample has this label; "confident" (samples,), the
-        class a sample is confidently of, -1 where none; "counts" (1) and "joint" (3) (classes, classes), rows
-        of true classes, the latter sums to 1.
+    By name: "thresholds" (classes,), inf where no sample has this label; "confident" (samples,), the class a
+    sample is confidently of (its `known` one, if any), -1 where none; "counts" (1) and "joint" (3) (classes,
+    classes), rows of true classes, the latter sums to 1.
     """
     classes = probabilities.shape[1]
     given = jax.nn.one_hot(label, classes, dtype=probabilities.dtype) * weight[:, None]
@@ -128,9 +112,9 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
 
     Returns:
         `Fit`. Its prior holds the row sums of the joint, its class posterior p(y | x) p(label | y),
-        normalised; its log-likelihood is NaN, thresholds maximise none. Its own: `matrices` (1, classes,
-        classes), p(label | y), one for all labels; `expected_wrong`, the number of wrong labels according to
-        the joint; `thresholds`, `confident`, `counts`, `joint` of `confident_joint`.
+        normalised; its log-likelihood is NaN. Its own: `matrices` (1, classes, classes), p(label | y);
+        `expected_wrong`, a number of labels; `thresholds`, `confident`, `counts`, `joint` of
+        `confident_joint`.
 
     Raises:
         ValueError: a sample with no label or several, or rows that are no distributions.
@@ -218,10 +202,7 @@ def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
 
 
 def noise_layer(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `lf.em`: its parameter is psi (classes, classes), the same for all labels.
-
-    `settings` are q (samples, classes), which stands in the place of a class prior, and pseudo-counts of psi.
-    """
+    """The model for `lf.em`: psi (classes, classes); `settings`: q, for a prior, and pseudo-counts."""
     q, pseudo = settings
     given, log_q = jax.nn.one_hot(data.label, q.shape[1], dtype=q.dtype), jnp.log(q)
 
@@ -280,10 +261,9 @@ def fit_noise_layer(
 
     Returns:
         A `Fit` with `interval`; its class posterior is p(y | x, label), its log-likelihood that of the labels
-        given x (and gold). Its own: `matrices` (1, classes, classes), p(label | y), one for all labels;
-        `slope` in standard errors, far from 0 the probabilities do not fit, NaN where labels cannot tell;
-        `expected_wrong`, a number of labels; `row_labels` (classes,), expected labels behind each row;
-        `bootstrap` (replicates, classes, classes), psi of each bootstrap sample.
+        given x (and gold). Its own: `matrices` (1, classes, classes), p(label | y); `slope` in standard
+        errors, NaN where labels cannot tell; `expected_wrong`, a number of labels; `row_labels` (classes,),
+        expected labels behind each row; `bootstrap` (replicates, classes, classes), psi of each.
 
     Raises:
         ValueError: a sample with no label or several, rows that are no distributions, options out of range.
@@ -325,28 +305,20 @@ def fit_noise_layer(
         "row_labels": posterior.sum(axis=0),
         "bootstrap": matrices,
     }
-    fit = Fit(
-        np.asarray(posterior.mean(axis=0)),
-        np.asarray(posterior),
-        float(best.log_likelihood),
-        bool(best.summit.converged),
-        int(best.summit.num_steps),
-        own=own,
-    )
+    converged, log_likelihood = bool(best.summit.converged), float(best.log_likelihood)
+    shares, num_steps = np.asarray(posterior.mean(axis=0)), int(best.summit.num_steps)
+    fit = Fit(shares, np.asarray(posterior), log_likelihood, converged, num_steps, own=own)
     return fit._replace(warnings=tuple(_doubts_of_layer(fit, labels.class_names, int((~settled).sum()))))
 
 
 def thresholds_mislead(fit: Fit, matrix: Any, classes: Any = None, *, level: float = 0.99) -> tuple[str, ...]:
-    """Classes whose rate of right labels in another matrix (confident learning's) is unlikely.
+    """A sentence for each class whose rate of right labels in another matrix is unlikely.
 
     Args:
         fit: of `fit_noise_layer`.
         matrix: (classes, classes), rows of true classes.
         classes: names, for the sentences.
         level: probability that no class of all is named if `matrix` is right.
-
-    Returns:
-        One sentence for each class that is further off than chance, counting all classes, allows.
     """
     other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(fit.matrices[0])
     error = np.maximum(np.diagonal(fit.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (fit.row_labels + 2))

@@ -8,10 +8,8 @@ So keep it as a score and learn from the gold how to read it:
     bias_c ~ N(0, 1.5^2 / 2),  log slope ~ N(0, LOG_SLOPE_SD^2).
 
 For two classes this is p(y_i = 1) = sigmoid(a + b logit h_i) with a = bias_1 - bias_0 ~ N(0, 1.5^2): shift
-and temperature of the log-odds. More classes have a shift each and one common temperature, and the
-probabilities of a sample sum to 1. Recalibrating each class against the rest would not keep that, and would
-learn C temperatures from a few gold answers. A slope below 1 says that h was too sure, a bias that some class
-was favoured. Gold that is clamped inside an independence model instead hardly moves it: the likelihood of
+and temperature of the log-odds. A slope below 1 says that h was too sure, a bias that some class was
+favoured. Gold that is clamped inside an independence model instead hardly moves it: the likelihood of
 thousands of labels outweighs the gold's.
 
 The posterior of bias and slope given the gold is sampled by importance sampling around its mode, from a

@@ -1,16 +1,11 @@
 """Labelers who see earlier labels: some of their agreement is repetition.
 
-Where a tool shows the label that a sample has already, the next labeler may keep it without a look. Two
-labels that agree are then less than two opinions, and models of independent labelers are too sure. Here
-labeler t repeats the last label given before with probability a_t, their influence, and else answers by a
-confusion matrix:
+Where a tool shows the label that a sample has already, models of independent labelers are too sure. Labeler t
+repeats the last label given before with probability a_t, their influence, and else has a confusion matrix:
 
-    p(z = k | y = c, h shown) = a_t [k = h] + (1 - a_t) psi_t[c, k];   the first label has psi_t[c, k] alone.
+    p(z = k | y = c, h shown) = a_t [k = h] + (1 - a_t) psi_t[c, k];   the first label has psi_t[c, k] alone,
 
-That is the sequential dependence of Van Horn et al. (2018) in its simplest form: there a labeler weighs the
-labels shown by how far they are trusted, here they are kept or not looked at. EM has closed steps: a label
-that repeats what was shown is a copy with probability a / (a + (1 - a) psi[c, k]), copies teach nothing about
-psi, and a_t is the expected share of copies. Without the order of labels nothing is learned of influence.
+the sequential dependence of Van Horn et al. (2018) in its simplest form.
 """
 
 from typing import Any
@@ -45,15 +40,13 @@ def fit_sequential(
         order: (labels,) when each entry of `labels` was given, on any scale; equal times are refused within a
             sample, because nobody can tell then who was shown what.
         smoothing: pseudo-counts of the matrices; of its numbers the first two are used.
-        influence: pseudo-counts of labels shown, to those that were repeated unseen and to those that were
-            not. All keep rows and influences that rest on little off 0 and 1.
+        influence: pseudo-counts of labels shown that were repeated unseen, and of those that were not.
         gold, prior, max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes) of labels that are no copies; `influence` a
-        (labelers,), the chance to repeat what is shown; `copied` (labels,), the chance that each entry of
-        `labels` is a copy; `label_log_likelihood` (samples, classes), log p(labels of a sample in their order
-        | class); `log_posterior`, log-likelihood and sum of pseudo-count * log probability.
+        (labelers,); `copied` (labels,), the chance that each entry is a copy; `label_log_likelihood`
+        (samples, classes), log p(labels of a sample in their order | class); `log_posterior`.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -79,11 +72,7 @@ def fit_sequential(
 
 
 def last_shown(labels: Labels, order: Any) -> np.ndarray:
-    """(labels,) the label that each entry's sample had last before it; -1 for first ones and for no label.
-
-    Raises:
-        ValueError: another number of times than of entries, no numbers, or equal ones within a sample.
-    """
+    """(labels,) the label that each entry's sample had last before it; -1 for first ones and for no label."""
     sample, _, label = labels.arrays
     when = np.asarray(order)
     if when.shape != label.shape or when.dtype.kind not in "iuf" or not np.isfinite(when).all():
@@ -112,10 +101,7 @@ def _parts(params: Any, data: lf.LongForm, shown: Any) -> tuple[Any, Any]:
 
 
 def sequential(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `em`: its parameters are matrices, and influences a and 1 - a (labelers, 2).
-
-    `settings` are the label shown with each label (labels,), -1 for none, and pseudo-counts of both.
-    """
+    """The model for `em`: matrices, a and 1 - a (labelers, 2); `settings`: labels shown, pseudo-counts."""
     shown, *pseudo = settings
 
     def joint(params):

@@ -6,23 +6,16 @@ labels A_it = +1 or -1, two messages go back and forth along every label ((3), (
     sample i to labeler t:   x[i, t] = sum of A[i, s] y[s, i] over the other labelers s of i
     labeler t to sample i:   y[t, i] = sum of A[j, t] x[j, t] over the other samples j of t
 
-x is what the others think of sample i; y how often t agrees with what others think, which is how reliable t
-looks without sample i. The answer is the sign of sum_t A[i, t] y[t, i]. It is a power iteration that leaves
-out what came from the receiver; on a random regular assignment (`jtruth.planning.regular_assignment`) with
-enough labels it needs, up to a constant, as few labels as any method could.
-
-There is no probability in it: the class posterior here is 1 or 0, or 1/2 where the sum is 0. The paper draws
-first messages from N(1, 1); here all are 1, their mean, unless a random start is asked for. Messages are
-scaled in every step, which changes no sign. A sample of known class sends +-1, the root mean square of what
-others send.
-
-Why not one class against the rest, for more than two: "the rest" is a mixture of classes in which a labeler's
-error rate is not one number, and scores of different classes have no common unit to be compared by. Karger,
-Oh and Shah (2013) take another way for many classes, by low-rank approximation, which is not here.
+x is what the others think of sample i; y how reliable t looks without sample i. The answer is the sign of
+sum_t A[i, t] y[t, i]: a power iteration that leaves out what came from the receiver. On a random regular
+assignment (`jtruth.planning.regular_assignment`) with enough labels it needs, up to a constant, as few labels
+as any method could. The class posterior here is 1 or 0, or 1/2 where the sum is 0. The paper draws first
+messages from N(1, 1); here all are 1, unless a random start is asked for. Messages are scaled in every step,
+and a sample of known class sends +-1, the root mean square of what others send.
 
 **The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020).** No iteration and no
-start. Labelers are often programs, and may abstain. With x = +1, -1 for the classes and 0 for an
-abstention, the covariance of two labelers who err independently given the class is a product,
+start. With x = +1, -1 for the classes and 0 for an abstention, the covariance of two labelers who err
+independently given the class is a product,
 
     Cov(x_t, x_u) = v_t v_u,     v_t = sqrt(p (1 - p)) (E[x_t | 1] - E[x_t | 0]),
 
@@ -33,13 +26,11 @@ moments are (1 - 2p) / sqrt(p (1 - p)) v_t v_u v_w and give the class prior, if 
 covariance of any indicator, "t says s", with the others gives p(t says s | class). Labelers are taken to be
 better than chance on the whole, which names the classes.
 
-Labelers who copy each other, or look at the same thing, are given as `edges`. Their covariance is never used,
-nor that of any two who are connected by edges; the law of a connected pair given the class comes from the
-covariance of "t says s and u says r" with everybody else, and the class posterior counts a pair once. Edges
-must form no circle (pairs then suffice). In the paper the class prior is known and edges are given, too.
+Labelers who copy each other are given as `edges`, without circles. The covariance of those whom edges connect
+is not used; the law of a connected pair given the class comes from the covariance of "t says s and u says r"
+with everybody else, and the class posterior counts a pair once.
 
-More than two classes are refused: one against the rest is not the model, since labelers who err independently
-given the class do not given "one of the others".
+More than two classes are refused: labelers who err independently given the class do not given "the rest".
 """
 
 from collections.abc import Sequence
@@ -53,18 +44,10 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.special import softmax
 
 from jtruth import _validation as check
-from jtruth._host import log
+from jtruth._host import log, vote_shares
 from jtruth._random import host_rng
 from jtruth.labels import Labels
-from jtruth.learning._fit import (
-    Fit,
-    check_steps,
-    clamp,
-    exchanged,
-    not_converged,
-    read_given,
-    unlabelled,
-)
+from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, not_converged, read_given, unlabelled
 
 _NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose another method"
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
@@ -82,19 +65,10 @@ def kos_messages(
     max_steps: int,
     tol: float | Float[Array, ""],
 ) -> tuple[Float[Array, " samples"], Float[Array, " labelers"], Bool[Array, ""], Int[Array, ""]]:
-    """The messages until they change no more; pure, to be vmapped over starts.
+    """The messages until they change by less than `tol`; pure, to be vmapped over starts.
 
-    Args:
-        sample, labeler: of each label.
-        sign: +1 for class 1, -1 for class 0, 0 for no label.
-        known: +1 or -1 for samples of known class, 0 for the others.
-        start: first messages of labelers to samples.
-        num_labelers, max_steps: static.
-        tol: largest change of a scaled message at the end.
-
-    Returns:
-        Sum of A y over the labels of each sample, sum of A x over those of each labeler, whether messages
-        came to rest, and number of steps.
+    `sign` and `known` are +1 for class 1, -1 for class 0 and 0 for none. What comes out: sum of A y over the
+    labels of each sample, of A x over those of each labeler, whether messages came to rest, number of steps.
     """
     sign, known = jnp.asarray(sign), jnp.asarray(known)
     fixed = known[sample]
@@ -192,15 +166,8 @@ def fit_kos(
     doubts = [*not_converged("Message passing", bool(converged), int(steps))]
     if tied := int((even & (known < 0)).sum()):
         doubts.append(f"Messages about {tied} samples cancel or are missing; both classes have 1/2 there.")
-    return Fit(
-        posterior.mean(axis=0),
-        posterior,
-        float("nan"),
-        bool(converged),
-        int(steps),
-        tuple(doubts),
-        {"score": score, "weight": weight},
-    )
+    own, shares = {"score": score, "weight": weight}, posterior.mean(axis=0)
+    return Fit(shares, posterior, float("nan"), bool(converged), int(steps), tuple(doubts), own)
 
 
 @jax.jit
@@ -217,7 +184,7 @@ def triplet_moments(
 
     Args:
         symbol: 0 and 1 for the classes, 2 for an abstention.
-        seen: 1 where a labeler saw the sample; an unseen sample says nothing.
+        seen: 1 where a labeler saw the sample.
         weight: how often each sample counts.
         apart: 1 for pairs of labelers who are not connected by edges, 0 elsewhere and on the diagonal.
         voters: labelers whose third moments are taken.
@@ -225,10 +192,9 @@ def triplet_moments(
         prior: of class 1, NaN if it is to be estimated.
 
     Returns:
-        By name, symbols being class 0, class 1 and, last, the abstention: "strength" v and "square" v^2 as
-        estimated (labelers,), which contradict the model below 0; "prior" of class 1; "shares" (labelers,
-        symbols), how often each is given, "shifts", p(symbol | 1) - p(symbol | 0); "pair_shares" and
-        "pair_shifts" (edges, symbols, symbols).
+        By name: "strength" v and "square" v^2 (labelers,), contradicted below 0; "prior" of class 1; "shares"
+        (labelers, symbols), how often each is given, "shifts", p(symbol | 1) - p(symbol | 0); "pair_shares"
+        and "pair_shifts" (edges, symbols, symbols).
     """
     weight = jnp.asarray(weight)[:, None]
     seen, apart, symbol = jnp.asarray(seen), jnp.asarray(apart), jnp.asarray(symbol)
@@ -425,18 +391,11 @@ def _no_triplet(labels: Labels, apart: np.ndarray, seen: np.ndarray) -> str | No
 
 
 def _laws(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
-    """p(symbol | class), (rows, classes, symbols), and how many had to be moved to where a law can be.
-
-    Estimates of moments leave [0, 1]. None is put below half a label of the class in `number`, since 0 would
-    be certainty; symbols that nobody gave stay at 0.
-    """
+    """p(symbol | class), (rows, classes, symbols), and how many were moved up to half a label in `number`."""
     raw = shares[:, None, :] + np.array([-prior[1], prior[0]])[None, :, None] * shifts[:, None, :]
     least = 0.5 / (number[:, None, None] * prior[None, :, None] + 1) * (shares[:, None, :] > 0)
     law = np.maximum(raw, least)
-    total = law.sum(axis=2, keepdims=True)
-    return np.where(total > 0, law / np.where(total > 0, total, 1), 1 / law.shape[2]), int(
-        (raw < least).sum()
-    )
+    return vote_shares(law.reshape(-1, law.shape[2])).reshape(law.shape), int((raw < least).sum())
 
 
 def _log_likelihood(symbol, seen, given, pairs, linked) -> np.ndarray:

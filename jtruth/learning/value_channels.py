@@ -1,27 +1,21 @@
 """What a value says of a class: symbols, sets, probabilities, grades and ratings as channels of `fit_values`.
 
-**Symbols.** "Cannot tell" is an answer like any other, and may tell something: a labeler's matrix has a row
-for each class and a column for each symbol. A column that is the same in every row is an abstention that
-tells nothing, which is then learned and need not be assumed.
+**Symbols.** "Cannot tell" is an answer like any other: a matrix has a row for each class and a column for
+each symbol. A column that is the same in every row is an abstention that tells nothing.
 
-**Sets.** Su 3.6.1, after Cid-Sueiro (2012), whose matrix p(set | class) has up to 2^C columns. Here a labeler
-has one class in mind, by a confusion matrix, and reports a set that holds it; which other classes he adds
-depends on what he has in mind and not on the truth beyond it (coarsening at random). Then p(set | class c) is
-proportional to the sum over k in the set of psi[c, k]; a set of one class is an ordinary label, and the set
-of all classes is no label at all. Where sets mean more than that, make every set a symbol.
+**Sets.** Su 3.6.1, after Cid-Sueiro (2012). A labeler has one class in mind, by a confusion matrix, and
+reports a set that holds it; which other classes he adds depends on what he has in mind alone (coarsening at
+random). Then p(set | class c) is proportional to the sum over k in the set of psi[c, k]; the set of all
+classes is no label at all. Where sets mean more than that, make every set a symbol.
 
 **Probabilities.** A person's confidence, or a model's softmax, is drawn from Dirichlet(a[t, c]). Its mean
-says whom a labeler confuses, its total how sure he makes himself: an overconfident one has a small total and
-is read with the doubt that he left out.
+says whom a labeler confuses, its total how sure he makes himself: overconfident ones have a small total.
 
-**Grades.** Class c stands at c on a line. Labeler t sees it with logistic noise, and gives the grade whose
-stretch of the line he thinks to see: p(grade <= k | class c) = logistic(threshold[t, k] - slope[t] c). A
-strict labeler has high thresholds, a coarse one a small slope, and nobody confuses far grades more often than
-near ones: C parameters a labeler instead of C (C - 1), which is what makes few labels go far.
+**Grades.** Class c stands at c on a line, seen with logistic noise: p(grade <= k | class c) =
+logistic(threshold[t, k] - slope[t] c). C parameters a labeler instead of C (C - 1).
 
-**Ratings.** The first step of Su 6.3.3, noisy values for a class that is not seen: Normal(mean[t, c],
-sd[t, c]), so each labeler has a scale of his own. They are compared after each labeler's are moved and
-stretched to mean 0 and sd 1; there, one with few ratings leans on all labelers.
+**Ratings.** The first step of Su 6.3.3: Normal(mean[t, c], sd[t, c]), after each labeler's ratings are moved
+and stretched to mean 0 and sd 1; there, one with few ratings leans on all labelers.
 """
 
 from collections.abc import Iterable
@@ -36,7 +30,7 @@ from jaxtyping import Array, Float, Int
 from jtruth import _host
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
-from jtruth._iterate import inside_simplex
+from jtruth._iterate import inside_simplex, normalised
 
 AnyArray = Array | np.ndarray
 Weights = Float[AnyArray, "labels classes"]
@@ -49,8 +43,7 @@ _SLOPE, _SPREAD = (3.0, 1.5), 2.0  # of grades: mean and sd of a slope; sd of a 
 class Values(NamedTuple):
     """Entry e says: labeler `labeler[e]` gave `value[e]` to sample `sample[e]`. Build it by `from_long`.
 
-    A value may be a symbol (whole number), a set of classes (booleans), a probability for each class, a grade
-    or a rating; what it must look like is checked by the channel that reads it.
+    What a value must look like is checked by the channel that reads it.
     """
 
     sample: Int[np.ndarray, " labels"]
@@ -112,16 +105,23 @@ class _Matrices(NamedTuple):
         """Rows after a jump; these are where EM would go."""
         return far._replace(matrices=inside_simplex(far.matrices, self.matrices), pseudo=self.pseudo)
 
-    def fitted(self, counts: Any) -> Any:
-        """Expected counts and pseudo-counts, normalised."""
-        rows = counts + self.pseudo[None]
-        return self._replace(matrices=rows / rows.sum(axis=2, keepdims=True))
+    def refit(self, labeler: Any, value: Any, weight: Weights) -> Any:
+        """Expected counts, p times the slope in p (Baum and Eagon 1967), and pseudo-counts, normalised."""
+
+        def expected(matrices: Any) -> Array:
+            log_p = self._replace(matrices=matrices).log_p(labeler, value)
+            return (weight * jnp.where(weight > 0, log_p, 0)).sum()
+
+        counts = self.matrices * jax.grad(expected)(self.matrices)
+        return self._replace(matrices=normalised(counts + self.pseudo[None]))
+
+    def log_p(self, labeler: Any, value: Any) -> Weights:
+        """log p(value | class) of each label."""
+        raise NotImplementedError
 
 
 class SymbolMatrices(_Matrices):
     """p(symbol | class) of each labeler; symbols 0..C-1 are the classes, the others are not."""
-
-    leans = False
 
     @classmethod
     def before(cls, values: Values, num_classes: int, num_symbols: int | None = None) -> "SymbolMatrices":
@@ -142,19 +142,9 @@ class SymbolMatrices(_Matrices):
         """log p(value | class) of each label."""
         return safe_log(self.matrices)[labeler, :, value.astype(int)]
 
-    def refit(self, labeler: Any, value: Any, weight: Weights) -> Any:
-        """Most probable rows."""
-        labelers, classes, symbols = self.matrices.shape
-        counts = (
-            jnp.zeros((labelers, symbols, classes), weight.dtype).at[labeler, value.astype(int)].add(weight)
-        )
-        return self.fitted(counts.swapaxes(1, 2))
-
 
 class SetMatrices(_Matrices):
-    """What each labeler has in mind, given the class."""
-
-    leans = False
+    """What each labeler has in mind, given the class; that is one more unknown of EM."""
 
     @classmethod
     def before(cls, values: Values, num_classes: int) -> "SetMatrices":
@@ -177,13 +167,6 @@ class SetMatrices(_Matrices):
         """log sum over the set; what is proportional to it alike under every class is left out."""
         return safe_log(jnp.where(value[:, None, :], self.matrices[labeler], 0).sum(axis=2))
 
-    def refit(self, labeler: Any, value: Any, weight: Weights) -> Any:
-        """What was in mind is one more unknown of EM: its share among the classes of the set."""
-        inside = self.matrices[labeler] * value.astype(weight.dtype)[:, None, :]
-        total = inside.sum(axis=2, keepdims=True)
-        share = weight[:, :, None] * inside / jnp.where(total > 0, total, 1)
-        return self.fitted(_by_labeler(labeler, share, len(self.matrices)))
-
 
 def _even(channel: Any, pseudo: np.ndarray, labelers: int) -> Any:
     """Matrices of pseudo-counts alone."""
@@ -194,7 +177,6 @@ class DirichletChannel(NamedTuple):
     """Concentrations of the probabilities that each labeler gives to samples of each class."""
 
     concentration: Float[AnyArray, "labelers classes classes"]
-    leans = True
 
     @classmethod
     def before(cls, values: Values, num_classes: int) -> "DirichletChannel":
@@ -238,10 +220,6 @@ class DirichletChannel(NamedTuple):
 
         return DirichletChannel(jax.lax.fori_loop(0, _ROUNDS, closer, self.concentration))
 
-    def log_prior(self) -> float:
-        """None: labelers lean on the mean of all, which moves with them."""
-        return 0.0
-
     def inside(self, far: Any) -> "DirichletChannel":
         """Concentrations stay positive."""
         return DirichletChannel(jnp.maximum(far.concentration, 0.1 * self.concentration))
@@ -263,7 +241,6 @@ class OrdinalLink(NamedTuple):
 
     slope: Float[AnyArray, " labelers"]
     threshold: Float[AnyArray, "labelers steps"]  # increasing
-    leans = False
 
     @classmethod
     def before(cls, values: Values, num_classes: int) -> "OrdinalLink":
@@ -361,7 +338,6 @@ class NormalRatings(NamedTuple):
     width: Float[AnyArray, "labelers classes"]
     centre: Float[AnyArray, " labelers"]  # of all ratings of a labeler
     scale: Float[AnyArray, " labelers"]
-    leans = True
 
     @classmethod
     def before(cls, values: Values, num_classes: int) -> "NormalRatings":
@@ -415,10 +391,6 @@ class NormalRatings(NamedTuple):
         square = _by_labeler(labeler, weight * (z - middle[labeler]) ** 2, labelers)
         variance = (square + _WORTH * (wide + (middle - pooled) ** 2)) / number
         return self._replace(middle=middle, width=jnp.sqrt(jnp.maximum(variance, _LEAST_SD**2)))
-
-    def log_prior(self) -> float:
-        """None: labelers lean on the mean of all, which moves with them."""
-        return 0.0
 
     def inside(self, far: Any) -> "NormalRatings":
         """Standard deviations stay positive."""

@@ -8,15 +8,12 @@ A *channel* says how probable a value is in each class, and fits itself to weigh
 It is a NamedTuple of arrays, the parameters, with these methods: `before` (checks the values), `votes` (what
 EM starts from), `log_p`, `refit` and `log_prior`, pure JAX the last three; `inside` brings a jump of EM back
 into the domain. Symbols, sets and grades have proper priors, and EM raises the posterior in every step;
-ratings and probabilities lean on the mean of all labelers, which moves (`leans`), and stop when it does not.
+ratings and probabilities lean on the mean of all labelers, which moves, have no `log_prior`, and stop when it
+does not move.
 
-What comes back has `by_class`, (samples, classes), the array that `jt.evaluate`, testing and training take:
-nothing behind it knows what the labels were.
-
-**Several classes at once** (`fit_multilabel`). Where a sample may show a cat and a dog there is no one class.
-Each class becomes a binary problem: who named it said yes, who labelled the sample and did not name it said
-no. The problems are fitted one by one by Dawid and Skene's EM; that classes exclude or imply one another is
-not used, so a set may come out that nobody would give.
+**Several classes at once** (`fit_multilabel`). Each class becomes a binary problem: who named it said yes,
+who labelled the sample and did not name it said no. The problems are fitted one by one by Dawid and Skene's
+EM; that classes exclude or imply one another is not used, so a set may come out that nobody would give.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,16 +41,9 @@ from jtruth.learning.value_channels import (
 )
 
 __all__ = [
-    "DirichletChannel",
-    "MultiLabel",
-    "NormalRatings",
-    "OrdinalLink",
-    "SetMatrices",
-    "SymbolMatrices",
-    "Values",
-    "fit_multilabel",
-    "fit_values",
-]
+    "DirichletChannel", "MultiLabel", "NormalRatings", "OrdinalLink", "SetMatrices", "SymbolMatrices",
+    "Values", "fit_multilabel", "fit_values",
+]  # fmt: skip
 
 
 def fit_values(
@@ -107,7 +97,7 @@ def fit_values(
     with jax.enable_x64(True):
         begin = jax.tree.map(np.asarray, _refit(first, data, padded))
     start = begin, (shares.sum(axis=0) + 1) / (size + num_classes)
-    falls = np.float64(first.leans)
+    falls = np.float64(not hasattr(first, "log_prior"))  # it leans on a mean that moves
     end = lf.run(_model, data, start, falls, free, max_steps=max_steps - 1, tol=tol)
     found, prior = end.summit.params
     rho, steps = clamp(np.asarray(end.posterior[:size]), known), int(end.summit.num_steps) + 1
@@ -129,7 +119,7 @@ def _refit(channel: Any, data: lf.LongForm, posterior: Any) -> Any:
 
 
 def _model(data: lf.LongForm, falls: Any) -> lf.Model:
-    """Any channel as a model for `em`: its only own parameter is the channel. `falls` is 1 if it leans."""
+    """Any channel as a model for `em`: its only own parameter is the channel."""
 
     def joint(params: Any) -> Array:
         channel, prior = params
@@ -139,7 +129,7 @@ def _model(data: lf.LongForm, falls: Any) -> lf.Model:
         return (_refit(params[0], data, posterior),)
 
     def log_prior(params: Any) -> Any:
-        return params[0].log_prior()
+        return params[0].log_prior() if hasattr(params[0], "log_prior") else 0.0
 
     return lf.Model(joint, m_step, log_prior, lambda far, plain: plain.inside(far), falls, pseudo=1.0)
 

@@ -8,13 +8,9 @@ above a line tau_t,
 
 so |w_t| is the expertise (1 / standard deviation of the noise), the direction of w_t what the labeler looks
 at, and tau_t / |w_t| the bias. As there, all of x, w and tau are the most probable ones jointly, and the
-class of a sample follows from its x alone. The priors are ours: w ~ N(first axis, I), so that class 1 is what
-labelers call 1 and nobody's expertise is infinite; tau ~ N(0, 3^2); sigma .8.
-
-The most probable x of thousands of samples jointly are not what each most probably is: with few labels a
-sample the class probabilities are too sure or too shy (`benchmarks/learners.py` measures by how much).
-`fit_nuts("welinder", ...)` of `annotation.bayes` averages over positions (in one dimension) and draws the
-rest, the class prior too.
+class of a sample follows from its x alone. The priors are ours: w ~ N(first axis, I), tau ~ N(0, 3^2); sigma
+.8. With few labels a sample the class probabilities are too sure or too shy (`benchmarks/learners.py`);
+`fit_nuts("welinder", ...)` averages over positions (in one dimension) and draws the rest.
 """
 
 from functools import partial
@@ -71,13 +67,10 @@ def fit_welinder(
         max_steps, tol: most steps; it is done when a step changes no parameter by `tol`.
 
     Returns:
-        `Fit`; its prior is as given, its log-likelihood NaN, since positions are not summed out. Its own:
-        `position` x (samples, dimensions), the classes at -1 and +1 of the first axis; `direction` w
-        (labelers, dimensions) and `threshold` tau (labelers,); `expertise` |w|, one over the standard
-        deviation of the labeler's noise; `bias` tau / |w|, where the labeler draws the line, above 0 class 0
-        is favoured, NaN at expertise 0; `matrices` with x summed out, p(1 | z) = Phi((+-w_1 - tau) / sqrt(1 +
-        sigma^2 |w|^2)); `spread` sigma; `log_posterior` of positions, directions and thresholds, up to a
-        constant.
+        `Fit`; its log-likelihood is NaN, since positions are not summed out. Its own: `position` x (samples,
+        dimensions); `direction` w (labelers, dimensions), `threshold` tau, `expertise` |w| and `bias` tau /
+        |w| (labelers,), NaN at expertise 0, above 0 class 0 is favoured; `matrices` with x summed out, p(1 |
+        z) = Phi((+-w_1 - tau) / sqrt(1 + sigma^2 |w|^2)); `spread` sigma; `log_posterior`, up to a constant.
 
     Raises:
         ValueError: more than two classes, or input that cannot be used, before any JAX call.
@@ -131,10 +124,9 @@ def _start(labels: Labels, data: lf.LongForm, dimensions: int, key: Any) -> tupl
 
 
 def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
-    """The model for `em`: its parameters are position (samples, d), direction (labelers, d), threshold.
+    """The model for `em`: position (samples, d), direction (labelers, d), threshold; `sds` of their priors.
 
-    Positions are parameters, so what is climbed is the joint density of all but the classes. A step moves all
-    positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
+    A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
     """
     sample_sd, direction_sd, threshold_sd = sds
     centre, mass = jnp.asarray([-1.0, 1.0], data.each.dtype), data.weight[:, None]

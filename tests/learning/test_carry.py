@@ -1,11 +1,11 @@
-"""Yesterday's draws as today's prior: their Dirichlet law, weights of them, and two days against one fit."""
+"""Yesterday's draws as today's prior: their Dirichlet law, and two days against one fit."""
 
 import numpy as np
 import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning import Beliefs, fit_joint
-from jtruth.learning.carry import carried, concentration, reweighted
+from jtruth.learning.carry import carried, concentration
 
 FIXED = Beliefs(diagonal=2, off_diagonal_total=1)
 
@@ -60,11 +60,8 @@ def test_what_is_refused():
 
 
 def test_known_classes_are_carried_on_without_loss():
-    """Two days of gold against the closed form, a Dirichlet law with the counts of both: both ways agree.
-
-    20000 independent draws: a weighted mean is off by sd / sqrt(effective), five of these allowed; carried
-    concentrations, a ratio of moments, by 1 % (sd), 6 % allowed.
-    """
+    """Gold of a day against the closed form, a Dirichlet law with its counts; concentrations of 20000
+    independent draws, a ratio of moments, are off by 1 % (sd), 6 % allowed."""
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, (2, 40))
     z = np.where(rng.random((2, 40, 3)) < (0.7, 0.8, 0.9), y[:, :, None], 1 - y[:, :, None])
@@ -79,53 +76,3 @@ def test_known_classes_are_carried_on_without_loss():
     more = carried(prior, matrices, range(3), today)
     np.testing.assert_allclose(more.pseudo_counts + own, counts[0] + own, rtol=0.06)
     np.testing.assert_allclose(more.prior_concentration, 1 + shares[0], rtol=0.06)
-    found = reweighted(prior, matrices, range(3), today, gold=y[1])
-    assert found.usable and found.effective > 500
-    law = own + counts.sum(axis=0)
-    exact = law / law.sum(axis=2, keepdims=True)
-    sd = np.sqrt(exact * (1 - exact) / (law.sum(axis=2, keepdims=True) + 1))
-    assert (np.abs(found.mean(matrices) - exact) < 5 * sd / np.sqrt(found.effective)).all()
-    np.testing.assert_allclose(found.class_posterior, np.eye(2)[y[1]], atol=1e-12)
-
-
-def test_weights_are_the_likelihood_of_todays_labels_by_loops():
-    rng = np.random.default_rng(2)
-    prior, rows = rng.dirichlet([2, 2, 2], 200), rng.dirichlet([1, 1, 1], (200, 4, 3))
-    z = np.array([[0, -1, 2], [1, 1, -1], [2, 0, 0]])
-    i, t = np.nonzero(z >= 0)
-    labels = Labels.from_long(i, [f"w{n}" for n in t], z[i, t], num_classes=3, workers=["w0", "w1", "w2"])
-    found = reweighted(prior, rows, ["w3", "w1", "w0", "w2"], labels)
-    place = [2, 1, 3]
-    each = np.empty((200, 3, 3))
-    for d in range(200):
-        for n in range(3):
-            for c in range(3):
-                said = [rows[d, place[s], c, z[n, s]] for s in range(3) if z[n, s] >= 0]
-                each[d, n, c] = prior[d, c] * np.prod(said)
-    evidence = each.sum(axis=2).prod(axis=1)
-    assert found.log_evidence == pytest.approx(np.log(evidence.mean()), abs=1e-10)
-    low = np.argsort(evidence)[:100]  # what is not among the largest is not smoothed
-    ratio = found.weights[low] / evidence[low]
-    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
-    mean = np.einsum("d,dnc->nc", found.weights, each / each.sum(axis=2, keepdims=True))
-    np.testing.assert_allclose(found.class_posterior, mean, atol=1e-10)
-
-
-def test_weighted_draws_are_a_fit_of_both_days(both_days):
-    """Means of accuracy within .35 sd of a fit of all labels (half of the draws, few left); a day that
-    says too much is said to."""
-    first, second, fits = both_days
-    drawn = fits[0].matrix_draw[::2]
-    prior, rows, right = fits[0].prior[drawn], fits[0].matrices[::2], fits[0].labeler_accuracy[drawn]
-    found = reweighted(prior, rows, first.workers, second)
-    sd = fits[1].labeler_accuracy.std(axis=0)
-    assert found.usable and not found.warnings
-    assert np.abs((found.mean(right) - fits[1].labeler_accuracy.mean(axis=0)) / sd).max() < 0.35
-    z = np.tile([[0, 1, 0, 1], [1, 0, 1, 0]], (100, 1))
-    much = Labels.from_matrix(z, 2).with_names(tasks=range(200), workers=list("abcd"))
-    assert not (lost := reweighted(prior, rows, first.workers, much)).usable
-    assert lost.warnings[0].startswith("Today's labels leave")
-    with pytest.raises(ValueError, match="no draws of 'd'"):
-        reweighted(prior, rows, list("abcq"), second)
-    with pytest.raises(ValueError, match="50 draws do not say"):
-        reweighted(prior[:50], rows[:50], list("abcd"), second)

@@ -1,13 +1,9 @@
 """Bayesian annotation models in NumPyro: who labels how well, with every uncertainty carried along.
 
-The models are those of the paper's Tables 2-3 and 5.1.2 and of Paun et al. (2018), as plain functions of
-arrays. The true class (and the sample's difficulty, where a model has one) is summed out, so NUTS sees
-continuous parameters only; what the labels say is one factor, the log-likelihood of `jtruth.latent.density`.
-
-`fit_nuts` runs one of them and looks at the result: convergence, classes that have exchanged names, whether
-the data determine anything, and whether pairs of labelers agree as often as the model says. For plain Dawid
-and Skene the Gibbs sampler of `joint` gives the same posterior many times faster; NUTS is for the models that
-are not conjugate, and for comparing models (`jtruth.comparison`).
+The models are those of the paper's Tables 2-3 and 5.1.2 and of Paun et al. (2018). The true class (and the
+sample's difficulty, where a model has one) is summed out, so NUTS sees continuous parameters only; what the
+labels say is one factor, the log-likelihood of `jtruth.latent.density`. For plain Dawid and Skene `fit_joint`
+gives the same posterior many times faster.
 
 Priors are diagonal-heavy and chains start near majority vote: with flat priors and random starts NUTS lands
 in a mirror image of the posterior in which classes have exchanged names, and no diagnostic notices.
@@ -15,7 +11,7 @@ in a mirror image of the posterior in which classes have exchanged names, and no
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -61,10 +57,7 @@ def _many(law: dist.Distribution, *shape: int) -> Any:
 
 
 def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
-    """Logit-normal rows around a population: logits population + spread * own, own ~ N(0, 1).
-
-    Logits are those of the wrong labels against the right one, which has logit 0.
-    """
+    """Logit-normal rows around a population: logits population + spread * own, own ~ N(0, 1)."""
     shape = hyper["logit_mean"].shape  # (classes, classes - 1)
     return {
         "population": _many(dist.Normal(hyper["logit_mean"], hyper["logit_sd"])),
@@ -123,17 +116,19 @@ _LAWS: dict[str, Callable[[Hyper, int], dict[str, dist.Distribution]]] = {
 }  # fmt: skip
 
 
+def _everything(parameters: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
+    """The class prior, then the parameters."""
+    prior = numpyro.sample("prior", dist.Dirichlet(hyper["class_concentration"]))
+    return {"prior": prior} | parameters(hyper, labelers)
+
+
 @functools.lru_cache(maxsize=64)
 def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
-    """The NumPyro model of a `Spec`; the same object for the same functions, so that it is compiled once.
-
-    The class prior is drawn first, then the parameters. Without rows nothing is observed.
-    """
+    """The NumPyro model of a `Spec`; the same object for the same functions, so that it is compiled once."""
 
     def model(seen: Seen | None, hyper: Hyper, *, num_labelers: int) -> None:
-        drawn = _drawn({"prior": dist.Dirichlet(hyper["class_concentration"])})
-        drawn |= parameters(hyper, num_labelers)
-        if seen is not None:
+        drawn = _everything(parameters, hyper, num_labelers)
+        if seen is not None:  # else nothing is observed
             now = channel(drawn, hyper, num_labelers)
             numpyro.factor("labels", density.log_likelihood(now, seen)[0])
 
@@ -204,27 +199,20 @@ def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
     return model, SPECS[model], MODELS[model]
 
 
-class Arrays(NamedTuple):
-    """What a `Kind` of an annotation model gets: its prior settings, and as many numbers as labelers."""
-
-    hyper: Hyper
-    labelers: Any  # (labelers,) zeros, for their number
-
-
 @functools.lru_cache(maxsize=64)
 def kind_of(parameters: Callable, channel: Callable) -> Kind:
     """An annotation model as all models of `jtruth.latent` are: a log density of coordinates without bounds.
 
-    Coordinates are NumPyro's of all sites, one after the other.
+    Coordinates are NumPyro's of all sites, one after the other; arrays are the prior settings, and zeros
+    (labelers,) for their number.
     """
+    drawn = functools.partial(_everything, parameters)
 
-    def drawn(hyper: Hyper, labelers: int) -> dict[str, Any]:
-        prior = numpyro.sample("prior", dist.Dirichlet(hyper["class_concentration"]))
-        return {"prior": prior} | parameters(hyper, labelers)
+    def args(arrays: Any) -> tuple[Hyper, int]:
+        return arrays[0], arrays[1].size
 
     def point(arrays: Any, key: Any) -> dict[str, Any]:
-        runner = handlers.seed(drawn, key)
-        sites = handlers.trace(runner).get_trace(arrays.hyper, arrays.labelers.size)
+        sites = handlers.trace(handlers.seed(drawn, key)).get_trace(*args(arrays))
         unknown = {name: site for name, site in sites.items() if site["type"] == "sample"}
         return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown.items()}
 
@@ -233,16 +221,14 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
         return ravel_pytree(jax.tree.map(lambda a: jnp.zeros(a.shape, x.dtype), like))[1](x)
 
     def log_prior(arrays: Any, x: Any) -> Any:
-        args = arrays.hyper, arrays.labelers.size
-        return jax.vmap(lambda one: -potential_energy(drawn, args, {}, sites_of(arrays, one)), -1)(x)
+        return jax.vmap(lambda one: -potential_energy(drawn, args(arrays), {}, sites_of(arrays, one)), -1)(x)
 
     def named(arrays: Any, x: Any) -> dict[str, Any]:
-        args = arrays.hyper, arrays.labelers.size
-        return jax.vmap(lambda one: constrain_fn(drawn, args, {}, sites_of(arrays, one)), -1, -1)(x)
+        return jax.vmap(lambda one: constrain_fn(drawn, args(arrays), {}, sites_of(arrays, one)), -1, -1)(x)
 
     def meaning(arrays: Any, x: Any) -> Channel:
         def one(p: dict[str, Any]) -> Channel:
-            return jax.tree.map(lambda a: a[..., 0], channel(p, arrays.hyper, arrays.labelers.size))
+            return jax.tree.map(lambda a: a[..., 0], channel(p, *args(arrays)))
 
         return jax.vmap(one, -1, -1)(named(arrays, x))
 
@@ -272,7 +258,7 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
     parameters = fit.spec.parameters or _PARAMETERS[fit.model]
     with nuts.numpyro_block(), jax.enable_x64(False):
         settings = {name: np.asarray(value, np.float32) for name, value in fit.hyper.items()}
-        arrays = Arrays(settings, np.zeros(labels.num_labelers, np.float32))
+        arrays = settings, np.zeros(labels.num_labelers, np.float32)
         rows = merge_samples(labels, None, None)
         levels = len(fit.hyper.get("log_weight", (0.0,)))
         observed = Observed(

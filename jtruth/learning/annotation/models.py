@@ -1,19 +1,13 @@
 """The annotation models: what their parameters mean, which priors they have, where chains start.
 
-Every model says the same thing: a sample has a class c ~ pi and, in some models, a difficulty level h with
-probability w[h], both unknown; given them labeler t names class k with probability table[t, k, c, h],
-independently of everything else. So a model is a function that fills a table, `Spec.channel`, and what it
-returns is a `Channel` of one point (`jtruth.latent.density`), whose states are the pairs of class and level.
-Difficulty is summed out as well as the class: samples with equal labels then stay equal, and no parameter
-belongs to a single sample, which leave-one-out comparison needs. The levels are the nodes of a Gauss rule of
-the difficulty's prior. All of it is pure JAX (NumPy for the nodes). The NumPyro model in `bayes`, tempering,
-and everything done with draws afterwards use the one channel.
+A sample has a class c ~ pi and, in some models, a difficulty level h with probability w[h], both unknown;
+given them labeler t names class k with probability table[t, k, c, h], independently of everything else. So a
+model is a function that fills a table, `Spec.channel`, and what it returns is a `Channel` of one point
+(`jtruth.latent.density`), whose states are the pairs of class and level. Levels are the nodes of a Gauss rule
+of the difficulty's prior: no parameter belongs to a single sample, which leave-one-out comparison needs.
 
-`Spec.start` goes the other way: from a class prior and one matrix a labeler, which majority vote or EM
-supply, to parameters near them.
-
-A model of your own is a `Spec` too, given to `fit_nuts` or `compare_models` in place of a name
-(docs/your_own_model.md): `parameters` draws what is unknown with NumPyro, `channel` says what it means.
+`Spec.start` goes the other way: from a class prior and one matrix a labeler to parameters near them. A model
+of your own is a `Spec` too (docs/your_own_model.md).
 """
 
 from collections.abc import Callable, Mapping
@@ -38,13 +32,7 @@ Hyper = dict[str, Any]
 
 
 def as_channel(log_prior: Any, log_weight: Any, log_table: Any) -> Channel:
-    """A channel of one point.
-
-    Args:
-        log_prior: (classes,) log pi.
-        log_weight: (levels,) log w.
-        log_table: (labelers, labels, classes, levels).
-    """
+    """A channel of one point from log pi (classes,), log w (levels,), table (labelers, labels, c, h)."""
     labelers, labels, classes, levels = log_table.shape
     return Channel(
         jnp.repeat(jnp.asarray(log_prior), levels)[None, :, None],
@@ -111,20 +99,14 @@ def chances(
 
 
 def ability(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
-    """GLAD for C classes: logit of "right" is ability * easiness - log(C - 1), so ability 0 is chance.
-
-    With two classes it is the model of Whitehill et al. (2009): sigmoid(ability * easiness).
-    """
+    """GLAD for C classes: logit of "right" is ability * easiness - log(C - 1), so ability 0 is chance."""
     logit = p["ability"][:, None] * jnp.exp(hyper["log_easiness"])[None, :] - np.log(p["prior"].shape[0] - 1)
     log_right, log_wrong = jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit)
     return even_errors(p["prior"], hyper["log_weight"], log_right, log_wrong)
 
 
 def mace(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
-    """MACE (Hovy et al. 2013): the class with probability `competence`, else a draw from `spam`.
-
-    Whether a label is spam is summed out.
-    """
+    """MACE (Hovy et al. 2013): the class with probability `competence`, else a draw from `spam`."""
     look = p["competence"][:, None, None]
     right = jnp.eye(p["prior"].shape[0], dtype=p["prior"].dtype)[None]  # (1, classes, labels)
     return confusion_channel(p["prior"], look * right + (1 - look) * p["spam"][:, None, :])
@@ -152,11 +134,14 @@ def logit_rows(
     off: Float[AnyArray, "*labelers classes others"],
 ) -> Float[Array, "*labelers classes classes"]:
     """Matrices from logits of the wrong labels, in order without the diagonal; the right one has logit 0."""
-    classes = off.shape[-2]
-    true, given = np.indices((classes, classes))
-    place = np.where(given < true, given, np.maximum(given - 1, 0))
-    logits = jnp.where(np.eye(classes, dtype=bool), 0.0, off[..., true, place])
+    logits = jnp.where(np.eye(off.shape[-2], dtype=bool), 0.0, _off_diagonal(off))
     return jax.nn.softmax(logits, axis=-1)
+
+
+def _off_diagonal(off: AnyArray) -> AnyArray:
+    """(..., classes, classes) of (..., classes, others); what is on the diagonal means nothing."""
+    true, given = np.indices((off.shape[-2], off.shape[-2]))
+    return off[..., true, np.where(given < true, given, np.maximum(given - 1, 0))]
 
 
 def right_and_wrong_rows(
@@ -164,9 +149,7 @@ def right_and_wrong_rows(
 ) -> Float[Array, "labelers classes classes"]:
     """Matrices from how often a row is right and how its wrong labels are shared, in order; None: evenly."""
     classes = right.shape[-1]
-    true, given = np.indices((classes, classes))
-    place = np.where(given < true, given, np.maximum(given - 1, 0))
-    share = jnp.full((1, classes, classes), 1 / (classes - 1)) if wrong is None else wrong[..., true, place]
+    share = jnp.full((1, classes, classes), 1 / (classes - 1)) if wrong is None else _off_diagonal(wrong)
     return jnp.where(np.eye(classes, dtype=bool), right[..., None], (1 - right)[..., None] * share)
 
 
@@ -181,8 +164,7 @@ def wrong_shares(
 def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and log weights that sum a difficulty ~ Beta(a, b) out EXACTLY for up to `most_labels` labels.
 
-    Each label's probability (59)-(60) is affine in the difficulty, so a sample's is a polynomial of degree
-    `most_labels`, and n Gauss-Jacobi nodes integrate degree 2n - 1 exactly.
+    Each label's probability (59)-(60) is affine in it, and n Gauss-Jacobi nodes integrate degree 2n - 1.
     """
     nodes, weights = roots_jacobi((most_labels + 2) // 2, b - 1, a - 1)
     return (1 + nodes) / 2, np.log(weights / weights.sum())
@@ -218,11 +200,7 @@ class Spec(NamedTuple):
 
 
 def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None) -> Hyper:
-    """Prior settings as arrays: defaults overridden by `given`, nodes for the difficulty added.
-
-    Raises:
-        ValueError: an unknown name, or a value that does not fit.
-    """
+    """Prior settings as arrays, checked: defaults overridden by `given`, nodes for the difficulty added."""
     hyper: Hyper = {"class_concentration": 1.0, **spec.defaults(num_classes)}
     unknown = sorted(set(given or {}) - set(hyper))
     if unknown:
@@ -352,22 +330,16 @@ SPECS: dict[str, Spec] = {
             p["prior"], logit_rows(p["population"][None] + p["spread"][None] * p["own"])
         ),
         # A population that is right 73 % of the time, give or take.
-        defaults=lambda c: {
-            "logit_mean": np.full((c, c - 1), -1.0 - np.log(c - 1)),
-            "logit_sd": np.ones((c, c - 1)),
-            "spread": 1.0,
-        },
+        defaults=lambda c: {"logit_mean": np.full((c, c - 1), -1.0 - np.log(c - 1)),
+                            "logit_sd": np.ones((c, c - 1)), "spread": 1.0},
         start=lambda prior, psi, h: {
             "prior": prior,
             "population": _wrong_logits(psi.mean(axis=0)),
             "spread": np.full(h["logit_mean"].shape, 0.5 * h["spread"]),
             "own": np.zeros((len(psi), *h["logit_mean"].shape)),
         },
-        dims={
-            "population": ("class", "wrong"),
-            "spread": ("class", "wrong"),
-            "own": ("labeler", "class", "wrong"),
-        },
+        dims={"population": ("class", "wrong"), "spread": ("class", "wrong"),
+              "own": ("labeler", "class", "wrong")},
         any_sign=("logit_mean",),
     ),
     "alike": Spec(
@@ -375,21 +347,11 @@ SPECS: dict[str, Spec] = {
             p["prior"], right_and_wrong_rows(p["right"], p.get("errors"))
         ),
         # As `jtruth.latent.models.alike`, where log_share is that of the labels.
-        defaults=lambda c: {
-            "log_share": np.zeros(c),
-            "mean_prior": (2.0, 1.0),
-            "log_kappa": (np.log(10.0), 1.5),
-            "log_alpha": (np.log(c - 1), 1.5),
-        },
+        defaults=lambda c: {"log_share": np.zeros(c), "mean_prior": (2.0, 1.0),
+                            "log_kappa": (np.log(10.0), 1.5), "log_alpha": (np.log(c - 1), 1.5)},
         start=_alike_start,
-        dims={
-            "mean": ("class",),
-            "log_kappa": ("class",),
-            "log_alpha": ("class",),
-            "pull": ("class",),
-            "right": ("labeler", "class"),
-            "errors": ("labeler", "class", "wrong"),
-        },
+        dims={name: ("class",) for name in ("mean", "log_kappa", "log_alpha", "pull")}
+             | {"right": ("labeler", "class"), "errors": ("labeler", "class", "wrong")},
         any_sign=("log_share", "log_kappa", "log_alpha"),
     ),
     "difficulty_fallibility": Spec(
@@ -426,4 +388,4 @@ SPECS: dict[str, Spec] = {
         dims={"direction": ("labeler",), "threshold": ("labeler",)},
         any_sign=("direction", "threshold"),
     ),
-}
+}  # fmt: skip

@@ -1,14 +1,11 @@
 """What draws of an annotation model say of samples, labelers and the model itself; and where chains start.
 
-Rows are the distinct samples as `density` takes them, padded, so that programs depend on a few sizes only.
-Draws are dictionaries of arrays (chains, draws, ...). Everything that is said follows from the `Channel` of a
-draw, block by block of rows.
+Rows are the distinct samples as `density` takes them; draws are dictionaries of arrays (chains, draws, ...).
+Everything that is said follows from the `Channel` of a draw, block by block of rows.
 
-Do pairs of labelers agree as often as the model says? A posterior predictive check: the model fills in the
-labels anew, at some draws of its parameters; the same labelers label the same number of samples. How often
-each pair of labelers agrees is compared with how often it agrees in the simulated sets
-(Gelman, Meng and Stern 1996). Labelers who share errors agree too often; so do most pairs where the model
-forgets that samples differ in difficulty. A p-value near 0 speaks against the model; one that is not small
+Do pairs of labelers agree as often as the model says? A posterior predictive check (Gelman, Meng and Stern
+1996): at some draws the model fills in the labels anew, and agreement is compared pair by pair. A p-value
+near 0 speaks against the model: labelers share errors, or samples differ in difficulty. One that is not small
 says little where the model has about as many parameters as there are pairs (up to four labelers).
 """
 
@@ -50,11 +47,7 @@ _ALARM = 0.01
 
 
 def merged_rows(labels: Labels) -> tuple[Seen, Int[np.ndarray, " samples"]]:
-    """Distinct samples as `density` takes them, and the row of each sample.
-
-    Sizes are rounded up so that data sets of about the same size share a program; what is filled up stands
-    for no sample and says nothing.
-    """
+    """Distinct samples as `density` takes them, sizes rounded up, and the row of each sample."""
     merged = merge_samples(labels, None, None)
     labeler, label = merged.labels.padded()
     (size, width), things = labeler.shape, labels.num_labelers * labels.num_classes
@@ -155,10 +148,7 @@ class NutsFit(NamedTuple):
         return found.log_p.reshape(-1, found.log_p.shape[2])[:, found.row_of_sample]
 
     def matrix_draws(self) -> LabelerDraws:
-        """Class prior and a matrix for each labeler, of the draws, thinned where labelers are very many.
-
-        Where samples differ in difficulty a matrix is the mean over samples.
-        """
+        """Class prior and a matrix for each labeler (mean over difficulty), thinned where they are many."""
         flat = {name: np.reshape(x, (-1, *x.shape[2:])) for name, x in self.run.samples.items()}
         size, classes = self.labels.num_labelers, self.labels.num_classes
         most = max(_FEWEST, _MOST_CELLS // (size * classes**2))
@@ -195,7 +185,7 @@ def majority_matrices(
     labels: Labels,
 ) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "labelers classes classes"]]:
     """Class prior and matrices if vote shares were class probabilities; each row has a prior worth 3."""
-    votes = labels.counts().astype(np.float64)
+    votes = labels.counts()
     share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
     rows = soft_counts(labels, share) + diagonal_rows(labels.num_classes, 2.0, 1.0)
     prior = share.sum(axis=0) + 1
@@ -222,21 +212,10 @@ def gather(
         labels, None, None, informed=spec.rigid and bool(labels.labels_per_sample().max() > 1)
     )
     texts = (doubt, switching.sentence, *run.warnings, agreement.sentence(labels.workers))
+    said = tuple(text for text in texts if text)
+    means = posterior[row_of_sample], run.flat("prior").mean(axis=0), matrices.mean(axis=0)
     return NutsFit(
-        model=name,
-        spec=spec,
-        labels=labels,
-        hyper=hyper,
-        seen=seen,
-        row_of_sample=row_of_sample,
-        run=run,
-        class_posterior=posterior[row_of_sample],
-        prior=run.flat("prior").mean(axis=0),
-        mean_matrices=matrices.mean(axis=0),
-        agreement=agreement,
-        switching=switching,
-        identified=doubt is None,
-        warnings=tuple(text for text in texts if text),
+        name, spec, labels, hyper, seen, row_of_sample, run, *means, agreement, switching, doubt is None, said
     )
 
 
@@ -273,17 +252,10 @@ def labeler_agreement(
     scale = np.where(sd > 0, sd, 1.0)
     far = (((simulated - mean) / scale) ** 2).sum(axis=1)
     seen = float((((agreed - mean) / scale) ** 2).sum())
-    return Agreement(
-        pair,
-        shared,
-        agreed,
-        mean,
-        sd,
-        pair_p_value=_two_sided(simulated, agreed),
-        overall_p_value=float(_two_sided(simulated.sum(axis=1), np.asarray(agreed.sum()))),
-        p_value=float((1 + (far >= seen).sum()) / (1 + far.size)),
-        samples_checked=labeler.shape[0],
-    )
+    overall = float(_two_sided(simulated.sum(axis=1), np.asarray(agreed.sum())))
+    p_value = float((1 + (far >= seen).sum()) / (1 + far.size))
+    each = _two_sided(simulated, agreed)
+    return Agreement(pair, shared, agreed, mean, sd, each, overall, p_value, labeler.shape[0])
 
 
 def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
@@ -349,10 +321,7 @@ def pointwise(
     *,
     thin: bool = True,
 ) -> RowLikelihood:
-    """log p(labels of the row | draw): the pointwise log-likelihood of any sample with these labels.
-
-    Of large sets at every second, third, ... draw, so that it fits in memory, unless `thin` is False.
-    """
+    """log p(labels of the row | draw); of large sets at every second, third, ... draw, unless not `thin`."""
     seen, row_of_sample = data
     size = int(row_of_sample.max()) + 1
     chains, length = next(iter(draws.values())).shape[:2]
@@ -370,11 +339,7 @@ def pointwise(
 
 
 def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
-    """The same of a fit of the joint posterior that was made without it (`Effort(pointwise=True)`).
-
-    Raises:
-        ValueError: a fit with another dependence, a classifier or gold labels, or of other labels.
-    """
+    """The same of a joint posterior that was fitted without it; refuses fits with gold or of other labels."""
     if fit.dependence != "independent" or fit.classifier is not None:
         raise ValueError(
             "a JointPosterior gives a pointwise log-likelihood under dependence='independent' and without "
