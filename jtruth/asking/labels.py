@@ -1,33 +1,26 @@
-"""Whom to ask next about which sample, so that the chosen metric becomes known soonest.
+"""Whom to ask next about which sample.
 
-`expected_gain` asks where the class is uncertain. Here the question is what an answer does to the
-posterior of a metric: precision needs nothing from samples predicted negative, recall most from the few of
-them that may be positive, and an answer tells of error rates beside its own sample. The drop of the posterior
-variance that an answer is expected to bring is computed for every sample and labeler:
+**So that a metric becomes known soonest** (`next_labels`). Precision needs nothing from samples predicted
+negative, recall most from the few of them that may be positive, and an answer tells of error rates beside its
+own sample. The drop of the posterior variance that an answer is expected to bring is computed for every
+sample and labeler:
 
 two classes, rates known, few distinct samples    exactly, from tables with one sample made certain
 otherwise                                         from draws of the unknown rates; ratios linearised
 
-Drops add up only roughly, so ask for some, then compute again. Asking like this is not a random choice of
-samples: labels of labelers may be asked so (their errors are modelled), gold for PPI++ may not
-(`ask_next`).
-
-What the metric would be if the class of one sample were known: all that asking for a label depends on.
-
 Let m[i, c] = E[M | data, y_i = c]. An answer k of labeler t on sample i depends on the data through y_i
-alone, so E[M | data, k] is an average of m[i, :], and the expected drop of the posterior variance of M is, by
-the law of total variance, exactly the variance of E[M | data, k] over the answers. Where error rates are
-unknown the same is true with the parameters beside the class: averages over their draws d,
+alone, so the expected drop of the posterior variance of M is, by the law of total variance, exactly the
+variance of E[M | data, k] over the answers; where rates are unknown, averages over their draws d,
 
     P[k] = mean_d sum_c p_d[i, c] psi_d[t, c, k]
     E[M | k] = mean_d sum_c p_d[i, c] psi_d[t, c, k] m_d[i, c] / P[k].
 
-Whom to ask next about which sample: the expected reduction of entropy, given the labels so far.
+Drops add up only roughly, so ask for some, then compute again. Asking like this is not a random choice of
+samples: labels of labelers may be asked so (their errors are modelled), gold for PPI++ may not (`ask_next`).
 
-The labels of sample i have left the class posterior rho_i. If labeler t is asked, its answer k has
-probability sum_c rho_i[c] psi_t[c, k] and leaves another posterior; the entropy falls on average by
-I(Z_t; Y | z_i), the information of the channel psi_t with rho_i in the place of the prior. A sample on which
-the labelers disagree may have much to gain, one that is settled nothing. Pure JAX, all samples at once.
+**So that the classes become known soonest** (`expected_gain`). The labels of sample i have left the class
+posterior rho_i; if labeler t is asked the entropy falls on average by I(Z_t; Y | z_i), the information of the
+channel psi_t with rho_i in the place of the prior. Pure JAX, all samples at once.
 """
 
 from dataclasses import dataclass
@@ -87,8 +80,7 @@ def exact_values(
 ) -> Values:
     """Two classes, known rates: by exact tables in which one sample is certain, twice for every row.
 
-    `first` is a sample of each row. The probability of the class follows from the evidence of those tables.
-    All given that the metric is defined.
+    `first` is a sample of each row. All given that the metric is defined.
     """
     now = count_table(collapse(log_odds, y_pred)).estimate(metric)
     log_p, mean = np.empty((2, len(first), 2))
@@ -119,8 +111,7 @@ def drawn_values(
 ) -> Values:
     """Any number of classes, known or learned rates: from draws of what is unknown beside the classes.
 
-    Given a draw the samples are independent, and the metric is linearised at its expected table, which is
-    exact for accuracy and of relative order 1/N for ratios. `size` samples are in each row.
+    The metric is linearised at its expected table, exact for accuracy; `size` samples are in each row.
     """
     p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
@@ -250,9 +241,7 @@ def next_labels(
     classes = labels.num_classes
     voted = expected_table(majority(labels.counts()), y, classes)
     named = named_metric(metric, range(classes), positive)
-    asked = named._replace(
-        joint=named.terms(voted + 1 / voted.size)
-    )  # exact for a ratio, else to first order
+    asked = named._replace(joint=named.terms(voted + 1 / voted.size))  # else to first order
     # Samples with the same labels, prediction and gold are one row.
     rows = collapse_rows(np.column_stack([labels.patterns().inverse, y, known]))
     num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows[0])))
@@ -261,10 +250,8 @@ def next_labels(
     if matrices is None:
         values, method, doubts = _learned(labels, y, known, rows, asked, target, key, num_draws)
     else:
-        values, method = _known(
-            labels, y, known, rows, asked, target, key, rates._replace(num_draws=num_draws)
-        )
-        doubts = ()
+        known_rates, doubts = rates._replace(num_draws=num_draws), ()
+        values, method = _known(labels, y, known, rows, asked, target, key, known_rates)
     probability, of_class, psi, variance = values
     truth = np.broadcast_to(np.eye(classes)[None, None], (len(psi), 1, classes, classes))
     drop = reductions(probability, of_class, np.concatenate([psi, truth], axis=1))[rows[1]]
@@ -358,25 +345,14 @@ def expected_gain(
 ) -> Float[Array, "samples labelers"]:
     """Expected reduction of the entropy of each sample's class, in bits, if each labeler is asked once more.
 
+    Given the class, the answer must be independent of the labels so far; else see `expected_gain_of_labels`.
+
     Args:
         posterior: (samples, classes), p(y_i = c | labels so far), rows sum to 1.
-        matrices: (labelers, classes, symbols), rows = true class. Given the class, the answer must be
-            independent of the labels so far; for other models see `expected_gain_of_labels`.
-
-    Returns:
-        (samples, labelers) in the dtype of `posterior`, never more than the entropy of the posterior.
+        matrices: (labelers, classes, symbols), rows = true class.
 
     Raises:
         ValueError: (concrete input) shapes that do not fit, or rows that are no distributions.
-
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.asking.labels import expected_gain
-        >>> good, poor = [[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]
-        >>> gain = expected_gain(np.array([[.5, .5], [.99, .01]]), np.array([good, poor]))
-        >>> print(np.round(np.asarray(gain, float), 3))
-        [[0.531 0.029]
-         [0.025 0.001]]
     """
     if posterior.ndim != 2 or matrices.ndim != 3 or posterior.shape[1] != matrices.shape[1]:
         raise ValueError(
@@ -395,8 +371,7 @@ def expected_gain_of_labels(
 ) -> Float[Array, "samples labelers"]:
     """The same for labels under any model of this package: dependent labelers, difficult samples.
 
-    Under `SharedErrors` the labels so far also tell what the shared draw was, and a labeler who probably
-    repeats it has little to add. A labeler who has labelled a sample would say the same again: gain 0.
+    A labeler who has labelled a sample would say the same again: gain 0.
 
     Args:
         noise: as for `label_law`; a difficulty for each sample of `labels` is used sample by sample.
@@ -468,9 +443,7 @@ def _gains(
     """Information of class and answer for every sample, one labeler after the other to save memory."""
 
     def of_labeler(row):
-        row = (
-            row[None] if stratum is None else row[stratum][:, None]
-        )  # (1 or samples, strata, classes, symbols)
+        row = row[None] if stratum is None else row[stratum][:, None]  # (1 or samples, strata, c, symbols)
         return _table_information((states[..., None] * row).sum(axis=1))
 
     return jax.lax.map(of_labeler, rows).T

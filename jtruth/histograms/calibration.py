@@ -1,32 +1,23 @@
 """Calibration and dispersion loss by bins: (11)-(14), (33)-(36), and (42)-(45) for any other target.
 
-In bin b of class k the mean target c-bar is compared with the mean prediction z-bar:
+Class k has its own bins [e_0, e_1), ..., [e_{B-1}, e_B] (Mimori et al. 2021, section 3.2): of equal width, of
+equal mass, or given. Edges are made once and then fixed. In bin b the mean target c-bar is compared with the
+mean prediction z-bar:
 
     plugin    (13)  CL_kb = m/N (c-bar - z-bar)^2                     too large: c-bar is noisy
     "paper"   (14)  ... - m/N sigma^2 / (m - 1), sigma^2 = variance of the target in the bin
     "exact"         the same with the variance of target - prediction: unbiased given the bins
 
-(14) treats z-bar as known, and its own variance inside the bin as none: what remains is small and negative
-(-.003 for 30 samples in two bins). "exact" removes it. A bin of one sample has no variance: it counts 0
-("zero", the paper) or with its plugin value ("plugin", the authors' program); the result keeps the rule.
+(14) treats z-bar as known: what remains is small and negative (-.003 for 30 samples in two bins). A bin of
+one sample has no variance: it counts 0 ("zero", the paper) or with its plugin value ("plugin", the authors'
+program). DL = EL - CL (33) is the spread of Q around the prediction inside a bin, EL less the CL that is
+shown.
 
-DL = EL - CL (33): what bins cannot see, the spread of Q around the prediction inside a bin. By (36) bins of
-one sample keep their plugin CL in it; here DL is EL less the CL that is shown, whatever the rule.
-
-Standard errors. Inside a bin the exact estimate is a U-statistic of gaps d = target - prediction, so its law
-is known to second order: sample i moves it by 2 d-bar d_i - d-bar^2, and pairs of samples, which matter where
-d-bar is near 0, add 2/N^2 times the sum of squared pair products. Classes share samples; both parts keep
-their covariances. d-bar is noisy itself, which makes the first part larger than it should be; that is left
-so, because the law is skewed there: 95 % intervals of CL cover 94.7 to 98.2 % (N = 150 and 400, true CL .0045
-to .07), 100 % at CL = 0, and less than 92 % if the excess is taken off. The targets of the intervals are
-losses with these bins held fixed.
-
-Bins of predicted probabilities, and what happened inside each: the material of calibration losses.
-
-Class k has its own bins [e_0, e_1), [e_1, e_2), ..., [e_{B-1}, e_B] (Mimori et al. 2021, section 3.2): of
-equal width, of equal mass, or given. Edges are made once and then fixed, so that everything after them is a
-smooth function of the labels. Sums run over blocks of samples, so float32 sums of millions of terms stay
-exact to rounding.
+Standard errors. Inside a bin the exact estimate is a U-statistic of gaps d = target - prediction: sample i
+moves it by 2 d-bar d_i - d-bar^2, and pairs of samples, which matter where d-bar is near 0, add 2/N^2 times
+the sum of squared pair products. Classes share samples; both parts keep their covariances. 95 % intervals of
+CL cover 94.7 to 98.2 % (N = 150 and 400, true CL .0045 to .07), 100 % at CL = 0; targets are losses with
+these bins held fixed. Sums run over blocks of samples, so float32 sums of millions of terms stay exact.
 """
 
 from functools import partial
@@ -84,15 +75,9 @@ def equal_mass_edges(
 
 
 def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
-    """Edges of the same bins, merged from the left until each holds `at_least` predictions (on the host).
-
-    Args:
-        predicted: (samples,) of one class.
-        edges: (bins + 1,).
-        at_least: predictions that a bin needs; 2 rules out bins of one sample.
-    """
+    """Edges of the same bins, merged from the left until each holds `at_least` predictions (on the host)."""
     edges = check_edges(edges)
-    number = np.bincount(assign(np.asarray(predicted, np.float64), edges), minlength=edges.size - 1)
+    number = np.histogram(np.asarray(predicted, np.float64), edges)[0]
     kept, inside = [float(edges[0])], 0
     for b, count in enumerate(number):
         inside += int(count)
@@ -103,10 +88,7 @@ def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
 
 
 def merged_by_class(predicted: Any, bins: MergedBins) -> tuple[np.ndarray, str]:
-    """`merged_edges` of every class, (classes, edges), and a sentence that says what was merged, if anything.
-
-    Classes keep different numbers of bins; rows of fewer begin with bins of no width, which stay empty.
-    """
+    """`merged_edges` of every class, rows of fewer begin with empty bins, and what was merged, if any."""
     edges = np.asarray(equal_width_edges(bins.number), np.float64)
     found = [merged_edges(column, edges, bins.at_least) for column in np.asarray(predicted, np.float64).T]
     most = max(one.size for one in found)
@@ -129,16 +111,10 @@ def check_edges(edges: Any) -> np.ndarray:
     return edges
 
 
-def assign(predicted: Any, edges: Any) -> Any:
-    """The bin of each prediction (samples,) on the host; the last bin holds its right end."""
-    edges = np.asarray(edges)
-    return np.clip(np.searchsorted(edges, np.asarray(predicted), side="right") - 1, 0, edges.size - 2)
-
-
 def bins_of(
     predicted: Float[Array, "samples classes"], edges: Float[Array | np.ndarray, "*classes edges"]
 ) -> Int[Array, "samples classes"]:
-    """`assign` for every class in JAX; edges of all classes, or (classes, edges) of their own."""
+    """The bin of each prediction; edges of all classes, or (classes, edges). The last holds its right end."""
     edges = jnp.asarray(edges, predicted.dtype)
     both = jnp.broadcast_to(edges, (predicted.shape[1], edges.shape[-1]))
     # Few edges are all compared at once, which is ten times as fast as the search of a million predictions.

@@ -1,23 +1,17 @@
 """A fitted calibrator: scaling of the class probabilities, if any, and a concentration around them.
 
-`fit_calibrator` puts together scaling and `concentration`: first the class probabilities ("alpha" leaves
-them as they are), then alpha_0 by a linear head on their logarithms. The classifier's logits and its log
-probabilities are the same thing here, up to a constant of each sample, which softmax does not see.
-
-Calibrated class probabilities: softmax(W u + b) of a classifier's logits u, fitted on label histograms.
-
-Temperature (W = v I, b = 0), vector (W diagonal) and matrix scaling, and Dirichlet calibration, which is
-matrix scaling of u = log f, by maximum likelihood of the labels (46)-(47), (82):
+First the class probabilities ("alpha" leaves them as they are), then alpha_0 by a linear head on their
+logarithms (`concentration`). Calibrated class probabilities are softmax(W u + b) of logits u: temperature (W
+= v I, b = 0), vector (W diagonal) and matrix scaling, and Dirichlet calibration, which is matrix scaling of
+u = log f, by maximum likelihood of the labels (46)-(47), (82):
 
     - sum_i sum_k y_ik log p_ik / sum_i n_i  +  lambda_b mean_k b_k^2  +  lambda_w mean_{k != l} W_kl^2
     (48), (49)
 
-L2 on b is the penalty of vector scaling, both together (ODIR) that of matrix scaling. All problems are
-convex. `fit_scaling` is pure JAX: penalties and data may be traced, so vmap runs it over seeds, folds and
-penalties.
+All problems are convex. `fit_scaling` is pure JAX: penalties and data may be traced.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -29,18 +23,14 @@ from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
+from jtruth._validation.in_range import check_finite, check_shape
 from jtruth.histograms.concentration import (
     Head,
     disagreement_probability,
     fit_concentration_head,
     posterior_probabilities,
 )
-from jtruth.histograms.label_counts import (
-    Histograms,
-    check_logits,
-    check_probabilities_of,
-    epistemic_loss,
-)
+from jtruth.histograms.label_counts import Histograms, check_probabilities_of, epistemic_loss
 
 _MOST_STEPS = 500
 SCALINGS = ("temperature", "vector", "matrix", "dirichlet")
@@ -114,7 +104,9 @@ def fit_scaling(
             (only temperature scaling can do without, the others would send its probability to 0).
     """
     choose("method", method, SCALINGS)
-    check_logits(logits, histograms.num_classes)
+    check_shape(logits, "logits", "samples classes", classes=histograms.num_classes)
+    if is_concrete(logits):
+        check_finite(np.asarray(logits), "logits", "logits are finite")
     u, size = as_array(logits), histograms.num_classes
     if method != "temperature" and is_concrete(histograms):
         check_every_class(histograms)
@@ -221,23 +213,14 @@ def fit_calibrator(
 
 
 @eqx.filter_jit
-def _fit(
-    key: Array,
-    histograms: Histograms,
-    p: Any,
-    method: str,
-    bias_penalty: Any,
-    weight_penalty: Any,
-    penalty: Any,
-) -> Calibrator:  # fmt: skip
+def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> Calibrator:
     scaling, scaled = None, as_array(p)
     if method != "alpha":
         log_p = safe_log(scaled)
         lambda_b = 0.0 if method == "temperature" else bias_penalty
         lambda_w = weight_penalty if method in ("matrix", "dirichlet") else 0.0
-        scaling = fit_scaling(
-            log_p, histograms, method=method, bias_penalty=lambda_b, weight_penalty=lambda_w
-        )
+        penalties = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
+        scaling = fit_scaling(log_p, histograms, method=method, **penalties)
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
     head = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
     return Calibrator(scaling, head)
@@ -246,8 +229,7 @@ def _fit(
 def epistemic_after_one_label(histograms: Histograms, law: Calibrated) -> Float[Array, " samples"]:
     """Unbiased epistemic loss (10) of the posterior (19) after one label, judged by the other labels.
 
-    The mean over which label is seen: sum_k y_k / n EL(y - e_k, (alpha_0 f + e_k) / (alpha_0 + 1)). Samples
-    need three labels: NaN otherwise.
+    sum_k y_k / n EL(y - e_k, (alpha_0 f + e_k) / (alpha_0 + 1)); NaN for samples of fewer than three labels.
     """
     y = jnp.asarray(histograms.counts)
     f = as_array(law.probabilities)

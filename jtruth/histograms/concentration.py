@@ -6,16 +6,11 @@ it to 0, where the law is broad:
     - sum_i log DirMult(y_i | alpha_i f_i) / sum_i n_i  +  lambda mean_i (log alpha_i)^2     (50)
 
 (The authors' program divides the first term by N: the same with lambda divided by the mean number of labels.)
-f is never touched, so class probabilities and accuracy stay what they are. alpha_0
-is a head linear in features.
-
-Class probabilities with a Dirichlet law Dir(alpha_0 f): its likelihood, and what follows from it.
-
-f are the predicted class probabilities, alpha_0 (concentration) says how sure one is of them: at infinity
-every sample has exactly Q = f, near 0 labelers of one sample all say the same and f is which (Mimori et al.
-2021, 5.2). Labels of one sample then follow an urn: label j + 1 is class k with probability (alpha_0 f_k + l)
-/ (alpha_0 + j) if l of the first j were k. `log_dirichlet_multinomial` multiplies these; no logarithm of a
-Gamma function enters, whose differences in float32 are wrong at 1e6 already. All here is closed form.
+f is never touched; alpha_0 is a head linear in features. At infinity every sample has exactly Q = f, near 0
+labelers of one sample all say the same (Mimori et al. 2021, 5.2). Labels of one sample follow an urn: label
+j + 1 is class k with probability (alpha_0 f_k + l) / (alpha_0 + j) if l of the first j were k.
+`log_dirichlet_multinomial` multiplies these; no logarithm of a Gamma function enters, whose differences in
+float32 are wrong at 1e6 already.
 """
 
 from functools import partial
@@ -51,10 +46,7 @@ def _log_step(alpha: Array, f: Array, before: Array, mine: Array) -> Array:
 
 @_log_step.defjvp
 def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
-    """d/d alpha = (f before - mine (1 - f)) / (top whole): nearly equal terms, subtracted by hand.
-
-    d/d f = alpha / top. Both are 0 where the step is impossible, as for `safe_log`.
-    """
+    """d/d alpha = (f before - mine (1 - f)) / (top whole) without cancellation, d/d f = alpha / top."""
     alpha, f, before, mine = primals
     top, whole = alpha * f + mine, alpha + before + mine
     possible = top > 0
@@ -70,11 +62,8 @@ def log_dirichlet_multinomial(
 ) -> Float[Array, " samples"]:
     """log DirMult(y | alpha_0 f), as in (50), accurate in float32 from alpha_0 = 1e-6 to 1e9.
 
-    Args:
-        histograms: label counts; memory grows with their largest count.
-        probabilities: f, (samples, classes). -inf where a class with f = 0 was given.
-        concentration: alpha_0 > 0, (samples,).
-        coefficient: with the multinomial coefficient; it does not depend on f and alpha_0.
+    -inf where a class with f = 0 was given; `coefficient`: with the multinomial one. Memory grows with the
+    largest count.
     """
     f = as_array(probabilities)
     alpha = jnp.asarray(concentration, f.dtype)

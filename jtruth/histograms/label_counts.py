@@ -1,24 +1,18 @@
 """Label histograms: how many of a sample's labels name each class, and nothing about who gave them.
 
 When experts disagree there may be no true class: a sample has class probabilities Q, and its n labels are
-independent draws from them (Mimori et al. 2021, section 3). Then the histogram says all that the labels say,
-and class probabilities z predicted by a classifier are judged by how well they match Q. `Histograms` is what
-every function of this room takes. Its factories check; inside JAX it is a pytree of two arrays.
+independent draws from them (Mimori et al. 2021, section 3). That labelers are interchangeable is an
+assumption: `jtruth.evaluation.calibration` tests it. Inside JAX `Histograms` is a pytree of two arrays.
 
-That labelers are interchangeable is an assumption: `jtruth.evaluation.calibration` tests it.
-
-Losses of class probabilities against histograms, each by sample and class, so that they add up.
-
-mu is the share of labels, z the predicted probability, n the number of labels. With Q the class probabilities
-behind the labels and Y one label, E denotes the mean over samples and labels (Mimori et al. 2021, section 3):
+Losses of class probabilities z, each by sample and class, with mu the share of labels and E the mean over
+samples and labels:
 
     expected squared loss  L  = E |Y - z|^2        (8), (23): unbiased for any n >= 1
     epistemic loss         EL = E |Q - z|^2        plugin (9), unbiased (10), (28): n >= 2
     expected log loss           E -log z_Y         unbiased for any n >= 1
 
 L = EL + IL where IL = E |Y - Q|^2 is the labelers' own disagreement: nobody can predict better. The binary
-forms (3) are half of the sums over two classes. Means over samples and their standard errors (25)
-are in `mean_of`. Pure JAX; `where` masks are given to `mean_of`, and an empty row gives 0, not NaN.
+forms (3) are half of the sums over two classes. `where` masks are given to `mean_of`.
 """
 
 from typing import Any, NamedTuple
@@ -32,7 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import some
-from jtruth._validation.in_range import check_finite, check_rows, check_shape
+from jtruth._validation.in_range import check_rows, check_shape
 from jtruth.labels import Labels
 
 
@@ -117,19 +111,9 @@ def from_labels(labels: Labels) -> Histograms:
 def with_at_least(
     histograms: Histograms, size: int, *, drop: bool = False, tasks: tuple | None = None
 ) -> tuple[Histograms, Int[np.ndarray, " kept"], str]:
-    """Samples with at least `size` labels, for losses that need so many.
+    """Samples with at least `size` labels, which they are, and what was left out ("" if nothing).
 
-    Args:
-        histograms: on the host.
-        size: labels that are needed: 2 for epistemic and dispersion loss and for disagreement.
-        drop: leave out the others; by default they are an error.
-        tasks: ids of the samples, for messages.
-
-    Returns:
-        The histograms, which samples they are, and a sentence that says what was left out ("" if nothing).
-
-    Raises:
-        ValueError: some samples have too few labels and `drop` is not set, or none has enough.
+    ValueError where some samples have too few labels and are not to be dropped, or none has enough.
     """
     n = np.asarray(histograms.n)
     few = np.flatnonzero(n < size)
@@ -146,23 +130,11 @@ def with_at_least(
 
 
 def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
-    """Refuse class probabilities that do not belong to these histograms; traced arrays pass.
-
-    Raises:
-        ValueError: shapes that differ, NaN, entries outside [0, 1], rows that do not sum to 1 (within 1e-6,
-            or the rounding of a short dtype).
-    """
+    """Refuse class probabilities that do not belong to these histograms; traced arrays pass."""
     samples, classes = histograms.counts.shape
     check_shape(probabilities, "probabilities", "samples classes", samples=samples, classes=classes)
     if is_concrete(probabilities):
         check_rows(np.asarray(probabilities), "probabilities")
-
-
-def check_logits(logits: Any, classes: int) -> None:
-    """Refuse logits with NaN or infinities, or of another number of classes."""
-    check_shape(logits, "logits", "samples classes", classes=classes)
-    if is_concrete(logits):
-        check_finite(np.asarray(logits), "logits", "logits are finite")
 
 
 def samples_of(mask: Any, samples: int) -> jax.Array:
@@ -195,8 +167,7 @@ def squared_loss(histograms: Histograms, probabilities: Probabilities) -> ByClas
 def epistemic_loss(histograms: Histograms, probabilities: Probabilities, *, debias: bool = True) -> ByClass:
     """(28): (mu - z)^2 - mu (1 - mu) / (n - 1), unbiased for (Q_k - z_k)^2; without `debias` the plugin (27).
 
-    A sample with one label says nothing about its disagreement: NaN, so that it cannot be overlooked (leave
-    it out by `with_at_least`, or by `where` in `mean_of`).
+    NaN for a sample with one label: leave it out by `with_at_least`, or by `where` in `mean_of`.
     """
     z = as_array(probabilities)
     mu = histograms.shares(z.dtype)

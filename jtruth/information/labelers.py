@@ -1,17 +1,14 @@
 """Whom do I pay? What each labeler is worth, alone and beside the others, and who to add next.
 
-The information of a team is not the sum of its members': a labeler adds what the others have not said
-already. For labelers who err independently given the class, a labeler adds the less the larger the team
-is (the information is submodular), so that the greedy choice of k labelers has at least 1 - 1/e = 63 % of the
-information of the best k (Nemhauser, Wolsey and Fisher 1978). Labelers who share errors may also need each
-other, and then nothing is promised.
+A labeler adds what the others have not said already. For labelers who err independently given the class the
+information is submodular, so that the greedy choice of k labelers has at least 1 - 1/e = 63 % of the
+information of the best k (Nemhauser, Wolsey and Fisher 1978). For labelers who share errors nothing is
+promised.
 
-Many mediocre labelers or one expert? Equal labelers, and the single labeler they amount to (Su 4.1-4.3).
-
-Su compares teams by the error eps' of a single labeler with the same information. Here it is defined for
-any number of classes by the symmetric labeler, who errs with probability eps' and then names each wrong
-class equally often. A smaller error is always at least as informative, because the labels of the worse
-labeler can be made from those of the better one by adding errors, so eps' in [0, (C-1)/C] is unique.
+Many mediocre labelers or one expert? Su (4.1-4.3) compares teams by the error eps' of a single labeler with
+the same information; for any number of classes that is the symmetric labeler, who errs with probability eps'
+and then names each wrong class equally often. A smaller error is more informative, so eps' in [0, (C-1)/C] is
+unique.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +23,7 @@ from jtruth._pictures import picture
 from jtruth._validation.in_range import check_positive, check_probabilities
 from jtruth.information.law import (
     MOST_CLASSES,
+    chances_to_label,
     checked_prior,
     entropy,
     independent_information,
@@ -102,8 +100,7 @@ def best_labelers(
     """Labelers in greedy order: at each step the one who adds most bits, or most bits for its cost.
 
     Of these two rules the one that ends with more information is used. For independent labelers that team has
-    at least (1 - 1/e)/2 = 31 % of the information of the best one within the budget, and 63 % if all cost
-    the same (Leskovec et al. 2007); in practice nearly all of it.
+    at least (1 - 1/e)/2 = 31 % of the information of the best one within the budget (Leskovec et al. 2007).
 
     Args:
         noise, prior, num_labelers, participation, key: see `mutual_information`.
@@ -125,7 +122,8 @@ def best_labelers(
     """
     law = label_law(noise, num_labelers=num_labelers, participation=None)
     checked = checked_prior(prior, law.num_classes)
-    price = _costs(costs, law.num_labelers)
+    price = np.ones(law.num_labelers) if costs is None else np.asarray(costs, np.float64)
+    check_positive(price, "costs", f"prices of {law.num_labelers} labelers", size=law.num_labelers)
     left = np.inf if budget is None else float(budget)
 
     def of_teams(teams: np.ndarray) -> np.ndarray:
@@ -160,24 +158,12 @@ def _teams(
 ) -> Float[np.ndarray, " teams"]:
     """Information of each team; the same key for all, so that simulated differences keep little noise."""
     if len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
-        law, kept = label_law(law, participation=participation), _taking_part(law, participation)
+        kept = chances_to_label(participation, law.num_labelers) > 0
+        law = label_law(law, participation=participation)
         return independent_information(law, prior, teams[:, kept].astype(int))
-    eta = 1.0 if participation is None else np.asarray(participation, float)
+    eta = chances_to_label(participation, law.num_labelers)
     laws = [label_law(law, participation=np.where(team, eta, 0.0)) for team in teams]
     return np.array([average_over_strata(one, prior, "auto", key, 20_000).bits for one in laws])
-
-
-def _taking_part(law: Strata, participation) -> np.ndarray:
-    """Which labelers `label_law` keeps."""
-    eta = 1.0 if participation is None else np.asarray(participation, float)
-    return np.broadcast_to(eta, (law.num_labelers,)) > 0
-
-
-def _costs(costs, num_labelers: int) -> np.ndarray:
-    """(labelers,) positive costs."""
-    price = np.ones(num_labelers) if costs is None else np.asarray(costs, np.float64)
-    check_positive(price, "costs", f"prices of {num_labelers} labelers", size=num_labelers)
-    return price
 
 
 _SLACK = 1e-12  # a team reaches a target that it misses by rounding only
@@ -196,15 +182,11 @@ class EquivalentLabeler(NamedTuple):
 def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numbers) -> np.ndarray:
     """Information of T equal symmetric labelers of a binary class, in bits: the closed form of Su 4.1.
 
-        I = H(Z) - H(Z | Y),  H(Z | Y) = T h(eps)
-
-    with H(Z) a sum over the number of errors m = 0..T. (The printed formula has a factor pi(0) too much on
-    its first sum, and would give 3.38 bits for a binary class.) Written as a divergence of the joint
-    table of class and count from the product of its margins, so that no large entropies are subtracted.
+    I = H(Z) - H(Z | Y), H(Z | Y) = T h(eps), H(Z) a sum over the number of errors 0..T. (The printed formula
+    has a factor pi(0) too much on its first sum.) No large entropies are subtracted.
 
     Args:
-        num_labelers: T >= 0; the three arguments broadcast: Figure 6 is a grid of T and error, Figure 7 one
-            of error and prior.
+        num_labelers: T >= 0; the three arguments broadcast.
         error: eps in [0, 1].
         prior_positive: pi(1) in [0, 1].
 
@@ -221,11 +203,8 @@ def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numb
     check_probabilities(shares, "prior_positive")
     if (wrong := teams[~((teams >= 0) & (teams == np.floor(teams)))]).size:
         raise ValueError(f"num_labelers must be a whole number from 0; got {wrong[0]}")
-    bits = [
-        _bsbc(int(t), float(e), float(p))
-        for t, e, p in zip(teams.flat, errors.flat, shares.flat, strict=True)
-    ]
-    return np.array(bits).reshape(teams.shape)
+    each = zip(teams.flat, errors.flat, shares.flat, strict=True)
+    return np.array([_bsbc(int(t), float(e), float(p)) for t, e, p in each]).reshape(teams.shape)
 
 
 def equivalent_labeler(
@@ -238,8 +217,7 @@ def equivalent_labeler(
 ) -> EquivalentLabeler:
     """The single symmetric labeler with the information of any labelers, dependent ones included (Su 4.2).
 
-    Where the information is simulated and noise takes it out of 0..H(Y), the nearer end gives the error;
-    `bits` stays as it was found. Args and errors are those of `mutual_information`.
+    Args and errors are those of `mutual_information`. Simulated bits outside 0..H(Y) count as the nearer end.
 
     Example:
         >>> from jtruth.information import equivalent_labeler
@@ -280,10 +258,16 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
             f"bits is {bits!r}; labels of a class with this prior convey between 0 and {most:.6g} bits"
         )
     chance = 1.0 - 1.0 / prior.size
-    gap = lambda error: _symmetric(error, prior, num_labelers) - bits  # noqa: E731
+
+    def gap(error: float) -> float:
+        law = label_law(Symmetric(error, prior.size), num_labelers=num_labelers)
+        return average_over_strata(law, prior, "auto", None, 0).bits - bits
+
     if gap(0.0) <= 0:
         return 0.0
-    return chance if gap(chance) >= 0 else _root(gap, chance)
+    if gap(chance) >= 0:
+        return chance
+    return float(scipy.optimize.brentq(gap, 0.0, chance, xtol=1e-15, rtol=1e-14))
 
 
 def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) -> int:
@@ -335,14 +319,3 @@ def _bsbc(num_labelers: int, error: float, share: float) -> float:
     wrong = binomial_pmf(error, num_labelers) if num_labelers else np.ones(1)
     prior = np.array([1 - share, share])
     return table_information(prior[:, None] * np.stack([wrong, wrong[::-1]]) / wrong.sum(), prior)
-
-
-def _root(gap, high: float) -> float:
-    """Where a decreasing function of [0, high] is 0."""
-    return float(scipy.optimize.brentq(gap, 0.0, high, xtol=1e-15, rtol=1e-14))
-
-
-def _symmetric(error: float, prior: np.ndarray, num_labelers: int) -> float:
-    """Information of equal symmetric labelers, any number of classes."""
-    law = label_law(Symmetric(error, prior.size), num_labelers=num_labelers)
-    return average_over_strata(law, prior, "auto", None, 0).bits

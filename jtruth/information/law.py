@@ -1,26 +1,18 @@
 """The law of the labels of one sample in a form that sums can be taken over, and its exact information.
 
-Information needs more than the array `log_likelihood`: it averages over labels that nobody has given yet.
-`Strata` holds what that takes; every noise model that answers `strata` has one:
+Information averages over labels that nobody has given yet. `Strata` holds what that takes; every noise model
+that answers `strata` has one:
 
     p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t].
 
-The stratum s is whatever makes the labels of a sample dependent: the shared draw of `SharedErrors`, or the
-difficulty of the sample. Without one there is a single stratum. A labeler who may stay silent has "no label"
-as one more symbol. Where somebody knows the stratum of each sample (a difficulty that is given in the noise
-model), information is the average over strata.
+A labeler who may stay silent has "no label" as one more symbol. Where somebody knows the stratum of each
+sample, information is the average over strata.
 
-Entropy and mutual information of tables of probabilities, in bits; host side, float64.
-
-Exact information of any number of independent, unequal labelers as one integral (two or three classes).
-
-Summing over the labels of T different labelers takes symbols^T terms. But the entropy that labels leave is a
-sum over label vectors z of a function of the C numbers q_c = prior[c] prod_t p(z_t | c) alone,
-
-    eta(q) = sum_c q_c log(sum_k q_k / q_c),
-
-and this function is a mixture of monomials, which do factorise over the labelers. Differentiating the
-Mellin-Barnes formula of (sum_c q_c)^a at a = 1, and moving its contours past the pole at 0, gives
+**Independent, unequal labelers, two or three classes: one integral.** The entropy that labels leave is a sum
+over label vectors z of a function of the numbers q_c = prior[c] prod_t p(z_t | c) alone, eta(q) = sum_c q_c
+log(sum_k q_k / q_c), and this function is a mixture of monomials, which factorise over the labelers.
+Differentiating the Mellin-Barnes formula of (sum_c q_c)^a at a = 1, and moving its contours past the pole at
+0, gives
 
     eta(q) = sum_S (2 pi i)^(1 - |S|) integral prod_{c in S} Gamma(-s_c) q_c^(s_c) ds
 
@@ -29,22 +21,13 @@ product of the q becomes a product over labelers of M_t(s) = sum_k prod_c p_t(k 
 
     I(Z; Y) = sum_S (2 pi i)^(1 - |S|) integral prod_c Gamma(-s_c) prior[c]^(s_c) [1 - prod_t M_t(s)] ds.
 
-For two classes this is, with s = 1/2 + iu,
-
-    1/2 integral Re{prior[0]^(1-s) prior[1]^s [1 - prod_t M_t(s)]} / ((1/4 + u^2) cosh(pi u)) du,
-
-and at u = 0, M_t is the Bhattacharyya coefficient of the labeler's two rows.
-
 |M_t(s)| is at most 1 in the whole strip 0 < Re s_c and the kernel falls like exp(-pi |Im s|), so the
-trapezoidal rule converges geometrically at a rate that no labeler can spoil: 159 points for two classes and
-83 000 for three, whatever T is, give 14 digits. (Four classes would need a volume of points.)
+trapezoidal rule converges geometrically: 159 points for two classes and 83 000 for three, whatever T is, give
+14 digits. (Four classes would need a volume of points.)
 
-Exact information by summing over counts: labelers with equal rows matter only through how many said what.
-
-T labelers with the same rows have binomial or multinomial counts, T + 1 cells for two symbols instead of 2^T;
-the counts of different groups are combined by adding logarithms. Labelers who are all different are groups
-of one, and the sum is then plain enumeration. The labels of a sample may be dependent through a stratum: the
-probability of a cell is summed over the strata before its logarithm is taken.
+**Equal labelers, dependent or not: a sum over counts.** T labelers with the same rows have binomial or
+multinomial counts; the counts of different groups are combined by adding logarithms, and the probability of
+a cell is summed over the strata before its logarithm is taken.
 """
 
 import itertools
@@ -69,8 +52,7 @@ def label_law(noise, *, num_labelers: int | None = None, participation=None) -> 
 
     Args:
         noise: a noise model, an array (labelers, classes, symbols) whose rows sum to 1 (symbols need not be
-            classes: score bins, "don't know"), or a `Strata`. Strata that the model knows for each sample
-            are observed: each sample is equally likely, and its stratum known.
+            classes), or a `Strata`. Strata that the model knows for each sample are observed.
         num_labelers: T, needed where one error or fallibility stands for all labelers.
         participation: eta, a number or (labelers,): probability that a labeler labels a sample, independent
             of everything else. 0 leaves a labeler out. Everybody labels if None.
@@ -97,9 +79,6 @@ def mixture(
     models: Sequence, weights: Sequence[float] | np.ndarray, *, num_labelers: int | None = None
 ) -> Strata:
     """A `Strata` in which nobody knows which of several models a sample follows.
-
-    The labels of a sample become dependent: a wrong one makes a difficult sample likely, where the others
-    are worth less.
 
     Args:
         models: what `label_law` accepts, all for the same labelers and classes.
@@ -132,7 +111,10 @@ def _law_of(noise, num_labelers: int | None) -> Strata:
     if not is_concrete(noise):
         raise ValueError("information is computed on the host; call it outside of jit, vmap and grad")
     if not isinstance(noise, NoiseModel):
-        return one_stratum(_checked_array(noise))
+        rows = as_parameter(noise, "matrices")
+        check_shape(rows, "matrices", "labelers classes symbols")
+        check_matrix_rows(rows, "matrices")
+        return one_stratum(np.asarray(rows))
     found = noise.strata(num_labelers)
     if found is None:
         raise ValueError(
@@ -142,24 +124,19 @@ def _law_of(noise, num_labelers: int | None) -> Strata:
     return found
 
 
-def _checked_array(given) -> np.ndarray:
-    """(labelers, classes, symbols), rows sum to 1."""
-    rows = as_parameter(given, "matrices")
-    check_shape(rows, "matrices", "labelers classes symbols")
-    check_matrix_rows(rows, "matrices")
-    return np.asarray(rows)
+def chances_to_label(participation, num_labelers: int) -> Float[np.ndarray, " labelers"]:
+    """eta of each labeler, checked; 1 if None."""
+    eta = as_parameter(1.0 if participation is None else participation, "participation")
+    check_ndim(eta, "participation", (0, 1), "() or (labelers,)")
+    check_probabilities(eta, "participation")
+    if eta.ndim and eta.shape[0] != num_labelers:
+        raise ValueError(f"participation has {eta.shape[0]} entries but there are {num_labelers} labelers")
+    return np.broadcast_to(np.asarray(eta), (num_labelers,))
 
 
 def _with_participation(law: Strata, participation) -> Strata:
     """The law with "no label" as last symbol; labelers who never take part are left out."""
-    eta = as_parameter(participation, "participation")
-    check_ndim(eta, "participation", (0, 1), "() or (labelers,)")
-    check_probabilities(eta, "participation")
-    if eta.ndim and eta.shape[0] != law.num_labelers:
-        raise ValueError(
-            f"participation has {eta.shape[0]} entries but there are {law.num_labelers} labelers"
-        )
-    eta = np.broadcast_to(np.asarray(eta), (law.num_labelers,))
+    eta = chances_to_label(participation, law.num_labelers)
     rows, eta = law.rows[:, eta > 0], eta[eta > 0]
     if (eta < 1).any():
         silent = np.broadcast_to((1 - eta)[None, :, None, None], (*rows.shape[:3], 1))
@@ -186,9 +163,8 @@ def table_information(
 ) -> float:
     """What the columns of a joint table p(class, cell) add to I in bits, Su section 4; all of them: I itself.
 
-    The mean over cells of the divergence of posterior rho and prior, as a sum of rho log(rho / prior) - rho
-    + prior. The extra terms add to zero in every column, and each summand is non-negative, so that little
-    information is not lost between entropies that are large.
+    A sum over cells of rho log(rho / prior) - rho + prior, each non-negative: little information is not lost
+    between entropies that are large.
     """
     of_cell = joint.sum(axis=0)
     possible = of_cell > 0
@@ -204,22 +180,9 @@ _BLOCK = 1 << 21  # complex numbers held at once
 def independent_information(
     law: Strata, prior: Float[np.ndarray, " classes"], teams: Int[np.ndarray, "teams labelers"]
 ) -> Float[np.ndarray, " teams"]:
-    """I(Z; Y) in bits of teams of conditionally independent labelers, exact up to rounding.
+    """I(Z; Y) in bits of teams of conditionally independent labelers, absolute error about 1e-14.
 
-    Args:
-        law: of one stratum.
-        prior: (classes,), float64, at most three classes of positive prior.
-        teams: how many labelers of each kind (row of `law`) are in the team; 0 or 1 to choose among labelers.
-
-    Returns:
-        (teams,) bits; absolute error about 1e-14.
-
-    Example:
-        >>> from jtruth.information.law import label_law
-        >>> law = label_law(np.array([[[.95, .05], [.05, .95]], [[.75, .25], [.25, .75]]]))
-        >>> prior = np.array([225, 126]) / 351
-        >>> independent_information(law, prior, np.array([[1, 0], [0, 9], [1, 9]])).round(5)
-        array([0.66661, 0.7578 , 0.87434])
+    `law` has one stratum, `prior` at most three classes above 0, `teams` how many of each kind are in a team.
     """
     possible = np.flatnonzero(prior > 0)
     total = np.zeros(len(teams))
@@ -250,9 +213,8 @@ def _expm1_of_sum(teams: np.ndarray, log_moments: np.ndarray) -> np.ndarray:
 
 
 def _moments_less_one(rows: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """M_t(s) - 1, (labelers, points), without cancellation where the classes are hardly told apart.
+    """M_t(s) - 1 = sum_k p_t(k | first) [exp(sum_c s_c log(p_t(k | c) / p_t(k | first))) - 1].
 
-    As the s_c add to 1, M_t - 1 = sum_k p_t(k | first) [exp(sum_c s_c log(p_t(k | c) / p_t(k | first))) - 1].
     A symbol that one of the classes excludes has no product, hence -p_t(k | first).
     """
     total = np.zeros((rows.shape[0], len(s)), complex)
@@ -278,8 +240,7 @@ def _log1p(x: np.ndarray) -> np.ndarray:
 def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Points s (points, size) and the kernel at each, weight included, for sets of `size` classes.
 
-    The integrand at the conjugate point is the conjugate, so one half of the points counts twice. The step
-    keeps away from the ends of the strip, which is 1/size to either side, by 15 %.
+    The integrand at the conjugate point is the conjugate, so one half of the points counts twice.
     """
     h = 2 * np.pi * 0.85 / size / _DIGITS
     reach = int(_DIGITS / np.pi / h) + 1
@@ -299,22 +260,7 @@ _INNER = 1 << 16  # cells handled in one NumPy call
 
 
 def counts_information(law: Strata, prior: Float[np.ndarray, " classes"]) -> float:
-    """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4.
-
-    Args:
-        law: its strata are summed over, seen by nobody.
-        prior: (classes,), float64.
-
-    Raises:
-        ValueError: more than `MOST_TERMS` terms.
-
-    Example:
-        >>> from jtruth.information.law import label_law
-        >>> from jtruth.noise import Symmetric
-        >>> prior = np.array([225, 126]) / 351
-        >>> print(f"{counts_information(label_law(Symmetric(.45, 2), num_labelers=399), prior):.5f}")
-        0.85919
-    """
+    """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4."""
     terms = num_terms(law)
     if terms > MOST_TERMS:
         raise ValueError(
@@ -373,10 +319,7 @@ def _used(rows: np.ndarray) -> np.ndarray:
 
 
 def _group_log_pmf(rows: np.ndarray, size: int) -> np.ndarray:
-    """Multinomial log-probability of every count vector of one group, (strata, classes, cells).
-
-    Normalised by its own sum, which takes out the rounding of the logarithms of large factorials.
-    """
+    """Multinomial log-probability of every count vector of one group, (strata, classes, cells)."""
     rows = rows[..., _used(rows)]
     n = compositions(size, rows.shape[-1])
     impossible = (rows == 0).astype(float) @ n.T > 0

@@ -4,21 +4,12 @@ One entry, four ways to the same number; "auto" takes the first that applies:
 
 - "counts": a sum over the counts of equal labelers, exact, dependent labelers included;
 - "integral": independent labelers, however many and unequal, up to three classes (see `law`), exact;
-- "enumerate": every label vector of a noise model that somebody else wrote, exact;
+- "enumerate": every label vector of a noise model of your own, from its `log_likelihood` alone, exact;
 - "monte_carlo": anything, with a standard error.
 
-Information of labelers under any noise model, from nothing but its `log_likelihood` and `sample`.
-
-For models that somebody else wrote, and as a second way to every number of this package. Small teams by
-enumerating all label vectors, larger ones by simulation.
-
-Information by simulation, with a standard error: for labels whose sum has too many terms.
-
-Draw labels, look at the class posterior rho that they give, and average its divergence from the prior:
-I(Z; Y) = E KL(rho || prior). That is never negative, and small where there is little to learn. The posterior
-is on average the prior, so its C entries, less the prior, are quantities of known mean 0; the part of the
-divergence that they explain by linear regression is taken away before averaging (control variates), which
-leaves a much smaller error for good labelers, whose divergence is nearly a function of the class.
+By simulation it is E KL(rho || prior), rho the class posterior that drawn labels give. The posterior is on
+average the prior, so its C entries, less the prior, are control variates: the part of the divergence that
+they explain by linear regression is taken away before averaging.
 """
 
 import itertools
@@ -39,6 +30,7 @@ from jtruth.information.law import (
     BITS,
     MOST_CLASSES,
     MOST_TERMS,
+    chances_to_label,
     checked_prior,
     counts_information,
     equal_labelers,
@@ -57,23 +49,7 @@ _BLOCK = 1 << 22  # random numbers held at once
 def monte_carlo_information(
     key: Any, law: Strata, prior: Float[np.ndarray, " classes"], num_draws: int
 ) -> tuple[float, float]:
-    """I(Z; Y) in bits and its standard error, from `num_draws` samples of any law.
-
-    Args:
-        key: a whole number or a JAX key.
-        law: its strata are seen by nobody.
-        prior: (classes,), float64.
-        num_draws: number of simulated samples.
-
-    Example:
-        >>> import jax
-        >>> from jtruth.information.law import label_law
-        >>> from jtruth.noise import Symmetric
-        >>> law = label_law(Symmetric(.25, 2), num_labelers=9)
-        >>> bits, error = monte_carlo_information(jax.random.key(0), law, np.array([225, 126]) / 351, 10_000)
-        >>> abs(bits - 0.75780) < 4 * error < .02
-        True
-    """
+    """I(Z; Y) in bits and its standard error, from `num_draws` samples of any law, strata seen by nobody."""
     step = max(1, _BLOCK // max(1, law.num_labelers * law.rows.shape[3]))
     rng = host_rng(key, "information")
     sizes = [min(step, num_draws - start) for start in range(0, num_draws, step)]
@@ -209,7 +185,11 @@ def _one_law(law: Strata, prior: np.ndarray, method: str, key, num_draws: int) -
     if method == "counts":
         return Information(counts_information(law, prior), 0.0, method)
     if method == "integral":
-        _check_integral(law, prior)
+        if len(law.rows) > 1 or np.count_nonzero(prior) > MOST_CLASSES:
+            raise ValueError(
+                f"the integral is for independent labelers and at most {MOST_CLASSES} classes; here are "
+                f"{len(law.rows)} strata and {np.count_nonzero(prior)} classes: use method='auto'"
+            )
         rows, sizes = equal_labelers(law.rows)
         bits = independent_information(law._replace(rows=rows), prior, sizes[None])
         return Information(float(bits[0]), 0.0, method)
@@ -228,7 +208,12 @@ def _any_model(noise, prior, num_labelers, participation, method, key, num_draws
             f"method {method!r} needs one law for all samples: this {type(noise).__name__} has a hardness "
             "for each; use method='auto', which takes the mean over the samples"
         )
-    eta = _participation(noise.num_labelers if num_labelers is None else num_labelers, participation)
+    number = noise.num_labelers if num_labelers is None else num_labelers
+    if number is None:
+        number = np.size(participation)
+        if not np.ndim(participation):
+            raise ValueError("this noise model does not say how many labelers there are; give num_labelers=")
+    eta = chances_to_label(participation, number)
     checked = checked_prior(prior, noise.num_classes)
     size = float(noise.num_classes + 1) ** eta.size
     if method == "enumerate" or (method == "auto" and size <= MOST_VECTORS):
@@ -237,47 +222,13 @@ def _any_model(noise, prior, num_labelers, participation, method, key, num_draws
     return Information(*result, "monte_carlo")
 
 
-def _participation(num_labelers: int | None, participation) -> np.ndarray:
-    """(labelers,) participation of a model that does not say how many labelers there are."""
-    eta = np.asarray(1.0 if participation is None else participation, np.float64)
-    if eta.ndim == 0 and num_labelers is None:
-        raise ValueError("this noise model does not say how many labelers there are; give num_labelers=")
-    eta = np.full(num_labelers or 0, eta) if eta.ndim == 0 else eta
-    if eta.ndim != 1 or not ((eta >= 0) & (eta <= 1)).all() or num_labelers not in (None, eta.size):
-        raise ValueError(f"participation must be (labelers,) probabilities, got {participation!r}")
-    return eta
-
-
-def _check_integral(law: Strata, prior: np.ndarray) -> None:
-    if len(law.rows) > 1 or np.count_nonzero(prior) > MOST_CLASSES:
-        raise ValueError(
-            f"the integral is for independent labelers and at most {MOST_CLASSES} classes; here are "
-            f"{len(law.rows)} strata and {np.count_nonzero(prior)} classes: use method='auto'"
-        )
-
-
 MOST_VECTORS = 1 << 18  # label vectors that `enumerated_information` agrees to list
 
 
 def enumerated_information(
     noise: NoiseModel, prior: Float[np.ndarray, " classes"], participation: Float[np.ndarray, " labelers"]
 ) -> float:
-    """I(Z; Y) in bits: the sum over every vector of labels, missing ones included, Su section 4.
-
-    Args:
-        noise: any model whose parameters do not depend on the sample.
-        prior: (classes,), float64.
-        participation: eta, (labelers,): how likely each labeler gives a label.
-
-    Raises:
-        ValueError: more than `MOST_VECTORS` vectors.
-
-    Example:
-        >>> from jtruth.noise import Symmetric
-        >>> bits = enumerated_information(Symmetric(.25, 2), np.array([225, 126]) / 351, np.ones(9))
-        >>> print(f"{bits:.5f}")
-        0.75780
-    """
+    """I(Z; Y) in bits: the sum over every vector of labels, missing ones included, Su section 4."""
     symbols = [_symbols(eta, noise.num_classes) for eta in participation]
     size = np.prod([float(len(s)) for s in symbols])
     if size > MOST_VECTORS:
@@ -299,10 +250,7 @@ def simulated_information(
     participation: Float[np.ndarray, " labelers"],
     num_draws: int,
 ) -> tuple[float, float]:
-    """I(Z; Y) in bits and its standard error, from labels that the model draws.
-
-    A model with one parameter for each sample (difficulty) must have it for `num_draws` samples.
-    """
+    """I(Z; Y) in bits and its standard error, from labels that the model draws."""
     key_y, key_mask, key_z = jax.random.split(key, 3)
     y = np.asarray(jax.random.choice(key_y, prior.size, (num_draws,), p=np.asarray(prior)))
     mask = np.asarray(jax.random.uniform(key_mask, (num_draws, participation.size))) < participation

@@ -6,10 +6,8 @@ errors independent given the class, F = L' J, where J[c, b] = P(true class c, pr
     J = solve(L', F),   shares = row sums of J (6),   confusion matrix = J / shares (5).
 
 Rows are true classes here; the paper has the transposes. Everything asked for is a ratio of two linear
-functions of J: a share J[c].sum(), an entry of the confusion matrix J[c, b] / J[c].sum(), the precision
-J[b, b] / J[:, b].sum(), the accuracy trace(J). So one delta method serves all: d(u.J / w.J) = h.dJ with
-h = (u - ratio * w)/(w.J), and dJ = A (dF - dL' J) with A = inv(L'), F multinomial over the samples, and each
-row of L multinomial over the gold of its class.
+functions of J, so one delta method serves all: d(u.J / w.J) = h.dJ with h = (u - ratio * w)/(w.J), and dJ =
+A (dF - dL' J) with A = inv(L'), F multinomial over the samples, and each row of L over the gold of its class.
 """
 
 from typing import Any, NamedTuple
@@ -114,12 +112,7 @@ def _multinomial(p: np.ndarray, gradient: np.ndarray, axes: tuple[int, ...]) -> 
 
 
 def checked_problem(counts: Any, labeler: Any, gold: Any, prior: Any) -> Problem:
-    """Arrays of the right kind; see `recover_confusion` for what they are.
-
-    Raises:
-        ValueError: wrong shapes, negative or fractional counts, rows that do not sum to 1, no gold of a
-            class, neither or both of `labeler` and `gold`, or a labeler matrix that cannot be solved.
-    """
+    """Arrays of the right kind, checked; see `recover_confusion` for what they are."""
     table = _counts(counts, "counts")
     size = len(table)
     if not table.sum():
@@ -127,7 +120,9 @@ def checked_problem(counts: Any, labeler: Any, gold: Any, prior: Any) -> Problem
     if (labeler is None) == (gold is None):
         raise ValueError("give the labeler's confusion matrix either as `labeler` or as counts in `gold`")
     if gold is None:
-        matrix, behind = _rows(labeler, size), np.full(size, np.inf)
+        matrix, behind = np.asarray(labeler, np.float64), np.full(size, np.inf)
+        check_shape(matrix, "labeler", "classes labels", classes=size, labels=size)
+        check_rows(matrix, "labeler", hint="rows are true classes (the paper's matrix is the transpose)")
     else:
         answers = _counts(gold, "gold")
         check_shape(answers, "gold", "classes labels", classes=size)
@@ -143,7 +138,11 @@ def checked_problem(counts: Any, labeler: Any, gold: Any, prior: Any) -> Problem
             f"the labeler's confusion matrix is singular (condition {condition:.3g}): its labels cannot tell "
             f"some classes apart; its rows are {matrix.tolist()}"
         )
-    return Problem(table, matrix, behind, None if prior is None else _prior(prior, size))
+    if prior is not None:
+        prior = np.asarray(prior, np.float64)
+        check_positive(prior, "prior", "a share of each class", size=size)
+        check_rows(prior, "prior")
+    return Problem(table, matrix, behind, prior)
 
 
 def _counts(given: Any, name: str) -> np.ndarray:
@@ -153,20 +152,6 @@ def _counts(given: Any, name: str) -> np.ndarray:
     if not np.isfinite(table).all() or (table < 0).any() or (table != np.round(table)).any():
         raise ValueError(f"{name} must hold whole numbers, 0 or more; got {table.tolist()}")
     return table.astype(np.float64)
-
-
-def _rows(given: Any, size: int) -> np.ndarray:
-    matrix = np.asarray(given, np.float64)
-    check_shape(matrix, "labeler", "classes labels", classes=size, labels=size)
-    check_rows(matrix, "labeler", hint="rows are true classes (the paper's matrix is the transpose)")
-    return matrix
-
-
-def _prior(given: Any, size: int) -> np.ndarray:
-    prior = np.asarray(given, np.float64)
-    check_positive(prior, "prior", "a share of each class", size=size)
-    check_rows(prior, "prior")
-    return prior
 
 
 class ConfusionRecovery(NamedTuple):
@@ -207,7 +192,8 @@ def recover_confusion(
         `ConfusionRecovery`, as computed also where it is no table of probabilities.
 
     Raises:
-        ValueError: see `checked_problem`.
+        ValueError: wrong shapes, negative or fractional counts, rows that do not sum to 1, no gold of a
+            class, neither or both of `labeler` and `gold`, or a labeler matrix that cannot be solved.
 
     Source: Lam & Stork (5), (6). Predictions and labels err independently given the class.
 
@@ -218,12 +204,7 @@ def recover_confusion(
     """
     check_level(level)
     problem = checked_problem(counts, labeler, gold, prior)
-    return _recovery(problem, _intervals(problem, level), level)
-
-
-def _recovery(problem: Problem, found: tuple[Recovered, ...], level: float) -> ConfusionRecovery:
-    """The result with its warnings."""
-    condition = float(np.linalg.cond(problem.labeler))
+    found, condition = _intervals(problem, level), float(np.linalg.cond(problem.labeler))
     warnings, outside = [], int((found[0].value < -1e-12).sum())
     if condition > WARN_CONDITION:
         warnings.append(
@@ -245,8 +226,4 @@ def _recovery(problem: Problem, found: tuple[Recovered, ...], level: float) -> C
             "some kinds of wrong labels never occur in the gold: their rates count as exactly 0, and "
             "intervals are too short"
         )
-    joint, prior, confusion, precision, accuracy = found
-    return ConfusionRecovery(
-        joint, prior, confusion, precision, accuracy,
-        problem.labeler, condition, not outside, level, tuple(warnings),
-    )  # fmt: skip
+    return ConfusionRecovery(*found, problem.labeler, condition, not outside, level, tuple(warnings))

@@ -3,46 +3,33 @@
 Somebody gave one label to each test sample and was wrong in a share m of them. If classifier and labeler err
 independently, the share a of samples on which they differ gives the classifier's error rate in closed form,
 e = (a - m)/(1 - 2m) (2), and with the labeler's confusion matrix the classifier's own and the class shares
-(5), (6). It is the ancestor of everything else in this package: no iterations, no prior, one line of algebra,
-and three weak spots that the functions here name rather than hide:
+(5), (6). Three weak spots are named here rather than hidden:
 
 - m is known or it is not. `estimate_error_rate` takes a number or the counts of an audit and carries their
-  uncertainty into the interval; `error_rate_posterior` does so by Bayes (section 7 leaves it open).
-- Estimates leave [0, 1]; nothing is clipped, `warnings` says so. For matrices of small samples it happens in
-  most samples: see `recover_confusion`.
+  uncertainty into the interval; `error_rate_posterior` does so by Bayes.
+- Estimates leave [0, 1]; nothing is clipped, `warnings` says so.
 - Errors may not be independent. `error_bounds` and `estimate_bounds` need no such assumption, for any number
   of classes: |a - m| <= e <= a + m.
-
-The target is the error rate in the population of which the test samples are a random sample. Rates and
-bounds are in `rates`, the tables and figures of the paper in `benchmarks/_papers/lam_stork.py`.
 
 Both numbers here are functions of shares, each known or seen in a binomial sample, that are monotone in each
 of them while the others stay. Intervals:
 
-- delta: value +- z standard errors, from the slopes. Textbook; too short near 0 and 1, empty if a sample was
-  all of one kind.
+- delta: value +- z standard errors. Too short near 0 and 1, empty if a sample was all of one kind.
 - bootstrap: percentiles over samples redrawn from binomials with the shares as seen. The same weakness.
 - exact: Clopper-Pearson intervals of the shares with the risk divided among them (Bonferroni), and the least
-  and greatest value on their product. It holds its level for any sizes and even if the samples overlap; wide.
+  and greatest value on their product. It holds its level even if the samples overlap; wide.
+- adjusted (of shares only; Lang and Reiczigel 2014): one right and one wrong answer added to the gold of each
+  class, z^2/2 of each kind to the N, and a shift for the skewness.
 
-`rogan_gladen` corrects a share for a test, a labeler or a judge that errs: Rogan and Gladen (1978). A judge
-calls some of N answers good. With sensitivity P(called good | good) and specificity P(called bad |
-bad), and errors that are the same everywhere,
+`rogan_gladen` corrects a share for a judge that errs (Rogan and Gladen 1978). With sensitivity P(called good
+| good) and specificity P(called bad | bad), and errors that are the same everywhere,
 
     called = share * sensitivity + (1 - share) (1 - specificity),
     share = (called + specificity - 1)/(sensitivity + specificity - 1).
 
-It is Lam & Stork (6) for two classes, and with sensitivity = specificity = 1 - m, read for "prediction and
-label differ", their (2). In practice sensitivity and specificity come from gold answers; then they are as
-uncertain as a few dozen answers are, and the correction is worth only as much.
-
-The share is that of the population the N were drawn from. Gold must come from the same population as the
-answers that are corrected: a judge that is good on easy answers is not as good on hard ones. Where gold is a
-random part of the N, other rules use it better (`jtruth.stats.ppi`, `jtruth.evaluation.gold.shares`).
-
-It also has the "adjusted" interval of Lang and Reiczigel (2014): one right and one wrong answer added to the
-gold of each class, z^2/2 of each kind to the N, and a shift for the skewness. Measured coverage of all four:
-`tests/lam_stork/test_rogan_gladen.py`.
+It is Lam & Stork (6) for two classes. Gold must come from the same population as the answers that are
+corrected: a judge that is good on easy answers is not as good on hard ones. Where gold is a random part of
+the N, other rules use it better (`jtruth.stats.ppi`, `jtruth.evaluation.gold.shares`).
 """
 
 from collections.abc import Callable, Sequence
@@ -194,11 +181,7 @@ def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any
 
 
 def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
-    """Extremes of the quotient over the product of Clopper-Pearson intervals.
-
-    Where its divisor changes sign on that product the shares do not rule out labels that say nothing, and the
-    interval is the whole line.
-    """
+    """Extremes over the product of Clopper-Pearson intervals; no ends where the divisor may be 0 there."""
     uncertain = max(1, sum(np.isfinite(x.size) for x in shares))
     corners = np.array(list(product(*(x.ends((1 - level) / uncertain) for x in shares)))).T
     error = _delta(formula, value, shares, level)[0]
@@ -322,8 +305,7 @@ def estimate_bounds(
     """Bounds of the error rate that hold with probability `level`, whatever the dependence of the errors.
 
     Clopper-Pearson intervals of the apparent and the mislabeling rate, each with half of the risk, and the
-    bounds of `error_bounds` at their worst. It makes no difference whether the audited labels are among the
-    tested ones.
+    bounds of `error_bounds` at their worst. The audited labels may be among the tested ones.
 
     Args:
         differ: (predictions that differ from their label, test samples).
@@ -365,10 +347,7 @@ _WHY_OF_SHARES = (
 
 
 def corrected_share(called: Any, sensitivity: Any, specificity: Any) -> tuple[Any, Any]:
-    """Above and below the line: (called + specificity - 1)/(sensitivity + specificity - 1).
-
-    The divisor, which does not depend on `called`, says how far the judge is from guessing.
-    """
+    """Above and below the line: (called + specificity - 1)/(sensitivity + specificity - 1)."""
     return called + specificity - 1, sensitivity + specificity - 1 + 0 * called
 
 
@@ -430,7 +409,7 @@ def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -
     z = float(ndtri(0.5 + level / 2))
     size = shares[0].size + z**2
     called = (shares[0].value * shares[0].size + z**2 / 2) / size
-    (sens, sens_var), (spec, spec_var) = (_one_more_of_each(x) for x in shares[1:])
+    (sens, sens_var), (spec, spec_var) = (_with_one_more_of_each(x) for x in shares[1:])
     youden = sens + spec - 1
     if abs(youden) < 1e-12:
         return np.inf, -np.inf, np.inf, ("with one more answer of each kind the judge says nothing",)
@@ -441,9 +420,7 @@ def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -
     return error, float(centre + shift - z * error), float(centre + shift + z * error), ()
 
 
-def _one_more_of_each(x: Share) -> tuple[float, float]:
+def _with_one_more_of_each(x: Share) -> tuple[float, float]:
     """Share and its variance after one more answer of either kind."""
-    if np.isinf(x.size):
-        return x.value, 0.0
-    p = (x.value * x.size + 1) / (x.size + 2)
-    return p, p * (1 - p) / (x.size + 2)
+    more = x if np.isinf(x.size) else Share(x.name, (x.value * x.size + 1) / (x.size + 2), x.size + 2)
+    return more.value, more.variance

@@ -1,16 +1,13 @@
 """The posterior of an error rate when the mislabeling rate itself is uncertain (Lam & Stork, section 7).
 
-They leave open what an estimated mislabeling rate does. Here k of n audited labels were found wrong, so m ~
-Beta(k + a, n - k + b); d of N predictions differ from their labels, so d ~ Bin(N, e + m - 2 e m). The
-posterior of the error rate is
+Here k of n audited labels were found wrong, so m ~ Beta(k + a, n - k + b); d of N predictions differ from
+their labels, so d ~ Bin(N, e + m - 2 e m). The posterior of the error rate is
 
     p(e | d, k)  proportional to  p(e) integral Beta(m; k + a, n - k + b) Bin(d; N, e + m - 2 e m) dm,
 
 by the trapezoidal rule in logit m for each e of a grid. Both ranges are zoomed to where the integrand is more
-than e^-40 of its peak, and the grid is halved where the density bends, so that N = 10^7 and an audit of 10,
-whose law has a cliff where m = 0, are as exact as small ones. An error rate stays in
-[0, 1] here, and knowing m badly widens the law as it should: (2) is a formula for numbers, this is the answer
-for data. It still takes for granted that prediction and label err independently.
+than e^-40 of its peak, and the grid is halved where the density bends, so that N = 10^7 and an audit of 10
+are as exact as small ones. It still takes for granted that prediction and label err independently.
 """
 
 from collections.abc import Callable

@@ -33,13 +33,7 @@ def _check_informative(mislabeling: Rates) -> None:
 
 
 def apparent_error_rate(error: Rates, mislabeling: Rates) -> Rates:
-    """How often prediction and label differ if they err independently: e + m (1 - 2e). Lam & Stork (1).
-
-    Two classes: where both are wrong they agree.
-
-    >>> print(f"{apparent_error_rate(0.06, 0.01):.4f}")
-    0.0688
-    """
+    """How often prediction and label of two classes differ, independent errors: e + m (1 - 2e), (1)."""
     check_rate(error, "error")
     check_rate(mislabeling, "mislabeling")
     return error + mislabeling * (1 - 2 * error)
@@ -60,10 +54,7 @@ def true_error_rate(apparent: Rates, mislabeling: Rates) -> Rates:
 
 
 def true_error_variance(error: Rates, mislabeling: Rates, num_samples: float) -> Rates:
-    """Variance of (2) when the apparent rate is a share of `num_samples` and m is known. Lam & Stork 4.
-
-    It equals a (1 - a)/(1 - 2m)^2/num_samples; the root of it is in units of the rate.
-    """
+    """Variance of (2), a (1 - a)/(1 - 2m)^2/num_samples, when m is known. Lam & Stork 4."""
     check_rate(error, "error")
     _check_informative(mislabeling)
     if not num_samples > 0:
@@ -84,11 +75,7 @@ class ErrorBounds(NamedTuple):
 
 
 def nonnegative_lower_bound(apparent: float, mislabeling: float, *, num_classes: int = 2) -> float:
-    """Least error rate under non-negative dependence. Lam & Stork 6 for two classes: (2), at least 0.
-
-    For more classes both may be wrong and differ, hence a <= e + m - P(both wrong) <= e + m - e m and the
-    bound is (a - m)/(1 - m).
-    """
+    """Least error rate under non-negative dependence: (2), at least 0; for more classes (a - m)/(1 - m)."""
     check_rate(apparent, "apparent")
     check_rate(mislabeling, "mislabeling", below=0.5 if num_classes == 2 else 1.0)
     slope = 1 - 2 * mislabeling if num_classes == 2 else 1 - mislabeling

@@ -1,10 +1,9 @@
 """Every question that the package asks of a noisy-label model, and the array helpers that all models use.
 
-A noise model is p(z | y; psi) of Su section 1.1: the law of the labels that a sample receives, given its
-correct class. Two questions must be answered: how likely are these labels under every class
-(`log_likelihood`), and which labels would labelers give to samples of known class (`sample`). The array of
-the first is all that class posteriors, testing and training see. The other questions have an answer that is
-true of any model ("not known"), and a model that answers them gets what is asked for:
+A noise model is p(z | y; psi) of Su section 1.1. Two questions must be answered: how likely are these labels
+under every class (`log_likelihood`), and which labels would labelers give to samples of known class
+(`sample`). The other questions have an answer that is true of any model ("not known"), and a model that
+answers them gets what is asked for:
 
     num_labelers        information, where the caller need not say how many labelers there are
     scaled(factor)      `sensitivity("error_rates")`: the same model with other error rates
@@ -18,20 +17,12 @@ true of any model ("not known"), and a model that answers them gets what is aske
 Build `log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN)
 and gradients stay finite.
 
-Parameters of noise models: checked and kept on the host, turned into JAX arrays inside methods.
-
-Why a model may check its parameters in `__init__`: JAX rebuilds an `equinox.Module` (under jit, vmap, scan,
-tree_map) by `tree_unflatten`, which sets the fields and never calls `__init__`. So placeholders, batched
-arrays and gradients pass unchecked, and the checks see only what a person or a program constructs. Inside
-a traced function the constructor may also receive tracers; these have no values to look at and are kept.
-
-Why float64 NumPy: with x64 off `jnp.asarray(.1)` is float32 for good. Kept in NumPy, the same model gives
+Parameters are checked in `__init__` and kept as float64 NumPy: JAX rebuilds an `equinox.Module` without
+calling `__init__`, so placeholders, batched arrays and gradients pass unchecked, and the same model gives
 float64 results under `with jax.enable_x64(True)` and float32 results outside of it.
 
-Known labels: a sample whose correct class is known needs no noise model.
-
-Its row of the log-likelihood is 0 at the known class and -inf elsewhere (Su 2.2.2: "these expressions
-readily accommodate some correctly-labeled samples"), and nothing behind that array has to know about it.
+A sample whose correct class is known has a row of the log-likelihood that is 0 at the class and -inf
+elsewhere (Su 2.2.2), and nothing behind that array has to know about it.
 """
 
 import abc
@@ -61,15 +52,11 @@ Given = Int[Array, "samples labelers"]  # labels; -1: none
 
 
 class Strata(NamedTuple):
-    """p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t]; float64 NumPy arrays.
-
-    The stratum s is whatever makes the labels of a sample dependent. If it is known for each sample,
-    `of_sample` says it.
-    """
+    """p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t]; the stratum s makes labels dependent."""
 
     rows: Float[np.ndarray, "strata labelers classes symbols"]  # p(symbol | class, stratum), sums to 1
     weights: Float[np.ndarray, "strata classes"]  # p(stratum | class), columns sum to 1
-    of_sample: Int[np.ndarray, " samples"] | None = None
+    of_sample: Int[np.ndarray, " samples"] | None = None  # where it is known
 
     __repr__ = one_line
 
@@ -228,11 +215,10 @@ def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Fl
 
 
 def draw_rows(key: PRNGKeyArray, rows: Float[Array, "*shape classes"]) -> Int[Array, "*shape"]:
-    """One class from every row of probabilities. A class of probability 0 is never drawn.
+    """One class from every row of probabilities, by inversion. A class of probability 0 is never drawn.
 
-    By the inverse distribution function, one uniform number a row. Probabilities are added up from left to
-    right, so that a class of probability 0 adds nothing, not even by rounding, and the number lies in (0, 1]
-    times the total of the same sums: it never passes the last class that has any.
+    Probabilities are added up from left to right, so that such a class adds nothing, not even by rounding,
+    and the uniform number lies in (0, 1] times the total of the same sums.
     """
     from_left = jnp.moveaxis(rows, -1, 0)
     few = min(from_left.shape[0], _UNROLLED)
@@ -286,14 +272,7 @@ def scale_errors(matrices: Float[np.ndarray, "*shape classes classes"], factor: 
 def as_matrices(given: Any, num_labelers: int, what: str) -> Any:
     """The matrices (labelers, classes, symbols) that a noise model stands for; what is no model as it is.
 
-    Args:
-        given: a noise model, or anything else. Of draws of matrices the mean.
-        num_labelers: T, how many are wanted.
-        what: name of the argument, for errors.
-
-    Raises:
-        ValueError: a model of other labelers, or one that no matrices say: its labels of a sample are
-            dependent given the class, or it does not say their law.
+    ValueError for a model of other labelers, or one that no matrices say; `what` names it.
     """
     if not isinstance(given, NoiseModel):
         return given
@@ -347,13 +326,9 @@ def check_ndim(x: Parameter, name: str, allowed: tuple[int, ...], axes: str) -> 
 
 
 def current(*parameters: Parameter) -> tuple[jax.Array, ...]:
-    """Parameters as JAX arrays of one floating dtype.
+    """Parameters as JAX arrays of one floating dtype: the widest of JAX's own, else JAX's current default.
 
-    JAX arrays keep their dtype (the widest one, if they differ) and NumPy arrays follow it; where all are
-    NumPy the dtype is JAX's current default, float64 exactly when x64 is on.
-
-    The dtype is always said. `jnp.asarray(x)` of a NumPy array that a live jitted function has captured
-    under the other x64 setting returns that other dtype (jax 0.10.2 keeps such constants by identity).
+    It is always said, for the reason given in `as_array`.
     """
     traced = [p.dtype for p in parameters if isinstance(p, jax.Array)]
     floating = [dtype for dtype in traced if jnp.issubdtype(dtype, jnp.floating)]
@@ -373,12 +348,7 @@ def with_known_labels(
 ) -> Float[Array, "samples classes"]:
     """The log-likelihood with the rows of known samples replaced by 0 at the class and -inf elsewhere.
 
-    Args:
-        log_likelihood: (samples, classes), from a noise model.
-        known: (samples,) the correct class, or -1 where it is not known.
-
-    Raises:
-        ValueError: see `check_known_labels`, called when both arrays are concrete (not inside jit or vmap).
+    `known` is -1 where the class is not known. ValueError as `check_known_labels`, where arrays are concrete.
 
     Example:
         >>> import numpy as np
@@ -400,11 +370,7 @@ def check_known_labels(
     known: Int[Array | np.ndarray, " samples"],
     tasks: Sequence | None = None,
 ) -> None:
-    """Refuse known labels that the noise model calls impossible.
-
-    That happens when a labeler is certain (an entry of its matrix is 0, or delta = phi = 0) and gave another
-    label than the known one. Then either the known label or the certainty is wrong, and only the user knows
-    which.
+    """Refuse known classes of likelihood 0: a labeler who cannot err gave another label.
 
     Args:
         log_likelihood: (samples, classes), concrete.
@@ -412,8 +378,7 @@ def check_known_labels(
         tasks: names of the samples for the message; their numbers if None.
 
     Raises:
-        ValueError: lengths differ, a known label outside -1..C-1, or a known class of likelihood 0; the
-            first five samples are named.
+        ValueError: lengths differ, a known label outside -1..C-1, or a known class of likelihood 0.
     """
     log_likelihood, known = np.asarray(jax.device_get(log_likelihood)), np.asarray(jax.device_get(known))
     check_codes(known, log_likelihood.shape[1], "known", size=len(log_likelihood), missing=True)

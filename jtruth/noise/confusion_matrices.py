@@ -1,18 +1,11 @@
 """One confusion matrix per labeler: the model of Dawid and Skene (1979), Su Tables 2-3.
 
 Given the correct class the labelers are independent (58), and labeler t gives class k to a sample of
-class c with probability `matrices[t, c, k]`. Nothing else is assumed, so a labeler may favour some classes,
-confuse a pair of classes, or be adversarial.
+class c with probability `matrices[t, c, k]`. There may be more symbols than classes: "cannot tell" is a
+column of its own. Labels are then codes of symbols, and the array that comes out has a column for each class.
 
-There may be more symbols than classes: "cannot tell" is a column of its own, more likely under some classes
-than under others or not. Labels are then codes of symbols (their `num_classes` is the number of symbols),
-the array that comes out has a column for each class, and nothing behind it knows.
-
-Confusion matrices known by draws: how well error rates are known is part of the model.
-
-Error rates that were learned yesterday, or from other samples, are known only so well. Draws of their
-posterior carry this on (`jtruth labelers --save`, `fit_joint`, `laplace_draws`): an answer is worked out for
-each of them and mixed (`jtruth.evaluation`). A question that takes one set of matrices gets the mean.
+Matrices may be known by draws only (`jtruth labelers --save`, `fit_joint`, `laplace_draws`): an answer is
+worked out for each of them and mixed (`jtruth.evaluation`). A question that takes one set gets the mean.
 """
 
 from collections.abc import Iterator

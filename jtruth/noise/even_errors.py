@@ -1,8 +1,7 @@
 """Even errors: a label is wrong with probability eps, and then names every wrong class equally often.
 
-Su (57) and (59). `Symmetric` has one eps for all samples (Su 3.6 and 4.1): for two classes and one labeler
-the binary symmetric channel, for several labelers the binary symmetric broadcast channel; for C classes each
-of the C - 1 wrong ones has probability eps / (C - 1).
+Su (57) and (59). `Symmetric` has one eps for all samples (Su 3.6 and 4.1); each of the C - 1 wrong classes
+has probability eps / (C - 1).
 
 `DifficultyFallibility` is the model of Su 5.1.2. Every sample i has a difficulty delta_i and every labeler t
 a fallibility phi_t, both in [0, 1], and
@@ -10,8 +9,6 @@ a fallibility phi_t, both in [0, 1], and
     eps(delta, phi) = (delta + phi - delta phi) (C - 1) / C.                                            (60)
 
 With delta = phi = 0 the label is certain; with delta = 1 or phi = 1 it is a uniform draw over the C classes.
-A constant worst-case error eps0 is delta = 0 and phi = C eps0 / (C - 1).
-
 What is run on many labels is compiled as a whole: operation by operation a million take ten times as long.
 """
 

@@ -1,15 +1,12 @@
 """Dependent labelers: some labels of a sample are copies of one shared draw.
 
-The paper keeps p(z | y; psi) general and names dependent labelers as a model it could have used (Su 5.1.2).
-This is one such model. Every sample of class y has ONE shared draw s ~ q(. | y), for instance what the
-image seems to show, or the answer of a common source. Labeler t reports s with probability r_t, and
-otherwise draws from its own confusion matrix psi_t, independently of everything else:
+Every sample of class y has ONE shared draw s ~ q(. | y), for instance what the image seems to show. Labeler t
+reports s with probability r_t, and otherwise draws from its own confusion matrix psi_t (Su 5.1.2 names such
+models):
 
     p(z | y) = sum_s q(s | y) prod_t [ r_t 1(z_t = s) + (1 - r_t) psi_t(z_t | y) ].
 
-With r = 0 this is `ConfusionMatrices`. With r = 1 all labels of a sample are equal, and many labels are
-worth exactly one. In between, labelers agree more often than independent labelers of equal accuracy, so a
-model that assumes independence is too sure of itself.
+With r = 0 this is `ConfusionMatrices`. With r = 1 many labels are worth exactly one.
 """
 
 import jax
@@ -125,11 +122,7 @@ class SharedErrors(NoiseModel):
 
 @jax.jit
 def _log_likelihood(model: SharedErrors, labels: Labels) -> Float[Array, "samples classes"]:
-    """Log of the sum over the shared draw.
-
-    One pass over the labels for each value s of the shared draw, so that memory stays at labels x classes
-    (and samples x classes^2 for the result before the sum).
-    """
+    """Log of the sum over the shared draw, one pass over the labels for each value of it to save memory."""
     labeler, label = jnp.asarray(labels.labeler), jnp.asarray(labels.label)
     copies = jnp.broadcast_to(model.copying, (model.num_labelers,))[labeler]
     own = (1 - copies)[:, None] * jnp.swapaxes(model.matrices, 1, 2)[labeler, label]  # (labels, classes)

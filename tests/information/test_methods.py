@@ -77,7 +77,7 @@ def test_a_model_of_somebody_else():
         mutual_information(model, PRIOR)
     with pytest.raises(ValueError, match="does not fit"):
         mutual_information(model, PRIOR, num_labelers=5, method="counts")
-    with pytest.raises(ValueError, match="participation must be"):
+    with pytest.raises(ValueError, match="participation has"):
         mutual_information(model, PRIOR, num_labelers=4, participation=eta)
     with pytest.raises(ValueError, match="only mutual_information does without"):
         label_law(model)
