@@ -72,7 +72,10 @@ def gold_to_halve(found: PpiEstimate, sample: GoldSample, level: float = 0.95) -
     if found.standard_error == 0 or size == now:
         return 0
     further = np.arange(now, size + 1)
-    freedom, shrink = _with_more(found, sample, further)
+    telling = max(found.num_informative, 1) / now  # share of gold that tells something, taken to stay
+    fitted = max(found.num_informative - found.law.freedom, 0.0)
+    freedom = np.maximum(telling * further - fitted, 1.0)
+    shrink = np.sqrt((1 / further - 1 / size) / (1 / now - 1 / size))
     width = -t_quantile((1 - level) / 2, freedom) * shrink
     return int(further[np.argmax(width <= 0.5 * width[0])] - now)
 
@@ -86,15 +89,6 @@ def gold_that_halves(known: int, size: int) -> int:
     if known in (0, size):
         return size - known
     return int(np.ceil(1.0 / ((1 / known - 1 / size) / 4 + 1 / size))) - known
-
-
-def _with_more(found: PpiEstimate, sample: GoldSample, further: np.ndarray | int) -> tuple[Any, Any]:
-    """Degrees of freedom with so many gold samples in all, and the standard error as a share of today's."""
-    now, size = sample.chosen.size, sample.num_samples
-    telling = max(found.num_informative, 1) / now  # share of gold that tells something, taken to stay
-    fitted = max(found.num_informative - found.law.freedom, 0.0)
-    freedom = np.maximum(telling * further - fitted, 1.0)
-    return freedom, np.sqrt((1 / further - 1 / size) / (1 / now - 1 / size))
 
 
 def ask_next(

@@ -384,20 +384,16 @@ def expected_gain_of_labels(
     Raises:
         ValueError: sizes that do not match, bad prior, or labels that are impossible under every class.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.asking import expected_gain_of_labels
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.noise import SharedErrors
-        >>> good = [[.8, .2], [.2, .8]]
-        >>> labels = Labels.from_matrix(np.array([[1, -1]]), num_classes=2)
-        >>> for copying in (0., .5, 1.):
-        ...     model = SharedErrors([good, good], good, copying)
-        ...     gain = expected_gain_of_labels(model, labels, np.ones(2) / 2)
-        ...     print(np.round(np.asarray(gain, float), 3))
-        [[0.    0.182]]
-        [[0.    0.113]]
-        [[0. 0.]]
+    >>> from jtruth.noise import SharedErrors
+    >>> good = [[.8, .2], [.2, .8]]
+    >>> labels = Labels.from_matrix(np.array([[1, -1]]), num_classes=2)
+    >>> for copying in (0., .5, 1.):
+    ...     model = SharedErrors([good, good], good, copying)
+    ...     gain = expected_gain_of_labels(model, labels, np.ones(2) / 2)
+    ...     print(np.round(np.asarray(gain, float), 3))
+    [[0.    0.182]]
+    [[0.    0.113]]
+    [[0. 0.]]
     """
     prior = validate_prior(prior, labels.num_classes)
     law = label_law(noise, num_labelers=labels.num_labelers)

@@ -69,11 +69,9 @@ def from_counts(counts: Any) -> Histograms:
     Raises:
         ValueError: a count is negative or not whole, a row is all 0, or there are fewer than two classes.
 
-    Example:
-        >>> from jtruth.histograms import from_counts
-        >>> h = from_counts([[2, 0, 1], [0, 5, 0]])
-        >>> h.n.tolist(), h.most
-        ([3, 5], 5)
+    >>> h = from_counts([[2, 0, 1], [0, 5, 0]])
+    >>> h.n.tolist(), h.most
+    ([3, 5], 5)
     """
     counts = np.asarray(counts)
     if counts.ndim != 2 or counts.shape[1] < 2 or not counts.size or counts.dtype.kind not in "iufb":

@@ -11,6 +11,7 @@ and then names each wrong class equally often. A smaller error is more informati
 unique.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -70,13 +71,9 @@ def labeler_information(
 
     Args and errors are those of `mutual_information`.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.information import labeler_information
-        >>> from jtruth.noise import Symmetric
-        >>> worth = labeler_information(Symmetric([.05, .3, .5], 2), [.5, .5])
-        >>> print(worth.alone.round(3), worth.last.round(3), round(worth.total, 3))
-        [0.714 0.119 0.   ] [0.618 0.023 0.   ] 0.737
+    >>> worth = labeler_information(Symmetric([.05, .3, .5], 2), [.5, .5])
+    >>> print(worth.alone.round(3), worth.last.round(3), round(worth.total, 3))
+    [0.714 0.119 0.   ] [0.618 0.023 0.   ] 0.737
     """
     law = label_law(noise, num_labelers=num_labelers, participation=None)
     checked = checked_prior(prior, law.num_classes)
@@ -113,12 +110,9 @@ def best_labelers(
     Raises:
         ValueError: as `mutual_information`, or costs that are not positive.
 
-    Example:
-        >>> from jtruth.information import best_labelers
-        >>> from jtruth.noise import Symmetric
-        >>> team = best_labelers(Symmetric([.3, .05, .25], 2), [.5, .5], costs=[1, 8, 1], budget=9)
-        >>> print(team.order, team.bits.round(3), team.cost)
-        [1 2] [0.714 0.751] [8. 9.]
+    >>> team = best_labelers(Symmetric([.3, .05, .25], 2), [.5, .5], costs=[1, 8, 1], budget=9)
+    >>> print(team.order, team.bits.round(3), team.cost)
+    [1 2] [0.714 0.751] [8. 9.]
     """
     law = label_law(noise, num_labelers=num_labelers, participation=None)
     checked = checked_prior(prior, law.num_classes)
@@ -193,10 +187,8 @@ def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numb
     Raises:
         ValueError: T negative or not whole, or a probability outside [0, 1].
 
-    Example:
-        >>> from jtruth.information import bsbc_information
-        >>> bsbc_information([1, 9, 1, 399], [.05, .25, .01, .45], 126 / 351).round(5)
-        array([0.66661, 0.7578 , 0.86337, 0.85919])
+    >>> bsbc_information([1, 9, 1, 399], [.05, .25, .01, .45], 126 / 351).round(5)
+    array([0.66661, 0.7578 , 0.86337, 0.85919])
     """
     teams, errors, shares = np.broadcast_arrays(*map(np.asarray, (num_labelers, error, prior_positive)))
     check_probabilities(errors, "error")
@@ -219,12 +211,9 @@ def equivalent_labeler(
 
     Args and errors are those of `mutual_information`. Simulated bits outside 0..H(Y) count as the nearer end.
 
-    Example:
-        >>> from jtruth.information import equivalent_labeler
-        >>> from jtruth.noise import Symmetric
-        >>> one = equivalent_labeler(Symmetric(.25, 2), [225 / 351, 126 / 351], num_labelers=9)
-        >>> print(f"{one.error:.5f}")
-        0.02927
+    >>> one = equivalent_labeler(Symmetric(.25, 2), [225 / 351, 126 / 351], num_labelers=9)
+    >>> print(f"{one.error:.5f}")
+    0.02927
     """
     team = mutual_information(noise, prior, num_labelers=num_labelers, participation=participation, key=key)
     most = float(entropy(checked_prior(prior, np.size(prior))))
@@ -246,10 +235,8 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
     Raises:
         ValueError: bits below 0 or above the entropy of the prior, which no labels can exceed.
 
-    Example:
-        >>> from jtruth.information import equivalent_error
-        >>> print(f"{equivalent_error(.7578037507, [225 / 351, 126 / 351]):.5f}")
-        0.02927
+    >>> print(f"{equivalent_error(.7578037507, [225 / 351, 126 / 351]):.5f}")
+    0.02927
     """
     prior = checked_prior(prior, np.size(prior))
     most = float(entropy(prior))
@@ -283,11 +270,9 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
     Raises:
         ValueError: the target is above the entropy of the prior, or out of reach of `most` such labelers.
 
-    Example:
-        >>> from jtruth.information import bsbc_information, smallest_team
-        >>> expert = float(bsbc_information(1, .05, 126 / 351))
-        >>> smallest_team(.25, [225 / 351, 126 / 351], expert)
-        7
+    >>> expert = float(bsbc_information(1, .05, 126 / 351))
+    >>> smallest_team(.25, [225 / 351, 126 / 351], expert)
+    7
     """
     prior = checked_prior(prior, np.size(prior))
     kind = labeler
@@ -307,11 +292,7 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
                 "lower the target, or take better labelers"
             )
         high = min(2 * high, most)
-    low = high // 2  # not enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, high // 2 + 1, key=reached)  # half of it is not enough
 
 
 def _bsbc(num_labelers: int, error: float, share: float) -> float:

@@ -60,11 +60,10 @@ def label_law(noise, *, num_labelers: int | None = None, participation=None) -> 
     Raises:
         ValueError: unknown kind of model, bad numbers, or sizes that do not match.
 
-    Example:
-        >>> from jtruth.noise import Symmetric
-        >>> law = label_law(Symmetric(.1, 2), num_labelers=3, participation=.5)
-        >>> law.rows.shape, law.rows[0, 0, 1].round(3)
-        ((1, 3, 2, 3), array([0.05, 0.45, 0.5 ]))
+    >>> from jtruth.noise import Symmetric
+    >>> law = label_law(Symmetric(.1, 2), num_labelers=3, participation=.5)
+    >>> law.rows.shape, law.rows[0, 0, 1].round(3)
+    ((1, 3, 2, 3), array([0.05, 0.45, 0.5 ]))
     """
     law = noise if isinstance(noise, Strata) else _law_of(noise, num_labelers)
     if num_labelers is not None and law.num_labelers != num_labelers:
@@ -88,11 +87,10 @@ def mixture(
     Raises:
         ValueError: no model, models of different sizes, or weights that are no distribution.
 
-    Example:
-        >>> from jtruth.noise import Symmetric
-        >>> law = mixture([Symmetric(.05, 2), Symmetric(.4, 2)], [.8, .2], num_labelers=3)
-        >>> law.rows.shape, law.weights[:, 0]
-        ((2, 3, 2, 2), array([0.8, 0.2]))
+    >>> from jtruth.noise import Symmetric
+    >>> law = mixture([Symmetric(.05, 2), Symmetric(.4, 2)], [.8, .2], num_labelers=3)
+    >>> law.rows.shape, law.weights[:, 0]
+    ((2, 3, 2, 2), array([0.8, 0.2]))
     """
     laws = [label_law(model, num_labelers=num_labelers) for model in models]
     weights = np.asarray(weights, np.float64)
@@ -276,15 +274,10 @@ def counts_information(law: Strata, prior: Float[np.ndarray, " classes"]) -> flo
         log_p = inner
         for pmf, cell in zip(outer, cells, strict=True):
             log_p = log_p + pmf[..., cell, None]
-        parts.append(table_part(log_p, law.weights, prior))
+        if len(log_p) > 1:
+            log_p = np.asarray(logsumexp(log_p + log(law.weights)[..., None], axis=0, keepdims=True))
+        parts.append(table_information(prior[:, None] * np.exp(log_p[0]), prior))
     return math.fsum(parts)
-
-
-def table_part(log_p: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> float:
-    """What some cells add to the information: log p(cell | stratum, class), (strata, classes, cells)."""
-    log_w = log(weights)[..., None]
-    log_likelihood = log_p[0] if len(log_p) == 1 else np.asarray(logsumexp(log_p + log_w, axis=0))
-    return table_information(prior[:, None] * np.exp(log_likelihood), prior)
 
 
 def equal_labelers(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -134,16 +134,14 @@ def mutual_information(
     Raises:
         ValueError: bad prior, model or participation; a method that cannot do it.
 
-    Example:
-        >>> from jtruth.information import mutual_information
-        >>> from jtruth.noise import Symmetric
-        >>> prior = [225 / 351, 126 / 351]
-        >>> for labelers, error in ((1, .05), (9, .25), (1, .01), (399, .45)):
-        ...     print(f"{mutual_information(Symmetric(error, 2), prior, num_labelers=labelers).bits:.5f}")
-        0.66661
-        0.75780
-        0.86337
-        0.85919
+    >>> from jtruth.noise import Symmetric
+    >>> prior = [225 / 351, 126 / 351]
+    >>> for labelers, error in ((1, .05), (9, .25), (1, .01), (399, .45)):
+    ...     print(f"{mutual_information(Symmetric(error, 2), prior, num_labelers=labelers).bits:.5f}")
+    0.66661
+    0.75780
+    0.86337
+    0.85919
     """
     choose("method", method, _METHODS)
     check_whole(100, num_draws=num_draws)
@@ -229,7 +227,8 @@ def enumerated_information(
     noise: NoiseModel, prior: Float[np.ndarray, " classes"], participation: Float[np.ndarray, " labelers"]
 ) -> float:
     """I(Z; Y) in bits: the sum over every vector of labels, missing ones included, Su section 4."""
-    symbols = [_symbols(eta, noise.num_classes) for eta in participation]
+    # A labeler names a class, or stays silent (-1).
+    symbols = [range(-int(eta < 1), noise.num_classes if eta > 0 else 0) for eta in participation]
     size = np.prod([float(len(s)) for s in symbols])
     if size > MOST_VECTORS:
         raise ValueError(
@@ -256,11 +255,6 @@ def simulated_information(
     mask = np.asarray(jax.random.uniform(key_mask, (num_draws, participation.size))) < participation
     z = np.asarray(noise.sample(key_z, y, mask))
     return average_information(_log_likelihood(noise, z), prior)
-
-
-def _symbols(eta: float, num_classes: int) -> range:
-    """What a labeler can do: name a class, or stay silent (-1)."""
-    return range(0 if eta >= 1 else -1, num_classes if eta > 0 else 0)
 
 
 def _log_likelihood(noise: NoiseModel, z: np.ndarray) -> np.ndarray:

@@ -38,20 +38,6 @@ class Recovered(NamedTuple):
     __repr__ = one_line
 
 
-class Problem(NamedTuple):
-    """What (5) and (6) start from."""
-
-    counts: Float[np.ndarray, "classes classes"]  # label given, prediction
-    labeler: Matrix  # rows true, columns given
-    gold: Float[np.ndarray, " classes"]  # gold answers behind each row; infinity: known
-    prior: Float[np.ndarray, " classes"] | None  # class shares, if known
-
-    @property
-    def joint_seen(self) -> Matrix:
-        """F: share of samples with label a and prediction b."""
-        return self.counts / self.counts.sum()
-
-
 def forms(size: int, prior: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
     """(u, w), each (*shape, classes, classes): u.J / w.J are joint, shares, confusion, precision, accuracy.
 
@@ -83,26 +69,24 @@ def _ratio(u: np.ndarray, w: np.ndarray, joint: np.ndarray) -> np.ndarray:
         return np.where(np.abs(bottom) < _TINY, np.nan, top / bottom)
 
 
-def _intervals(problem: Problem, level: float) -> tuple[Recovered, ...]:
-    """The targets at J = solve(L', F), with standard errors by the delta method."""
-    joint = np.linalg.solve(problem.labeler.T, problem.joint_seen)
+def _intervals(
+    counts: np.ndarray, labeler: Matrix, gold: np.ndarray, prior: np.ndarray | None, level: float
+) -> tuple[Recovered, ...]:
+    """The targets at J = solve(L', F), with standard errors by the delta method (module docstring)."""
+    seen = counts / counts.sum()  # F
+    joint = np.linalg.solve(labeler.T, seen)
     z, found = float(ndtri(0.5 + level / 2)), []
-    for u, w in forms(len(joint), problem.prior):
-        value, error = _ratio(u, w, joint), np.sqrt(_variance(problem, joint, u, w))
+    for u, w in forms(len(joint), prior):
+        value, bottom = _ratio(u, w, joint), (w * joint).sum(axis=(-2, -1))
+        bottom = np.where(np.abs(bottom) < _TINY, np.nan, bottom)[..., None, None]
+        h = (u - value[..., None, None] * w) / bottom
+        by_cell = np.linalg.solve(labeler, h)  # A' h: what one sample with label a, prediction b adds
+        by_label = joint @ by_cell.swapaxes(-2, -1)  # (true, label): minus what one gold answer adds
+        of_gold = _multinomial(labeler, by_label, (-1,)) / gold
+        of_table = _multinomial(seen, by_cell, (-2, -1)) / counts.sum()
+        error = np.sqrt(np.asarray(of_table + of_gold.sum(axis=-1)))
         found.append(Recovered(value, error, value - z * error, value + z * error))
     return tuple(found)
-
-
-def _variance(problem: Problem, joint: np.ndarray, u: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Variances of u.J / w.J; see the module docstring."""
-    bottom = (w * joint).sum(axis=(-2, -1))
-    bottom = np.where(np.abs(bottom) < _TINY, np.nan, bottom)[..., None, None]
-    h = (u - _ratio(u, w, joint)[..., None, None] * w) / bottom
-    by_cell = np.linalg.solve(problem.labeler, h)  # A' h: what one sample with label a, prediction b adds
-    by_label = joint @ by_cell.swapaxes(-2, -1)  # (true, label): minus what one gold answer adds
-    of_gold = _multinomial(problem.labeler, by_label, (-1,)) / problem.gold
-    of_table = _multinomial(problem.joint_seen, by_cell, (-2, -1)) / problem.counts.sum()
-    return np.asarray(of_table + of_gold.sum(axis=-1))
 
 
 def _multinomial(p: np.ndarray, gradient: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -111,8 +95,10 @@ def _multinomial(p: np.ndarray, gradient: np.ndarray, axes: tuple[int, ...]) -> 
     return np.asarray((p * (gradient - mean) ** 2).sum(axis=axes))
 
 
-def checked_problem(counts: Any, labeler: Any, gold: Any, prior: Any) -> Problem:
-    """Arrays of the right kind, checked; see `recover_confusion` for what they are."""
+def _checked(
+    counts: Any, labeler: Any, gold: Any, prior: Any
+) -> tuple[np.ndarray, Matrix, np.ndarray, np.ndarray | None]:
+    """Counts, labeler's matrix, gold answers behind each row (infinity: known), prior; all checked."""
     table = _counts(counts, "counts")
     size = len(table)
     if not table.sum():
@@ -142,7 +128,7 @@ def checked_problem(counts: Any, labeler: Any, gold: Any, prior: Any) -> Problem
         prior = np.asarray(prior, np.float64)
         check_positive(prior, "prior", "a share of each class", size=size)
         check_rows(prior, "prior")
-    return Problem(table, matrix, behind, prior)
+    return table, matrix, behind, prior
 
 
 def _counts(given: Any, name: str) -> np.ndarray:
@@ -203,8 +189,8 @@ def recover_confusion(
     [0.6 0.4] [[0.833, 0.167], [0.125, 0.875]]
     """
     check_level(level)
-    problem = checked_problem(counts, labeler, gold, prior)
-    found, condition = _intervals(problem, level), float(np.linalg.cond(problem.labeler))
+    table, matrix, behind, known = _checked(counts, labeler, gold, prior)
+    found, condition = _intervals(table, matrix, behind, known, level), float(np.linalg.cond(matrix))
     warnings, outside = [], int((found[0].value < -1e-12).sum())
     if condition > WARN_CONDITION:
         warnings.append(
@@ -213,17 +199,17 @@ def recover_confusion(
         )
     if outside:
         warnings.append(
-            f"{outside} of {problem.counts.size} joint probabilities are negative: no classifier has this "
+            f"{outside} of {table.size} joint probabilities are negative: no classifier has this "
             "table; more samples, or better labels, are needed"
         )
     rows = found[2].value.sum(axis=1)
-    if problem.prior is not None and np.abs(rows - 1).max() > 1e-6:
+    if known is not None and np.abs(rows - 1).max() > 1e-6:
         warnings.append(
             f"with the given prior the rows of the confusion matrix sum to {rows.round(3).tolist()}, not 1"
         )
-    if np.isfinite(problem.gold).any() and ((problem.labeler == 0) | (problem.labeler == 1)).any():
+    if np.isfinite(behind).any() and ((matrix == 0) | (matrix == 1)).any():
         warnings.append(
             "some kinds of wrong labels never occur in the gold: their rates count as exactly 0, and "
             "intervals are too short"
         )
-    return ConfusionRecovery(*found, problem.labeler, condition, not outside, level, tuple(warnings))
+    return ConfusionRecovery(*found, matrix, condition, not outside, level, tuple(warnings))

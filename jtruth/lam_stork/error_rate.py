@@ -262,8 +262,7 @@ def estimate_error_rate(
         `RateEstimate`: (2) and its interval, as computed also where they leave [0, 1].
 
     Raises:
-        ValueError: impossible counts or rates, an unknown method, or a mislabeling
-            rate of exactly 1/2.
+        ValueError: impossible counts or rates, or a mislabeling rate of exactly 1/2.
 
     Source: Lam & Stork (2) and the variance of its section 4; an audit of n labels adds
     (1 - 2e)^2 m (1 - m)/(1 - 2m)^2/n to it.
@@ -377,8 +376,7 @@ def rogan_gladen(
         `RateEstimate`. The value and the ends are as computed, also where they leave [0, 1].
 
     Raises:
-        ValueError: impossible counts or rates, an unknown method, or sensitivity +
-            specificity = 1, where the judge says nothing.
+        ValueError: impossible counts or rates, or sensitivity + specificity = 1: the judge says nothing.
 
     >>> found = rogan_gladen((680, 1000), sensitivity=(45, 50), specificity=(40, 50))
     >>> print(f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")

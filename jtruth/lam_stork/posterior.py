@@ -10,7 +10,7 @@ than e^-40 of its peak, and the grid is halved where the density bends, so that 
 are as exact as small ones. It still takes for granted that prediction and label err independently.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -69,81 +69,76 @@ def error_rate_posterior(
     check_positive(prior, "prior", "two Beta parameters", size=2, least=1)
     check_positive(mislabeling_prior, "mislabeling_prior", "two Beta parameters", size=2)
     seen, audit = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
-    model = _Model(seen, audit, prior, mislabeling_prior)
-    low, high = _zoom(lambda e: model.moments(e)[0], 0.0, 1.0, _COARSE)
-    grid, (log_density, first, second, reversed_) = _fine_grid(model.moments, low, high)
+    moments = _moments_of(seen, audit, prior, mislabeling_prior)
+    low, high = _zoom(lambda e: moments(e)[0], 0.0, 1.0, _COARSE)
+    grid, (log_density, first, second, reversed_) = _fine_grid(moments, low, high)
     density = np.exp(log_density - log_density.max())
     density /= np.trapezoid(density, grid)
     mean, square, wrong = (float(np.trapezoid(density * v, grid)) for v in (first, second, reversed_))
     sd = float(np.sqrt(max(square - mean**2, 0.0))) if np.isfinite(audit.size) else 0.0
-    warnings = [*_reversed(wrong), *_conflict(model, mean)]
-    return ErrorPosterior(DensityEstimate(grid, density), mean, sd, wrong, tuple(warnings))
+    warnings = tuple(_doubts(seen, audit, mislabeling_prior, mean, wrong))
+    return ErrorPosterior(DensityEstimate(grid, density), mean, sd, wrong, warnings)
 
 
-def _reversed(wrong: float) -> list[str]:
-    text = (
-        f"with probability {wrong:.2g} the labels are wrong more often than right; an error rate and 1 minus "
-        "it are then hard to tell apart: audit more labels"
-    )
-    return [text] if wrong >= 0.01 else []
-
-
-def _conflict(model: "_Model", mean: float) -> list[str]:
-    """Do the disagreements contradict what is known of the labels, if errors are independent?"""
+def _doubts(
+    seen: Share, audit: Share, mislabeling_prior: tuple[float, float], mean: float, wrong: float
+) -> Iterator[str]:
+    """Labels may be reversed; do the disagreements contradict what is known of them, errors independent?"""
     from scipy.stats import beta, binom  # half a second to import, and only here
 
-    seen, audit = model.seen, model.audit
+    if wrong >= 0.01:
+        yield (
+            f"with probability {wrong:.2g} the labels are wrong more often than right; an error rate and 1 "
+            "minus it are then hard to tell apart: audit more labels"
+        )
     if np.isinf(audit.size):  # how probable so few, or so many, are for the best and the worst classifier
         ends, d = sorted((audit.value, 1 - audit.value)), seen.value * seen.size
         tail = min(binom.cdf(d, seen.size, ends[0]), binom.sf(d - 1, seen.size, ends[1]))
     else:
         k = audit.value * audit.size
-        law = beta(k + model.mislabeling_prior[0], audit.size - k + model.mislabeling_prior[1])
+        law = beta(k + mislabeling_prior[0], audit.size - k + mislabeling_prior[1])
         tail = min(law.cdf(mean), law.sf(mean))
-    text = (
-        f"{seen.value * seen.size:.0f} disagreements of {seen.size:.0f} contradict the mislabeling rate "
-        f"{audit.value:.3g} if errors are independent: predictions share the labels' errors, or that rate is "
-        "not that of these labels; see estimate_bounds"
-    )
-    return [text] if tail < 1e-3 else []
+    if tail < 1e-3:
+        yield (
+            f"{seen.value * seen.size:.0f} disagreements of {seen.size:.0f} contradict the mislabeling rate "
+            f"{audit.value:.3g} if errors are independent: predictions share the labels' errors, or that "
+            "rate is not that of these labels; see estimate_bounds"
+        )
 
 
-class _Model(NamedTuple):
-    """The counts and priors of one problem."""
+def _moments_of(
+    seen: Share, audit: Share, prior: tuple[float, float], mislabeling_prior: tuple[float, float]
+) -> Callable:
+    """Function of e: log p(e | data) up to a constant; E m, E m^2 and P(m > 1/2) given e, for each."""
+    d, k = seen.value * seen.size, audit.value * audit.size
+    a, b = k + mislabeling_prior[0], audit.size - k + mislabeling_prior[1]
 
-    seen: Share
-    audit: Share
-    prior: tuple[float, float]
-    mislabeling_prior: tuple[float, float]
-
-    def log_likelihood(self, e: np.ndarray, m: np.ndarray) -> np.ndarray:
+    def log_likelihood(e: np.ndarray, m: np.ndarray) -> np.ndarray:
         """log p(e) + log p(d | e, m), up to a constant."""
-        a = e + m - 2 * e * m
-        d, size = self.seen.value * self.seen.size, self.seen.size
-        prior = xlogy(self.prior[0] - 1, e) + xlog1py(self.prior[1] - 1, -e)
-        return prior + xlogy(d, a) + xlog1py(size - d, -a)
+        differ = e + m - 2 * e * m
+        of_e = xlogy(prior[0] - 1, e) + xlog1py(prior[1] - 1, -e)
+        return of_e + xlogy(d, differ) + xlog1py(seen.size - d, -differ)
 
-    def log_joint(self, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def log_joint(e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """log density of (e, logit m), with the Jacobian m (1 - m)."""
-        k, size = self.audit.value * self.audit.size, self.audit.size
-        a, b = k + self.mislabeling_prior[0], size - k + self.mislabeling_prior[1]
-        audit = -a * np.logaddexp(0, -u) - b * np.logaddexp(0, u) - betaln(a, b)
-        return audit + self.log_likelihood(e, expit(u))
+        of_m = -a * np.logaddexp(0, -u) - b * np.logaddexp(0, u) - betaln(a, b)
+        return of_m + log_likelihood(e, expit(u))
 
-    def moments(self, e: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """For each e: log p(e | data) up to a constant; E m, E m^2 and P(m > 1/2) given e."""
-        if np.isinf(self.audit.size):
-            m = np.full(e.shape, self.audit.value)
-            return self.log_likelihood(e, m), m, m**2, (m > 0.5) * 1.0
+    def moments(e: np.ndarray) -> tuple[np.ndarray, ...]:
+        if np.isinf(audit.size):
+            m = np.full(e.shape, audit.value)
+            return log_likelihood(e, m), m, m**2, (m > 0.5) * 1.0
         e = e[:, None]
         ends = np.full((2, *e.shape), [[[-_EDGE]], [[_EDGE]]])
-        low, high = _zoom(lambda u: self.log_joint(e, u), ends[0], ends[1], _NODES)
+        low, high = _zoom(lambda u: log_joint(e, u), ends[0], ends[1], _NODES)
         u = low + (high - low) * np.linspace(0, 1, _NODES)
-        log_f = self.log_joint(e, u)
+        log_f = log_joint(e, u)
         m, weight = expit(u), np.exp(log_f - logsumexp(log_f, axis=1, keepdims=True))
         # Nodes are equally spaced and the integrand is nothing at both ends: the sum is the trapezoidal rule.
         total = logsumexp(log_f, axis=1) + np.log((high - low)[:, 0] / (_NODES - 1))
         return total, (weight * m).sum(1), (weight * m**2).sum(1), (weight * (m > 0.5)).sum(1)
+
+    return moments
 
 
 def _fine_grid(moments: Callable, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:

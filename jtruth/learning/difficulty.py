@@ -48,10 +48,10 @@ def fit_difficulty_fallibility(
     """Most probable fallibilities and class prior, and what they say of each sample's difficulty.
 
     Args:
-        labels: the noisy labels.
+        labels, gold, prior, key: see `jtruth.learning.methods`.
         difficulty, fallibility: (a, b) of Beta laws. Beta(1, 1) of the fallibility is maximum likelihood;
             both of its numbers are at least 1, so that there is a mode.
-        gold, prior, key, max_steps, tol: as for `fit_glad`.
+        max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
@@ -59,10 +59,6 @@ def fit_difficulty_fallibility(
         `label_log_likelihood` (samples, classes), log p(labels of a sample | class), difficulty summed out;
         `log_posterior`, log-likelihood and log density of the fallibilities, without its constant.
 
-    Raises:
-        ValueError: for input that cannot be used, before any JAX call.
-
-    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
     >>> print(fit.difficulty.round(2))
@@ -117,11 +113,8 @@ def fit_glad(
     """Most probable abilities, difficulties and class shares, classes summed out.
 
     Args:
-        labels: the noisy labels.
+        labels, gold, prior, key: see `jtruth.learning.methods`; the prior (1/C, ...) is the paper's.
         ability, log_ease: (mean, standard deviation) of normal laws, as in the authors' program.
-        gold: (samples,) known classes, -1 where unknown.
-        prior: (classes,) a known class prior, held fixed; (1/C, ...) is the paper's.
-        key: has no say: nothing is drawn.
         max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
 
     Returns:
@@ -130,10 +123,6 @@ def fit_glad(
         sample | class), which knows difficulties as `noise_model()` does not; `log_posterior`, without its
         constant.
 
-    Raises:
-        ValueError: for input that cannot be used, before any JAX call.
-
-    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_glad(Labels.from_matrix(z, 2))
     >>> print(fit.ability.round(2), fit.converged)

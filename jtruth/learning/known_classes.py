@@ -38,9 +38,7 @@ def fit_known_classes(
     """Error rates of labelers from the samples whose class is known.
 
     Args:
-        labels: the noisy labels of all samples.
-        key: has no say: nothing is drawn.
-        gold: (samples,) known classes, -1 where unknown; at least one is needed.
+        labels, key, gold: see `jtruth.learning.methods`; at least one known class is needed.
         prior: (classes,) known class prior; shares of the gold classes if None, which needs random gold.
         pseudo: pseudo-labels on the diagonal of each row, and as many spread over the rest; and `pseudo` in
             all, spread over the classes, for the prior.
@@ -49,9 +47,6 @@ def fit_known_classes(
         A `Fit` with `interval`, at the mean of the posterior. Its own, (labelers, classes, classes) each:
         `matrices`; `counts`, labels of gold samples, for `pseudo_counts=`; `concentration` of the Dirichlet
         posterior of each row.
-
-    Raises:
-        ValueError: input that cannot be used, or no known class.
 
     >>> labels = Labels.from_matrix(np.array([[0, 0], [0, 1], [1, 1], [1, 0], [1, 1]]), 2)
     >>> fit = fit_known_classes(labels, gold=np.array([0, 0, 1, 1, -1]))

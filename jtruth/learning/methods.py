@@ -5,7 +5,9 @@ it whatever every method must do. A fit is called as
 
     fit(labels, *, key=None, gold=None, prior=None, ...)
 
-where `gold` holds known classes (-1 elsewhere) and `prior` class shares that are known; it returns a `Fit`.
+where `key` is of whatever is drawn (few draw anything), `gold` (samples,) holds known classes, -1 elsewhere,
+and `prior` (classes,) class shares that are known; it returns a `Fit`, and refuses input that cannot be used
+by a ValueError before any JAX call.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +44,6 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
 def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:
     """Share of a sample's votes that each class has, equal shares without a vote; a prior is refused.
 
-    >>> from jtruth.labels import Labels
     >>> print(fit_majority_vote(Labels.from_matrix(np.array([[0, 1, 1, 1], [0, 1, -1, -1]]), 2)).prior)
     [0.375 0.625]
     """

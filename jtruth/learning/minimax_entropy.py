@@ -103,22 +103,16 @@ def fit_minimax_entropy(
     """Consensus by regularised minimax conditional entropy (Zhou et al. 2015).
 
     Args:
-        labels: the noisy labels, any number of classes.
-        key: has no say: nothing is drawn.
-        gold: (samples,) known classes, -1 where unknown.
+        labels, key, gold: see `jtruth.learning.methods`.
         prior: (classes,) known class prior; uniform if None, as in the paper.
         form: "difficulty", labelers and samples confuse classes; "confusion", labelers only.
-        strength: of the penalties, gamma in the paper, which chooses it between 1/4 and 4 by
-            cross-validation. Where labelers gave few labels more of it makes all labelers, and then all
-            classes, alike.
+        strength: of the penalties, gamma in the paper, there between 1/4 and 4 by cross-validation. Where
+            labelers gave few labels more of it makes all labelers, and then all classes, alike.
         max_steps, tol: of L-BFGS; `tol` is the largest entry of the gradient.
 
     Returns:
         `Fit`. Its own: `matrices` at tau 0 and `confusion` sigma (labelers, classes, classes); `difficulty`
         tau (samples, classes, classes), no samples in the confusion form; `objective`, with penalties.
-
-    Raises:
-        ValueError: input that cannot be used.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 60)

@@ -36,12 +36,11 @@ def fit_sequential(
     """Most probable matrices, influences and class shares, by EM from vote shares.
 
     Args:
-        labels: the noisy labels.
         order: (labels,) when each entry of `labels` was given, on any scale; equal times are refused within a
             sample, because nobody can tell then who was shown what.
         smoothing: pseudo-counts of the matrices; of its numbers the first two are used.
         influence: pseudo-counts of labels shown that were repeated unseen, and of those that were not.
-        gold, prior, max_steps, tol: as for `fit_glad`.
+        labels, gold, prior, max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes) of labels that are no copies; `influence` a
@@ -49,7 +48,7 @@ def fit_sequential(
         (samples, classes), log p(labels of a sample in their order | class); `log_posterior`.
 
     Raises:
-        ValueError: for input that cannot be used, before any JAX call.
+        ValueError: equal times within a sample, or other input that cannot be used.
     """
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
     pseudo_counts = (*smoothing[:2], *influence)

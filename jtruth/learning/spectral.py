@@ -123,8 +123,7 @@ def fit_kos(
 
     Args:
         labels: of two classes. A labeler who labels a sample twice sends two messages.
-        key: of a random start; 0 if None.
-        gold: (samples,) known classes, -1 where unknown.
+        key, gold: see `jtruth.learning.methods`.
         prior: refused: messages have none.
         random_start: first messages from N(1, 1) as in the paper, instead of 1.
         max_steps, tol: of the iteration.
@@ -132,9 +131,6 @@ def fit_kos(
     Returns:
         `Fit`. Its own: `score` (samples,), above 0 for class 1, its size has no unit; `weight` (labelers,),
         how much a labeler is believed, below 0 who says the opposite.
-
-    Raises:
-        ValueError: input that cannot be used, a prior, or more classes.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 60)
@@ -298,8 +294,7 @@ def fit_label_model(
 
     Args:
         labels: of two classes, by three labelers or more, at most one label of a sample by each.
-        key: has no say: nothing is drawn.
-        gold: (samples,) known classes, -1 where unknown. Their class is kept; rates do not use them.
+        key, gold: see `jtruth.learning.methods`; rates do not use gold.
         prior: (classes,) known class prior; from third moments if None.
         edges: pairs of workers (ids, or numbers where there are none) who do not err independently.
         abstentions: "ignored", where a missing label says nothing; "informative", where every labeler saw

@@ -56,15 +56,13 @@ def fit_welinder(
     """Most probable positions, directions and thresholds, jointly; two classes.
 
     Args:
-        labels: the noisy labels.
-        dimensions: of the space. With more than one the start of the other axes is drawn.
+        labels, gold: see `jtruth.learning.methods`.
+        dimensions: of the space. With more than one the start of the other axes is drawn, by `key`.
         sds: standard deviations of normal laws: of x around the mean of its class, of w around the first
             axis, of tau around 0.
-        gold: (samples,) known classes, -1 where unknown.
         prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: they cannot be learned beside
             positions, which would all move to the more frequent class.
-        key: PRNG key of the start in more dimensions; 0 if None.
-        max_steps, tol: most steps; it is done when a step changes no parameter by `tol`.
+        key, max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`; its log-likelihood is NaN, since positions are not summed out. Its own: `position` x (samples,
@@ -72,10 +70,6 @@ def fit_welinder(
         |w| (labelers,), NaN at expertise 0, above 0 class 0 is favoured; `matrices` with x summed out, p(1 |
         z) = Phi((+-w_1 - tau) / sqrt(1 + sigma^2 |w|^2)); `spread` sigma; `log_posterior`, up to a constant.
 
-    Raises:
-        ValueError: more than two classes, or input that cannot be used, before any JAX call.
-
-    >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_welinder(Labels.from_matrix(z, 2))
     >>> print(fit.class_posterior.argmax(axis=1), fit.expertise.argmin())

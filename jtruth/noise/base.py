@@ -132,10 +132,9 @@ class NoiseModel(eqx.Module):
         Raises:
             ValueError: no model of this name, or parameters that are missing, unknown or bad.
 
-        Example:
-            >>> from jtruth.noise import NoiseModel, Symmetric
-            >>> NoiseModel.from_dict(Symmetric(0.1, 2).to_dict()).error
-            array(0.1)
+        >>> from jtruth.noise import NoiseModel, Symmetric
+        >>> NoiseModel.from_dict(Symmetric(0.1, 2).to_dict()).error
+        array(0.1)
         """
         known = {model.__name__: model for model in _kinds(cls) if not inspect.isabstract(model)}
         model = known.get(given.get("model", ""))
@@ -350,12 +349,9 @@ def with_known_labels(
 
     `known` is -1 where the class is not known. ValueError as `check_known_labels`, where arrays are concrete.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.noise import with_known_labels
-        >>> print(with_known_labels(np.array([[-1., -2.], [-1., -2.]]), np.array([-1, 1])))
-        [[ -1.  -2.]
-         [-inf   0.]]
+    >>> print(with_known_labels(np.array([[-1., -2.], [-1., -2.]]), np.array([-1, 1])))
+    [[ -1.  -2.]
+     [-inf   0.]]
     """
     if is_concrete(log_likelihood) and is_concrete(known):
         check_known_labels(log_likelihood, known)

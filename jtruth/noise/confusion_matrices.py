@@ -49,15 +49,12 @@ class ConfusionMatrices(IndependentLabelers):
         ValueError: fewer columns than rows, an entry outside [0, 1], or a row that does not sum to 1; the
         row is named.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.noise import ConfusionMatrices
-        >>> labels = Labels.from_matrix(np.array([[1, 0], [0, -1]]), num_classes=2)
-        >>> model = ConfusionMatrices([[[.9, .1], [.2, .8]], [[.6, .4], [.5, .5]]])
-        >>> print(np.exp(model.log_likelihood(labels)).round(3))
-        [[0.06 0.4 ]
-         [0.9  0.2 ]]
+    >>> from jtruth.labels import Labels
+    >>> labels = Labels.from_matrix(np.array([[1, 0], [0, -1]]), num_classes=2)
+    >>> model = ConfusionMatrices([[[.9, .1], [.2, .8]], [[.6, .4], [.5, .5]]])
+    >>> print(np.exp(model.log_likelihood(labels)).round(3))
+    [[0.06 0.4 ]
+     [0.9  0.2 ]]
     """
 
     matrices: Float[Array | np.ndarray, "labelers classes symbols"]
@@ -108,12 +105,11 @@ class DrawnMatrices(IndependentLabelers):
     Raises:
         ValueError: fewer than 20 draws, shapes that do not fit, or a row that does not sum to 1.
 
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> rows = np.stack([rng.dirichlet([90, 10], 40), rng.dirichlet([5, 45], 40)], axis=1)[:, None]
-        >>> model = DrawnMatrices(rows, rng.dirichlet([30, 70], 40))
-        >>> model.num_labelers, model.mean.matrices.shape, len(list(model.models(8)))
-        (1, (1, 2, 2), 8)
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.stack([rng.dirichlet([90, 10], 40), rng.dirichlet([5, 45], 40)], axis=1)[:, None]
+    >>> model = DrawnMatrices(rows, rng.dirichlet([30, 70], 40))
+    >>> model.num_labelers, model.mean.matrices.shape, len(list(model.models(8)))
+    (1, (1, 2, 2), 8)
     """
 
     matrices: Float[Array | np.ndarray, "draws labelers classes classes"]

@@ -14,6 +14,7 @@ What is run on many labels is compiled as a whole: operation by operation a mill
 
 import abc
 import math
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -46,26 +47,23 @@ class EvenErrors(NoiseModel):
     """A model that says for every sample and labeler how probable an error is."""
 
     num_classes: eqx.AbstractVar[int]
+    axes: ClassVar[dict[str, str]]  # name of a parameter -> "samples" or "labelers": it has as many, or one
 
     @abc.abstractmethod
     def at(self, sample: Int[Array, "*cells"], labeler: Int[Array, "*cells"]) -> Float[Array, "*cells"]:
         """Probability of a wrong label by the labeler on the sample; one number where all are equal."""
 
-    @abc.abstractmethod
-    def axes(self) -> dict[str, tuple[Array | np.ndarray, str]]:
-        """Name of a parameter -> (its numbers, "samples" or "labelers")."""
-
     @property
     def num_labelers(self) -> int | None:
         """Number of labelers T; None where one number stands for all."""
-        found = [of for of, what in self.axes().values() if what == "labelers" and of.ndim]
-        return found[0].shape[0] if found else None
+        found = [getattr(self, name) for name, what in self.axes.items() if what == "labelers"]
+        return found[0].shape[0] if found[0].ndim else None
 
     def check_fits(self, num_samples: int, num_labelers: int) -> None:
         """ValueError if parameters are for other numbers of samples or labelers."""
         size = {"samples": num_samples, "labelers": num_labelers}
-        for name, (parameter, what) in self.axes().items():
-            if parameter.ndim == 1:
+        for name, what in self.axes.items():
+            if (parameter := getattr(self, name)).ndim == 1:
                 check_sizes(what, size[what], parameter.shape[0], name)
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
@@ -146,16 +144,13 @@ class Symmetric(EvenErrors):
     Raises:
         ValueError: an error outside [0, 1], more than one axis, or fewer than two classes.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.noise import Symmetric
-        >>> labels = Labels.from_matrix(np.array([[1, 1], [0, -1]]), num_classes=2)
-        >>> print(np.exp(Symmetric(.1, 2).log_likelihood(labels)).round(3))
-        [[0.01 0.81]
-         [0.9  0.1 ]]
+    >>> labels = Labels.from_matrix(np.array([[1, 1], [0, -1]]), num_classes=2)
+    >>> print(np.exp(Symmetric(.1, 2).log_likelihood(labels)).round(3))
+    [[0.01 0.81]
+     [0.9  0.1 ]]
     """
 
+    axes: ClassVar[dict[str, str]] = {"error": "labelers"}
     error: Float[Array | np.ndarray, "*labelers"]
     num_classes: int = eqx.field(static=True)
 
@@ -168,10 +163,6 @@ class Symmetric(EvenErrors):
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:
         """The error of the labeler."""
         return jnp.asarray(_picked(self.error, labeler))
-
-    def axes(self) -> dict[str, tuple[Array | np.ndarray, str]]:
-        """As many errors as labelers, or one."""
-        return {"error": (self.error, "labelers")}
 
     def scaled(self, factor: float) -> "Symmetric":
         """The error times `factor`, at most 1."""
@@ -193,17 +184,14 @@ class DifficultyFallibility(EvenErrors):
     Raises:
         ValueError: an entry outside [0, 1], a wrong number of axes, or fewer than two classes.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.noise import DifficultyFallibility
-        >>> labels = Labels.from_matrix(np.array([[1, -1], [0, 1]]), num_classes=2)
-        >>> model = DifficultyFallibility([.1, .2], [.2, .3], 2)
-        >>> print(np.exp(model.log_likelihood(labels)).round(4))
-        [[0.14   0.86  ]
-         [0.1804 0.1404]]
+    >>> labels = Labels.from_matrix(np.array([[1, -1], [0, 1]]), num_classes=2)
+    >>> model = DifficultyFallibility([.1, .2], [.2, .3], 2)
+    >>> print(np.exp(model.log_likelihood(labels)).round(4))
+    [[0.14   0.86  ]
+     [0.1804 0.1404]]
     """
 
+    axes: ClassVar[dict[str, str]] = {"difficulty": "samples", "fallibility": "labelers"}
     difficulty: Float[Array | np.ndarray, "*samples"]
     fallibility: Float[Array | np.ndarray, "*labelers"]
     num_classes: int = eqx.field(static=True)
@@ -243,7 +231,3 @@ class DifficultyFallibility(EvenErrors):
         difficulty, fallibility = _picked(self.difficulty, sample), _picked(self.fallibility, labeler)
         difficulty, fallibility = jnp.broadcast_arrays(difficulty, fallibility)
         return labeling_error(difficulty, fallibility, self.num_classes)
-
-    def axes(self) -> dict[str, tuple[Array | np.ndarray, str]]:
-        """As many difficulties as samples and fallibilities as labelers, or one."""
-        return {"difficulty": (self.difficulty, "samples"), "fallibility": (self.fallibility, "labelers")}

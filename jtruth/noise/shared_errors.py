@@ -48,18 +48,14 @@ class SharedErrors(NoiseModel):
     Raises:
         ValueError: wrong shapes, entries outside [0, 1], or a row that does not sum to 1.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.noise import SharedErrors
-        >>> good = [[.9, .1], [.1, .9]]
-        >>> labels = Labels.from_matrix(np.array([[1, 1]]), num_classes=2)
-        >>> for r in (0., .5, 1.):
-        ...     model = SharedErrors([good, good], good, r)
-        ...     print(np.exp(model.log_likelihood(labels)).round(4))
-        [[0.01 0.81]]
-        [[0.0325 0.8325]]
-        [[0.1 0.9]]
+    >>> good = [[.9, .1], [.1, .9]]
+    >>> labels = Labels.from_matrix(np.array([[1, 1]]), num_classes=2)
+    >>> for r in (0., .5, 1.):
+    ...     model = SharedErrors([good, good], good, r)
+    ...     print(np.exp(model.log_likelihood(labels)).round(4))
+    [[0.01 0.81]]
+    [[0.0325 0.8325]]
+    [[0.1 0.9]]
     """
 
     matrices: Float[Array | np.ndarray, "labelers classes classes"]
