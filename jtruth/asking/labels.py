@@ -241,7 +241,8 @@ def next_labels(
     classes = labels.num_classes
     voted = expected_table(majority(labels.counts()), y, classes)
     named = named_metric(metric, range(classes), positive)
-    asked = named._replace(joint=named.terms(voted + 1 / voted.size))  # else to first order
+    # Exact for a ratio, else to first order.
+    asked = named._replace(joint=named.terms(voted + 1 / voted.size))
     # Samples with the same labels, prediction and gold are one row.
     rows = collapse_rows(np.column_stack([labels.patterns().inverse, y, known]))
     num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows[0])))
