@@ -17,10 +17,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from jtruth._arrays import as_array, is_concrete, safe_log
-from jtruth._iterate import minimise
+from jtruth._iterate import Minimum, minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_finite, check_shape
@@ -38,22 +38,14 @@ Logits = Float[Array | np.ndarray, "samples classes"]
 Number = float | Float[Array, ""]
 
 
-class Scaling(NamedTuple):
-    """Fitted W and b with the solver's report."""
-
-    weights: Float[Array, "classes classes"]  # row k makes the new logit k
-    bias: Float[Array, " classes"]
-    value: Float[Array, ""]  # loss with penalties
-    converged: Bool[Array, ""]
-    num_steps: Int[Array, ""]
-
-    __repr__ = one_line
+# W (classes, classes), whose row k makes the new logit k, and b (classes,).
+Scaling = tuple[Float[Array, "classes classes"], Float[Array, " classes"]]
 
 
 def scaled_log_probabilities(scaling: Scaling, logits: Logits) -> Float[Array, "samples classes"]:
     """(46)-(47): log softmax(W u + b). For "dirichlet" the logits are log probabilities."""
-    u = as_array(logits)
-    moved = jnp.matmul(u, scaling.weights.T, precision="highest") + scaling.bias[None]
+    weights, bias = scaling
+    moved = jnp.matmul(as_array(logits), weights.T, precision="highest") + bias[None]
     return jax.nn.log_softmax(moved, axis=1)
 
 
@@ -68,7 +60,7 @@ def scaling_loss(
 ) -> Float[Array, ""]:
     """(82) of the scaled probabilities, with (48) and (49)."""
     u = as_array(logits)
-    log_p = scaled_log_probabilities(Scaling(weights, bias, *(jnp.zeros(()),) * 3), u)
+    log_p = scaled_log_probabilities((weights, bias), u)
     y = jnp.asarray(histograms.counts).astype(u.dtype)
     size = u.shape[1]
     off = weights * (1 - jnp.eye(size, dtype=u.dtype))
@@ -90,8 +82,8 @@ def fit_scaling(
     method: str = "temperature",
     bias_penalty: Number = 0.0,
     weight_penalty: Number = 0.0,
-) -> Scaling:
-    """Fit W and b by L-BFGS from W = I, b = 0.
+) -> Minimum:
+    """Fit W and b, the `params` of what comes back, by L-BFGS from W = I, b = 0.
 
     Args:
         logits: (samples, classes) of the classifier; for "dirichlet" log probabilities.
@@ -121,7 +113,7 @@ def fit_scaling(
 
     tol = 0.1 * float(jnp.finfo(u.dtype).eps) ** 0.5
     found = minimise(objective, start, max_steps=_MOST_STEPS, tol=tol)
-    return Scaling(*_expand(found.params, size), found.value, found.converged, found.num_steps)
+    return found._replace(params=_expand(found.params, size))
 
 
 def check_every_class(histograms: Histograms) -> None:
@@ -220,7 +212,7 @@ def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> C
         lambda_b = 0.0 if method == "temperature" else bias_penalty
         lambda_w = weight_penalty if method in ("matrix", "dirichlet") else 0.0
         penalties = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
-        scaling = fit_scaling(log_p, histograms, method=method, **penalties)
+        scaling = fit_scaling(log_p, histograms, method=method, **penalties).params
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
     head = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
     return Calibrator(scaling, head)

@@ -27,7 +27,6 @@ import numpy as np
 from jax.scipy.special import digamma, expit, gammaln, xlogy, zeta
 from jaxtyping import Array, Float, Int
 
-from jtruth import _host
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
 from jtruth._iterate import inside_simplex, normalised
@@ -91,19 +90,34 @@ def _by_labeler(labeler: Any, rows: Any, number: int) -> Array:
     return jnp.zeros((number, *rows.shape[1:]), rows.dtype).at[labeler].add(rows)
 
 
-class _Matrices(NamedTuple):
-    """Rows of probabilities of each labeler, with the prior that they have in common."""
+class SymbolMatrices(NamedTuple):
+    """p(symbol | class) of each labeler; symbols 0..C-1 are the classes, the others are not."""
 
     matrices: Float[AnyArray, "labelers classes symbols"]
     pseudo: Float[AnyArray, "classes symbols"]  # pseudo-counts of each row
 
-    def log_prior(self) -> Any:
-        """Sum of pseudo-count times log probability."""
-        return xlogy(self.pseudo[None], self.matrices).sum()
+    @classmethod
+    def of_labelers(cls, number: int, classes: int, symbols: int) -> Any:
+        """Pseudo-counts alone: 2 on the diagonal and 1 in all off it."""
+        own = np.arange(classes)[:, None] == np.arange(symbols)
+        pseudo = np.where(own, 2.0, 1.0 / max(symbols - 1, 1))
+        return cls(np.tile(pseudo / pseudo.sum(axis=1, keepdims=True), (number, 1, 1)), pseudo)
 
-    def inside(self, far: Any) -> Any:
-        """Rows after a jump; these are where EM would go."""
-        return far._replace(matrices=inside_simplex(far.matrices, self.matrices), pseudo=self.pseudo)
+    @classmethod
+    def before(cls, values: Values, num_classes: int, num_symbols: int | None = None) -> "SymbolMatrices":
+        """Symbols up to the largest unless said."""
+        symbols = max(num_classes, int(values.value.max()) + 1) if num_symbols is None else num_symbols
+        values.codes(symbols, "symbol")
+        return cls.of_labelers(len(values.workers), num_classes, symbols)
+
+    def votes(self, values: Values) -> Weights:
+        """A symbol that is no class votes for all alike."""
+        code, classes = values.value[:, None], np.arange(len(self.pseudo))
+        return np.where(code < classes.size, code == classes, 1 / classes.size)
+
+    def log_p(self, labeler: Any, value: Any) -> Weights:
+        """log p(value | class) of each label."""
+        return safe_log(self.matrices)[labeler, :, value.astype(int)]
 
     def refit(self, labeler: Any, value: Any, weight: Weights) -> Any:
         """Expected counts, p times the slope in p (Baum and Eagon 1967), and pseudo-counts, normalised."""
@@ -115,35 +129,16 @@ class _Matrices(NamedTuple):
         counts = self.matrices * jax.grad(expected)(self.matrices)
         return self._replace(matrices=normalised(counts + self.pseudo[None]))
 
-    def log_p(self, labeler: Any, value: Any) -> Weights:
-        """log p(value | class) of each label."""
-        raise NotImplementedError
+    def log_prior(self) -> Any:
+        """Sum of pseudo-count times log probability."""
+        return xlogy(self.pseudo[None], self.matrices).sum()
+
+    def inside(self, far: Any) -> Any:
+        """Rows after a jump; these are where EM would go."""
+        return far._replace(matrices=inside_simplex(far.matrices, self.matrices), pseudo=self.pseudo)
 
 
-class SymbolMatrices(_Matrices):
-    """p(symbol | class) of each labeler; symbols 0..C-1 are the classes, the others are not."""
-
-    @classmethod
-    def before(cls, values: Values, num_classes: int, num_symbols: int | None = None) -> "SymbolMatrices":
-        """Pseudo-counts 2 on the diagonal and 1 in all off it; symbols up to the largest unless said."""
-        symbols = max(num_classes, int(values.value.max()) + 1) if num_symbols is None else num_symbols
-        values.codes(symbols, "symbol")
-        own = np.arange(num_classes)[:, None] == np.arange(symbols)
-        return _even(cls, np.where(own, 2.0, 1.0 / max(symbols - 1, 1)), len(values.workers))
-
-    def votes(self, values: Values) -> Weights:
-        """A symbol that is no class votes for all alike."""
-        classes = np.arange(len(self.pseudo))
-        return np.where(
-            values.value[:, None] < classes.size, values.value[:, None] == classes, 1 / classes.size
-        )
-
-    def log_p(self, labeler: Any, value: Any) -> Weights:
-        """log p(value | class) of each label."""
-        return safe_log(self.matrices)[labeler, :, value.astype(int)]
-
-
-class SetMatrices(_Matrices):
+class SetMatrices(SymbolMatrices):
     """What each labeler has in mind, given the class; that is one more unknown of EM."""
 
     @classmethod
@@ -157,7 +152,7 @@ class SetMatrices(_Matrices):
         if not value.any(axis=1).all():
             row = int(np.flatnonzero(~value.any(axis=1))[0])
             raise ValueError(f"row {row}: a set without a class says that none is right; leave the row out")
-        return _even(cls, _host.diagonal_rows(num_classes, 2.0, 1.0), len(values.workers))
+        return cls.of_labelers(len(values.workers), num_classes, num_classes)
 
     def votes(self, values: Values) -> Weights:
         """Every set votes for its classes alike."""
@@ -166,11 +161,6 @@ class SetMatrices(_Matrices):
     def log_p(self, labeler: Any, value: Any) -> Weights:
         """log sum over the set; what is proportional to it alike under every class is left out."""
         return safe_log(jnp.where(value[:, None, :], self.matrices[labeler], 0).sum(axis=2))
-
-
-def _even(channel: Any, pseudo: np.ndarray, labelers: int) -> Any:
-    """Matrices of pseudo-counts alone."""
-    return channel(np.tile(pseudo / pseudo.sum(axis=1, keepdims=True), (labelers, 1, 1)), pseudo)
 
 
 class DirichletChannel(NamedTuple):

@@ -64,19 +64,9 @@ class ConfusionMatrices(IndependentLabelers):
         self.matrices = check_matrices(matrices, "matrices", symbols=True)
 
     @property
-    def num_classes(self) -> int:
-        """Number of classes C."""
-        return self.matrices.shape[1]
-
-    @property
     def num_symbols(self) -> int:
         """Number of symbols that a labeler can give: C, or more."""
         return self.matrices.shape[2]
-
-    @property
-    def num_labelers(self) -> int:
-        """Number of labelers T."""
-        return self.matrices.shape[0]
 
     def scaled(self, factor: float) -> "ConfusionMatrices":
         """Entries off the diagonal times `factor`; not where symbols are no classes, which are no errors."""
@@ -127,16 +117,6 @@ class DrawnMatrices(IndependentLabelers):
         check_matrix_rows(rows, "matrices", matrices)
         check_matrix_rows(shares, "prior", prior)
         self.matrices, self.prior = rows, shares
-
-    @property
-    def num_classes(self) -> int:
-        """Number of classes C."""
-        return self.matrices.shape[-1]
-
-    @property
-    def num_labelers(self) -> int:
-        """Number of labelers T."""
-        return self.matrices.shape[1]
 
     @property
     def mean(self) -> ConfusionMatrices:

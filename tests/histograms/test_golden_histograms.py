@@ -99,7 +99,7 @@ def test_scaling(cases, kind, method):
     found = fit(penalties)
     assert found.converged
     np.testing.assert_allclose(found.value, case["loss"], **EXACT)
-    np.testing.assert_allclose(found.weights, case["W"], atol=1e-7)
-    np.testing.assert_allclose(found.bias, case["b"], atol=1e-7)
+    np.testing.assert_allclose(found.params[0], case["W"], atol=1e-7)
+    np.testing.assert_allclose(found.params[1], case["b"], atol=1e-7)
     start = calibrator.scaling_loss(jnp.eye(3), jnp.zeros(3), u, h, **penalties)
     assert found.value < start
