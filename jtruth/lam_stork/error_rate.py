@@ -3,7 +3,7 @@
 Somebody gave one label to each test sample and was wrong in a share m of them. If classifier and labeler err
 independently, the share a of samples on which they differ gives the classifier's error rate in closed form,
 e = (a - m)/(1 - 2m) (2), and with the labeler's confusion matrix the classifier's own and the class shares
-(5), (6). Three weak spots are named here rather than hidden:
+(5), (6), `recover_confusion`. Three weak spots are named here rather than hidden:
 
 - m is known or it is not. `estimate_error_rate` takes a number or the counts of an audit and carries their
   uncertainty into the interval; `error_rate_posterior` does so by Bayes.
