@@ -212,4 +212,7 @@ def recover_confusion(
             "some kinds of wrong labels never occur in the gold: their rates count as exactly 0, and "
             "intervals are too short"
         )
-    return ConfusionRecovery(*found, matrix, condition, not outside, level, tuple(warnings))
+    joint, shares, confusion, precision, accuracy = found
+    return ConfusionRecovery(
+        joint, shares, confusion, precision, accuracy, matrix, condition, not outside, level, tuple(warnings)
+    )
