@@ -115,6 +115,13 @@ def test_pages_are_bounded(name):
     assert len(html.encode()) < 300_000
     assert "9960 more between these are left out" in html and "smaller ones are left out here" in html
     assert "9988 more columns are left out here" in html and "more are left out here" in html
+    gaps = 0
+    for table in re.findall("<table.*?</table>", html, re.DOTALL):
+        head = len(re.findall("<th[ >]", table.partition("</tr>")[0]))
+        wide = re.findall(r'<td colspan="(\d+)">', table)
+        assert set(map(int, wide)) <= {head}  # the row that stands for others is as wide as all
+        gaps += len(wide)
+    assert gaps
 
 
 def test_bars_lie_where_their_numbers_are():

@@ -202,6 +202,8 @@ def test_small_groups_and_labels_that_tell_nothing_are_said():
     found = prevalence(LABELS, key=0, by=by, gold=np.where(np.arange(N) % 3 == 0, Y, -1))
     assert "'tiny' have fewer than 5 samples: little is known of their shares" in found.warnings
     assert any("'b', 'c', 'tiny' have fewer than 5 gold answers" in text for text in found.warnings)
+    enough = prevalence(LABELS, key=0, by=GROUP, gold=np.where(np.arange(N) < 15, Y, -1)).groups
+    assert enough.num_gold == (5, 5, 5) and enough.little == ()
     nothing = prevalence(jt.Labels.from_matrix(Z[:, :2], 2), by=GROUP)
     assert nothing.rule == "not identified" and nothing.groups is None
 
