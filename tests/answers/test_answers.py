@@ -1,5 +1,6 @@
 """Every answer x every face: what one shows all show, no line is wider than the terminal, brief is brief."""
 
+import itertools
 import json
 
 import jax
@@ -22,6 +23,8 @@ from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 from jtruth.planning import Limits, People, Question, plan_request
 from jtruth.testing.of_labels import brier
 from tests.answers.test_pages import read
+
+pytestmark = pytest.mark.usefixtures("few_sweeps")
 
 N, KEY = 60, jax.random.key(0)
 RNG = np.random.default_rng(0)
@@ -166,13 +169,12 @@ def test_every_table_is_a_frame(answer):
         answer.to_frame(table="none such")
 
 
-@pytest.mark.parametrize("width", [44, 60, 80, 132])
-def test_no_line_is_wider_than_the_terminal(answer, width):
-    for full in (False, True):
-        shown = answer.blocks().more(next="jtruth evaluate " + "--option value " * 9)
-        lines = terminal_text(shown, full=full, width=width).splitlines()
-        assert max(map(size, lines)) <= width
-    assert "\n  " not in answer.blocks().next
+def test_no_line_is_wider_than_the_terminal(answer):
+    plain = answer.blocks()
+    shown = plain.more(next="jtruth evaluate " + "--option value " * 9)
+    for full, width in itertools.product((False, True), (44, 60, 80, 132)):
+        assert max(map(size, terminal_text(shown, full=full, width=width).splitlines())) <= width
+    assert "\n  " not in plain.next
 
 
 def test_brief_is_brief_and_the_default(answer, monkeypatch):

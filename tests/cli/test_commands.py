@@ -137,7 +137,7 @@ def test_correct_refuses(run, arguments, said):
 
 @pytest.mark.parametrize("truth", [False, True])
 def test_ask(run, tmp_path, monkeypatch, truth):
-    few = Effort(min_sweeps=600, max_rhat=9.0, min_ess=1.0)
+    few = Effort(min_sweeps=600, max_rhat=9.0, min_ess=1.0, normal=True)
     monkeypatch.setattr(registry, "fit_joint", lambda *a, **k: fit_joint(*a, **k | {"effort": few}))
     run("simulate", tmp_path, "--samples", 60, "--labelers", 4, "--looks", 0.6, "--seed", 2)
     extra = ("--truth",) if truth else ()

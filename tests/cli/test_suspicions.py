@@ -64,7 +64,7 @@ def test_inspect_and_evaluate_agree_on_what_is_suspicious(run, odd):
 def short(monkeypatch):
     """What is said is looked at, not how well the chains have mixed."""
     for name in ("ANSWER_EFFORT", "EFFORT"):
-        monkeypatch.setattr(ranges, name, Effort(4, burn_in=40, min_sweeps=200, max_rhat=9.0, min_ess=1.0))
+        monkeypatch.setattr(ranges, name, Effort(burn_in=40, min_sweeps=200, max_rhat=9.0, min_ess=1.0))
 
 
 @pytest.mark.slow

@@ -276,7 +276,7 @@ def test_a_seed_gives_the_same_answer_and_another_one_nearly(dentists):
 
 
 def test_labelers_report(dentists, monkeypatch):
-    short = Effort(chains=4, burn_in=60, min_sweeps=600, max_rhat=9.0, min_ess=1.0)
+    short = Effort(burn_in=60, min_sweeps=600, max_rhat=9.0, min_ess=1.0)
     monkeypatch.setattr(ranges, "EFFORT", short)
     report = jt.evaluate_labelers(dentists.labels, key=jax.random.key(0))
     assert [r["worker"] for r in report.rows][-1] == "3" and len(report.rows) == 4

@@ -191,11 +191,11 @@ def test_what_every_answer_without_gold_assumes_is_printed():
 
 def test_names_cannot_move_the_cursor():
     """Class and worker names go through one function; on cd70ba6 they reached the terminal as they are."""
-    z = np.random.default_rng(0).integers(0, 3, (30, 3))
-    labels, prior = jt.Labels.from_matrix(z, 3), [0.3, 0.3, 0.4]
-    labels = labels.with_names(workers=[f"ann{BAD}", "b", "c"], classes=[f"no{BAD}", "yes\t", "my_class"])
+    labels, _ = crowd(0, size=60, right=(0.8,) * 3)
+    labels = labels.with_names(workers=[f"ann{BAD}", "b", "c"], classes=[f"no{BAD}\t", "my_class"])
+    z = labels.to_matrix()
     found = jt.evaluate([labels.class_names[c] for c in z[:, 0]], labels, assume="independent", key=0)
-    for answer in (found, jt.evaluate(z[:, 0], labels, noise=jt.noise.Symmetric(0.2, 3), prior=prior)):
+    for answer in (found, jt.evaluate(z[:, 0], labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.3, 0.7])):
         text = answer.summary(full=True)
         assert all(c.isprintable() for c in text.replace("\n", ""))
         assert r"\x1b[2J" in text and "my_class" in text

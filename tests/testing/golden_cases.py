@@ -1,8 +1,13 @@
 """Binary data for tests: the reference cases as log-odds and predictions, and simulated ones."""
 
 import numpy as np
+import pytest
 
-CASES = ("tiny5", "small12", "known_labels", "near_chance", "yhat_all1", "main_N200")
+SLOW = ("small12", "near_chance")  # like others, but of other sizes: programs of their own
+CASES = [
+    pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW))
+    for name in ("tiny5", "small12", "known_labels", "near_chance", "yhat_all1", "main_N200")
+]
 METRIC = {"ACC": "accuracy", "PREC": "precision", "P_D": "recall", "P_FA": "false_alarm_rate", "F": "f1"}
 
 

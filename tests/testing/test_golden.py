@@ -18,10 +18,7 @@ from jtruth.testing.binary.exact import count_table, law_at
 from jtruth.testing.binary.operating_point import log_likelihood
 from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
 
-SLOW = ("small12", "near_chance")  # like others, but of other sizes: programs of their own
-pytestmark = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
-)
+pytestmark = pytest.mark.parametrize("name", CASES)
 PRIORS = {"full_bayes_uniform": BetaPrior(), "full_bayes_Beta(2,1)x(1,3)": BetaPrior(2.0, 1.0, 1.0, 3.0)}
 STEPS = {
     "alg1_paper": lambda x, y: ratio_step(x, y, mean="marsaglia"),

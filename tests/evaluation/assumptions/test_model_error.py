@@ -94,10 +94,11 @@ def test_what_predictions_settle_is_a_point():
 
 
 def crowd(n=150):
+    """Four labelers and a classifier, as in other tests of these models: they share programs."""
     rng = np.random.default_rng(0)
     y = (rng.random(n) < 0.4).astype(int)
     given = np.where(
-        rng.random((n, 4)) < np.where(rng.random(n) < 0.3, 0.55, 0.93)[:, None], y[:, None], 1 - y[:, None]
+        rng.random((n, 5)) < np.where(rng.random(n) < 0.3, 0.55, 0.93)[:, None], y[:, None], 1 - y[:, None]
     )
     return y, given[:, 0], jt.Labels.from_matrix(given[:, 1:], 2)
 

@@ -16,7 +16,7 @@ from jtruth.tables.metrics import named_metric, shown
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
 
 
-def crowd(seed, n=300, labelers=3, classes=2, hard=0.3):
+def crowd(seed, n=300, labelers=4, classes=2, hard=0.3):
     """Truth, predictions and labels; hard samples fool everybody."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, n)

@@ -94,7 +94,7 @@ def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
 
 def test_printed_metrics_are_those_of_the_answer(answer):
     """Of two classes recall and precision of a named class; of three nobody named one, so of all classes."""
-    two = answer.sensitivity("error_rates", values=[1.0, 1.1]).summary(full=True).replace("'", "")
+    two = answer.sensitivity("prior", values=[0.3, 0.4]).summary(full=True).replace("'", "")
     assert "recall and precision of class 1" in two and "precision" in two
     rng = np.random.default_rng(0)
     log_p = np.log(rng.dirichlet(np.ones(3), 20))

@@ -174,8 +174,8 @@ def test_coverage_and_what_asking_gains(name):
 
 def test_gold_of_class_0_is_gold():
     """Nobody asks for it again, and two answers are enough to say how many more halve the interval."""
-    z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [10, 10, 5, 5], axis=0)
-    gold = np.full(30, -1)
-    gold[[10, 11, 12, 25]] = 0
-    asked = gold_for_share(Labels.from_matrix(z, 2), 1, 26, gold=gold)
-    assert set(asked.samples.tolist()) == set(range(30)) - {10, 11, 12, 25} and asked.to_halve is not None
+    z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [20, 20, 10, 10], axis=0)
+    gold = np.full(60, -1)
+    gold[[20, 21, 22, 50]] = 0
+    asked = gold_for_share(Labels.from_matrix(z, 2), 1, 56, gold=gold)
+    assert set(asked.samples.tolist()) == set(range(60)) - {20, 21, 22, 50} and asked.to_halve is not None
