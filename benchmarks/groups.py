@@ -232,13 +232,15 @@ def slices(sets=50):
 def judged(answer, y, group):
     """(shares held, widths), (differences held, widths), signs of the twos that are told."""
     found = answer.groups
-    truth = [y[group == int(name)].mean() for name in found.names]
-    shares = [within(law, value) for law, value in zip(found.laws.values, truth, strict=True)]
+    truth = {name: y[group == int(name)].mean() for name in found.names}
+    shares = [
+        within(law, value) for law, value in zip(found.laws.values.values(), truth.values(), strict=True)
+    ]
     pairs, signs = [], []
     for (a, b), law in found.laws.differences.items():
         gap = truth[a] - truth[b]
         pairs.append(within(law, gap))
-        p = found.laws.better(a, b, 0.0)
+        p = found.laws.better(a, b)
         if gap and max(p, 1 - p) >= 0.95:
             signs.append((p > 0.5) == (gap > 0))
     return np.array(shares), np.array(pairs), np.array(signs)

@@ -93,16 +93,14 @@ class ModelComparison(Answer):
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
         known = self.evidence or (None,) * len(self.names)
-        parts = zip(self.names, self.loo, self.difference, self.difference_se, self.told_apart, known,
-                    strict=True)  # fmt: skip
         rows = [
             {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
-             "worst_k": float(loo.pareto_k.max()), "difference": float(difference),
-             "difference_se": float(se), "told_apart": bool(apart),
-             "log_evidence": None if own is None else own[0],
-             "log_evidence_se": None if own is None else own[1],
-             "low": float(difference - 2 * se), "high": float(difference + 2 * se)}
-            for name, loo, difference, se, apart, own in parts
+             "worst_k": float(loo.pareto_k.max()), "difference": float(gap), "difference_se": float(se),
+             "told_apart": bool(apart), "log_evidence": own and own[0], "log_evidence_se": own and own[1],
+             "low": float(gap - 2 * se), "high": float(gap + 2 * se)}
+            for name, loo, gap, se, apart, own in zip(
+                self.names, self.loo, self.difference, self.difference_se, self.told_apart, known,
+                strict=True)
         ]  # fmt: skip
         columns = [
             Column("elpd", "elpd", form=".1f"), Column("difference", "difference", ("low", "high"), "+.1f"),
@@ -148,29 +146,26 @@ def compare_models(
         ValueError: fewer than two models, a model twice, or a fit of other labels.
         ImportError: without arviz-base and arviz-stats.
     """
-    given, labels = models if isinstance(models, Mapping) else None, must_be_labels(labels)
-    names = list(given) if given is not None else [_name(model) for model in models]
-    fits = list(given.values()) if given is not None else list(models)
+    labels = must_be_labels(labels)
+    names = list(models) if isinstance(models, Mapping) else [_name(model) for model in models]
+    fits = list(models.values()) if isinstance(models, Mapping) else list(models)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
-    given_key, key = stated(key), as_key(key)
     for name, fit in zip(names, fits, strict=True):
         _check_labels(name, fit, labels)
     arviz()  # a missing package is found before anything is fitted
-    found = []
+    found, seed = [], as_key(key)
     for k, fit in enumerate(fits):
-        if isinstance(fit, str | Spec):
-            from jtruth.learning.annotation.bayes import fit_nuts
-
-            fit = fit_nuts(fit, labels, key=stream(key, "model", k), settings=settings)
         if isinstance(fit, JointPosterior):
             evidence = fit.evidence
         else:
-            from jtruth.learning.annotation.bayes import evidence_of
+            from jtruth.learning.annotation.bayes import evidence_of, fit_nuts
 
-            evidence = evidence_of(fit, stream(key, "evidence", k))
-        found.append((leave_one_out(fit, labels), fit.warnings, evidence))
-    return _ordered(names, found, given_key, labels.tasks)
+            if isinstance(fit, str | Spec):
+                fit = fit_nuts(fit, labels, key=stream(seed, "model", k), settings=settings)
+            evidence = evidence_of(fit, stream(seed, "evidence", k))
+        found.append((names[k], leave_one_out(fit, labels), fit.warnings, evidence))
+    return _ordered(found, stated(key), labels.tasks)
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
@@ -180,8 +175,12 @@ def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None)
     """
     if not isinstance(fit, JointPosterior):
         rows = fit.pointwise()
+    elif fit.pointwise is not None:
+        rows = fit.pointwise
+    elif labels is not None:
+        rows = pointwise_of_joint(fit, labels)
     else:
-        rows = fit.pointwise or pointwise_of_joint(fit, _needed(labels))
+        raise ValueError("a JointPosterior does not hold its labels; give them as the second argument")
     terms = psis_loo(rows.log_p, rows.relative_ess)
     full = np.logaddexp.reduce(rows.log_p.reshape(-1, rows.log_p.shape[2]), axis=0)
     full = full - np.log(rows.log_p.shape[0] * rows.log_p.shape[1])
@@ -190,38 +189,24 @@ def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None)
     return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, terms.good_k)
 
 
-def _ordered(
-    names: list[str],
-    found: list[tuple[LeaveOneOut, tuple[str, ...], tuple[float, float] | None]],
-    key: Stated,
-    tasks: tuple | None,
-) -> ModelComparison:
-    """Models by elpd, differences to the first from pointwise values, and what they are worth."""
-    order = sorted(range(len(names)), key=lambda k: -found[k][0].elpd)
-    loo = tuple(found[k][0] for k in order)
+def _ordered(found: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
+    """Models (name, terms, warnings, evidence) by elpd, differences to the first, and what they are worth."""
+    names, loo, said, known = zip(*sorted(found, key=lambda one: -one[1].elpd), strict=True)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
-    doubts = [text for k in order for text in _doubts(names[k], *found[k][:2], tasks)]
+    doubts = [text for one in zip(names, loo, said, strict=True) for text in _doubts(*one, tasks)]
     if loo[0].pointwise.size < _FEW_SAMPLES:
         doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
-    named = tuple(names[k] for k in order)
-    level = [name for name, worse in zip(named, apart, strict=True) if not worse]
+    level = [name for name, worse in zip(names, apart, strict=True) if not worse]
     verdict = (
-        f"{named[0]} predicts the labels of a left-out sample best."
+        f"{names[0]} predicts the labels of a left-out sample best."
         if len(level) == 1
         else f"Not told apart by these labels: {', '.join(level)}."
     )
     if any(one.num_bad for one in loo):
         verdict += " Some terms cannot be trusted (see below), so neither can the order."
     difference, error = (np.array(x) for x in zip(*pairs, strict=True))
-    known = tuple(found[k][2] for k in order)
-    return ModelComparison(named, loo, difference, error, apart, verdict, tuple(doubts), key, known)
-
-
-def _needed(labels: Labels | None) -> Labels:
-    if labels is None:
-        raise ValueError("a JointPosterior does not hold its labels; give them as the second argument")
-    return labels
+    return ModelComparison(names, loo, difference, error, apart, verdict, tuple(doubts), key, known)
 
 
 def _name(model: Any) -> str:
@@ -256,12 +241,9 @@ def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple |
 
 _OBSERVED = {"labels": ("task",), "votes": ("task", "given")}
 _OF_JOINT = {
-    "prior": ("class",),
-    "matrices": ("labeler", "class", "given"),
-    "labeler_accuracy": ("labeler",),
-    "classifier": ("class", "predicted"),
-    "counts": ("class", "predicted"),
-}
+    "prior": ("class",), "matrices": ("labeler", "class", "given"), "labeler_accuracy": ("labeler",),
+    "classifier": ("class", "predicted"), "counts": ("class", "predicted"),
+}  # fmt: skip
 
 
 # What becomes a tree: groups of variables (chains, draws, ...), dimensions of these, and their names.
@@ -321,11 +303,9 @@ def _of_annotation(fit: "NutsFit") -> _Groups:
     run = fit.run
     by_sample = fit.log_likelihood().reshape(*run.statistics["diverging"].shape, -1)
     groups = {
-        "posterior": dict(run.samples),
-        "sample_stats": dict(run.statistics),
-        "log_likelihood": {"labels": by_sample},
-        "observed_data": {"votes": fit.labels.counts()},
-    }
+        "posterior": dict(run.samples), "sample_stats": dict(run.statistics),
+        "log_likelihood": {"labels": by_sample}, "observed_data": {"votes": fit.labels.counts()},
+    }  # fmt: skip
     dims = {"prior": ("class",), **fit.spec.dims, **_OBSERVED}
     return groups, _named(dims, (*run.samples, *_OBSERVED)), _coords(fit.labels)
 
@@ -333,11 +313,8 @@ def _of_annotation(fit: "NutsFit") -> _Groups:
 def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
     """Draws of the Gibbs sampler at the sweeps whose matrices were kept."""
     chains, kept = int(fit.chain.max()) + 1, fit.matrix_draw
-    values = {"matrices": fit.matrices}
-    for name in ("prior", "labeler_accuracy", "classifier", "counts"):
-        draws = getattr(fit, name)
-        if draws is not None:
-            values[name] = draws[kept]
+    draws = {name: getattr(fit, name) for name in ("prior", "labeler_accuracy", "classifier", "counts")}
+    values = {"matrices": fit.matrices, **{k: x[kept] for k, x in draws.items() if x is not None}}
     posterior = {name: np.asarray(x).reshape(chains, -1, *x.shape[1:]) for name, x in values.items()}
     groups: dict[str, dict[str, np.ndarray]] = {"posterior": posterior}
     if labels is None:
@@ -345,8 +322,7 @@ def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
     rows = pointwise_of_joint(fit, labels)
     groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
     groups["observed_data"] = {"votes": labels.counts()}
-    dims = {**_OF_JOINT, **_OBSERVED}
-    return groups, _named(dims, (*values, *_OBSERVED)), _coords(labels)
+    return groups, _named({**_OF_JOINT, **_OBSERVED}, (*values, *_OBSERVED)), _coords(labels)
 
 
 def _named(dims: Any, variables: tuple[str, ...]) -> dict[str, list[str]]:

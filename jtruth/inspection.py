@@ -18,7 +18,7 @@ from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.names import NO_ANSWER, is_list, typing_error
 from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import number_of
-from jtruth.answers import Answer, Column, Fact, Facts, Note, Notes, Shown, Table, facts, finding_notes
+from jtruth.answers import Answer, Column, Facts, Note, Notes, Shown, Table, facts, finding_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.stats.agreement import (
     TITLES,
@@ -78,14 +78,13 @@ class Inspection(Answer):
         order = sorted(range(len(shares)), key=lambda k: -shares[k]["share"])
         steps = [step for step in self.next_steps if step.command]
         steps.sort(key=lambda step: "PRED.csv" in step.command)  # what needs another file comes later
+        alike = "none to compare" if self.agreement is None else f"{self.agreement:.1%}"
         counts = Facts("Counts", [
-            Fact("labels_per_sample", self.labels_per_sample, "labels per sample",
-                 _distribution(self.labels_per_sample)),
-            Fact("labels_per_labeler", given, "labels per labeler",
-                 f"{given['min']} to {given['max']}, median {given['median']:g}"),
-            Fact("agreement", self.agreement, "agreement of label pairs",
-                 "none to compare" if self.agreement is None else f"{self.agreement:.1%}"),
-        ])  # fmt: skip
+            ("labels per sample", _distribution(self.labels_per_sample)),
+            ("labels per labeler", f"{given['min']} to {given['max']}, median {given['median']:g}"),
+            ("agreement of label pairs", alike),
+        ], {"labels_per_sample": self.labels_per_sample, "labels_per_labeler": given,
+            "agreement": self.agreement})  # fmt: skip
         blocks = (
             Table("", "Classes, as they are said", "class", (Column("share", "of the labels", form=".1%"),),
                   shares, order=order),

@@ -12,7 +12,6 @@ from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.any_metric import MetricPosterior
 from jtruth.evaluation.gold.shares import Prevalence
-from jtruth.evaluation.parts import View
 from jtruth.planning import Limits, People, Question, plan_request
 from jtruth.stats.draws import DrawsEstimate
 
@@ -107,7 +106,7 @@ def test_models_agreement_and_any_number():
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
     assert points == [one.value for one in agreed.overall.values()]
     draws = np.random.default_rng(0).normal(0.5, 0.1, (300, 2))
-    (ax,) = MetricPosterior((View("one", "", draws),), 0.9, "", ()).plot().axes
+    (ax,) = MetricPosterior({"independent": draws}, 0.9, "", ()).plot().axes
     assert [text.get_text() for text in ax.get_yticklabels()] == ["[0]", "[1]"]
 
 

@@ -4,13 +4,11 @@ from jtruth.answers.answer import Answer
 from jtruth.answers.blocks import (
     Column,
     Curve,
-    Fact,
     Facts,
     Matrix,
     Note,
     Notes,
     Queue,
-    Series,
     Shown,
     Table,
     check_notes,
@@ -23,23 +21,6 @@ from jtruth.answers.blocks import (
 from jtruth.answers.data import law_row
 
 __all__ = [
-    "Answer",
-    "Column",
-    "Curve",
-    "Fact",
-    "Facts",
-    "Matrix",
-    "Note",
-    "Notes",
-    "Queue",
-    "Series",
-    "Shown",
-    "Table",
-    "check_notes",
-    "facts",
-    "finding_notes",
-    "how",
-    "law_row",
-    "sentence_notes",
-    "warning_notes",
-]
+    "Answer", "Column", "Curve", "Facts", "Matrix", "Note", "Notes", "Queue", "Shown", "Table",
+    "check_notes", "facts", "finding_notes", "how", "law_row", "sentence_notes", "warning_notes",
+]  # fmt: skip

@@ -1,6 +1,8 @@
 """`Answer`: what every answer can do with its blocks. A room says `blocks`, and all faces follow."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -24,6 +26,11 @@ class Answer(ABC):
     def brief(self) -> Shown:
         """At least what a brief text shows, where the rest would have to be computed first."""
         return self.blocks()
+
+    def with_warnings(self, sentences: Iterable[str]) -> Any:
+        """The same answer with more warnings, before its own."""
+        own: Any = self
+        return replace(own, warnings=tuple(dict.fromkeys((*sentences, *own.warnings))))
 
     plot = picture
     __repr__ = one_line

@@ -92,26 +92,17 @@ class Matrix(NamedTuple):
         return cell_text([self.cells[k][a][b] for k in ("mean", "low", "high")], ".0f")
 
 
-class Series(NamedTuple):
-    """Points of a curve, joined if `line`: x, mean, and perhaps low and high."""
-
-    name: str
-    points: Mapping[str, Sequence[Any]]
-    line: bool = True
-
-    __repr__ = one_line
-
-
 class Curve(NamedTuple):
-    """Lines or points over two axes."""
+    """Lines over two axes, or points if not `line`: by name x, mean, and perhaps low and high of each."""
 
     name: str
     title: str
     x: str  # what the axes show
     y: str
-    series: tuple[Series, ...]
+    series: Mapping[str, Mapping[str, Sequence[Any]]]
     note: str = ""
     diagonal: bool = False
+    line: bool = True
 
     __repr__ = one_line
 
@@ -151,22 +142,12 @@ class Notes(NamedTuple):
     __repr__ = one_line
 
 
-class Fact(NamedTuple):
-    """A value by its name in the JSON, and in words if it has a title; without a name in words only."""
-
-    name: str
-    value: Any
-    title: str = ""
-    text: str = ""  # in words; the value if empty
-
-    __repr__ = one_line
-
-
 class Facts(NamedTuple):
-    """Names and what they are, in small print."""
+    """Names and what they are, in small print; and values of the JSON that no other block holds."""
 
     title: str
-    items: Sequence[Fact]
+    items: Sequence[tuple[str, str]] = ()
+    data: Mapping[str, Any] = {}
 
     __repr__ = one_line
 
@@ -201,14 +182,25 @@ class Shown(NamedTuple):
         return self._replace(blocks=(*self.blocks, *blocks), next=next or self.next)
 
 
+def law_column(name: str, title: str, form: str = ".3f") -> Column:
+    """Mean and interval of a law that a row holds under its name."""
+    return Column((name, "mean"), title, ((name, "low"), (name, "high")), form)
+
+
 def facts(**values: Any) -> Facts:
     """Values of the JSON that no other face shows."""
-    return Facts("", [Fact(name, value) for name, value in values.items()])
+    return Facts("", data=values)
+
+
+def facts_of(answer: Any, *names: str, within: str = "") -> Facts:
+    """Values of the JSON that are attributes of an answer; `within`: the object that they stand in."""
+    prefix = f"{within}." if within else ""
+    return facts(**{prefix + name: getattr(answer, name) for name in names})
 
 
 def how(*items: tuple[str, str]) -> Facts:
-    """How an answer was computed, in words; what is empty is left out."""
-    return Facts("How it was computed", [Fact("", None, name, text) for name, text in items if text])
+    """How an answer was computed, a name and a text each; what is empty is left out."""
+    return Facts("How it was computed", [item for item in items if item[1]])
 
 
 def check_notes(checks: Sequence[Any], title: str = "Do the labels contradict what this rests on?") -> Notes:

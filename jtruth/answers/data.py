@@ -36,7 +36,7 @@ def _values(block: Block) -> list[tuple[str, Any]]:
     """What a block holds, by name."""
     match block:
         case Facts():
-            return [(one.name, one.value) for one in block.items if one.name]
+            return list(block.data.items())
         case Table() if block.by_name:
             value = {row[block.key]: _without(row, (block.key, *block.aside)) for row in block.rows}
         case Table():
@@ -44,8 +44,7 @@ def _values(block: Block) -> list[tuple[str, Any]]:
         case Matrix():
             value = dict(block.cells)
         case Curve():
-            only = len(block.series) == 1
-            value = block.series[0].points if only else {one.name: one.points for one in block.series}
+            value = next(iter(block.series.values())) if len(block.series) == 1 else block.series
         case Notes():
             value = [note.text if note.data is None else note.data for note in block.items]
     return [(block.name, value)] if block.name else []

@@ -11,7 +11,7 @@ The functions of pictures take numbers and no text of users: names stand in the 
 import math
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -23,20 +23,18 @@ from jtruth._version import __version__
 from jtruth.answers.blocks import (
     SIGNS,
     Block,
+    Column,
     Curve,
-    Fact,
     Facts,
     Matrix,
     Note,
     Notes,
     Row,
-    Series,
     Shown,
     Table,
     at,
     cell_text,
     few,
-    number,
     value_of,
 )
 from jtruth.answers.terminal import off_diagonal
@@ -132,7 +130,7 @@ def page_html(shown: Shown, *, made: Sequence[tuple[str, str]] = (), words: Word
         made: more of how it was made, for instance the command and the seed.
         words: how sentences of the library are put for this reader.
     """
-    how = Facts("How it was made", [Fact("", v, n) for n, v in (*made, ("versions", _versions()))])
+    how = Facts("How it was made", [*made, ("versions", _versions())])
     loud = (text for text in (*shown.alarms, shown.doubt) if text)
     first = "".join(f'<p class="doubt">{_text(words(text))}</p>' for text in loud)
     next_ = f'<p class="note">next: {_text(words(shown.next))}</p>' if shown.next else ""
@@ -161,7 +159,7 @@ def write_page(
 def notebook_html(shown: Shown) -> str:
     """The sentence, the first table and the notes that matter most, for the cell of a notebook."""
     lines = [f"<p><b>{_text(text)}</b></p>" for text in (*shown.alarms, shown.sentence)]
-    lines += [_plain_table(table, few(table.ordered())) for table in shown.tables()[:1]]
+    lines += [_table(table, None) for table in shown.tables()[:1]]
     notes = [note for note in shown.notes() if note.sign not in ("alarm", "good")]
     return "".join(lines) + (_notes(notes[:_BRIEF_NOTES], str) if notes else "")
 
@@ -193,8 +191,7 @@ def _block(block: Block, words: Words) -> str:
     """A block as HTML; empty where it says nothing."""
     match block:
         case Table() if block.rows:
-            cut = few(block.ordered())
-            inside = _bars(block, cut) if block.bar() is not None else _plain_table(block, cut)
+            inside = _table(block, block.bar())
         case Matrix():
             inside = _matrix(block)
         case Curve():
@@ -203,17 +200,16 @@ def _block(block: Block, words: Words) -> str:
             kept = [note for note in block.items if note.sign != "alarm"]
             return _notes(kept, words) if kept else ""
         case Facts():
-            return _facts([one for one in block.items if one.title], words)
+            return _facts(block.items, words)
         case _:
             return ""
     return inside + (f'<p class="note">{_text(words(block.note))}</p>' if block.note else "")
 
 
-def _facts(items: Sequence[Fact], words: Words) -> str:
+def _facts(items: Sequence[tuple[str, str]], words: Words) -> str:
     first, last, out = few(items)
-    kept = [*first, *([Fact("", None, "...", f"{out} more are left out here")] if out else []), *last]
-    pairs = ((_name(one.title), _text(words(one.text or number(one.value)))) for one in kept)
-    inside = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in pairs)
+    kept = [*first, *([("...", f"{out} more are left out here")] if out else []), *last]
+    inside = "".join(f"<dt>{_name(name)}</dt><dd>{_text(words(text))}</dd>" for name, text in kept)
     return f'<dl class="facts">{inside}</dl>' if inside else ""
 
 
@@ -221,72 +217,39 @@ def _row(cells, tag: str = "td") -> str:
     return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
 
 
-def _table(head: str, rows: Sequence[str], kind: str = "") -> str:
+def _rows(head: str, rows: Sequence[str], kind: str = "") -> str:
     body = f"<table{kind}><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
     return f'<div class="wide">{body}</div>'
 
 
-def _cells(table: Table, row: Row) -> list[str]:
-    """The cells of a row but for its name."""
-    found = []
-    for head, one in zip(_heads(table), table.columns, strict=False):
-        text = _text(cell_text(value_of(one, row), one.form, table.missing))
-        text = text.replace(", ", ",&nbsp;")  # an interval stays in one line
-        found.append(f'<td><span class="is">{head} </span>{text}</td>')  # a narrow page has no head
-    return found
-
-
-def _heads(table: Table) -> list[str]:
-    return [_text(one.title) for one in table.columns[:_MOST_COLUMNS]]
-
-
-Cut = tuple[list[Row], list[Row], int]  # of `few`
-
-
-def _with_gap(rows: Callable[[Row], str], cut: Cut, columns: int) -> list[str]:
-    """Rows, and between the first and the last how many are left out."""
-    first, last, out = cut
-    gap = [f'<tr><td colspan="{columns}">... {out} more between these are left out</td></tr>'] if out else []
-    return [*map(rows, first), *gap, *map(rows, last)]
-
-
-def _left_out(table: Table) -> str:
-    """Columns for which a page has no room."""
-    out = len(table.columns) - _MOST_COLUMNS
-    return f'<p class="note">{out} more columns are left out here.</p>' if out > 0 else ""
-
-
-def _plain_table(table: Table, cut: Cut) -> str:
-    named = lambda row: f"<tr><td>{_name(table.label(row))}</td>{''.join(_cells(table, row))}</tr>"  # noqa: E731
-    rows = _with_gap(named, cut, len(table.columns) + 1)
-    return _table(_row(["", *_heads(table)], "th"), rows, ' class="stack"') + _left_out(table)
-
-
-def _bars(table: Table, cut: Cut) -> str:
-    """A table with a picture of its first interval in every row."""
-    ends, column = axis_of(table), table.bar()
+def _table(table: Table, bar: Column | None) -> str:
+    """A table with a picture of the interval of one column in every row; of none if None."""
+    heads, ends = [_text(one.title) for one in table.columns[:_MOST_COLUMNS]], axis_of(table)
+    first, last, out = few(table.ordered())
 
     def drawn(row: Row) -> str:
-        bar = bar_svg(
-            [
-                *([] if column is None else value_of(column, row)),
-                at(row, table.cross) if table.cross else None,
-            ],
-            ends,
-        )
-        cells = "".join(_cells(table, row))
-        return f'<tr><td>{_name(table.label(row))}</td><td class="pic">{bar}</td>{cells}</tr>'
+        cells = f"<td>{_name(table.label(row))}</td>"
+        if bar is not None:
+            values = [*value_of(bar, row), at(row, table.cross) if table.cross else None]
+            cells += f'<td class="pic">{bar_svg(values, ends)}</td>'
+        for head, one in zip(heads, table.columns, strict=False):
+            text = _text(cell_text(value_of(one, row), one.form, table.missing))
+            text = text.replace(", ", ",&nbsp;")  # an interval stays in one line
+            cells += f'<td><span class="is">{head} </span>{text}</td>'  # a narrow page has no head
+        return f"<tr>{cells}</tr>"
 
-    head = f'<tr><th></th><th class="pic">{axis_svg(ends)}</th>'
-    head += "".join(f"<th>{c}</th>" for c in _heads(table)) + "</tr>"
-    body = _table(
-        head,
-        _with_gap(drawn, cut, len(table.columns) + 2),
-        f' class="bars stack{" many" * (len(table.columns) > _MANY)}"',
-    )
-    near = table.unit is not None and ends[0] > table.unit[0] < table.unit[1] > ends[1]
-    zoom = f"The axis is a part of {table.unit[0]:g} to {table.unit[1]:g}." if near and table.unit else ""
-    return body + (f'<p class="note">{zoom}</p>' if zoom else "") + _left_out(table)
+    span = len(table.columns) + (1 if bar is None else 2)
+    gap = [f'<tr><td colspan="{span}">... {out} more between these are left out</td></tr>'] if out else []
+    picture = "" if bar is None else f'<th class="pic">{axis_svg(ends)}</th>'
+    head = f"<tr><th></th>{picture}{''.join(f'<th>{c}</th>' for c in heads)}</tr>"
+    many = " many" * (len(table.columns) > _MANY)
+    kind = ' class="stack"' if bar is None else f' class="bars stack{many}"'
+    notes, left, unit = [], len(table.columns) - _MOST_COLUMNS, table.unit
+    if bar is not None and unit is not None and ends[0] > unit[0] < unit[1] > ends[1]:
+        notes.append(f"The axis is a part of {unit[0]:g} to {unit[1]:g}.")
+    notes += [f"{left} more columns are left out here."] if left > 0 else []
+    body = _rows(head, [*map(drawn, first), *gap, *map(drawn, last)], kind)
+    return body + "".join(f'<p class="note">{text}</p>' for text in notes)
 
 
 def _matrix(block: Matrix) -> str:
@@ -296,7 +259,7 @@ def _matrix(block: Matrix) -> str:
         rows = [_row([_name(block.rows[a]), _name(block.columns[b]), _text(block.text(a, b))])
                 for a, b in pairs[:_MOST_ERRORS]]  # fmt: skip
         out = f"The largest beside the diagonal; {len(pairs) - len(rows)} smaller ones are left out here."
-        return _table(_row(["", "", ""], "th"), rows) + f'<p class="note">{out}</p>'
+        return _rows(_row(["", "", ""], "th"), rows) + f'<p class="note">{out}</p>'
     top = max((value for row in block.cells["mean"] for value in row), default=0.0) or 1.0
     rows = []
     for a, name in enumerate(block.rows):
@@ -304,11 +267,11 @@ def _matrix(block: Matrix) -> str:
         kinds = [f' class="w{shade}"' if shade else "" for shade in shades]
         inside = (f"<td{kind}>{_text(block.text(a, b))}</td>" for b, kind in enumerate(kinds))
         rows.append(f"<tr><td>{_name(name)}</td>{''.join(inside)}</tr>")
-    return _table(_row(["", *map(_name, block.columns)], "th"), rows, ' class="matrix"')
+    return _rows(_row(["", *map(_name, block.columns)], "th"), rows, ' class="matrix"')
 
 
 def _curve(block: Curve) -> str:
-    keys = "; ".join(f"{name}: {s.name}" for name, s in zip(_SERIES, block.series, strict=False))
+    keys = "; ".join(f"{look}: {name}" for look, name in zip(_SERIES, block.series, strict=False))
     sides = f"Across: {block.x}. Up: {block.y}." + (f" {keys}." if len(block.series) > 1 else "")
     return curve_svg(block) + f'<p class="note">{_text(sides)}</p>'
 
@@ -407,8 +370,9 @@ def _known(value: Any) -> TypeGuard[float]:
 def curve_svg(block: Curve) -> str:
     """Lines, points, bands and axes of a chart; points that are not finite are left out."""
     width, height, left, below = _CHART
-    across = _ends([x for s in block.series for x in s.points["x"]])
-    up = _ends([y for s in block.series for k in ("mean", "low", "high") for y in s.points.get(k, ())])
+    series = block.series.values()
+    across = _ends([x for points in series for x in points["x"]])
+    up = _ends([y for points in series for k in ("mean", "low", "high") for y in points.get(k, ())])
     x_ends, y_ends = _with_margin(across), _with_margin(up)
 
     def at(x: float, y: float) -> tuple[float, float]:
@@ -427,26 +391,26 @@ def curve_svg(block: Curve) -> str:
     if block.diagonal:
         low, high = max(across[0], up[0]), min(across[1], up[1])
         parts.append(f'<path class="diagonal" d="M{_pair(at(low, low))}L{_pair(at(high, high))}"/>')
-    for k, one in enumerate(block.series):
-        parts.append(f'<g class="s{k % 4}">{_series(one, at)}</g>')
+    for k, points in enumerate(series):
+        parts.append(f'<g class="s{k % 4}">{_series(points, block.line, at)}</g>')
     return f'<svg class="chart" viewBox="0 0 {width} {height}" role="img">{"".join(parts)}</svg>'
 
 
-def _series(one: Series, at: Callable[[float, float], tuple[float, float]]) -> str:
-    x, y, ends = one.points["x"], one.points["mean"], [one.points.get(name) for name in ("low", "high")]
+def _series(found: Mapping[str, Sequence[Any]], line: bool, at: Callable) -> str:
+    x, y, ends = found["x"], found["mean"], [found.get(name) for name in ("low", "high")]
     kept = [k for k in range(len(x)) if _known(x[k]) and _known(y[k])]
     points = [at(x[k], y[k]) for k in kept]
     parts = []
     if None not in ends:
         low, high = ([at(x[k], end[k]) for k in kept if _known(end[k])] for end in ends if end is not None)
-        if one.line:
+        if line:
             parts.append(f'<polygon points="{" ".join(map(_pair, [*low, *high[::-1]]))}"/>')
         else:
             bars = "".join(f"M{_pair(a)}L{_pair(b)}" for a, b in zip(low, high, strict=False))
             parts.append(f'<path d="{bars}"/>')
-    if one.line and points:
+    if line and points:
         parts.append(f'<path class="line" d="M{"L".join(map(_pair, points))}"/>')
-    if not one.line or len(points) < 2:
+    if not line or len(points) < 2:
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points]
     return "".join(parts)
 

@@ -111,13 +111,13 @@ def _block(block: Block, width: int, words: Words) -> list[str]:
         case Matrix():
             lines = _matrix_lines(block, width)
         case Curve():
-            lines = [line for one in block.series for line in _series_lines(block, one, width)]
+            lines = [line for name in block.series for line in _series_lines(block, name, width)]
         case Notes():
             kept = [note for note in block.items if note.sign != "alarm"]
             lines = [line for note in kept for line in _note(note, width, words)]
         case Facts():
-            pieces = [f"{one.title}: {one.text or number(one.value)}" for one in block.items if one.title]
-            lines = [line for text in pieces for line in wrapped(escaped(words(text)), width, "  ")]
+            pieces = [escaped(words(f"{name}: {text}")) for name, text in block.items]
+            lines = [line for text in pieces for line in wrapped(text, width, "  ")]
     note = getattr(block, "note", "")
     if not lines:
         return []
@@ -241,14 +241,14 @@ def off_diagonal(block: Matrix) -> list[tuple[int, int]]:
     return sorted(pairs, key=lambda pair: -mean[pair[0]][pair[1]])
 
 
-def _series_lines(block: Curve, one, width: int) -> list[str]:
+def _series_lines(block: Curve, name: str, width: int) -> list[str]:
     """Some points of a curve, evenly spread."""
-    points = one.points
+    points = block.series[name]
     known = [k for k, value in enumerate(points["mean"]) if value is not None]
     step = max((len(known) - 1) / (_POINTS - 1), 1)
     chosen = sorted({known[round(j * step)] for j in range(min(_POINTS, len(known)))}) if known else []
-    ends = [points[name] for name in ("low", "high") if name in points]
-    label = [plain(one.name) if one.name else "", *[""] * len(chosen)]
+    ends = [points[end] for end in ("low", "high") if end in points]
+    label = [plain(name) if name else "", *[""] * len(chosen)]
     columns = [
         [plain(block.x), *(number(points["x"][k]) for k in chosen)],
         [plain(block.y), *(cell_text([points["mean"][k], *(end[k] for end in ends)]) for k in chosen)],

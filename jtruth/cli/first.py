@@ -53,7 +53,7 @@ def _file(look: Any) -> Any:
     """The columns of a file and how to read it, as an answer."""
     from jtruth._validation import quoted
     from jtruth._validation.terminal import plain
-    from jtruth.answers import Column, Fact, Facts, Shown, Table, sentence_notes
+    from jtruth.answers import Column, Shown, Table, facts, sentence_notes
 
     found = look.to_dict()
     advice = found.pop("advice")
@@ -62,7 +62,7 @@ def _file(look: Any) -> Any:
     blocks = (
         Table("columns", "Columns", "name", columns, rows, aside=("values",)),
         sentence_notes("advice", "How to read it", advice, "do"),
-        Facts("", [Fact(name, value) for name, value in found.items()]),
+        facts(**found),
     )
     sentence = f"{plain(look.file)}: {look.num_rows} rows, {len(look.columns)} columns"
     return Shown("How to read this file?", "", sentence, blocks)

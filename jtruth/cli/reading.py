@@ -1,7 +1,6 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -336,10 +335,7 @@ def numbers(text: str | None) -> list[float] | None:
 
 def with_notes(found: Any, notes: Sequence[str]) -> Any:
     """An answer with what was said when its tables were read, before its own warnings."""
-    remarks = tuple(map(Read, notes))
-    if hasattr(found, "with_warnings"):  # its warnings are no field
-        return found.with_warnings(remarks) if remarks else found
-    return replace(found, warnings=tuple(dict.fromkeys((*remarks, *found.warnings))))
+    return found.with_warnings(map(Read, notes))
 
 
 def class_code(name: str | None, labels: Labels | None) -> int:

@@ -1,13 +1,12 @@
 """How good is a classifier, judged by noisy labels? `evaluate` answers with an `Evaluation`."""
 
-from jtruth.evaluation.agreement import labeler_agreement
+from jtruth.evaluation.agreement import Consensus, consensus, labeler_agreement
 from jtruth.evaluation.any_metric import metric_posterior
 from jtruth.evaluation.batch import evaluate_batch
 from jtruth.evaluation.by_group import Groups
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers
 from jtruth.evaluation.compared import Comparison
-from jtruth.evaluation.consensus_report import Consensus, consensus
 from jtruth.evaluation.gold.shares import prevalence
 from jtruth.evaluation.group_metrics import compare_groups, labelers_by_group
 from jtruth.evaluation.inputs import Judging

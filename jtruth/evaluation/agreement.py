@@ -1,7 +1,13 @@
-"""`labeler_agreement`: how much do labelers agree, all together and by twos, and how sure is that?
+"""What do the labels say by themselves: how much labelers agree, and which class each sample has.
 
-Agreement says how much labels can be trusted only as far as labelers do not make the same mistakes; it needs
-no model and no truth, and is what most papers report. `jtruth.stats.agreement` has the coefficients.
+`labeler_agreement`: agreement says how much labels can be trusted only as far as labelers do not make the
+same mistakes; it needs no model and no truth, and is what most papers report. `jtruth.stats.agreement` has
+the coefficients.
+
+`consensus` hands labels to a method of `jtruth.learning.methods` and keeps what people ask of a consensus:
+the most probable class of each sample, its probability, and the labelers who said something else. A
+probability is what its method believes. Votes, and methods that take labelers to err independently, are
+often too sure of themselves; only the truth of some samples chosen at random (`gold`) can judge that.
 """
 
 from dataclasses import dataclass
@@ -10,13 +16,21 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jtruth._random import as_key, stream
+from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation.terminal import plain
-from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
+from jtruth._validation.words import Read, number_of
+from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, how, warning_notes
+from jtruth.answers.blocks import facts_of
+from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.labels import Labels, must_be_labels
+from jtruth.learning import Fit
+from jtruth.learning.methods import deserted, method_called
 from jtruth.stats.agreement import TITLES, Agreement, agreement, cohen, first_labels, labeler_pairs, overall
 
 _MOST_PAIRS = 200
+_TIE = 1e-9  # two classes whose probabilities differ by less are tied
+_POINTS = 51  # of a curve
+_NAMED = 6  # labelers who disagree, by name in a line of the text
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,20 +52,15 @@ class LabelerAgreement(Answer):
             for (a, b), kappa in self.pairs.items()
         ]  # fmt: skip
         columns = (Column("value", "value", ("low", "high")), Column("num_samples", "samples"))
-        out = (
-            f"{self.num_left_out} pairs with fewer samples in common are not shown."
-            if self.num_left_out
-            else ""
-        )
-        first = next(iter(self.overall))
+        left, first = self.num_left_out, next(iter(self.overall))
+        note = f"{left} pairs with fewer samples in common are not shown." if left else ""
         blocks = (
             Table("overall", "All labelers together", "coefficient", columns, together,
                   missing="undefined", by_name=True, say=lambda name: TITLES[name]),
             Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
-                  out, missing="undefined", aside=("pair",), say=str),
-            warning_notes(self.warnings),
-            facts(weights=self.weights, differences=self.differences, num_left_out=self.num_left_out,
-                  level=self.overall[first].level),
+                  note, missing="undefined", aside=("pair",), say=str),
+            warning_notes(self.warnings), facts_of(self, "weights", "differences", "num_left_out"),
+            facts(level=self.overall[first].level),
         )  # fmt: skip
         about = f"{len(self.pairs)} pairs of labelers; {self.weights} weights, {self.differences} differences"
         sentence = f"{TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement.{_range(pairs)}"
@@ -99,26 +108,170 @@ def labeler_agreement(
         differences = "interval" if weights == "quadratic" else "nominal"
     labels = must_be_labels(labels)
     key, size = as_key(key), (labels.num_labelers, labels.num_samples)
-    together = overall(labels.counts(), key, kind=weights,
-                       differences=differences, level=level)  # fmt: skip
+    together = overall(labels.counts(), key, kind=weights, differences=differences, level=level)
     sample, labeler, label = labels.entries()
     shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()
     enough = shared.data > 1
     order = np.argsort(-np.asarray(shared.data, np.int64)[enough], kind="stable")[:_MOST_PAIRS]
-    columns = _first_labels(sample, labeler, label, size)
+    first = first_labels(sample, labeler, size[0])
+    code = sparse.csr_array((label[first] + 1, (labeler[first], sample[first])), shape=size)  # 0: none
     names = tuple(map(str, labels.workers or range(labels.num_labelers)))
     pairs = {}
     for a, b in zip(shared.row[enough][order].tolist(), shared.col[enough][order].tolist(), strict=True):
-        one, two = (columns[[t]].toarray()[0] - 1 for t in (a, b))
+        one, two = (code[[t]].toarray()[0] - 1 for t in (a, b))
         kappa = cohen(one, two, labels.num_classes, weights)
         pairs[names[a], names[b]] = agreement(kappa, stream(key, "agreement of two", a, b), level)
     return LabelerAgreement(together, pairs, weights, differences, shared.data.size - len(pairs))
 
 
-def _first_labels(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int]
-) -> sparse.csr_array:
-    """(labelers, samples) code + 1 of the first label that each gave to each sample."""
-    first = first_labels(sample, labeler, size[0])
-    given = (label[first] + 1, (labeler[first], sample[first]))
-    return sparse.csr_array(given, shape=size)
+@dataclass(frozen=True, repr=False)
+class Consensus(Answer):
+    """The consensus on every sample. The order of samples is that of the labels."""
+
+    method: str
+    assumes: str  # what the method takes for granted of the labelers
+    labels: Labels
+    label: np.ndarray  # (samples,) code of the most probable class; of tied ones the first
+    probability: np.ndarray  # (samples,) of that class
+    class_posterior: np.ndarray  # (samples, classes)
+    tied: np.ndarray  # (samples,) whether another class is as probable
+    disagrees: np.ndarray  # (labels,) whether an entry of `labels` differs from the consensus; False at -1
+    gold: np.ndarray  # (samples,) known classes, -1 where unknown
+    fit: Fit  # what the method returned
+    warnings: tuple[str, ...]
+    key: Stated
+
+    @property
+    def _workers(self) -> tuple[str, ...]:
+        return tuple(map(str, self.labels.workers or range(self.labels.num_labelers)))
+
+    def who_disagrees(self) -> list[tuple[str, ...]]:
+        """For each sample the labelers who gave it another class, in the order of the labels."""
+        found: list[list[str]] = [[] for _ in range(self.labels.num_samples)]
+        sample, labeler, _ = self.labels.arrays
+        for k in np.flatnonzero(self.disagrees):
+            found[sample[k]].append(self._workers[labeler[k]])
+        return [tuple(dict.fromkeys(names)) for names in found]
+
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        """Header and rows: task, label, a probability of each class, number of labels, who disagrees."""
+        header, rows = consensus_table(self.labels, self.class_posterior)
+        counts = self.labels.labels_per_sample().tolist()
+        ends = zip(rows, counts, self.who_disagrees(), strict=True)
+        return [*header, "labels", "disagree"], [[*row, n, " ".join(who)] for row, n, who in ends]
+
+    def labelers(self) -> list[dict[str, Any]]:
+        """Each labeler's number of labels, and how many of them differ from the consensus, worst first."""
+        _, labeler, _ = self.labels.arrays
+        number = self.labels.labels_per_labeler()
+        against = np.bincount(labeler[self.disagrees], minlength=number.size)
+        order = np.lexsort((-number, -against / np.maximum(number, 1)))
+        return [
+            {"worker": self._workers[t], "num_labels": int(number[t]), "num_disagree": int(against[t])}
+            for t in order
+        ]
+
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        names, size = tuple(map(str, self.labels.class_names)), self.labels.num_samples
+        _, table = consensus_table(self.labels, self.class_posterior)
+        counts, tied = self.labels.labels_per_sample().tolist(), self.tied.tolist()
+        columns = zip(table, self.probability.tolist(), tied, counts, self.who_disagrees(), strict=True)
+        samples = [
+            {"task": str(task), "label": label, "probability": p, "tied": tie, "num_labels": number,
+             "disagree": list(who), "who": _first(who),
+             **{f"p_{name}": share for name, share in zip(names, shares, strict=True)}}
+            for (task, label, *shares), p, tie, number, who in columns
+        ]  # fmt: skip
+        labelers = self.labelers()
+        for row in labelers:
+            row["share"] = row["num_disagree"] / row["num_labels"] if row["num_labels"] else None
+        against, number = int(self.disagrees.sum()), self.labels.num_labels
+        share = f"{against} of {number} labels disagree with it ({100 * against / max(number, 1):.1f} %)"
+        sentence = f"Mean probability of the consensus {self.probability.mean():.3f}; {share}."
+        blocks = (
+            Table("samples", "The samples, least certain first", "task",
+                  (Column("label", "class"), Column("probability", "probability"),
+                   Column("num_labels", "labels"), Column("who", "who disagrees")), samples,
+                  aside=("who", *(f"p_{name}" for name in names)),
+                  order=np.argsort(self.probability, kind="stable").tolist()),
+            Table("labelers", "Labelers, those whose labels disagree most often with it first", "worker",
+                  (Column("num_labels", "labels"), Column("share", "share that disagrees")), labelers,
+                  missing="no label", aside=("share",)),
+            _certainty(self.probability), warning_notes(self.warnings), how(("assumed", self.assumes)),
+            facts_of(self, "method", "assumes", "key"),
+            facts(classes=names, num_labelers=self.labels.num_labelers, num_labels=number),
+            facts_of(self.fit, "prior", "converged", "num_steps", "log_likelihood"),
+        )  # fmt: skip
+        about = f"{number_of(size, 'sample')} by {self.method}; key {self.key}"
+        return Shown("Which class has each sample?", about, sentence, blocks)
+
+
+def _certainty(probability: np.ndarray) -> Curve:
+    """What share of the samples has a consensus of this probability or more."""
+    x = np.linspace(probability.min(), 1.0, _POINTS)
+    share = (np.clip(probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
+    title = "Samples whose consensus is at least so probable"
+    note = "What the method believes is no share that is right: only gold can judge that."
+    points = {"x": x.tolist(), "mean": share.tolist()}
+    return Curve("certainty", title, "probability of the consensus", "share of samples", {"": points}, note)
+
+
+def _first(who: tuple[str, ...]) -> str:
+    """Some of those who disagree."""
+    more = f" and {len(who) - _NAMED} more" if len(who) > _NAMED else ""
+    return ", ".join(map(plain, who[:_NAMED])) + more
+
+
+def consensus(
+    labels: Labels,
+    method: str = "dawid_skene",
+    *,
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
+    **options: Any,
+) -> Consensus:
+    """The most probable class of each sample by one of the methods of `jtruth.learning.methods.METHODS`.
+
+    Args:
+        labels: the noisy labels.
+        method: a name in that table.
+        gold: known classes: (samples,) with -1 where unknown, or a Series or dict by task id.
+        prior: (classes,) class shares, where they are known and the method takes them.
+        key: a whole number or a JAX key; 0 if None.
+        options: further options of the method's fit.
+
+    Raises:
+        ValueError: an unknown method, or input that it cannot use.
+
+    >>> from jtruth.labels import Labels
+    >>> votes = Labels.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]], classes=["a", "b"])
+    >>> found = consensus(votes, "majority_vote")
+    >>> found.label.tolist(), found.probability.round(2).tolist(), found.who_disagrees()
+    ([0, 1, 0], [0.67, 1.0, 1.0], [('2',), (), ()])
+    """
+    chosen = method_called(method)
+    labels = as_labels(labels)
+    known, notes = read_gold(gold, labels)
+    fit = chosen.fit(labels, key=as_key(key), gold=None if gold is None else known, prior=prior, **options)
+    p = fit.class_posterior
+    label, probability = p.argmax(axis=1), p.max(axis=1)
+    tied = (p > probability[:, None] - _TIE).sum(axis=1) > 1
+    sample, _, code = labels.arrays
+    said = ()
+    if tied.any():
+        said = (f"{np.count_nonzero(tied)} samples are tied between classes; the first of these is given.",)
+    said = (*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels), *said)
+    return Consensus(
+        method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
+        known, fit, said, stated(key),
+    )  # fmt: skip
+
+
+def consensus_table(labels: Labels, class_posterior: np.ndarray) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of a table: each task's most probable class and its class probabilities."""
+    names = tuple(map(str, labels.class_names))
+    best = [names[c] for c in class_posterior.argmax(axis=1)]
+    rows = zip(labels.tasks or range(labels.num_samples), best, class_posterior.tolist(), strict=True)
+    return ["task", "label", *(f"p_{name}" for name in names)], [[task, name, *p] for task, name, p in rows]

@@ -7,7 +7,7 @@ the order of the classes, and `positive` is the one that precision and recall me
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from jtruth.evaluation.parts import (
     OF_ONE_CLASS,
     Assumption,
     Check,
-    Labeler,
     worst_first,
 )
 from jtruth.stats.estimates import Estimate
@@ -58,15 +57,15 @@ class Found(NamedTuple):
 
     answer: Tested
     model: Model
-    labelers: tuple[Labeler, ...]
+    labelers: tuple[dict[str, Any], ...]
     kind: str = "posterior"
     what_if: WhatIf | None = None  # None: the answer is that of one assumption
     advice: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
 
 
-def labelers_of(data: Inputs, laws: Sequence[Estimate]) -> tuple[Labeler, ...]:
-    """Labelers with the laws of their accuracies, the worst first."""
+def labelers_of(data: Inputs, laws: Sequence[Estimate]) -> tuple[dict[str, Any], ...]:
+    """A row for each labeler, given the laws of their accuracies; the worst first."""
     ends = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
     labels = data.own_labels()
     found = worst_first(labels.workers or range(labels.num_labelers), labels.labels_per_labeler(), ends)

@@ -2,55 +2,83 @@
 
 A metric of raw scores or probabilities (log loss, Brier score, the area of the scores themselves) is no
 function of a count table, but of the classes of all samples. So whole label vectors are drawn from their
-posterior given labels and predictions (`label_vectors`), and the function is asked of each, many at once, in
-chunks of bounded memory. What a classifier said enters the posterior through its symbol: the predicted class,
-or for numbers the bin of the score (20 bins of equal mass and a smooth prior where one assumption is made,
-see `scores`; 12 bins where several are shown, see `score_ranges`).
+posterior given labels and predictions, and the function is asked of each, many at once, in chunks of bounded
+memory. What a classifier said enters the posterior through its symbol: the predicted class, or for numbers
+the bin of the score (20 bins of equal mass and a smooth prior where one assumption is made, 12 bins where
+several are shown, see `score_tables`).
+
+Where errors are independent, classes are independent given the classifier's rows K,
+
+    p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
+
+and K is drawn from its posterior: two classes and known noise by the chain of symbols, then K given the
+table, or for bins of scores by a walk along them; more classes by Gibbs sampling; learned rates together with
+those of the labelers.
 
 Where nobody vouches for independence the function is asked under every assumption that `evaluate` shows, and
 the answer is what-if, their hull: how far models of labels are off for a function that nobody saw before is
-not known, so no coverage is promised (`evaluate`, `evaluate_scores` and `compare_classifiers` know it for
-theirs). With gold it has to be said what is assumed.
+not known, so no coverage is promised. What is kept of a fit are draws of the count table and each sample's
+class posterior. A vector is tied to a drawn table: among the samples of a symbol as many are of class c as
+the table says, chosen with the odds of their class posterior, shifted until the expected number is that one
+(systematic sampling in random order: a fixed number with given chances). What is lost is what samples of one
+symbol share beyond their numbers. The majority vote has no posterior: its vector is the vote, ties drawn.
+With gold it has to be said what is assumed.
 
 `fn(y, prediction)` gets a vector of codes. If JAX can trace it, it is compiled and mapped over draws;
 if not, as with scikit-learn's functions, it is called in a loop with NumPy arrays, and the answer says so.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
+from scipy.special import expit
 
 from jtruth import _validation as check
-from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, warning_notes
-from jtruth.answers.blocks import cell_text
+from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, majority
+from jtruth._random import Key, host_rng, stream
+from jtruth._validation.in_range import check_rows, check_shape
+from jtruth.answers import Answer, Column, Shown, Table, how, law_row, warning_notes
+from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, granted
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, entries, granted
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.label_vectors import Vectors, independent_vectors, member_vectors
-from jtruth.evaluation.parts import View, assumption_table
-from jtruth.evaluation.score_tables import BINS, bin_edges, finite_scores, with_bins
+from jtruth.evaluation.parts import assumption_table
+from jtruth.evaluation.score_tables import BINS, bin_edges, finite_scores, odds_given_rates, with_bins
 from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
+from jtruth.testing.binary.chain import symbol_chain, symbol_walk
+from jtruth.testing.multiclass import count_posterior
 
-_BINS = 20
+_AT_ONCE = 4_000_000  # numbers in one array of log-probabilities
+_BINS, _COARSE, _RATES = 20, 4, 50
 WHAT_IF = "what-if range"
 SLOW = "the function is not one that JAX can trace, so it was called once for each draw: slow"
 NOBODY = "nothing about what labelers and classifier share: lowest to highest under several assumptions"
+WITH_GOLD = (
+    "gold corrects metrics of tables, curves and differences (evaluate, evaluate_scores, "
+    "compare_classifiers); a function of your own it can only be clamped into: say assume='independent' if "
+    "you can vouch for it, or leave gold out"
+)
+Vectors = Int[np.ndarray, "draws samples"]  # of classes
+# log p(z_i | c) prior[c] (samples, classes) and draws of the classifier's rows (draws, classes, symbols), for
+# one state of knowledge of the labelers.
+State = tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "draws classes symbols"]]
 
 
 @dataclass(frozen=True, repr=False)
 class MetricPosterior(Answer):
     """A number, or an array of numbers, under one assumption or several."""
 
-    views: tuple[View, ...]
+    drawn: Mapping[str, Float[np.ndarray, "draws ..."]]  # by the name of the assumption
     level: float
     assumption: str
     warnings: tuple[str, ...]
@@ -58,55 +86,53 @@ class MetricPosterior(Answer):
     @property
     def interval_kind(self) -> str:
         """A posterior, or the range over several assumptions, which promises no coverage."""
-        return "posterior" if len(self.views) == 1 else WHAT_IF
+        return "posterior" if len(self.drawn) == 1 else WHAT_IF
 
     @property
     def draws(self) -> Float[np.ndarray, "draws ..."]:
         """One value, or array of values, for each drawn vector of classes; a range has none."""
-        first, *others = self.views
+        first, *others = self.drawn.values()
         if others:
-            raise ValueError(f"{NO_LAW}; those of one are views[0].drawn")
-        return first.drawn
+            raise ValueError(f"{NO_LAW}; those of one are drawn[{next(iter(self.drawn))!r}]")
+        return first
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return next(iter(self.drawn.values())).shape[1:]
 
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
         """Law, or range, of one entry; of the number itself without `place`."""
-        shape = self.views[0].drawn.shape[1:]
+        shape = self._shape
         if len(place) != len(shape):
             raise ValueError(f"the function's values have shape {shape}; give {len(shape)} indices")
-        laws = [DrawsEstimate(view.drawn[(slice(None), *place)]) for view in self.views]
-        if len(laws) == 1:
-            return laws[0]
-        return RangeEstimate(tuple(laws))
+        laws = [DrawsEstimate(draws[(slice(None), *place)]) for draws in self.drawn.values()]
+        return laws[0] if len(laws) == 1 else RangeEstimate(tuple(laws))
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        places = list(np.ndindex(*self.views[0].drawn.shape[1:]))
-        rows = [
-            {"place": str(list(place)) if place else "value", **law_row(self.estimate(*place), self.level)}
-            for place in places
-        ]
+        places = {str(list(p)) if p else "value": p for p in np.ndindex(*self._shape)}
+        rows = [{"place": name, **law_row(self.estimate(*p), self.level)} for name, p in places.items()]
         views = [
-            {"name": view.name, "sentence": view.sentence,
-             "values": {row["place"]: _mean(view.drawn[(slice(None), *p)])
-                        for row, p in zip(rows, places, strict=True)}}
-            for view in self.views
+            {"name": name, "sentence": ASSUMPTIONS[name].sentence,
+             "values": {k: _mean(draws[(slice(None), *p)]) for k, p in places.items()}}
+            for name, draws in self.drawn.items()
+            if len(self.drawn) > 1
         ]  # fmt: skip
         missing = max(1 - (row["probability_defined"] or 0.0) for row in rows)
         note = f"Undefined in up to {missing:.1%} of draws." if missing else ""
-        percent = f"{100 * self.level:g} % posterior interval" if len(self.views) == 1 else WHAT_IF
+        percent = f"{100 * self.level:g} % posterior interval" if len(self.drawn) == 1 else WHAT_IF
         columns = (Column("mean", "mean [interval]", ("low", "high"), ".4f"),)
         blocks = (
             Table("values", f"The number, with {percent}s", "place", columns, rows, note, unit=None,
                   missing="undefined", by_name=True),
-            assumption_table("assumptions", views if len(views) > 1 else (),
-                             [Column(("values", row["place"]), row["place"], form=".4f") for row in rows]),
+            assumption_table("assumptions", views, [Column(("values", k), k, form=".4f") for k in places]),
             warning_notes(self.warnings), how(("assumed", self.assumption)),
-            facts(level=self.level, interval_kind=self.interval_kind, assumption=self.assumption),
+            facts_of(self, "level", "interval_kind", "assumption"),
         )  # fmt: skip
         ends = [rows[0][name] for name in ("mean", "low", "high")]
         what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
         sentence = f"{what}{cell_text(ends, '.4f', 'undefined')} ({percent}; assumed: {self.assumption})."
-        return Shown("What is the posterior of this metric?", f"{len(self.views)} views", sentence, blocks)
+        return Shown("What is the posterior of this metric?", f"{len(self.drawn)} views", sentence, blocks)
 
 
 def _mean(draws: np.ndarray) -> float:
@@ -156,62 +182,59 @@ def metric_posterior(
         raise ValueError(f"num_draws is {num_draws}; give 2 or more")
     data, given = _read(prediction, labels, how)
     if data.open and data.num_gold:
-        raise ValueError(
-            "gold corrects metrics of tables, curves and differences (evaluate, evaluate_scores, "
-            "compare_classifiers); a function of your own it can only be clamped into: say "
-            "assume='independent' if you can vouch for it, or leave gold out"
-        )
+        raise ValueError(WITH_GOLD)
     if data.labelers_are != UNKNOWN_KIND:
         raise ValueError(
             f"labelers_are={data.labelers_are!r} says how far metrics of tables, curves and differences are "
             "off; of a function of your own nobody knows: leave labelers_are out"
         )
-    ask, doubts = _asker(fn, given, data)
-    told = _told(data, given, BINS if data.open else _BINS)
+    ask, slow = _asker(fn, given, data)
+    coded = _with_symbols(data, given, BINS if data.open else _BINS)
     if data.open:
-        sources, more = _several(data, told, num_draws)
-        doubts, assumed = (*more, *doubts), NOBODY
+        sources, doubts = _several(data, coded, num_draws)
+        assumed = NOBODY
     else:
+        sources, doubts = {INDEPENDENT: independent_vectors(coded, num_draws)}, []
         assumed = granted(INDEPENDENT)
-        vectors = independent_vectors(told, num_draws)
-        sources = [(View(INDEPENDENT, assumed, np.zeros(0)), vectors)]
-    views: list[View] = []
-    for view, vectors in sources:
+    drawn: dict[str, np.ndarray] = {}
+    for name, vectors in sources.items():
         found: list[np.ndarray] = []
         for some in vectors:
-            found.append(_checked(ask(some), found))
+            values = ask(some)
+            if found and values.shape[1:] != found[0].shape[1:]:
+                raise ValueError(
+                    f"fn returned shape {found[0].shape[1:]} for one draw and {values.shape[1:]} for another"
+                )
+            found.append(values)
             if data.progress is not None:
-                done = len(views) * num_draws + sum(map(len, found))
+                done = len(drawn) * num_draws + sum(map(len, found))
                 data.progress(done, len(sources) * num_draws)
-        views.append(view._replace(drawn=np.concatenate(found)))
-    return MetricPosterior(tuple(views), data.level, assumed, (*told.notes, *doubts))
+        drawn[name] = np.concatenate(found)
+    return MetricPosterior(drawn, data.level, assumed, (*coded.notes, *doubts, *slow))
 
 
 def _several(
-    data: inputs.Inputs, told: inputs.Inputs, num_draws: int
-) -> tuple[list[tuple[View, Iterator[Vectors]]], list[str]]:
-    """A view, still empty, and label vectors for every assumption that is shown, and what is doubtful."""
-    asked = told if told.symbols is None else with_bins(data, told.y_pred)
+    data: inputs.Inputs, coded: inputs.Inputs, num_draws: int
+) -> tuple[dict[str, Iterator[Vectors]], list[str]]:
+    """Label vectors under every assumption that is shown, and what is doubtful."""
+    asked = coded if coded.symbols is None else with_bins(data, coded.y_pred)
     found, doubts = ranges.members([e for e in entries(asked) if e.shown], asked, data.key)
     if not any(one.fit is not None for one in found):
         why = next(iter(doubts), "no model can be fitted to these labels")
         raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
-    sources = [
-        (View(one.name, one.entry.sentence, np.zeros(0)), member_vectors(one, told, num_draws))
-        for one in found
-    ]
-    return sources, [ranges.ONLY_GOLD, *doubts]
+    return {one.name: member_vectors(one, coded, num_draws) for one in found}, [ranges.ONLY_GOLD, *doubts]
 
 
 def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np.ndarray]:
     """Checked input, and the prediction as codes or floats in the order of the samples."""
     shape, kind = _look_of(prediction)
     classes = len(shape) != 2 and kind != "f"
-    data = inputs.read_judged("metric_posterior", prediction if classes else None, labels, how)
-    inputs.need_prior(data)
-    check.choose("assume", "unknown" if data.assume is None else data.assume, ("unknown", INDEPENDENT))
+    data = inputs.read_one_assumption("metric_posterior", prediction if classes else None, labels, how)
     if len(shape) == 2:
-        values = _probabilities(np.asarray(prediction, np.float64), data.y_pred.size, len(data.classes))
+        values = np.asarray(prediction, np.float64)
+        sizes = {"samples": data.y_pred.size, "classes": len(data.classes)}
+        check_shape(values, "probabilities", "samples classes", **sizes)
+        check_rows(values, "probabilities", 1e-5)
     elif kind == "f":
         if len(data.classes) != 2:
             raise ValueError(f"one score a sample ranks two classes, and there are {len(data.classes)}")
@@ -231,29 +254,16 @@ def _look_of(prediction: Any) -> tuple[tuple[int, ...], str]:
     return array.shape, array.dtype.kind
 
 
-def _probabilities(p: np.ndarray, size: int, classes: int) -> np.ndarray:
-    """(samples, classes) that sum to 1."""
-    if p.shape != (size, classes):
-        raise ValueError(f"probabilities have shape {p.shape}; give ({size} samples, {classes} classes)")
-    bad = np.flatnonzero(~np.isfinite(p).all(axis=1) | (p < 0).any(axis=1) | (abs(p.sum(axis=1) - 1) > 1e-5))
-    if bad.size:
-        raise ValueError(
-            f"probabilities of sample {bad[0]} are {p[bad[0]].tolist()}; they must not be negative, and "
-            f"sum to 1 ({bad.size} such samples)"
-        )
-    return p.astype(np.float64)
-
-
-def _told(data: inputs.Inputs, given: np.ndarray, bins: int) -> inputs.Inputs:
+def _with_symbols(data: inputs.Inputs, given: np.ndarray, bins: int) -> inputs.Inputs:
     """The input with what labels are told of the prediction: its class, or the bin of its score."""
     if given.dtype.kind != "f":
         return replace(data, y_pred=given.astype(np.int64))
     if given.ndim == 2 and len(data.classes) > 2:
         return replace(data, y_pred=given.argmax(axis=1))
     scores = given if given.ndim == 1 else given[:, 1]
-    coded = np.searchsorted(bin_edges(scores, bins), scores, side="right")
-    number = max(int(coded.max()) + 1, 2)
-    return replace(data, y_pred=coded, symbols=np.ones((2, number)))
+    bin_ = np.searchsorted(bin_edges(scores, bins), scores, side="right")
+    number = max(int(bin_.max()) + 1, 2)
+    return replace(data, y_pred=bin_, symbols=np.ones((2, number)))
 
 
 def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callable, tuple[str, ...]]:
@@ -275,9 +285,182 @@ def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callab
     return program, ()
 
 
-def _checked(values: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
-    if before and values.shape[1:] != before[0].shape[1:]:
-        raise ValueError(
-            f"fn returned shape {before[0].shape[1:]} for one draw and {values.shape[1:]} for another"
-        )
-    return values
+def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
+    """Vectors if errors are independent, in chunks of bounded memory; notes are added to `data`.
+
+    Args:
+        data: with what the labels are told of predictions: classes, or bins of a score as `symbols`.
+        num_draws: how many.
+
+    Raises:
+        ValueError: labels from which error rates cannot be learned.
+    """
+    states = (_known if data.model is not None else _learned)(data, num_draws, data.key)
+    for k, joint in enumerate(_chunks(states, data.y_pred)):
+        yield _drawn(joint, stream(data.key, "label vectors", k))
+
+
+def member_vectors(member: ranges.Member, data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
+    """Vectors under one assumption that was fitted with these symbols, in chunks of bounded memory."""
+    rng = host_rng(stream(data.key, member.name), "label vectors of one assumption")
+    counts = np.asarray(member.posterior.counts)
+    chosen = np.linspace(0, len(counts) - 1, num_draws).astype(int)
+    size = max(_AT_ONCE // max(data.y_pred.size, 1), 1)
+    for k in range(0, num_draws, size):
+        few = chosen[k : k + size]
+        if member.fit is None:
+            yield _voted(data, len(few), rng)
+        else:
+            yield tied_vectors(member.fit.class_posterior, data.y_pred, counts[few], rng)
+
+
+def tied_vectors(
+    p: Float[np.ndarray, "samples classes"],
+    symbols: Int[np.ndarray, " samples"],
+    tables: Int[np.ndarray, "draws classes symbols"],
+    rng: np.random.Generator,
+) -> Int[np.ndarray, "draws samples"]:
+    """A vector of classes for each table, which counts what the table says.
+
+    Args:
+        p: class posteriors; what is 0 is never drawn.
+        symbols: of the samples.
+        tables: whole numbers; a column adds up to the number of samples of its symbol.
+        rng: random numbers.
+
+    >>> y = tied_vectors(np.full((4, 2), 0.5), np.zeros(4, int), np.array([[[3], [1]]] * 5), host_rng(0, "x"))
+    >>> y.sum(axis=1).tolist()
+    [1, 1, 1, 1, 1]
+    """
+    classes = p.shape[1]
+    y = np.full((len(tables), len(p)), classes - 1, np.int32)
+    for u in np.unique(symbols):
+        rows = np.flatnonzero(symbols == u)
+        left = np.ones((len(tables), rows.size), bool)
+        for c in range(classes - 1):
+            with np.errstate(invalid="ignore"):  # NaN where a sample is of an earlier class for certain
+                odds = log(p[rows, c]) - log(p[rows, c + 1 :].sum(axis=1))
+            taken = _fixed_number(odds, left, tables[:, c, u].astype(np.float64), rng)
+            draw, place = np.nonzero(taken)
+            y[draw, rows[place]] = c
+            left &= ~taken
+    return y
+
+
+def _fixed_number(
+    odds: Float[np.ndarray, " samples"],
+    left: Bool[np.ndarray, "draws samples"],
+    number: Float[np.ndarray, " draws"],
+    rng: np.random.Generator,
+) -> Bool[np.ndarray, "draws samples"]:
+    """In each draw `number` of the samples that are left, with chances whose odds keep their ratios."""
+    odds = np.where(np.isnan(odds), np.inf, odds)
+    low, high = np.full((len(left), 1), -60.0), np.full((len(left), 1), 60.0)
+    for _ in range(40):
+        middle = (low + high) / 2
+        few = (expit(odds + middle) * left).sum(axis=1, keepdims=True) < number[:, None]
+        low, high = np.where(few, middle, low), np.where(few, high, middle)
+    chance = expit(odds + high) * left
+    order = rng.random(left.shape).argsort(axis=1)
+    upto = np.cumsum(np.take_along_axis(chance, order, axis=1), axis=1)
+    upto *= (number / np.maximum(upto[:, -1], 1e-300))[:, None]
+    step = np.floor(upto + rng.random((len(left), 1)))
+    taken = np.diff(step, axis=1, prepend=0.0) > 0
+    found = np.zeros(left.shape, bool)
+    np.put_along_axis(found, order, taken, axis=1)
+    return found & left
+
+
+def _voted(data: inputs.Inputs, number: int, rng: np.random.Generator) -> Vectors:
+    """The majority vote, ties broken by chance; a sample without labels is as another of its prediction."""
+    labels = data.own_labels()
+    share, known = majority(labels.counts()), data.gold >= 0
+    share[known] = np.eye(labels.num_classes)[data.gold[known]]
+    silent = (labels.labels_per_sample() == 0) & ~known
+    height = share.cumsum(axis=1)
+    y = (height[None, :, :] <= rng.random((number, labels.num_samples))[..., None]).sum(axis=2)
+    for i in np.flatnonzero(silent):
+        alike = np.flatnonzero(~silent & (data.y_pred == data.y_pred[i]))
+        alike = alike if alike.size else np.flatnonzero(~silent)
+        y[:, i] = y[np.arange(number), rng.choice(alike, number)]
+    return y.astype(np.int32)
+
+
+def _known(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
+    """The error rates are given."""
+    model = check.present(data.model, "the noise model")
+    joint = model.log_likelihood + log(model.prior)[None, :]
+    if len(data.classes) > 2:
+        key = stream(key, "rows of a metric, many classes")
+        found = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key)
+        chosen = np.linspace(0, len(found.confusion) - 1, num_draws).astype(int)
+        yield joint, found.confusion[chosen]
+        return
+    odds = log_odds(model.log_likelihood, model.prior)
+    if data.symbols is not None:
+        yield joint, _bin_rows(odds, data, float(model.prior[1]), num_draws, key)
+        return
+    law = symbol_chain(odds, data.y_pred, data.num_symbols)
+    drawn = law.draws(stream(key, "tables of a metric"), num_draws)
+    yield joint, law.shares(drawn, stream(key, "rows given bins"))
+
+
+def _bin_rows(
+    odds: Float[np.ndarray, "*rates samples"], data: inputs.Inputs,
+    prior: Float[np.ndarray, " rates"] | float, draws: int, key: Key,
+) -> Float[np.ndarray, "draws classes bins"]:  # fmt: skip
+    """Rows of K by a walk along the bins, up to a factor for each bin; draw d is of row d mod rates."""
+    found = symbol_walk(odds, data.y_pred, data.num_symbols, prior, stream(key, "rows of a metric"), draws)
+    p = np.resize(prior, draws)[:, None]
+    return np.stack([(1 - found.shares) / (1 - p), found.shares / p], axis=1)
+
+
+def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
+    """Error rates and prior are drawn too; scores inform them through four coarse bins."""
+    labels, scored, number = data.own_labels(), data.symbols is not None, data.num_symbols
+    coarse = min(_COARSE, number)
+    rough = data.y_pred * coarse // number if scored else data.y_pred
+    fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior,
+                    key=stream(key, "rates of a metric"), num_symbols=coarse if scored else None)  # fmt: skip
+    if not fit.usable:
+        raise ValueError(fit.warnings[0])
+    data.notes += fit.warnings
+    if scored:
+        odds, prior = odds_given_rates(fit, labels, data.gold, min(num_draws, _RATES))
+        few, planned = len(odds), -(-num_draws // len(odds)) * len(odds)
+        rows = _bin_rows(odds, data, prior, planned, key)[:num_draws]
+        for k in range(few):
+            # log p(z_i | c) prior[c] up to a factor for each sample
+            yield np.stack([-np.logaddexp(0, odds[k]), -np.logaddexp(0, -odds[k])], axis=1), rows[k::few]
+        return
+    few = min(num_draws, len(fit.matrices))
+    chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
+    share = np.diff(np.linspace(0, num_draws, few + 1).astype(int))
+    for place, draws in zip(chosen, share, strict=True):
+        at = fit.matrix_draw[place]
+        matrices = fit.matrices[place].astype(np.float64)
+        log_p = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
+        log_p = known_classes(log_p, data.gold)
+        rows = np.repeat(check.present(fit.classifier, "the classifier")[at][None], draws, axis=0)
+        yield log_p + log(fit.prior[at])[None, :], rows
+
+
+def _chunks(states: Iterator[State], symbols: np.ndarray) -> Iterator[Float[np.ndarray, "_ samples classes"]]:
+    """log p(z_i | c) prior[c] K[c, symbol_i] of as many draws as memory is meant for, in equal pieces."""
+    waiting: list[np.ndarray] = []
+    for log_joint, rows in states:
+        most = max(_AT_ONCE // log_joint.size, 1)
+        for row in rows:
+            waiting.append(log_joint + log(row)[:, symbols].T)
+            if len(waiting) == most:
+                yield np.stack(waiting)
+                waiting = []
+    if waiting:
+        yield np.stack(waiting)
+
+
+def _drawn(log_joint: np.ndarray, key: Key) -> Int[np.ndarray, "draws samples"]:
+    """A class for every sample of every draw."""
+    height = np.exp(log_joint - log_joint.max(axis=2, keepdims=True)).cumsum(axis=2)
+    point = host_rng(key, "classes of a metric").random(log_joint.shape[:2]) * height[..., -1]
+    return (height <= point[..., None]).sum(axis=2).astype(np.int32)

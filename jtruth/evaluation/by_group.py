@@ -21,9 +21,8 @@ chance of the draw, with variance s (1 - s) / n, and covariances by the m items 
 p the probabilities of the class at these items: what is easy for both tells nothing, and cancels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -36,10 +35,9 @@ from jtruth._random import Key, host_rng
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import quoted
 from jtruth.answers import Column, Facts, Table, facts, law_row
-from jtruth.answers.blocks import cell_text
-from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows
-from jtruth.evaluation.inputs import concrete
-from jtruth.evaluation.parts import taken_as_true
+from jtruth.evaluation import inputs
+from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows, difference_table
+from jtruth.evaluation.parts import interval_text, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
@@ -112,7 +110,7 @@ def read_groups(by: Any, labels: Labels) -> ReadGroups:
     found, notes = {}, []
     for what, given in (("group", by.group), ("item", by.item)):
         given = np.arange(labels.num_samples) if given is None else given
-        aligned = check.align(concrete(given, "by"), labels, "by")
+        aligned = check.align(inputs.concrete(given, "by"), labels, "by")
         found[what] = named(aligned.values, what, labels.num_samples, "samples", labels.tasks)
         notes += aligned.notes if what == "group" else ()
     (names, code), (_, item) = found["group"], found["item"]
@@ -139,43 +137,28 @@ def _little(names: Sequence[str], what: str) -> tuple[str, ...]:
 class GroupShares:
     """The share of a class in each group, and who has more."""
 
-    names: tuple[str, ...]
     positive: str
+    laws: Laws  # of these samples
+    new: Laws  # of new items like these
     sizes: tuple[int, ...]
     num_gold: tuple[int, ...]
     label_shares: tuple[float, ...]  # of the labels given
-    in_common: dict[Pair, int]  # items that two groups share; of first < second
-    laws: Laws  # of these samples
-    new: Laws  # of new items like these
+    in_common: Mapping[Pair, int]  # items that two groups share
 
     __repr__ = one_line
 
     @property
-    def shares(self) -> dict[str, DrawsEstimate]:
-        """The law of each group's share."""
-        return dict(zip(self.names, self.laws.values, strict=True))
-
-    @property
-    def ranking(self) -> tuple[str, ...]:
-        """Names, the largest mean first."""
-        means = {name: law.mean for name, law in self.shares.items()}
-        return tuple(sorted(self.names, key=lambda name: -means[name]))
-
-    @property
-    def differences(self) -> dict[tuple[str, str], DrawsEstimate]:
-        """First minus second, of the samples at hand."""
-        return {(self.names[a], self.names[b]): law for (a, b), law in self.laws.differences.items()}
-
-    def better(self, first: str, second: str, *, new: bool = False) -> float:
-        """P(the share of the first is larger), ties halved; of new items like these if `new`."""
-        laws = self.new if new else self.laws
-        return laws.better(self.names.index(first), self.names.index(second), 0.0)
+    def names(self) -> tuple[str, ...]:
+        """Of the groups."""
+        return tuple(self.laws.values)
 
     def with_pairs(self, pairs: dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]) -> "GroupShares":
         """The same with other laws of differences: of these samples, of new items."""
-        here, new = ({pair: laws[k] for pair, laws in pairs.items()} for k in (0, 1))
-        return replace(self, laws=self.laws._replace(differences={**self.laws.differences, **here}),
-                       new=self.new._replace(differences={**self.new.differences, **new}))  # fmt: skip
+        found = [
+            replace(old, differences={**old.differences, **{pair: laws[k] for pair, laws in pairs.items()}})
+            for k, old in enumerate((self.laws, self.new))
+        ]
+        return replace(self, laws=found[0], new=found[1])
 
     @property
     def little(self) -> tuple[str, ...]:
@@ -183,16 +166,11 @@ class GroupShares:
         few = [name for name, n in zip(self.names, self.num_gold, strict=True) if n < FEW]
         return _little(few, "gold answers") if any(self.num_gold) else ()
 
-    @cached_property
-    def best(self) -> dict[str, float]:
-        """Probability of each to have the largest share of all; equal ones share it."""
-        return dict(zip(self.names, self.laws.ranks(1.0)[:, 0].tolist(), strict=True))
-
     def sentence(self, kind: str, level: float) -> str:
         """Who has the largest share, and whether that can be told."""
-        first, second = self.ranking[:2]
-        says = {name: f"{plain(name)} ({_law_text(self.shares[name], level)})" for name in (first, second)}
-        p, kind = self.better(first, second), f"{kind}s; {taken_as_true(sum(self.num_gold))}"
+        first, second = self.laws.ranking[:2]
+        says = {n: f"{plain(n)} ({interval_text(self.laws.values[n], level)})" for n in (first, second)}
+        p, kind = self.laws.better(first, second), f"{kind}s; {taken_as_true(sum(self.num_gold))}"
         if p < TOLD:
             whole = "Gold and labels" if sum(self.num_gold) else "Labels alone"
             return (
@@ -201,19 +179,16 @@ class GroupShares:
             )
         return (
             f"{says[first]} has a larger share of class {self.positive!r} than {says[second]} with "
-            f"probability {p:.2f}, and the largest of all with {self.best[first]:.2f} ({kind})."
+            f"probability {p:.2f}, and the largest of all with {self.laws.best[first]:.2f} ({kind})."
         )
 
     def blocks(self, level: float) -> tuple[Table, Table, Facts]:
         """Groups, the largest share first; differences, of neighbours first."""
-        return self._groups(level), self._differences(level), facts(**{"by.positive": self.positive})
-
-    def _groups(self, level: float) -> Table:
-        rows = []
-        for name, below in zip(self.ranking, (*self.ranking[1:], None), strict=True):
+        laws, best, order, rows = self.laws, self.laws.best, self.laws.ranking, []
+        for name, below in zip(order, (*order[1:], None), strict=True):
             g = self.names.index(name)
-            rows.append({"group": name, **law_row(self.laws.values[g], level), "best": self.best[name],
-                         "above_next": None if below is None else self.better(name, below),
+            rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],
+                         "above_next": None if below is None else laws.better(name, below),
                          "label_share": self.label_shares[g], "num_samples": self.sizes[g],
                          "num_gold": self.num_gold[g]})  # fmt: skip
         columns = [
@@ -225,22 +200,20 @@ class GroupShares:
         ]
         columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
         title = f"Share of class {plain(self.positive)!r} in each group of these samples"
-        return Table("by.groups", title, "group", tuple(columns), rows, cross="label_share")
+        groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share")
+        return groups, self._differences(level), facts(**{"by.positive": self.positive})
 
     def _differences(self, level: float) -> Table:
-        place, rows = {name: g for g, name in enumerate(self.names)}, []
-        for row in difference_rows(self.differences, self.ranking, level):
-            first, second = row["first"], row["second"]
+        rows = []
+        for row in difference_rows(self.laws.differences, self.laws.ranking, level):
+            pair = row["first"], row["second"]
             rows.append(row | {
-                "first_larger": self.better(first, second),
-                "first_larger_new": self.better(first, second, new=True),
-                "items_in_common": self.in_common[tuple(sorted((place[first], place[second])))],  # type: ignore
+                "first_larger": self.laws.better(*pair), "first_larger_new": self.new.better(*pair),
+                "items_in_common": self.in_common.get(pair, self.in_common.get(pair[::-1])),
             })  # fmt: skip
-        columns = (Column("mean", "difference", ("low", "high"), "+.3f"),
-                   Column("first_larger", "P(the first is larger)", form=".2f"),
+        columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
                    Column("first_larger_new", "of new items too", form=".2f"))  # fmt: skip
-        return Table("by.differences", "Differences of groups", "difference", columns, rows, unit=None,
-                     aside=("difference",), say=str)  # fmt: skip
+        return difference_table("by.differences", "Differences of groups", rows, columns)
 
 
 def group_shares(
@@ -266,8 +239,8 @@ def group_shares(
     said = np.bincount(given, weights=label == groups.positive, minlength=number)
     label_shares = said / np.maximum(np.bincount(given, minlength=number), 1)
     return GroupShares(
-        groups.names, groups.classes[groups.positive], tuple(size.tolist()), tuple(gold_of.tolist()),
-        tuple(label_shares.tolist()), common, laws_of(columns), laws_of(new),
+        groups.classes[groups.positive], laws_of(groups.names, columns), laws_of(groups.names, new),
+        tuple(size.tolist()), tuple(gold_of.tolist()), tuple(label_shares.tolist()), common,
     )  # fmt: skip
 
 
@@ -277,11 +250,11 @@ def apart(laws: Sequence[DrawsEstimate], key: Key) -> Float[np.ndarray, "draws g
     return np.stack([rng.permutation(np.resize(law.draws, size)) for law in laws], axis=1)
 
 
-def laws_of(columns: Float[np.ndarray, "draws groups"]) -> Laws:
+def laws_of(names: Sequence[str], columns: Float[np.ndarray, "draws groups"], sign: float = 1.0) -> Laws:
     """Values and differences of groups, by draws of all of them together."""
-    each = [np.ascontiguousarray(column) for column in columns.T]
-    differences = {(a, b): DrawsEstimate(each[a] - each[b]) for a, b in combinations(range(len(each)), 2)}
-    return Laws(tuple(map(DrawsEstimate, each)), differences, columns)
+    each = {name: np.ascontiguousarray(column) for name, column in zip(names, columns.T, strict=True)}
+    differences = {(a, b): DrawsEstimate(each[a] - each[b]) for a, b in combinations(names, 2)}
+    return Laws({name: DrawsEstimate(draws) for name, draws in each.items()}, differences, columns, sign)
 
 
 def _chance(groups: ReadGroups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, dict[Pair, int]]:
@@ -291,13 +264,8 @@ def _chance(groups: ReadGroups, share: np.ndarray, p: np.ndarray) -> tuple[np.nd
     order = [np.flatnonzero(groups.code == g) for g in range(number)]
     for a, b in combinations(range(number), 2):
         same, one, two = np.intersect1d(groups.item[order[a]], groups.item[order[b]], return_indices=True)
-        common[a, b] = same.size
+        common[groups.names[a], groups.names[b]] = same.size
         if same.size > 1:
             both = np.cov(p[order[a]][one], p[order[b]][two], ddof=0)[0, 1]
             covariance[a, b] = covariance[b, a] = same.size * both / (size[a] * size[b])
     return covariance, common
-
-
-def _law_text(law: DrawsEstimate, level: float) -> str:
-    low, high = law.interval(level)
-    return cell_text([law.mean, low, high])

@@ -19,20 +19,11 @@ import numpy as np
 from jtruth import histograms as hist
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import align_table, with_tasks
+from jtruth._validation.in_range import check_shape
 from jtruth._validation.terminal import plain
-from jtruth.answers import (
-    Answer,
-    Column,
-    Curve,
-    Series,
-    Shown,
-    Table,
-    check_notes,
-    facts,
-    law_row,
-    sentence_notes,
-    warning_notes,
-)
+from jtruth.answers import Answer, Column, Curve, Shown, Table
+from jtruth.answers.blocks import check_notes, facts, facts_of, law_column, sentence_notes, warning_notes
+from jtruth.answers.data import law_row
 from jtruth.evaluation.checks.of_labels import exchangeability_check
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.parts import Check, interval_text, loudest
@@ -97,31 +88,23 @@ class CalibrationReport(Answer):
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        before, after = (
-            {name: law_row(law, self.level) for name, law in laws.items()}
-            for laws in (self.before, self.after)
-        )
+        laws = {"before": self.before, "after": self.after}
+        found = {k: {name: law_row(law, self.level) for name, law in own.items()} for k, own in laws.items()}
         rows = [
-            {"loss": n, "before": before.get(n), "after": after.get(n), "plugin": self.plugin.get(n)}
-            for n in TITLES if n in before or n in after
+            {"loss": n, **{k: own.get(n) for k, own in found.items()}, "plugin": self.plugin.get(n)}
+            for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
-        columns = (
-            *(Column((n, "mean"), n, ((n, "low"), (n, "high")), ".4f") for n in ("before", "after")),
-            Column("plugin", "plugin, before", form=".4f"),
-        )
+        columns = (*(law_column(k, k, ".4f") for k in laws), Column("plugin", "plugin, before", form=".4f"))
         note = "Plugin losses are those of the histograms as they are: few labels bias them, mostly upwards."
-        e, f = (interval_text(laws["epistemic_loss"], self.level) for laws in (self.before, self.after))
         blocks = (
             Table("losses", f"Losses, debiased, with {100 * self.level:g} % intervals", "loss", columns, rows,
                   note, unit=None, missing="undefined", by_name=True, say=lambda name: TITLES[name]),
             *self._curves(), check_notes(self.checks), warning_notes(self.warnings),
             sentence_notes("", "Which question this answers", (QUESTION,)),
-            facts(
-                method=self.method, level=self.level, key=self.key, num_samples=len(self.gain),
-                num_judged=int(self.judged.size), classes=self.classes, before=before, after=after,
-                plugin=self.plugin,
-            ),
+            facts_of(self, "method", "level", "key", "classes", "plugin"),
+            facts(num_samples=len(self.gain), num_judged=int(self.judged.size), **found),
         )  # fmt: skip
+        e, f = (interval_text(own["epistemic_loss"], self.level) for own in laws.values())
         sentence = f"Epistemic loss {e} before, {f} after method={self.method}."
         about = f"{self.judged.size} samples, none calibrated by its own labels; {len(self.classes)} classes"
         question = "Are class probabilities right where experts disagree?"
@@ -152,7 +135,7 @@ class CalibrationReport(Answer):
 
 def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], of: int) -> Curve:
     """What was observed by what was predicted, before and after."""
-    series = []
+    series = {}
     for name, one in zip(("before", "after"), found, strict=True):
         count = np.asarray(one.table.count)[of]
         used = count > 0
@@ -160,9 +143,9 @@ def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], 
         x, y, spread = (np.asarray(part)[of][used] for part in parts)
         error = 2 * np.sqrt(np.where(count[used] > 1, spread / np.maximum(count[used] - 1, 1), 0.0))
         points = {"x": x, "mean": y, "low": y - error, "high": y + error}
-        series.append(Series(name, {k: values.tolist() for k, values in points.items()}, line=False))
+        series[name] = {k: values.tolist() for k, values in points.items()}
     note = "Bins of predictions; bars: two standard errors. On the slanted line they are right."
-    return Curve("", title, f"predicted {what}", "share observed", tuple(series), note, diagonal=True)
+    return Curve("", title, f"predicted {what}", "share observed", series, note, diagonal=True, line=False)
 
 
 def evaluate_calibration(
@@ -234,11 +217,8 @@ def judged_by_truth(probabilities: Any, labels: Labels, **options: Any) -> Score
         ValueError: probabilities that do not fit the labels, and what these two refuse.
     """
     p, _ = _by_task(probabilities, labels)
-    if p.shape != (labels.num_samples, labels.num_classes):
-        raise ValueError(
-            f"probabilities have shape {p.shape}; give one row for each of {labels.num_samples} samples and "
-            f"one column for each of {labels.num_classes} classes"
-        )
+    sizes = {"samples": labels.num_samples, "classes": labels.num_classes}
+    check_shape(p, "probabilities", "samples classes", **sizes)
     if labels.num_classes == 2:
         return evaluate_scores(with_tasks(p[:, 1], labels.tasks), labels, **options)
     return evaluate(with_tasks(p.argmax(axis=1), labels.tasks), labels, **options)

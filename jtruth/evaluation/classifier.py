@@ -16,18 +16,7 @@ from jaxtyping import Array
 
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import inputs
-from jtruth.evaluation.answers import (
-    Found,
-    WhatIf,
-    beyond_shares,
-    headline_of,
-    labelers_of,
-    names_of,
-    of_nothing,
-    prior_of,
-    vote_metrics,
-)
+from jtruth.evaluation import answers, inputs, methods
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.ranges import (
@@ -43,24 +32,11 @@ from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold.answer import gold_answer
-from jtruth.evaluation.inputs import LAPLACE, Inputs, Judging, Model, Progress
-from jtruth.evaluation.labeler_findings import odd_things
-from jtruth.evaluation.methods import (
-    LEARNING,
-    SMYTH,
-    TARS,
-    TARS_KIND,
-    TARS_TARGET,
-    answer_by,
-    check_laplace,
-    check_noise,
-    log_evidence_of,
-    smyth_model,
-    target_of,
-    tars_answer,
-)
+from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
+from jtruth.evaluation.labeler_report import behaviour_of
 from jtruth.evaluation.parts import PREDICTIVE, Assumption
 from jtruth.evaluation.result import Evaluation
+from jtruth.inspection import Finding, suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
@@ -134,27 +110,27 @@ def evaluate(
     0.961
     """
     check_assume(assume)
-    inputs.check_method(method)
+    methods.check_method(method)
     how = Judging(
-        noise=noise, prior=prior, gold=gold, assume=assume if method in LEARNING else INDEPENDENT,
+        noise=noise, prior=prior, gold=gold, assume=assume if method in methods.LEARNING else INDEPENDENT,
         labelers_are=labelers_are, level=level, key=key, progress=progress,
     )  # fmt: skip
     data = inputs.read_judged("evaluate", y_pred, labels, how, positive)
     when = inputs.read_order(order, data)
-    learned = data.model is None and method in LEARNING
-    if method == LAPLACE:
-        check_laplace(data)
+    learned = data.model is None and method in methods.LEARNING
+    if method == methods.LAPLACE:
+        methods.check_laplace(data)
         data.normal = True
-    data.target = target_of(target, method, data)
+    data.target = methods.target_of(target, method, data)
     found = _learned(data) if learned else _known(data, method)
     checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, found.model, when))
     if found.kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         said = (REFUSED, *found.answer.warnings)
-        found = found._replace(what_if=WhatIf(), answer=found.answer._replace(warnings=said))
+        found = found._replace(what_if=answers.WhatIf(), answer=found.answer._replace(warnings=said))
     return _evaluation(data, method, when, found._replace(checks=(*checks, *found.checks)))
 
 
-def _learned(data: Inputs) -> Found:
+def _learned(data: Inputs) -> answers.Found:
     """Error rates are learned: gold, a predictive law, or what somebody vouches for."""
     pooled = data.open and data.num_gold > 0
     unaided = data.without_gold() if pooled else data
@@ -170,98 +146,97 @@ def _learned(data: Inputs) -> Found:
     elif answered and data.assume != INDEPENDENT:  # what the joint posterior itself answers
         return _vouched(data, model)
     else:
-        found = Found(answer_by(data, model, data.key), model, model.labelers)
+        found = answers.Found(methods.answer_by(data, model, data.key), model, model.labelers)
     return found._replace(checks=prior_check(data, fit)) if answered else found
 
 
-def _known(data: Inputs, method: str) -> Found:
+def _known(data: Inputs, method: str) -> answers.Found:
     """Error rates are given, or taken as known once they are learned."""
     model = data.model
     if model is None:
-        check_noise(method)
-        model = smyth_model(data) if method == SMYTH else plug_in_model(data)
-    if method == TARS:
-        return Found(tars_answer(data, model), model, model.labelers, TARS_KIND)
-    answer = answer_by(data, model, data.key, method)
-    checks = known_noise_check(answer, headline_of(data), data.level)
-    return Found(answer, model, model.labelers, checks=checks)
+        if method == methods.TARS:
+            raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
+        model = methods.smyth_model(data) if method == methods.SMYTH else plug_in_model(data)
+    if method == methods.TARS:
+        return answers.Found(methods.tars_answer(data, model), model, model.labelers, methods.TARS_KIND)
+    answer = methods.answer_by(data, model, data.key, method)
+    checks = known_noise_check(answer, answers.headline_of(data), data.level)
+    return answers.Found(answer, model, model.labelers, checks=checks)
 
 
-def _evaluation(data: Inputs, method: str, order: np.ndarray | None, found: Found) -> Evaluation:
+def _evaluation(data: Inputs, method: str, order: np.ndarray | None, found: answers.Found) -> Evaluation:
     """Everything that was found, under its public names."""
     answer, model = found.answer, found.model
     metrics = estimates(answer.table, answer.classes, answer.positive)
     said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    if method != TARS:  # its unbiased counts are not kept to [0, 1]
-        said += beyond_shares(metrics, data.level)
+    if method != methods.TARS:  # its unbiased counts are not kept to [0, 1]
+        said += answers.beyond_shares(metrics, data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
-    sentence = granted(INDEPENDENT, learned=learned) + (TARS_TARGET if method == TARS else "")
+    sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if method == methods.TARS else "")
     alone = Assumption(INDEPENDENT, sentence, metrics, None, answer.table)
     return Evaluation(
-        method=method,
-        target=data.target,
-        level=data.level,
-        interval_kind=found.kind,
-        key=data.stated,
-        metrics=metrics,
-        posterior=answer.table,
-        cells=answer.table.cells(data.level),
-        num_samples=data.y_pred.size,
-        num_labelers=data.num_labelers,
-        num_labels=data.num_labels,
-        classes=answer.classes,
-        positive=data.classes[data.positive],
-        headline=headline_of(data),
-        prior=prior_of(data, model, answer.classes),
-        labelers=found.labelers,
-        baselines={"majority_vote": vote_metrics(data, answer)} if data.labels is not None else {},
-        what_if=found.what_if or WhatIf([alone]),
-        checks=found.checks,
-        warnings=tuple(dict.fromkeys(said)),
-        advice=found.advice,
-        num_gold=data.num_gold,
-        log_evidence=log_evidence_of(answer, model, data),
-        fit=answer.fit,
-        basis=(data, model),
+        method=method, target=data.target, level=data.level, interval_kind=found.kind, key=data.stated,
+        metrics=metrics, posterior=answer.table, cells=answer.table.cells(data.level),
+        num_samples=data.y_pred.size, num_labelers=data.samples.num_labelers,
+        num_labels=data.samples.num_labels, num_gold=data.num_gold, classes=answer.classes,
+        positive=data.classes[data.positive], headline=answers.headline_of(data),
+        prior=answers.prior_of(data, model, answer.classes), labelers=found.labelers,
+        baselines={"majority_vote": answers.vote_metrics(data, answer)} if data.labels is not None else {},
+        what_if=found.what_if or answers.WhatIf([alone]), checks=found.checks,
+        warnings=tuple(dict.fromkeys(said)), advice=found.advice, fit=answer.fit, basis=(data, model),
+        log_evidence=methods.log_evidence_of(answer, model, data), suspicious=_odd_things(data, model, order),
         rests_on=rests_on(data.labelers_are) if found.kind == PREDICTIVE else "",
-        suspicious=odd_things(data, model, order),
-    )
+    )  # fmt: skip
 
 
-def _vouched(data: Inputs, model: Model) -> Found:
+def _odd_things(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Finding, ...]:
+    """What is odd in the labels that judge a classifier: who changed (with an order), and all counts."""
+    if data.labels is None:
+        return ()
+    odd = suspicions(data.labels)
+    if order is None or model.rates is None:
+        return odd
+    matrices = model.rates.matrices[0][:-1]
+    _, found = behaviour_of(data.labels, model.rates.prior[0], matrices, order, data.some_gold)
+    return (*(one for one in found if one.name == "drift"), *odd)
+
+
+def _vouched(data: Inputs, model: Model) -> answers.Found:
     """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
     assume = str(data.assume)
     some = [entry for entry in entries(data) if entry.group == assume]
     found, doubts = ranges.members(some, data, data.key)
     if not found:
-        none = of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
-        return Found(none, model, (), what_if=WhatIf())
+        none = answers.of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
+        return answers.Found(none, model, (), what_if=answers.WhatIf())
     pooled = thinned([one.posterior for one in found])
-    answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *names_of(data))
-    laws = estimates(answer.table, *names_of(data))
+    answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *answers.names_of(data))
+    laws = estimates(answer.table, *answers.names_of(data))
     one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
     key = stream(data.key, "vouched labelers")
     draws = list(labeler_draws(found, data.own_labels(), data.target, key).values())
     size = min(map(len, draws))
     alike = np.concatenate([part[np.linspace(0, len(part) - 1, size).astype(int)] for part in draws])
-    labelers = labelers_of(data, [DrawsEstimate(column) for column in alike.T])
-    return Found(answer, model, labelers, what_if=WhatIf([one]), checks=vouched_check(found, data))
+    labelers = answers.labelers_of(data, [DrawsEstimate(column) for column in alike.T])
+    return answers.Found(
+        answer, model, labelers, what_if=answers.WhatIf([one]), checks=vouched_check(found, data)
+    )
 
 
-def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Found:
+def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> answers.Found:
     """Nobody vouches for anything: readings of the labels, widened by what such readings missed elsewhere.
 
     `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
     """
     some = [entry for entry in entries(data) if entry.reading]
     found, doubts = ranges.members(some, data, data.key, known={INDEPENDENT: fit})
-    later = WhatIf(make=partial(ranges.what_if, replace(data, normal=False)))
+    later = answers.WhatIf(make=partial(ranges.what_if, replace(data, normal=False)))
     if all(member.fit is None for member in found) and len(later.rows) == len(found):
-        none = of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
-        return Found(none, model, (), PREDICTIVE, WhatIf())
+        none = answers.of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
+        return answers.Found(none, model, (), PREDICTIVE, answers.WhatIf())
     table = PredictiveTable(readings_of(found), data.labelers_are)
-    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *names_of(data))
+    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *answers.names_of(data))
     labels = data.own_labels()
     draws = labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
-    labelers = labelers_of(data, labeler_laws(draws, labels, data.labelers_are))
-    return Found(answer, model, labelers, PREDICTIVE, later)
+    labelers = answers.labelers_of(data, labeler_laws(draws, labels, data.labelers_are))
+    return answers.Found(answer, model, labelers, PREDICTIVE, later)

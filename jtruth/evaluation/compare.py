@@ -14,11 +14,10 @@ classifiers of two classes); more are taken by twos, and the twos are put togeth
 (`compared.joined`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from jaxtyping import Array
@@ -30,48 +29,34 @@ from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, of_no_effect, rests_on
-from jtruth.evaluation.assumptions.ranges import readings_of
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Laws, Pair, joined
-from jtruth.evaluation.gold.answer import (
-    BY_GOLD,
-    NO_MODEL,
-    gold_warnings,
-    labels_posterior,
-    random_gold_checks,
-    tables_by_gold,
-)
+from jtruth.evaluation.compared import Comparison, Laws, joined
+from jtruth.evaluation.gold import answer as by_gold
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.pairs import Tuples, tuples
-from jtruth.tables.posterior import TableDraws, TablePosterior, thinned
+from jtruth.tables.pairs import Tuples, smaller_is_better, tuples
+from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import exact_posterior
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.testing.multiclass import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"
-_DRAWS, MOST_TUPLES = 4000, 16
-POSTERIOR = "posterior"
+MOST_TUPLES, _DRAWS = 16, 4000
 _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates are learned: 2 right, 1 wrong
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
-
-
-class Compared(NamedTuple):
-    """What is known of classifiers taken at once: a law of their table, or readings of the labels."""
-
-    members: tuple[int, ...]
-    what: Tuples  # which columns of the table are whose
-    table: TablePosterior
-    kind: str  # of interval
-    sentence: str  # what is assumed
-    readings: tuple[tuple[str, TableDraws], ...] = ()  # sentence and table of each
+_BY_TWOS = (
+    "{} classifiers make more than {} tuples of predictions: they are compared by twos, and who is best of "
+    "all is put together from the twos by a normal copula"
+)
+AnyTable = TableDraws | PredictiveTable
+Judged = tuple[Sequence[str], Tuples, AnyTable]  # who, what symbols say of them, and what is known
 
 
 def compare_classifiers(
@@ -118,28 +103,52 @@ def compare_classifiers(
     codes = np.concatenate([data.y_pred[None], rest]).astype(np.int64)
     found = named_metric(metric, data.classes, data.positive)
     _check_wishes(found, margin, at_least)
-    parts, compared = parts_of(codes, data), []
+    groups, judged = parts_of(codes, data), []
     doubts = list(inputs.warnings(replace(data, y_pred=codes.ravel())))
-    if len(parts) > 1:
-        doubts.append(
-            f"{len(names)} classifiers make more than {MOST_TUPLES} tuples of predictions: they are compared "
-            "by twos, and who is best of all is put together from the twos by a normal copula"
-        )
-    for number, (members, part, what) in enumerate(parts):
+    doubts += [_BY_TWOS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
+    for number, (members, part, what) in enumerate(groups):
         part.key = stream(data.key, "compared", number)
-        each, texts = judged_together(members, part, what)
-        compared.append(each)
+        table, texts = judged_together(part, what)
+        judged.append(([names[k] for k in members], what, table))
         doubts += texts
-    laws, kind = _laws(compared, found, data.key), compared[0].kind
-    refused = refusal(data.own_labels(), data.key) if kind == PREDICTIVE else ()
-    said = (*refused, *dict.fromkeys(doubts), *undefined(laws, names, found), *_ties(laws, names, margin))
-    return Comparison(
-        measure=found, margin=float(margin), at_least=None if at_least is None else float(at_least),
-        level=data.level, names=names, laws=laws, interval_kind=kind, assumption=compared[0].sentence,
-        assumptions=() if refused else rows_of(compared, found), agreement=_agreement(codes, data, names),
-        num_samples=codes.shape[1], num_gold=data.num_gold, positive=data.classes[data.positive],
-        warnings=said, key=data.stated, checks=look_at(data, dict(zip(names, codes, strict=True))),
+    laws = _laws(judged, names, found, data.key)
+    pairs = {} if margin else {pair: laws.tie(*pair) for pair in laws.differences}
+    ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
+    return comparison_of(
+        data, found, laws, judged, dict(zip(names, codes, strict=True)), doubts, ties, margin=float(margin),
+        at_least=None if at_least is None else float(at_least), agreement=_agreement(codes, data, names),
     )  # fmt: skip
+
+
+def comparison_of(
+    data: inputs.Inputs, metric: Metric, laws: Laws, judged: Sequence[Judged], predictions: Mapping[str, Any],
+    doubts: Sequence[str], last: Sequence[str] = (), **more: Any,
+) -> Comparison:  # fmt: skip
+    """The answer about `judged`, with all that is doubtful; `last` are doubts of the numbers themselves."""
+    open_ = isinstance(judged[0][2], PredictiveTable)
+    refused = refusal(data.own_labels(), data.key) if open_ else ()
+    never = [
+        f"{metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
+        "probabilities are of the cases in which it is defined"
+        for name, law in laws.values.items()
+        if law.probability_defined < 1 - 1e-9
+    ]
+    return Comparison(
+        measure=metric, level=data.level, laws=laws,
+        interval_kind=PREDICTIVE if open_ else "posterior", assumption=_rests_on(data),
+        assumptions=() if refused else _by_assumption(judged, metric, tuple(laws.values)),
+        num_samples=data.y_pred.size, num_gold=data.num_gold, positive=data.classes[data.positive],
+        warnings=tuple(dict.fromkeys((*refused, *doubts, *never, *last))), key=data.stated,
+        checks=look_at(data, predictions), **more,
+    )  # fmt: skip
+
+
+def _rests_on(data: inputs.Inputs) -> str:
+    """What is taken for granted, in a sentence."""
+    if not data.open:
+        known = data.model is not None
+        return granted(INDEPENDENT if known else str(data.assume), learned=not known)
+    return by_gold.BY_GOLD if data.num_gold else rests_on(data.labelers_are)
 
 
 def _names(predictions: Any) -> tuple[str, ...]:
@@ -167,55 +176,49 @@ def _check_wishes(metric: Metric, margin: float, at_least: float | None) -> None
         raise ValueError(f"at_least is {at_least}; {metric.name} lies in [{low:g}, {high:g}]")
 
 
-def _laws(compared: list[Compared], metric: Metric, key: Key) -> Laws:
+def _laws(judged: Sequence[Judged], names: Sequence[str], metric: Metric, key: Key) -> Laws:
     """Laws of values and differences, and draws of all values together."""
-    values: dict[int, DrawsEstimate] = {}
-    differences: dict[Pair, DrawsEstimate] = {}
-    for one in compared:
-        for place, k in enumerate(one.members):
-            if k not in values:
-                values[k] = law_in(one.table, one.what.of_one(metric, place))
-        for (a, first), (b, second) in combinations(enumerate(one.members), 2):
-            differences[first, second] = _difference(one, metric, (a, b))
-    laws = tuple(values[k] for k in sorted(values))
-    if len(compared) == 1 and isinstance(compared[0].table, TableDraws):
-        columns = np.stack([law.draws for law in laws], axis=1)
+    found, differences = {}, {}
+    for members, what, table in judged:
+        for place, name in enumerate(members):
+            if name not in found:
+                found[name] = table.estimate(what.of_one(metric, place))
+        for a, b in combinations(range(len(members)), 2):
+            differences[members[a], members[b]] = _difference(table, what, metric, (a, b))
+    values = {name: found[name] for name in names}
+    if len(judged) == 1 and isinstance(judged[0][2], TableDraws):
+        columns = np.stack([law.draws for law in values.values()], axis=1)
     else:
-        columns = joined(laws, differences, key)
-    return Laws(laws, differences, columns)
+        columns = joined(values, differences, key)
+    return Laws(values, differences, columns, -1.0 if smaller_is_better(metric) else 1.0)
 
 
-def _difference(one: Compared, metric: Metric, pair: Pair) -> DrawsEstimate:
+def _difference(table: AnyTable, what: Tuples, metric: Metric, pair: tuple[int, int]) -> DrawsEstimate:
     """Law of a difference; a predictive one within what samples allow on which predictions differ."""
-    found = one.what.difference(metric, *pair)
-    if not isinstance(one.table, PredictiveTable):
-        return law_in(one.table, found)
-    means = np.mean([table.counts.mean(axis=0) for table in one.table.readings.values()], axis=0)
-    most = one.what.most(metric, *pair, means)
+    found = what.difference(metric, *pair)
+    if not isinstance(table, PredictiveTable):
+        return table.estimate(found)
+    means = np.mean([one.counts.mean(axis=0) for one in table.readings.values()], axis=0)
+    most = what.most(metric, *pair, means)
     if most == 0:
         return DrawsEstimate(np.zeros(1))
-    return one.table.law(found._replace(bounds=(-most, most)), DIFFERENCE)
+    return table.law(found._replace(bounds=(-most, most)), DIFFERENCE)
 
 
-def law_in(table: TablePosterior, metric: Metric) -> DrawsEstimate:
-    """Law of a metric of the table."""
-    found = table.estimate(metric)
-    if not isinstance(found, DrawsEstimate):
-        raise TypeError(f"a comparison needs draws, and {type(table).__name__} has none")
-    return found
-
-
-def rows_of(compared: list[Compared], metric: Metric) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Under each assumption, in words, the metric of every classifier; of readings only."""
-    rows, size = [], 1 + max(k for one in compared for k in one.members)
-    for sentence, _ in compared[0].readings:
-        values: dict[int, float] = {}
-        for one in compared:
-            table = dict(one.readings).get(sentence)
-            for place, k in enumerate(one.members):
-                if table is not None and k not in values:
-                    values[k] = table.estimate(one.what.of_one(metric, place)).mean
-        rows.append((sentence, tuple(values.get(k, np.nan) for k in range(size))))
+def _by_assumption(
+    judged: Sequence[Judged], metric: Metric, names: tuple[str, ...]
+) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Under each reading of the labels, in words, the metric of every classifier."""
+    first = judged[0][2]
+    rows = []
+    for reading in first.readings if isinstance(first, PredictiveTable) else ():
+        values: dict[str, float] = {}
+        for members, what, table in judged:
+            one = table.readings.get(reading) if isinstance(table, PredictiveTable) else None
+            for place, name in enumerate(members):
+                if one is not None and name not in values:
+                    values[name] = one.estimate(what.of_one(metric, place)).mean
+        rows.append((ASSUMPTIONS[reading].sentence, tuple(values.get(name, np.nan) for name in names)))
     return tuple(rows)
 
 
@@ -225,28 +228,8 @@ def _agreement(codes: np.ndarray, data: inputs.Inputs, names: tuple[str, ...]) -
         return {}
     sample, _, label = (np.asarray(a) for a in data.labels.arrays)
     given = label >= 0
-    return {
-        name: float((row[sample[given]] == label[given]).mean())
-        for name, row in zip(names, codes, strict=True)
-    }
-
-
-def _ties(laws: Laws, names: tuple[str, ...], margin: float) -> list[str]:
-    """Which classifiers may be equal; where a margin is asked for nothing is halved."""
-    if margin:
-        return []
-    found = {pair: laws.tie(*pair) for pair in laws.differences}
-    return [TIES.format(names[a], names[b], p) for (a, b), p in found.items() if p > _RARELY]
-
-
-def undefined(laws: Laws, names: tuple[str, ...], metric: Metric) -> list[str]:
-    """What is to be said where a metric is not always defined."""
-    return [
-        f"{metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
-        "probabilities are of the cases in which it is defined"
-        for name, law in zip(names, laws.values, strict=True)
-        if law.probability_defined < 1 - 1e-9
-    ]
+    share = (codes[:, sample[given]] == label[given]).mean(axis=1)
+    return dict(zip(names, share.tolist(), strict=True))
 
 
 def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ...], inputs.Inputs, Tuples]]:
@@ -254,42 +237,37 @@ def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ..
     classes, size = len(data.classes), len(codes)
     every = tuple(range(size))
     groups = [every] if size == 2 or classes**size <= MOST_TUPLES else list(combinations(every, 2))
-    parts = []
+    found = []
     for group in groups:
         symbols, what = tuples(codes[list(group)], classes)
         learned = what.prior(_LEARNED_TOTAL, _RIGHT)
         # Tables stay in the order of the codes, whatever class is positive: the metric knows which it is.
-        parts.append((group, replace(data, y_pred=symbols, symbols=learned, positive=1), what))
-    return parts
+        found.append((group, replace(data, y_pred=symbols, symbols=learned, positive=1), what))
+    return found
 
 
-def judged_together(
-    members: tuple[int, ...], data: inputs.Inputs, what: Tuples
-) -> tuple[Compared, list[str]]:
-    """What is known of the tuples' table, and what is doubtful."""
-    found = partial(Compared, members, what)
+def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[str]]:
+    """What is known of the tuples' table: draws, or readings of the labels; and what is doubtful."""
     if data.model is not None:
-        return found(_known(data, what), POSTERIOR, granted(INDEPENDENT)), list(data.model.warnings)
+        return _known(data, what), list(data.model.warnings)
     some = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
-    by_gold = data.open and data.num_gold > 0
-    found_members, doubts = ranges.members(some, data.without_gold() if by_gold else data, data.key)
-    if not any(one.fit is not None for one in found_members):
+    with_gold = data.open and data.num_gold > 0
+    found, doubts = ranges.members(some, data.without_gold() if with_gold else data, data.key)
+    if not any(one.fit is not None for one in found):
         why = next(iter(doubts), "no model can be fitted to these labels")
-        if not by_gold:
+        if not with_gold:
             raise ValueError(f"error rates cannot be learned, so nothing can be compared: {why}")
-        found_members, doubts = [], [NO_MODEL.format(why)]
+        found, doubts = [], [by_gold.NO_MODEL.format(why)]
     if not data.open:
-        pooled = thinned([one.posterior for one in found_members])
-        return found(pooled, POSTERIOR, granted(str(data.assume), learned=True)), doubts
-    if by_gold:
-        posterior = labels_posterior(found_members, data.own_labels())
-        was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
-        said = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
-        return found(tables_by_gold(data, posterior, "tuples by gold"), POSTERIOR, BY_GOLD), [*said, *doubts]
-    table = PredictiveTable(readings_of(found_members), data.labelers_are)
-    rows = tuple((one.entry.sentence, one.posterior) for one in found_members)
-    doubts = [ranges.ONLY_GOLD, *doubts, *_prior_driven(data, what, found_members)]
-    return found(table, PREDICTIVE, rests_on(data.labelers_are), rows), doubts
+        return thinned([one.posterior for one in found]), doubts
+    if with_gold:
+        posterior = by_gold.labels_posterior(found, data.own_labels())
+        checks = by_gold.random_gold_checks(data, posterior)
+        was = [check.message for check in checks if check.verdict != "fits"]
+        said = [*of_no_effect(data.labelers_are), *by_gold.gold_warnings(data), *was]
+        return by_gold.tables_by_gold(data, posterior, "tuples by gold"), [*said, *doubts]
+    table = PredictiveTable(ranges.readings_of(found), data.labelers_are)
+    return table, [ranges.ONLY_GOLD, *doubts, *_prior_driven(data, what, found)]
 
 
 def _prior_driven(data: inputs.Inputs, what: Tuples, found: list[ranges.Member]) -> tuple[str, ...]:

@@ -9,10 +9,11 @@ intervals that excluded 0 had the right sign). Predictive probabilities say so, 
 answers would tell.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -23,43 +24,48 @@ from jtruth._random import Key, Stated, host_rng
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
-from jtruth.evaluation.parts import (
-    IN_SAMPLE,
-    PREDICTIVE,
-    Check,
-    assumption_table,
-    first_lines,
-    interval_title,
-    taken_as_true,
-)
+from jtruth.answers.blocks import facts_of
+from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import Metric, title
-from jtruth.tables.pairs import smaller_is_better
 
-_DRAWS = 4000
 TOLD = 0.95  # probability from which it can be told who is better
-Pair = tuple[int, int]
+_DRAWS = 4000
+_AGREEMENT = (
+    "Share of all labels that each repeats (Lam and Stork 2003, section 7): apart from chance this order is "
+    "that of their accuracies if labels are wrong less often than right, equally in all classes, and "
+    "independently of the classifiers. Probabilities come from the model."
+)
+_APART = "Each metric and each difference has a law by itself: they need not add up."
+Pair = tuple[str, str]
 
 
-class Laws(NamedTuple):
-    """What is known of K classifiers."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Laws:
+    """Laws of numbers by name, of their differences, and draws of all of them together."""
 
-    values: tuple[DrawsEstimate, ...]
-    differences: Mapping[Pair, DrawsEstimate]  # first minus second, first < second
-    columns: Float[np.ndarray, "draws classifiers"]  # of the metric
+    values: Mapping[str, DrawsEstimate]
+    differences: Mapping[Pair, DrawsEstimate]  # first minus second, in the order of `values`
+    columns: Float[np.ndarray, "draws numbers"]
+    sign: float = 1.0  # -1 where smaller is better
 
     __repr__ = one_line
 
-    def ranks(self, sign: float) -> Float[np.ndarray, "classifiers ranks"]:
-        """Probability of each classifier to be first, second, ...; equal ones share their ranks.
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """Names, the best mean first."""
+        means = {name: np.nan_to_num(law.mean) for name, law in self.values.items()}
+        return tuple(sorted(means, key=lambda name: -self.sign * means[name]))
 
-        `sign` is -1 if smaller is better.
-        """
-        if self.columns.shape[1] == 2:  # the law of their difference, of which columns are an approximation
-            first = self.better(0, 1, 0.0) if sign > 0 else self.better(1, 0, 0.0)
+    @cached_property
+    def ranks(self) -> Float[np.ndarray, "numbers ranks"]:
+        """Probability of each to be first, second, ...; equal ones share their ranks."""
+        if len(self.values) == 2:  # the law of their difference, of which columns are an approximation
+            one, other = self.values
+            first = self.better(one, other)
             return np.array([[first, 1 - first], [1 - first, first]])
-        known = self.columns[~np.isnan(self.columns).any(axis=1)] * sign
+        known = self.columns[~np.isnan(self.columns).any(axis=1)] * self.sign
         size = self.columns.shape[1]
         if not len(known):
             return np.full((size, size), np.nan)
@@ -69,32 +75,66 @@ class Laws(NamedTuple):
         inside = (rank >= above[..., None]) & (rank < (above + equal)[..., None])
         return (inside / equal[..., None]).mean(axis=0)
 
-    def difference(self, first: int, second: int) -> Float[np.ndarray, " draws"]:
+    @property
+    def best(self) -> dict[str, float]:
+        """Probability of each to be the best; equal ones share it."""
+        return dict(zip(self.values, self.ranks[:, 0].tolist(), strict=True))
+
+    def difference(self, first: str, second: str) -> Float[np.ndarray, " draws"]:
         """Draws of first minus second, in which it is defined."""
-        turned = first > second
+        turned = (second, first) in self.differences
         draws = self.differences[(second, first) if turned else (first, second)].draws
         return (-draws if turned else draws)[~np.isnan(draws)]
 
-    def better(self, first: int, second: int, beyond: float) -> float:
-        """P(first - second > beyond); a negative `beyond` asks whether it is not much worse.
+    def better(self, first: str, second: str, beyond: float = 0.0) -> float:
+        """P(first is better by more than `beyond`); a negative one asks whether it is not much worse.
 
         With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
         """
-        draws = self.difference(first, second)
+        draws = self.sign * self.difference(first, second)
         if not draws.size:
             return float("nan")
         half = 0.5 if beyond == 0 else 0.0
         return float((draws > beyond).mean() + half * (draws == beyond).mean())
 
-    def tie(self, first: int, second: int) -> float:
+    def tie(self, first: str, second: str) -> float:
         """P(first = second)."""
         draws = self.difference(first, second)
         return float((draws == 0).mean()) if draws.size else float("nan")
 
-    def meets(self, k: int, least: float, sign: float) -> float:
-        """P(the requirement is met)."""
-        draws = self.values[k].draws[~np.isnan(self.values[k].draws)]
-        return float((sign * draws >= sign * least).mean()) if draws.size else float("nan")
+    def meets(self, name: str, least: float) -> float:
+        """P(the number is as good as `least`)."""
+        draws = self.values[name].draws[~np.isnan(self.values[name].draws)]
+        return float((self.sign * draws >= self.sign * least).mean()) if draws.size else float("nan")
+
+
+def joined(
+    values: Mapping[str, DrawsEstimate], differences: Mapping[Pair, DrawsEstimate], key: Key
+) -> Float[np.ndarray, "draws numbers"]:
+    """Draws of all values together, from the law of each and of every difference: a normal copula.
+
+    A number without a law (never defined) is NaN in every draw. Correlations of twos need not fit together;
+    the nearest matrix that is one is taken (negative eigenvalues, which are Monte Carlo error, become 0).
+    Nor need means: those of values and of differences are least squares apart, and the differences decide.
+    """
+    size, place = len(values), {name: k for k, name in enumerate(values)}
+    sd = {name: max(law.sd, 0.0) for name, law in values.items()}
+    together, lead = np.eye(size), np.zeros((size, size))
+    for (a, b), law in differences.items():
+        product, at = sd[a] * sd[b], (place[a], place[b])
+        found = (sd[a] ** 2 + sd[b] ** 2 - law.sd**2) / (2 * product) if product > 0 else 0.0
+        together[at] = together[at[::-1]] = np.clip(np.nan_to_num(found), -1.0, 1.0)
+        lead[at] = law.mean - (values[a].mean - values[b].mean)
+    root, axes = np.linalg.eigh(together)
+    half = axes * np.sqrt(np.maximum(root, 0.0))
+    half = half / np.sqrt((half**2).sum(axis=1, keepdims=True))
+    normal = host_rng(key, "compared together").standard_normal((_DRAWS, size)) @ half.T
+    columns = np.full((_DRAWS, size), np.nan)
+    for k, law in enumerate(values.values()):
+        known = law.draws[~np.isnan(law.draws)]
+        if known.size:
+            columns[:, k] = np.quantile(known, ndtr(normal[:, k]), method="inverted_cdf")
+    return columns + np.nan_to_num(lead - lead.T).mean(axis=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,22 +142,26 @@ class Comparison(Answer):
     """Which classifier is better, and how sure one may be. `print` it; `to_dict` for JSON."""
 
     measure: Metric
-    margin: float  # by more than this a classifier counts as better
-    at_least: float | None  # the requirement
     level: float  # probability of the intervals
-    names: tuple[str, ...]
     laws: Laws
     interval_kind: str  # "posterior" or "predictive"
     assumption: str  # what is taken for granted
     assumptions: tuple[tuple[str, tuple[float, ...]], ...]  # a sentence, and each one's metric under it
-    agreement: Mapping[str, float]  # share of all labels that each repeats; empty without labels
     num_samples: int
     num_gold: int
     positive: str
     warnings: tuple[str, ...]
     key: Stated
-    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    margin: float = 0.0  # by more than this a classifier counts as better
+    at_least: float | None = None  # the requirement
+    agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the classifiers, as they were given."""
+        return tuple(self.laws.values)
 
     @property
     def metric(self) -> str:
@@ -125,61 +169,46 @@ class Comparison(Answer):
         return self.measure.name
 
     @property
-    def sign(self) -> float:
-        """-1 if smaller is better."""
-        return -1.0 if smaller_is_better(self.measure) else 1.0
-
-    @property
-    def values(self) -> dict[str, DrawsEstimate]:
+    def values(self) -> Mapping[str, DrawsEstimate]:
         """The metric of each."""
-        return dict(zip(self.names, self.laws.values, strict=True))
+        return self.laws.values
 
     @property
-    def differences(self) -> dict[tuple[str, str], DrawsEstimate]:
+    def differences(self) -> Mapping[Pair, DrawsEstimate]:
         """First minus second."""
-        return {(self.names[a], self.names[b]): law for (a, b), law in self.laws.differences.items()}
-
-    @cached_property
-    def ranks(self) -> Float[np.ndarray, "classifiers ranks"]:
-        """Probability of each of `names` to be first, second, ..."""
-        return self.laws.ranks(self.sign)
-
-    @property
-    def best(self) -> dict[str, float]:
-        """Probability of each to be the best; equal ones share it."""
-        return dict(zip(self.names, self.ranks[:, 0].tolist(), strict=True))
-
-    @property
-    def better(self) -> dict[tuple[str, str], float]:
-        """By more than `margin`; both orders of every two; ties are halves."""
-        every = range(len(self.names))
-        turn = (lambda a, b: (a, b)) if self.sign > 0 else (lambda a, b: (b, a))
-        return {
-            (self.names[a], self.names[b]): self.laws.better(*turn(a, b), self.margin)
-            for a in every
-            for b in every
-            if a != b
-        }
-
-    @property
-    def meets(self) -> dict[str, float]:
-        """Probability that each meets `at_least`; empty without one."""
-        if self.at_least is None:
-            return {}
-        found = {k: self.laws.meets(k, self.at_least, self.sign) for k in range(len(self.names))}
-        return {self.names[k]: p for k, p in found.items()}
+        return self.laws.differences
 
     @property
     def ranking(self) -> tuple[str, ...]:
         """Names, the best mean first."""
-        sign, means = -self.sign, {name: law.mean for name, law in self.values.items()}
-        return tuple(sorted(self.names, key=lambda name: sign * np.nan_to_num(means[name])))
+        return self.laws.ranking
+
+    @property
+    def ranks(self) -> Float[np.ndarray, "classifiers ranks"]:
+        """Probability of each of `names` to be first, second, ..."""
+        return self.laws.ranks
+
+    @property
+    def best(self) -> dict[str, float]:
+        """Probability of each to be the best; equal ones share it."""
+        return self.laws.best
+
+    @property
+    def better(self) -> dict[Pair, float]:
+        """By more than `margin`; both orders of every two; ties are halves."""
+        return {pair: self.laws.better(*pair, self.margin) for pair in permutations(self.names, 2)}
+
+    @property
+    def meets(self) -> dict[str, float]:
+        """Probability that each meets `at_least`; empty without one."""
+        least = self.at_least
+        return {} if least is None else {name: self.laws.meets(name, least) for name in self.names}
 
     @property
     def told(self) -> bool:
         """Whether it can be told that the first of the ranking is better than the second."""
         first, second = self.ranking[:2]
-        return self.better[first, second] >= TOLD
+        return self.laws.better(first, second, self.margin) >= TOLD
 
     @property
     def gold_to_tell(self) -> int | None:
@@ -189,14 +218,13 @@ class Comparison(Answer):
         differ; it is told apart where d is two standard errors. Of G groups each has n/G of the answers, and
         d the variances p (1 - p) G/n of both.
         """
-        first, second = (self.names.index(name) for name in self.ranking[:2])
-        low, high = sorted((first, second))
-        draws = self.laws.difference(low, high)
+        pair = self.ranking[:2]
+        draws = self.laws.difference(*pair)
         if not draws.size:
             return None
         d, apart = abs(float(draws.mean())), float(np.abs(draws).max())
         if self.sizes:
-            p = np.array([self.laws.values[k].mean for k in (low, high)])
+            p = np.array([self.values[name].mean for name in pair])
             apart = len(self.sizes) * float((p * (1 - p)).sum())
         needed = 4 * apart / d**2 if d > 0 else np.inf
         return None if needed > self.num_samples else max(int(np.ceil(needed / 10) * 10), 10)
@@ -206,104 +234,46 @@ class Comparison(Answer):
         """What is compared."""
         return "group" if self.sizes else "classifier"
 
-    def with_warnings(self, sentences: Iterable[str]) -> "Comparison":
-        """The same answer with more warnings."""
-        return replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *sentences))))
-
     def at_level(self, level: float) -> "Comparison":
         """The same answer with intervals of another probability."""
         return replace(self, level=check_level(level))
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        return comparison_blocks(self)
+        metric, kind = title(self.metric), parts.interval_title(self.level, self.interval_kind)
+        views = [
+            {"sentence": text, "values": dict(zip(self.names, v, strict=True))}
+            for text, v in self.assumptions
+        ]
+        heads = [Column(("values", name), plain(name)) for name in self.ranking]
+        blocks = (
+            _classifiers(self, metric), _differences(self),
+            parts.assumption_table("assumptions", views, heads),
+            check_notes(self.checks), warning_notes(self.warnings),
+            how(("metric", metric), ("interval", kind), ("rests on", self.assumption)),
+            facts_of(self, "metric", "positive", "level", "interval_kind", "assumption", "num_samples",
+                     "num_gold", "margin", "at_least", "ranking", "told", within="comparison"),
+            facts(**{"comparison.target": parts.IN_SAMPLE, "comparison.smaller_is_better": self.laws.sign < 0,
+                     "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key}),
+        )  # fmt: skip
+        gold = number_of(self.num_gold, "gold label")
+        about = f"{number_of(len(self.names), self.noun)}, {number_of(self.num_samples, 'sample')}, {gold}; "
+        about += f"positive {self.positive!r}; key {self.key}"
+        alarms = parts.first_lines(self.checks, self.warnings)
+        sentence = _sentence(self, metric, f"{kind}s; {parts.taken_as_true(self.num_gold)}")
+        return Shown(f"Which {self.noun} has the better {metric}?", about, sentence, blocks, alarms)
 
     def __repr__(self) -> str:
         first = self.ranking[0]
         return f"Comparison({self.metric}: {first!r} is best with probability {self.best[first]:.2f})"
 
 
-def joined(
-    values: Sequence[DrawsEstimate], differences: Mapping[Pair, DrawsEstimate], key: Key
-) -> Float[np.ndarray, "draws classifiers"]:
-    """Draws of all values together, from the law of each and of every difference: a normal copula.
-
-    A number without a law (never defined) is NaN in every draw. Correlations of twos need not fit together;
-    the nearest matrix that is one is taken (negative eigenvalues, which are Monte Carlo error, become 0).
-    Nor need means: those of values and of differences are least squares apart, and the differences decide.
-    """
-    size, sd = len(values), np.array([max(law.sd, 0.0) for law in values])
-    together = np.eye(size)
-    for (a, b), law in differences.items():
-        product = sd[a] * sd[b]
-        found = (sd[a] ** 2 + sd[b] ** 2 - law.sd**2) / (2 * product) if product > 0 else 0.0
-        together[a, b] = together[b, a] = np.clip(np.nan_to_num(found), -1.0, 1.0)
-    root, axes = np.linalg.eigh(together)
-    half = axes * np.sqrt(np.maximum(root, 0.0))
-    half = half / np.sqrt((half**2).sum(axis=1, keepdims=True))
-    normal = host_rng(key, "compared together").standard_normal((_DRAWS, size)) @ half.T
-    columns = np.full((_DRAWS, size), np.nan)
-    for k, law in enumerate(values):
-        known = law.draws[~np.isnan(law.draws)]
-        if known.size:
-            columns[:, k] = np.quantile(known, ndtr(normal[:, k]), method="inverted_cdf")
-    lead = np.zeros((size, size))
-    for (a, b), law in differences.items():
-        lead[a, b] = law.mean - (values[a].mean - values[b].mean)
-    lead = np.nan_to_num(lead - lead.T)
-    return columns + lead.mean(axis=1)
-
-
-_ENDS = ("low", "high")
-_AGREEMENT = (
-    "Share of all labels that each repeats (Lam and Stork 2003, section 7): apart from chance this order is "
-    "that of their accuracies if labels are wrong less often than right, equally in all classes, and "
-    "independently of the classifiers. Probabilities come from the model."
-)
-_APART = "Each metric and each difference has a law by itself: they need not add up."
-
-
-def comparison_blocks(found: Comparison) -> Shown:
-    """The answer, for all faces."""
-    metric, better = title(found.metric), found.better
-    blocks = (
-        _classifiers(found, metric), _differences(found, better),
-        assumption_table(
-            "assumptions",
-            [{"sentence": t, "values": dict(zip(found.names, v, strict=True))} for t, v in found.assumptions],
-            [Column(("values", name), plain(name)) for name in found.ranking],
-        ),
-        check_notes(found.checks), warning_notes(found.warnings),
-        how(("metric", metric), ("interval", interval_title(found.level, found.interval_kind)),
-            ("rests on", found.assumption)),
-        facts(**{f"comparison.{name}": value for name, value in _facts(found).items()}, key=found.key),
-    )  # fmt: skip
-    gold = number_of(found.num_gold, "gold label")
-    about = f"{number_of(len(found.names), found.noun)}, {number_of(found.num_samples, 'sample')}, {gold}; "
-    about += f"positive {found.positive!r}; key {found.key}"
-    alarms = tuple(first_lines(found.checks, found.warnings))
-    sentence = _sentence(found, better, metric)
-    return Shown(f"Which {found.noun} has the better {metric}?", about, sentence, blocks, alarms)
-
-
-def _facts(found: Comparison) -> dict[str, Any]:
-    return {
-        "metric": found.metric, "positive": found.positive, "level": found.level, "target": IN_SAMPLE,
-        "interval_kind": found.interval_kind, "assumption": found.assumption,
-        "num_samples": found.num_samples, "num_gold": found.num_gold,
-        "smaller_is_better": found.sign < 0, "margin": found.margin, "at_least": found.at_least,
-        "ranking": found.ranking, "told": found.told,
-        "gold_to_tell": None if found.told else found.gold_to_tell,
-    }  # fmt: skip
-
-
-def _sentence(found: Comparison, better: Any, metric: str) -> str:
+def _sentence(found: Comparison, metric: str, kind: str) -> str:
     first, second = found.ranking[:2]
-    p, names = better[first, second], (plain(first), plain(second))
-    kind = f"{interval_title(found.level, found.interval_kind)}s; {taken_as_true(found.num_gold)}"
+    p, names = found.laws.better(first, second, found.margin), (plain(first), plain(second))
     if np.isnan(p):
         return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind})."
-    if found.interval_kind == PREDICTIVE and not found.told and not found.margin:
+    if found.interval_kind == parts.PREDICTIVE and not found.told and not found.margin:
         needed = found.gold_to_tell
         help_ = f"about {needed} gold answers would" if needed else "gold may not tell either: they are close"
         return (
@@ -322,54 +292,53 @@ def _beyond(found: Comparison) -> str:
 
 def _classifiers(found: Comparison, metric: str) -> Table:
     """The ranking, best first."""
-    values, best, meets, place = found.values, found.best, found.meets, found.names.index
+    best, meets, place = found.best, found.meets, found.names.index
     rows = [
-        {
-            "name": name,
-            **law_row(values[name], found.level),
-            "best": best[name],
-            "meets": meets.get(name),
-            "ranks": found.ranks[place(name)],
-            "agreement_with_labels": found.agreement.get(name),
-            **({"num_samples": found.sizes[place(name)]} if found.sizes else {}),
-        }
+        {"name": name, **law_row(found.values[name], found.level), "best": best[name],
+         "meets": meets.get(name), "ranks": found.ranks[place(name)],
+         "agreement_with_labels": found.agreement.get(name),
+         **({"num_samples": found.sizes[place(name)]} if found.sizes else {})}
         for name in found.ranking
-    ]
-    columns = [Column("mean", metric, _ENDS), Column("best", "P(best)", form=".2f")]
+    ]  # fmt: skip
+    columns = [Column("mean", metric, ("low", "high")), Column("best", "P(best)", form=".2f")]
     if meets:
-        side = "at most" if found.sign < 0 else "at least"
+        side = "at most" if found.laws.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {found.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if found.agreement else []
     columns += [Column("num_samples", "samples")] if found.sizes else []
-    note = _AGREEMENT if found.agreement else ""
-    return Table(
-        "comparison.classifiers",
-        f"{found.noun.capitalize()}s, the best first",
-        "name",
-        tuple(columns),
-        rows,
-        note,
-    )
+    heading, note = f"{found.noun.capitalize()}s, the best first", _AGREEMENT if found.agreement else ""
+    return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note)
 
 
-def _differences(found: Comparison, better: Any) -> Table:
+def _differences(found: Comparison) -> Table:
     """Of neighbours in the ranking first, then of all others; the better one first."""
+    better = found.better
     rows = [
         row | {"first_better": better[row["first"], row["second"]],
                "second_better": better[row["second"], row["first"]]}
         for row in difference_rows(found.differences, found.ranking, found.level)
     ]  # fmt: skip
-    columns = (
-        Column("mean", "difference", _ENDS, "+.3f"),
-        Column("first_better", f"P(the first is better{_beyond(found)})", form=".2f"),
-    )
-    note = _APART if found.interval_kind == PREDICTIVE else ""
-    return Table("comparison.differences", "Differences", "difference", columns, rows, note, unit=None,
-                 missing="undefined", aside=("difference",), say=str)  # fmt: skip
+    chance = Column("first_better", f"P(the first is better{_beyond(found)})", form=".2f")
+    note = _APART if found.interval_kind == parts.PREDICTIVE else ""
+    return difference_table("comparison.differences", "Differences", rows, (chance,), note, "undefined")
+
+
+def difference_table(
+    name: str,
+    heading: str,
+    rows: Sequence[Mapping],
+    more: Sequence[Column],
+    note: str = "",
+    missing: str = "-",
+) -> Table:
+    """Differences with intervals, and columns beside them."""
+    columns = (Column("mean", "difference", ("low", "high"), "+.3f"), *more)
+    return Table(name, heading, "difference", columns, rows, note, unit=None, missing=missing,
+                 aside=("difference",), say=str)  # fmt: skip
 
 
 def difference_rows(
-    differences: Mapping[tuple[str, str], DrawsEstimate], ranking: Sequence[str], level: float
+    differences: Mapping[Pair, DrawsEstimate], ranking: Sequence[str], level: float
 ) -> list[dict[str, Any]]:
     """A row for every two, the better one first: neighbours in the ranking, then all others."""
     order, rows = {name: rank for rank, name in enumerate(ranking)}, []
@@ -377,8 +346,7 @@ def difference_rows(
         row = law_row(law, level)
         if order[a] > order[b]:
             a, b = b, a
-            low, high = row["low"], row["high"]
-            turned = {"mean": row["mean"], "mode": row["mode"], "low": high, "high": low}
+            turned = {"mean": row["mean"], "mode": row["mode"], "low": row["high"], "high": row["low"]}
             row |= {name: None if value is None else -value for name, value in turned.items()}
         rows.append({"first": a, "second": b, **row, "difference": f"{plain(a)} - {plain(b)}"})
     rows.sort(key=lambda row: (order[row["second"]] - order[row["first"]], order[row["first"]]))

@@ -15,7 +15,6 @@ accuracy are paired in both, item by item (`paired_shares`): what is hard in bot
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
@@ -29,21 +28,19 @@ from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, wa
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import check_assume
 from jtruth.evaluation.by_group import PAIRED, SAME_ERRORS, WIDE, ReadGroups, apart, laws_of, read_groups
-from jtruth.evaluation.checks.first_look import look_at
-from jtruth.evaluation.checks.of_labels import refusal
-from jtruth.evaluation.compare import judged_together, law_in, rows_of, undefined
-from jtruth.evaluation.compared import Comparison, Pair
+from jtruth.evaluation.compare import comparison_of, judged_together
+from jtruth.evaluation.compared import Comparison, Laws, Pair, difference_table
 from jtruth.evaluation.gold.answer import labels_only_posterior
 from jtruth.evaluation.gold.shares import paired_shares
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.labeler_report import LabelerReport
 from jtruth.evaluation.labelers import evaluate_labelers
-from jtruth.evaluation.parts import PREDICTIVE, interval_title
+from jtruth.evaluation.parts import interval_title
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import named_metric
-from jtruth.tables.pairs import group_symbols
+from jtruth.tables.pairs import group_symbols, smaller_is_better
 from jtruth.tables.posterior import TableDraws
 
 _RIGHT = 2 / 3  # of a row of the classifier in a group, whose prior is worth one sample
@@ -84,51 +81,34 @@ def compare_groups(
     """
     data = inputs.read_judged("compare_groups", y_pred, labels, judging, positive)
     check_assume(data.assume)
-    groups, found = _groups(by, data), named_metric(metric, data.classes, data.positive)
-    every, what = range(len(groups.names)), group_symbols(len(groups.names), len(data.classes))
+    whose = data.labels or Labels.from_matrix(np.zeros((data.y_pred.size, 1), int), classes=data.classes)
+    groups, found = read_groups(by, whose), named_metric(metric, data.classes, data.positive)
+    names, what = groups.names, group_symbols(len(groups.names), len(data.classes))
     codes, symbols = groups.code * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
     part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
-    one, doubts = judged_together(tuple(every), part, what)
-    each = [law_in(one.table, what.of_one(found, g)) for g in every]
-    whole = isinstance(one.table, TableDraws)
-    laws = laws_of(np.stack([law.draws for law in each], axis=1) if whole else apart(each, data.key))
+    table, doubts = judged_together(part, what)
+    each = [table.estimate(what.of_one(found, g)) for g in range(len(names))]
+    whole = isinstance(table, TableDraws)
+    columns = np.stack([law.draws for law in each], axis=1) if whole else apart(each, data.key)
+    laws = laws_of(names, columns, -1.0 if smaller_is_better(found) else 1.0)
     pairs = _paired(groups, data) if found.name == "accuracy" else {}
-    laws = laws._replace(differences={**laws.differences, **pairs})
-    said = (
-        *groups.notes,
-        *([PAIRED] if pairs else []),
-        *([] if data.model else [SAME_ERRORS]),
-        *([] if whole else [WIDE]),
-        *doubts,
-    )
-    refused = refusal(data.own_labels(), data.key) if one.kind == PREDICTIVE else ()
-    said = (*inputs.warnings(data), *refused, *said, *undefined(laws, groups.names, found))
-    return Comparison(
-        measure=found, margin=0.0, at_least=None, level=data.level, names=groups.names, laws=laws,
-        interval_kind=one.kind, assumption=one.sentence, assumptions=() if refused else rows_of([one], found),
-        agreement={}, num_samples=data.y_pred.size, num_gold=data.num_gold,
-        positive=data.classes[data.positive], warnings=tuple(dict.fromkeys(said)), key=data.stated,
-        checks=look_at(data, {"predictions": data.y_pred}), sizes=tuple(groups.sizes.tolist()),
+    laws = replace(laws, differences={**laws.differences, **pairs})
+    said = [*groups.notes, *([PAIRED] if pairs else [])]
+    said += [*([] if data.model else [SAME_ERRORS]), *([] if whole else [WIDE]), *doubts]
+    return comparison_of(
+        data, found, laws, [(names, what, table)], {"predictions": data.y_pred},
+        [*inputs.warnings(data), *said], sizes=tuple(groups.sizes.tolist()),
     )  # fmt: skip
 
 
 def _paired(groups: ReadGroups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
     """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
-    if not (data.open and data.num_gold and data.model is None and data.sampling.at_random):
+    if not (data.open and data.num_gold and data.sampling.at_random):
         return {}
     h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only"))
     right = h[np.arange(len(h)), data.y_pred]
     pairs = paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
     return {pair: here for pair, (here, _) in pairs.items()}
-
-
-def _groups(by: Any, data: inputs.Inputs) -> ReadGroups:
-    """Groups of the samples; where there is a log-likelihood alone, by their order."""
-    labels = data.labels
-    if labels is None:
-        numbered = np.zeros((data.y_pred.size, 1), int)
-        labels = Labels.from_matrix(numbered, classes=data.classes)
-    return read_groups(by, labels)
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,7 +119,7 @@ class LabelersByGroup(Answer):
     level: float
     key: Stated
     warnings: tuple[str, ...] = ()
-    paired: Mapping[str, Mapping[tuple[str, str], DrawsEstimate]] = field(default_factory=dict)
+    paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:
@@ -148,48 +128,49 @@ class LabelersByGroup(Answer):
         return tuple(sorted(rows, key=lambda row: row["accuracy"]))
 
     @property
-    def differences(self) -> dict[str, dict[tuple[str, str], DrawsEstimate]]:
-        """By labeler: the accuracy in the first group minus that in the second."""
-        laws: dict[str, dict[str, DrawsEstimate]] = {}
+    def laws(self) -> dict[str, Laws]:
+        """By labeler the accuracies in those groups that determine it; independent where not paired."""
+        found: dict[str, dict[str, DrawsEstimate]] = {}
         for name, report in self.reports.items():
             for worker, law in report.laws.items():
                 if not np.isnan(law.draws).all():
-                    laws.setdefault(worker, {})[name] = law
-        key = as_key(self.key)
-        return {worker: _differences(worker, mine, key) | dict(self.paired.get(worker, {}))
-                for worker, mine in laws.items()}  # fmt: skip
+                    found.setdefault(worker, {})[name] = law
+        laws = {}
+        for worker, mine in found.items():
+            key = stream(as_key(self.key), f"labelers apart, {worker}")
+            one = laws_of(tuple(mine), apart(list(mine.values()), key))
+            laws[worker] = replace(one, differences={**one.differences, **self.paired.get(worker, {})})
+        return laws
+
+    @property
+    def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
+        """By labeler: the accuracy in the first group minus that in the second."""
+        return {worker: laws.differences for worker, laws in self.laws.items()}
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        first = next(iter(self.reports.values()))
+        first, gaps = next(iter(self.reports.values())), self._gaps()
         rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
-        table = Table("by.labelers", "Labelers in each group, the worst first", "name", (
-            Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels"),
-        ), rows)  # fmt: skip
-        gaps = self._gaps()
-        columns = (Column("mean", "difference", ("low", "high"), "+.3f"),
-                   Column("first_better", "P(better in the first)", form=".2f"))  # fmt: skip
-        differences = Table("by.differences", "Differences of a labeler, the clearest first", "difference",
-                            columns, gaps, unit=None, aside=("difference",), say=str)  # fmt: skip
-        said = dict.fromkeys(
-            (*self.warnings, *(text for one in self.reports.values() for text in one.warnings))
-        )
-        kind = interval_title(self.level, first.interval_kind)
+        columns = Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels")
+        better = (Column("first_better", "P(better in the first)", form=".2f"),)
+        said = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
         blocks = (
-            table, differences, warning_notes(tuple(said)),
+            Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
+            difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
+            warning_notes(tuple(said)),
             how(("rests on", first.rests_on), ("groups", "each is judged by its own labels")),
             facts(groups=list(self.reports), level=self.level, key=self.key),
         )  # fmt: skip
         about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
-        question = "Does a labeler err more in one group than elsewhere?"
-        return Shown(question, about, self._sentence(gaps, kind), blocks)
+        sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
+        return Shown("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
 
     def _gaps(self) -> list[dict[str, Any]]:
         """Differences of two groups for each labeler, the clearest first."""
         rows = []
-        for worker, pairs in self.differences.items():
-            for (a, b), law in pairs.items():
-                better = float((law.draws > 0).mean() + 0.5 * (law.draws == 0).mean())
+        for worker, laws in self.laws.items():
+            for (a, b), law in laws.differences.items():
+                better = laws.better(a, b)
                 if better < 0.5:
                     a, b, law, better = b, a, DrawsEstimate(-law.draws), 1 - better
                 rows.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
@@ -210,17 +191,6 @@ class LabelersByGroup(Answer):
             are = "is" if clear == 1 else "are"
             return f"{text}; so clear {are} {clear} of {len(gaps)} differences ({kind}s)."
         return f"No difference is clear; the clearest: {text} ({kind}s)."
-
-
-def _differences(
-    worker: str, laws: Mapping[str, DrawsEstimate], key: Any
-) -> dict[tuple[str, str], DrawsEstimate]:
-    """Of every two groups; their laws are independent."""
-    columns, names = apart(list(laws.values()), stream(key, f"labelers apart, {worker}")), list(laws)
-    return {
-        (names[a], names[b]): DrawsEstimate(columns[:, a] - columns[:, b])
-        for a, b in combinations(range(len(names)), 2)
-    }
 
 
 def labelers_by_group(
@@ -250,24 +220,23 @@ def labelers_by_group(
         key_here = stream(as_key(key), "group", g)
         reports[str(name)] = evaluate_labelers(mine, gold=own, key=key_here, level=level, **options)
     paired = _paired_labelers(groups, labels, known, as_key(key)) if gold is not None else {}
-    return LabelersByGroup(
-        reports, level, stated(key), (*groups.notes, *([PAIRED] if paired else [])), paired
-    )
+    notes = (*groups.notes, *([PAIRED] if paired else []))
+    return LabelersByGroup(reports, level, stated(key), notes, paired)
 
 
 def _paired_labelers(
     groups: ReadGroups, labels: Labels, known: np.ndarray, key: Any
-) -> dict[str, dict[tuple[str, str], DrawsEstimate]]:
+) -> dict[str, dict[Pair, DrawsEstimate]]:
     """By labeler: his differences in accuracy between groups of which he labelled the same items."""
     h, _ = labels_only_posterior(labels, stream(key, "labels only"))
     sample, labeler, label = labels.entries()
     found = {}
     for t, name in enumerate(labels.workers or range(labels.num_labelers)):
-        rows, given = sample[labeler == t], label[labeler == t]
+        rows, code = sample[labeler == t], label[labeler == t]
         his = groups._replace(code=groups.code[rows], item=groups.item[rows])
         pairs = paired_shares(
-            his, h[rows, given], known[rows] == given, known[rows] >= 0, stream(key, "paired", t)
+            his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
         )
         if pairs:
-            found[str(name)] = {(groups.names[a], groups.names[b]): one for (a, b), (one, _) in pairs.items()}
+            found[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
     return found

@@ -7,7 +7,7 @@ answer to a question that nobody asked. Whole numbers, true/false and data frame
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,13 @@ import numpy as np
 from jax.core import Tracer
 
 from jtruth import _validation as check
-from jtruth._host import cross_table, known_classes, log, log_sum, most_likely_prior
-from jtruth._host import log_odds as class_log_odds
+from jtruth._host import cross_table, known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.checks.label_sets import Parameters
-from jtruth.evaluation.parts import IN_SAMPLE, Check, Labeler
+from jtruth.evaluation.parts import IN_SAMPLE, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -31,7 +30,6 @@ from jtruth.noise.base import check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import expected_table
-from jtruth.testing.methods import BINARY_METHODS
 
 
 def as_labels(given: Any, what: str = "labels") -> Labels:
@@ -88,6 +86,7 @@ def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
     return code
 
 
+_NEEDED = "Every sample needs a prediction."
 AS_KNOWN = "what the fit learned of labelers and classes counts as known: intervals are too short by that"
 AT_MEAN = (
     "error rates are known by draws; this answer takes them at their mean, so its intervals are too short"
@@ -103,32 +102,16 @@ class Model:
     prior_unknown: bool = False  # two classes: the prior is to be integrated out
     refusal: str | None = None  # why no number can be given
     warnings: tuple[str, ...] = ()
-    labelers: tuple[Labeler, ...] = ()
+    labelers: tuple[dict[str, Any], ...] = ()  # a row each, the worst first
     count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
     fit: JointPosterior | None = None  # where the error rates were sampled
     rates: Parameters | None = None  # learned error rates of labelers and, last, the classifier
 
     __repr__ = one_line
 
-    def prior_found(self, share: float, positive: int) -> None:
-        """Record the posterior mean of an unknown prior."""
-        self.prior = np.full(2, 1 - share)
-        self.prior[positive] = share
-
 
 _AT_RANDOM = Gold(None)
 Progress = Callable[[int, int], None]  # told (sweeps done, sweeps planned)
-
-
-class Alike(NamedTuple):
-    """Samples that neither labels nor gold nor error rates tell apart, as one row."""
-
-    first: np.ndarray  # (rows,) a sample of each
-    row: np.ndarray  # (samples,)
-    times: np.ndarray  # (rows,) samples of each
-    free: np.ndarray  # (rows,) whether its class is not known
-
-    __repr__ = one_line
 
 
 @dataclass
@@ -207,21 +190,25 @@ class Inputs:
         return expected_table(truth, self.y_pred, self.num_symbols)
 
     @cached_property
-    def alike(self) -> Alike:
-        """Equal samples, where error rates are those of independent labelers; else every sample is a row."""
+    def alike(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of samples that neither labels nor gold tell apart, if error rates do not; else all samples.
+
+        A sample of each (rows,), the row of each sample, samples of each row, and whether its class is free.
+        """
         if self.labels is None or not isinstance(self.noise, IndependentLabelers):
             every = np.arange(self.y_pred.size)
-            return Alike(every, every, np.ones(every.size), self.gold < 0)
+            return every, every, np.ones(every.size), self.gold < 0
         kinds = self.labels.patterns()
         row = kinds.inverse if not self.num_gold else check.collapse_rows(
             np.stack([kinds.inverse, self.gold], axis=1))[1]  # fmt: skip
         _, first, times = check.occurring(row, int(row.max()) + 1)
-        return Alike(first, row, times, self.gold[first] < 0)
+        return first, row, times, self.gold[first] < 0
 
     @cached_property
-    def said(self) -> np.ndarray:
+    def predicted(self) -> np.ndarray:
         """(rows, symbols) how many samples of each row of `alike` have each prediction."""
-        return cross_table(self.alike.row, self.y_pred, (self.alike.first.size, self.num_symbols))
+        first, row, *_ = self.alike
+        return cross_table(row, self.y_pred, (first.size, self.num_symbols))
 
     @property
     def judged(self) -> bool:
@@ -239,14 +226,9 @@ class Inputs:
         return int((self.gold >= 0).sum())
 
     @property
-    def num_labelers(self) -> int:
-        """Number of labelers; 0 when only a log-likelihood was given."""
-        return self.labels.num_labelers if self.labels is not None else 0
-
-    @property
-    def num_labels(self) -> int:
-        """Number of labels; 0 when only a log-likelihood was given."""
-        return self.labels.num_labels if self.labels is not None else 0
+    def samples(self) -> Labels:
+        """The labels, or none of numbered samples and classes where only a log-likelihood was given."""
+        return self.labels or _numbered(self.y_pred.size, len(self.classes))
 
     @property
     def binary_classes(self) -> tuple[str, ...]:
@@ -254,16 +236,6 @@ class Inputs:
         if len(self.classes) == 2:
             return (self.classes[1 - self.positive], self.classes[self.positive])
         return (f"not {self.classes[self.positive]}", self.classes[self.positive])
-
-
-LAPLACE = "laplace"
-
-
-def check_method(method: str) -> None:
-    """Refuse unknown methods by name."""
-    known = (*BINARY_METHODS, LAPLACE, "plug_in", "majority_vote", "tars", "smyth")
-    if method not in known:
-        raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 
 
 def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -274,7 +246,7 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
         gold = gold.classes
     if gold is not None:
         known = check.align(concrete(gold, "gold"), labels, "gold", partial=True)
-        found[known.samples] = _codes(known, labels, if_missing=None)
+        found[known.samples] = _codes(known, labels)
         notes = known.notes
     return found, notes
 
@@ -292,10 +264,15 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         whose = _numbered(*log_likelihood.shape)
     classes = tuple(map(str, whose.class_names))
     predicted = check.align(concrete(y_pred, "y_pred"), whose, "y_pred")
-    y = _codes(predicted, whose, if_missing="Every sample needs a prediction.")
+    y = _codes(predicted, whose, _NEEDED)
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, whose)
     if prior is not None:
-        prior = _prior(prior, len(classes))
+        try:
+            prior = np.asarray(prior, np.float64)
+        except (TypeError, ValueError):
+            given = check.shown(prior)
+            raise ValueError(f"prior is {given}; give one probability for each class") from None
+        prior = validate_prior(prior, len(classes))
     if noise is not None:
         if not isinstance(noise, NoiseModel):
             raise ValueError(
@@ -338,25 +315,22 @@ def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
 
 def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
-    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
-    found = check.align(concrete(given, what), whose, what)
+    found = check.align(concrete(given, what), data.samples, what)
     data.notes += tuple(Read(note) for note in found.notes if note not in data.notes)
     return found
 
 
 def aligned_table(given: Any, what: str, data: Inputs) -> Any:
     """A number for each sample and class; a frame's rows by task id and its columns by class."""
-    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
-    found, notes = check.align_table(given, whose, data.classes, what)
+    found, notes = check.align_table(given, data.samples, data.classes, what)
     data.notes += tuple(Read(note) for note in notes if note not in data.notes)
     return found
 
 
 def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
     """Codes of further classifiers, (classifiers, samples)."""
-    whose = data.labels or _numbered(data.y_pred.size, len(data.classes))
     found = [aligned(given, f"y_pred of {name!r}", data) for name, given in predictions.items()]
-    return np.array([_codes(one, whose, if_missing="Every sample needs a prediction.") for one in found])
+    return np.array([_codes(one, data.samples, _NEEDED) for one in found])
 
 
 def read_sampling(gold: Any, data: Inputs) -> None:
@@ -383,7 +357,7 @@ def _numbered(num_samples: int, num_classes: int) -> Labels:
     return Labels(none, none, none, num_samples, 0, num_classes)
 
 
-def _codes(found: check.Aligned, labels: Labels, if_missing: str | None) -> np.ndarray:
+def _codes(found: check.Aligned, labels: Labels, if_missing: str | None = None) -> np.ndarray:
     coded = "classes" not in labels.inferred
     names = tuple(map(str, range(labels.num_classes) if found.coded else labels.class_names))
     return check.class_codes(found.values, names, found.entries, coded=coded, if_missing=if_missing)
@@ -394,14 +368,6 @@ def concrete(values: Any, what: str) -> Any:
     if isinstance(values, Tracer):
         raise ValueError(f"{what} is traced; evaluate works on the host, call it outside jit and vmap")
     return values
-
-
-def _prior(prior: Any, num_classes: int) -> np.ndarray:
-    try:
-        found = np.asarray(prior, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"prior is {check.shown(prior)}; give one probability for each class") from None
-    return validate_prior(found, num_classes)
 
 
 def _known_model(
@@ -419,17 +385,6 @@ def _known_model(
     return Model(clamped, found, warnings=(note if converged else note + " (it did not converge)",))
 
 
-def log_odds(data: Inputs, model: Model) -> np.ndarray:
-    """logit p(y_i = positive | z_i), (samples,), float64; other classes are taken together."""
-    return class_log_odds(model.log_likelihood, model.prior, data.positive)
-
-
-def log_label_evidence(data: Inputs, model: Model) -> float:
-    """log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)."""
-    first, times = data.alike.first, data.alike.times
-    return float(times @ log_sum(model.log_likelihood[first] + log(model.prior)[None, :]))
-
-
 def warnings(data: Inputs) -> list[str]:
     """What is worth saying of the input itself."""
     out = list(data.notes)
@@ -442,18 +397,8 @@ def warnings(data: Inputs) -> list[str]:
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """(samples,) finite numbers, or None; dates become microseconds."""
-    if order is None:
-        return None
-    return _numbers_or_dates(aligned(order, "order", data).values)
-
-
-def read_labelled(order: Any, labels: Labels) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The same where no classifier is judged, and notes."""
-    if order is None:
-        return None, ()
-    found = check.align(concrete(order, "order"), labels, "order")
-    return _numbers_or_dates(found.values), tuple(found.notes)
+    """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds."""
+    return None if order is None else _numbers_or_dates(aligned(order, "order", data).values)
 
 
 def _numbers_or_dates(found: np.ndarray) -> np.ndarray:
@@ -478,14 +423,7 @@ class Judging(TypedDict, total=False):
     labelers_are: str | None  # "people", "experts" or "llm_judges": how far learned rates may mislead
     level: float  # probability of the intervals, .95
     key: Any  # a whole number or a JAX key; 0 if None
-    progress: (
-        Callable[[int, int], None] | None
-    )  # called with (sweeps done, sweeps planned) while error rates are sampled
-
-
-_JUDGING = Judging(
-    noise=None, prior=None, gold=None, assume=None, labelers_are=None, level=0.95, key=None, progress=None
-)
+    progress: Progress | None  # called with (sweeps done, sweeps planned) while error rates are sampled
 
 
 def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: Any = None) -> Inputs:
@@ -502,18 +440,19 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
         TypeError: a keyword that there is not.
         ValueError: unusable input.
     """
-    unknown = [name for name in how if name not in _JUDGING]
+    names = tuple(Judging.__annotations__)
+    unknown = [name for name in how if name not in names]
     if unknown:
         raise TypeError(
             f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
-            f"{', '.join(_JUDGING)}"
+            f"{', '.join(names)}"
         )
-    given: dict[str, Any] = {**_JUDGING, **how}
+    given: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
     level, empty = check_level(given["level"]), y_pred is None
     if empty:
-        size = labels.num_samples if isinstance(labels, Labels) else len(labels)
-        tasks = labels.tasks if isinstance(labels, Labels) else None
-        y_pred = check.with_tasks(np.zeros(size, np.int32), tasks)
+        named = isinstance(labels, Labels)
+        none = np.zeros(labels.num_samples if named else len(labels), np.int32)
+        y_pred = check.with_tasks(none, labels.tasks if named else None)
     data = read(y_pred, labels, given["noise"], given["prior"], given["gold"], positive)
     if empty:
         data.notes = tuple(note for note in data.notes if "y_pred" not in note)
@@ -524,10 +463,13 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
     return data
 
 
-def need_prior(data: Inputs) -> None:
-    """Refuse known error rates without a class prior."""
+def read_one_assumption(asked: str, prediction: Any, labels: Any, how: Judging, **more: Any) -> Inputs:
+    """Input where one assumption can be vouched for, independence, and known noise needs the class prior."""
+    data = read_judged(asked, prediction, labels, how, **more)
     shares = data.prior if data.noise is None or data.prior is not None else data.noise.mean_prior
     if data.model is not None and shares is None:
         raise ValueError(
             "known error rates need the class prior too: give prior=[p(class 0), p(class 1), ...]"
         )
+    check.choose("assume", "unknown" if data.assume is None else data.assume, ("unknown", "independent"))
+    return data

@@ -12,16 +12,16 @@ the checks against independent errors that `evaluate_labelers` runs; both say so
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import as_key, stated, stream
 from jtruth._validation import choose
 from jtruth._validation.words import Read
+from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, law_of, rests_on
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, laws_of, rests_on
 from jtruth.evaluation.assumptions.ranges import labeler_draws, labeler_laws
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
 from jtruth.evaluation.checks.first_look import first_look
@@ -30,18 +30,8 @@ from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior, random_gold_checks
 from jtruth.evaluation.gold.tables import labeler_laws_by_gold
-from jtruth.evaluation.inputs import Inputs, as_labels, read_gold, read_labelled, read_sampling
-from jtruth.evaluation.labeler_findings import swap_findings, with_behaviour
-from jtruth.evaluation.labeler_report import LabelerReport, ends_of, labeler_rows
-from jtruth.evaluation.parts import (
-    IN_SAMPLE,
-    INDEPENDENT_ERRORS,
-    MORE_RIGHT,
-    OF_LABELERS,
-    POPULATION,
-    PREDICTIVE,
-    Check,
-)
+from jtruth.evaluation.inputs import Inputs, as_labels, read_gold, read_order, read_sampling
+from jtruth.evaluation.labeler_report import LabelerReport, behaviour_of, ends_of, labeler_rows, swap_findings
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
@@ -70,7 +60,7 @@ def evaluate_labelers(
     key: Any = None,
     gold: Any = None,
     order: Any = None,
-    target: str = IN_SAMPLE,
+    target: str = parts.IN_SAMPLE,
     labelers_are: str | None = None,
     level: float = 0.95,
     progress: Callable[[int, int], None] | None = None,
@@ -94,25 +84,30 @@ def evaluate_labelers(
     Returns:
         A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
     """
-    choose("target", target, tuple(OF_LABELERS))
-    data, when = _read(labels, gold, order, level, key)
+    choose("target", target, tuple(parts.OF_LABELERS))
+    labels, level = as_labels(labels), check_level(level)
+    data = nobody_judged(labels)
+    data.gold, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
+    data.notes, data.level, data.key, data.stated = notes, level, as_key(key), stated(key)
+    when = read_order(order, data)
+    read_sampling(gold, data)
     data.labelers_are, data.target, data.progress = check_kind(labelers_are), target, progress
-    labels, names, gold_given = data.own_labels(), data.classes, data.num_gold > 0
-    first = first_look(labels, data.gold, {}, gold_given and data.sampling.at_random)
-    if gold_given and target != IN_SAMPLE:
+    by_gold = data.num_gold > 0
+    first = first_look(labels, data.gold, {}, by_gold and data.sampling.at_random)
+    if by_gold and target != parts.IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
     fit = ranges.labels_fit(data, ranges.ANSWER_EFFORT)
     found, doubts = _members(data, fit)
-    warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if gold_given else ()))))
+    warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold else ()))))
     odd = suspicions(labels)
-    if not gold_given and all(member.fit is None for member in found):
+    if not by_gold and all(member.fit is None for member in found):
         none = (*first, *refused(fit.warnings[0]))
-        return LabelerReport(data.level, names, (), (), warnings, fit, data.stated, none, suspicious=odd)
+        return LabelerReport(level, data.classes, (), (), warnings, fit, data.stated, none, suspicious=odd)
     checks = _checks(data, fit, when)
     posterior = labels_posterior(found, labels)
     rows, laws = _rows(data, posterior, found, fit)
     readings = tuple((member.name, member.entry.sentence_for(data)) for member in found)
-    if gold_given:
+    if by_gold:
         warnings += gold_warnings(data)
         checks += random_gold_checks(data, posterior)
     elif all_refused(checks):  # what each assumption says means nothing then
@@ -120,37 +115,26 @@ def evaluate_labelers(
         warnings = (REFUSED, *warnings)
     prior = fit.prior.mean(0)
     if fit.usable:
-        rows, behaviour = with_behaviour(rows, labels, prior, fit.mean_matrices, when, data.some_gold)
-        odd = (*swap_findings(rows, names), *behaviour, *odd)
+        habits, likely = behaviour_of(labels, prior, fit.mean_matrices, when, data.some_gold)
+        rows = tuple({**row, **habits[str(row["worker"])]} for row in rows)
+        odd = (*swap_findings(rows, data.classes), *likely, *odd)
     return LabelerReport(
-        level=data.level, classes=names, rows=rows, prior=tuple(prior.tolist()),
-        warnings=warnings if gold_given else (*warnings, ONLY_GOLD), posterior=fit, key=data.stated,
-        checks=(*first, *checks), assumed=() if gold_given else (MORE_RIGHT,), suspicious=odd, target=target,
-        interval_kind="posterior" if gold_given else PREDICTIVE,
-        rests_on=BY_GOLD if gold_given else rests_on(data.labelers_are), assumptions=readings, laws=laws,
+        level=level, classes=data.classes, rows=rows, prior=tuple(prior.tolist()),
+        warnings=warnings if by_gold else (*warnings, ONLY_GOLD), posterior=fit, key=data.stated,
+        checks=(*first, *checks), assumed=() if by_gold else (parts.MORE_RIGHT,), suspicious=odd,
+        target=target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
+        rests_on=BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings, laws=laws,
     )  # fmt: skip
 
 
-def _read(labels: Any, gold: Any, order: Any, level: float, key: Any) -> tuple[Inputs, np.ndarray | None]:
-    """Checked input without a classifier, and when each sample was labelled."""
-    level, labels = check_level(level), as_labels(labels)
-    data = nobody_judged(labels)
-    known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
-    when, said = read_labelled(order, labels)
-    data.gold, data.notes, data.level = known, (*notes, *said), level
-    data.key, data.stated = as_key(key), stated(key)
-    read_sampling(gold, data)
-    return data, when
-
-
-def _checks(data: Inputs, fit: JointPosterior, when: np.ndarray | None) -> tuple[Check, ...]:
+def _checks(data: Inputs, fit: JointPosterior, when: np.ndarray | None) -> tuple[parts.Check, ...]:
     """What the labels say against independent errors of the labelers."""
     labels, aside = data.own_labels(), stream(data.key, "labeler checks")
     if not fit.usable:
         return refused(fit.warnings[0])
     prior = fit.prior.mean(0)
     checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold, order=when)
-    if data.target == IN_SAMPLE and not data.num_gold:
+    if data.target == parts.IN_SAMPLE and not data.num_gold:
         checks += labeler_check(labels, fit, data.level)
     return (*checks, *(data.missing or missing_check(labels, fit.class_posterior)))
 
@@ -182,16 +166,9 @@ def _rows(
     rows = labeler_rows(
         workers, labels.labels_per_labeler(), [(law.mean, *law.interval(level)[:2]) for law in laws],
         ends_of(alone.matrices, level) | {"mean": alone.mean_matrices},
-        {name: _mean(values) for name, values in draws.items()},
+        {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()},
     )  # fmt: skip
     return rows, {str(name): law for name, law in zip(workers, laws, strict=True)}
-
-
-def _mean(draws: np.ndarray) -> np.ndarray:
-    """Means of the draws that are no NaN; NaN where all are."""
-    known = ~np.isnan(draws)
-    total = np.where(known, draws, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return np.where(known.any(axis=0), total, np.nan)
 
 
 QUICK = (
@@ -205,6 +182,12 @@ BY_ONE_MODEL = (
     "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
     "tell: find out the truth of 30 samples chosen at random (gold=...)"
 )
+
+
+_ONE_READING: dict[str, Any] = {
+    "assumed": (parts.INDEPENDENT_ERRORS, parts.MORE_RIGHT),
+    "assumptions": (("independent", parts.INDEPENDENT_ERRORS),),
+}
 
 
 def the_prior(num_classes: int) -> Smoothing:
@@ -244,16 +227,17 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     posterior = posterior_of(state.kinds, state.prior, state.matrices)
     draws = laplace_draws(state, as_key(key), posterior)
     counts = expected_counts(state.kinds, posterior, len(state.workers))[0] + state.closed.matrices
-    given, kind = counts.sum(axis=(1, 2)), check_kind(None)
-    right = np.trace(counts, axis1=1, axis2=2) / np.maximum(given, 1)
+    number, kind = counts.sum(axis=(1, 2)), check_kind(None)
+    right = np.trace(counts, axis1=1, axis2=2) / np.maximum(number, 1)
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
-    sizes = np.maximum(given, 1.0)
-    laws = [law_of({"independent": x}, OVERALL, kind, n) for x, n in zip(values.T, sizes, strict=True)]
+    laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
     accuracies = [(law.mean, *law.interval(level)[:2]) for law in laws]
-    rows = _by_draws(draws, state.workers, np.rint(given), accuracies, level)
+    rows = _by_draws(draws, state.workers, np.rint(number), accuracies, level)
     said = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
-    found = _report((level, stated(key)), state.classes, rows, draws, said, odd)
-    return replace(found, target=IN_SAMPLE, interval_kind=PREDICTIVE, rests_on=rests_on(kind))
+    return LabelerReport(
+        level, tuple(map(str, state.classes)), rows, _mean_prior(draws), said, draws, stated(key),
+        suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
+    )  # fmt: skip
 
 
 def labelers_by_model(
@@ -278,19 +262,23 @@ def labelers_by_model(
     choose("model", model, tuple(MODELS))
     labels = as_labels(labels)
     fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
-    draws, odd = fit.matrix_draws(), suspicions(labels)
-    names = tuple(map(str, labels.class_names))
-    if not fit.usable:
-        none = refused(fit.warnings[0])
-        return replace(
-            _report((level, stated(key)), names, (), draws, (*map(Read, labels.notes), *fit.warnings), odd),
-            checks=none,
-        )
-    workers = labels.workers or tuple(range(labels.num_labelers))
-    accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
-    rows = _by_draws(draws, workers, labels.labels_per_labeler(), accuracies, level)
-    said = (*map(Read, labels.notes), *draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL)
-    return _report((level, stated(key)), names, rows, draws, said, odd)
+    draws = fit.matrix_draws()
+    if fit.usable:
+        workers = labels.workers or tuple(range(labels.num_labelers))
+        accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
+        rows = _by_draws(draws, workers, labels.labels_per_labeler(), accuracies, level)
+        said, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
+    else:
+        rows, said, checks = (), fit.warnings, refused(fit.warnings[0])
+    return LabelerReport(
+        level, tuple(map(str, labels.class_names)), rows, _mean_prior(draws),
+        (*map(Read, labels.notes), *said), draws, stated(key), checks, suspicious=suspicions(labels),
+        target=parts.POPULATION, interval_kind="posterior", **_ONE_READING,
+    )  # fmt: skip
+
+
+def _mean_prior(draws: LabelerDraws) -> tuple[float, ...]:
+    return tuple(draws.prior.mean(axis=0).tolist())
 
 
 def _by_draws(
@@ -300,14 +288,3 @@ def _by_draws(
     alone = {"independent": np.array([one[0] for one in accuracies])}
     matrices = ends_of(draws.matrices, level) | {"mean": draws.mean_matrices}
     return labeler_rows(workers, num_labels, accuracies, matrices, alone)
-
-
-def _report(
-    asked: tuple[float, Stated], classes: tuple, rows: tuple, draws: LabelerDraws, warnings: tuple, odd: tuple
-) -> LabelerReport:
-    prior = tuple(draws.prior.mean(axis=0).tolist())
-    return LabelerReport(
-        asked[0], tuple(map(str, classes)), rows, prior, warnings, draws, asked[1],
-        assumed=(INDEPENDENT_ERRORS, MORE_RIGHT), suspicious=odd, target=POPULATION,
-        interval_kind="posterior", assumptions=(("independent", INDEPENDENT_ERRORS),),
-    )  # fmt: skip

@@ -30,21 +30,13 @@ import numpy as np
 from jaxtyping import Array
 from scipy.special import softmax
 
-from jtruth._host import majority
+from jtruth._host import log, log_odds, log_sum, majority
 from jtruth._random import stream
 from jtruth._validation import choose, present
 from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes
 from jtruth.evaluation.assumptions.ranges import plug_in_model
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
-from jtruth.evaluation.inputs import (
-    AT_MEAN,
-    LAPLACE,
-    Inputs,
-    Model,
-    known_by_draws,
-    log_label_evidence,
-    log_odds,
-)
+from jtruth.evaluation.inputs import AT_MEAN, Inputs, Model, known_by_draws
 from jtruth.evaluation.parts import IN_SAMPLE, POPULATION, TARGETS
 from jtruth.latent import Effort
 from jtruth.learning import check_consistency
@@ -54,13 +46,19 @@ from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import binary_posterior, consolidate, estimate_counts, exact_posterior, resampled_table
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
-from jtruth.testing.methods import MULTICLASS_METHODS, Tested, converged_or_not, multiclass_posterior
+from jtruth.testing.methods import (
+    BINARY_METHODS,
+    MULTICLASS_METHODS,
+    Tested,
+    converged_or_not,
+    multiclass_posterior,
+)
 from jtruth.testing.multiclass import count_posterior
 
 _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
 _FEW = 10.0
 _EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
-TARS, SMYTH = "tars", "smyth"
+TARS, SMYTH, LAPLACE = "tars", "smyth", "laplace"
 LEARNING = ("bayes", LAPLACE)  # methods that learn error rates where none are given
 ONE_AGAINST_REST = (
     "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
@@ -73,6 +71,13 @@ _UNBIASED = (
     "predictions tell it nothing about labels; method='bayes' uses both and is for these samples"
 )
 _TAKEN = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
+
+
+def check_method(method: str) -> None:
+    """Refuse unknown methods by name."""
+    known = (*BINARY_METHODS, LAPLACE, "plug_in", "majority_vote", TARS, SMYTH)
+    if method not in known:
+        raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 
 
 def target_of(target: str | None, method: str, data: Inputs) -> str:
@@ -115,12 +120,6 @@ def check_laplace(data: Inputs) -> None:
         )
 
 
-def check_noise(method: str) -> None:
-    """Called where no error rates were given."""
-    if method == TARS:
-        raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
-
-
 def tars_answer(data: Inputs, model: Model) -> Tested:
     """Estimated table of an evaluation; known classes (gold) count as labels that cannot err.
 
@@ -159,12 +158,6 @@ def smyth_model(data: Inputs) -> Model:
         workers=labels.workers,
     )
     return replace(model, warnings=(*model.warnings, *found))
-
-
-def smyth_answer(data: Inputs, model: Model) -> Tested:
-    """Counts of the predictions against the most probable classes; tied classes share a sample."""
-    posterior = np.asarray(class_posterior(model.log_likelihood, model.prior), np.float64)
-    return answer_of(data.table(majority(posterior))[None], data, SMYTH, (_TAKEN,))
 
 
 def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
@@ -223,14 +216,16 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
             f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
         )
     if method == SMYTH:
-        return smyth_answer(data, model)
+        truth = majority(np.asarray(class_posterior(model.log_likelihood, model.prior), np.float64))
+        return answer_of(data.table(truth)[None], data, SMYTH, (_TAKEN,))  # tied classes share a sample
     known = "bayes" if method == "plug_in" else method
     if len(data.classes) > 2 and (known == "bayes" or not data.one_against_rest):
         return _any_classes(data, model, known, key)
     y = (data.y_pred == data.positive).astype(np.int32)
     if model.prior_unknown:
         return _prior_integrated_out(data, model, y)
-    found = binary_posterior(log_odds(data, model), y, method=known, key=key)
+    odds = log_odds(model.log_likelihood, model.prior, data.positive)  # other classes are taken together
+    found = binary_posterior(odds, y, method=known, key=key)
     found = found._replace(classes=data.binary_classes)
     if len(data.classes) == 2:
         return found
@@ -256,7 +251,8 @@ def _prior_integrated_out(data: Inputs, model: Model, y: np.ndarray) -> Tested:
     positive = data.positive
     ratio = model.log_likelihood[:, positive] - model.log_likelihood[:, 1 - positive]
     mixture = unknown_prior(ratio, y, exact_posterior=exact_posterior)
-    model.prior_found(float(mixture.parameter @ mixture.weight), positive)
+    share = float(mixture.parameter @ mixture.weight)
+    model.prior = np.where(np.arange(2) == positive, share, 1 - share)  # its posterior mean
     negative = model.log_likelihood[:, 1 - positive]
     log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
     note = "the class prior was not given; it is integrated out over a uniform prior"
@@ -267,4 +263,6 @@ def log_evidence_of(answer: Tested, model: Model, data: Inputs) -> float:
     """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
     if data.model is None or model.prior_unknown:
         return answer.log_evidence
-    return answer.log_evidence + log_label_evidence(data, model)
+    first, _, times, _ = data.alike  # log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)
+    log_joint = model.log_likelihood[first] + log(model.prior)[None, :]
+    return answer.log_evidence + float(times @ log_sum(log_joint))

@@ -1,7 +1,6 @@
 """What answers of this room are made of: checks, assumptions, labelers, and the words they share."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from jtruth._validation.words import LOOK, number_of, some
 from jtruth.answers import Column, Table
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title
-from jtruth.tables.posterior import TablePosterior
 
 WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answer
 PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how far they were off elsewhere
@@ -46,7 +44,7 @@ def alarm(
     return (Check(name, float(statistic), None if p_value is None else float(p_value), verdict, text),)
 
 
-def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> list[str]:
+def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> tuple[str, ...]:
     """What stands above every number, a line each: alarms of the checks, and of what read the tables.
 
     Args:
@@ -54,16 +52,7 @@ def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> list[s
         warnings: sentences; those that begin with "Look first: " belong above.
     """
     alarms = [f"{LOOK}{check.message}." for check in checks if check.verdict == LOOK_FIRST]
-    return list(dict.fromkeys((*alarms, *(text for text in warnings if text.startswith(LOOK)))))
-
-
-class Loo(NamedTuple):
-    """How well a model predicts labels and prediction of a sample left out (PSIS-LOO). It picks nothing."""
-
-    elpd: float  # expected log predictive density, summed over samples
-    difference: float  # to the first model of the answer
-    difference_se: float  # sqrt(samples * variance of the pointwise differences)
-    num_bad: int  # samples whose Pareto k says that their term cannot be trusted
+    return tuple(dict.fromkeys((*alarms, *(text for text in warnings if text.startswith(LOOK)))))
 
 
 class Assumption(NamedTuple):
@@ -72,18 +61,10 @@ class Assumption(NamedTuple):
     name: str
     sentence: str
     metrics: Mapping[str, Estimate]
-    loo: Loo | None = None
-    posterior: TablePosterior | None = None  # of the count table; None for rules that have none
-
-    __repr__ = one_line
-
-
-class View(NamedTuple):
-    """What one assumption says of something else than metrics of the table."""
-
-    name: str
-    sentence: str
-    drawn: Any  # draws of a number (draws, ...), or `Curves`
+    # How well it predicts labels and prediction of a sample left out (PSIS-LOO), which picks nothing: "elpd",
+    # its "difference" to the first model, "difference_se", and "num_bad" terms that cannot be trusted.
+    loo: Mapping[str, float] | None = None
+    posterior: Any = None  # of the count table, or `Curves`; None for rules that have none
 
     __repr__ = one_line
 
@@ -161,21 +142,10 @@ def assumption_table(name: str, rows: Sequence[dict], columns: Sequence[Column],
     return Table(name, BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
 
 
-@dataclass(frozen=True)
-class Labeler:
-    """How often one labeler is right; None where nothing says so."""
-
-    worker: str
-    num_labels: int
-    accuracy: float | None
-    low: float | None  # ends of the interval; None where error rates were plugged in
-    high: float | None
-
-
 def worst_first(
     workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]]
-) -> list[tuple[int, Labeler]]:
-    """Number of each labeler, and what is known of it; the worst first, who gave no labels last.
+) -> list[tuple[int, dict[str, Any]]]:
+    """Number of each labeler, and a row ready for JSON; the worst first, who gave no labels last.
 
     Args:
         workers: their names.
@@ -183,9 +153,10 @@ def worst_first(
         accuracies: of each labeler, mean and the two ends of its interval; NaN where there is none.
     """
     found = []
-    for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable"):
+    for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable").tolist():
         known = (None if np.isnan(value) else float(value) for value in accuracies[t])
-        found.append((int(t), Labeler(str(workers[t]), int(num_labels[t]), *known)))
+        law = dict(zip(("accuracy", "low", "high"), known, strict=True))
+        found.append((t, {"worker": str(workers[t]), "num_labels": int(num_labels[t]), **law}))
     return found
 
 

@@ -1,7 +1,7 @@
 """The answer of `evaluate`: laws of the metrics with assumptions, checks and warnings, and its blocks."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,44 +9,26 @@ import numpy as np
 from jtruth._random import Stated
 from jtruth._validation.terminal import plain
 from jtruth._validation.words import number_of
-from jtruth.answers import (
-    Answer,
-    Column,
-    Facts,
-    Matrix,
-    Shown,
-    Table,
+from jtruth.answers import Answer, Column, Matrix, Shown, Table
+from jtruth.answers.blocks import (
+    Block,
+    Row,
+    cell_text,
     check_notes,
     facts,
+    facts_of,
     finding_notes,
     how,
-    law_row,
+    law_column,
     sentence_notes,
     warning_notes,
 )
-from jtruth.answers.blocks import Block, Row, cell_text
+from jtruth.answers.data import law_row
+from jtruth.evaluation import parts
 from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.inputs import Progress
-from jtruth.evaluation.parts import (
-    MORE_RIGHT,
-    OF_LABELERS,
-    OF_ONE_CLASS,
-    PREDICTIVE,
-    Assumption,
-    Check,
-    Labeler,
-    assumption_table,
-    counts_text,
-    first_lines,
-    interval_title,
-    labeler_table,
-    listed,
-    loudest,
-    metric_title,
-    taken_as_true,
-    undetermined,
-)
+from jtruth.evaluation.parts import Assumption
 from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -80,10 +62,10 @@ class Evaluation(Answer):
     classes: tuple[str, ...]
     positive: str
     prior: np.ndarray  # of the classes, in the order of `classes`
-    labelers: tuple[Labeler, ...]  # worst first; empty if not modelled
+    labelers: tuple[dict[str, Any], ...]  # a row each, worst first; empty if not modelled
     baselines: Mapping[str, Mapping[str, float]]
     what_if: WhatIf  # what each assumption says
-    checks: tuple[Check, ...]
+    checks: tuple[parts.Check, ...]
     warnings: tuple[str, ...]
     advice: tuple[str, ...] = ()  # what would make the answer better
     num_gold: int = 0
@@ -92,7 +74,7 @@ class Evaluation(Answer):
     basis: Basis | None = None  # input and model, which `sensitivity` moves
     rests_on: str = ""  # what a predictive law takes for granted
     suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
-    headline: tuple[str, ...] = OF_ONE_CLASS  # metrics of the first sentence
+    headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -195,7 +177,7 @@ class Evaluation(Answer):
             ValueError: neither one law nor an assumption that has one, or counts that are not identified.
         """
         metrics = self._metric(first), self._metric(second)
-        if assumption is None and self.interval_kind != PREDICTIVE:
+        if assumption is None and self.interval_kind != parts.PREDICTIVE:
             return self.posterior.joint(*metrics)
         if assumption not in self._with_tables:
             why = "has no joint posterior" if assumption is None else f"knows no {assumption!r}"
@@ -211,12 +193,8 @@ class Evaluation(Answer):
     @property
     def assumed(self) -> tuple[str, ...]:
         """What every row of `assumptions` takes for granted: without gold, labels do not name the classes."""
-        learned = self.labelers or self.interval_kind == PREDICTIVE
-        return (MORE_RIGHT,) if learned and not self.num_gold else ()
-
-    def with_warnings(self, sentences: Iterable[str]) -> "Evaluation":
-        """The same answer with more warnings."""
-        return replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *sentences))))
+        learned = self.labelers or self.interval_kind == parts.PREDICTIVE
+        return (parts.MORE_RIGHT,) if learned and not self.num_gold else ()
 
     def at_level(self, level: float) -> "Evaluation":
         """The same answer with intervals of another probability (those of the counts stay)."""
@@ -244,7 +222,6 @@ _TAKEN = {  # methods that know no uncertainty
     "majority_vote": "the majority vote was taken as true",
     "smyth": "the most probable classes by EM were taken as true",
 }
-_ENDS = ("low", "high")
 
 
 def evaluation_blocks(
@@ -258,133 +235,114 @@ def evaluation_blocks(
         doubts: of models behind these rows.
     """
     rows = {name: law_row(law, found.level) for name, law in found.metrics.items()}
-    truth = f"{number_of(found.num_gold, 'true label')} known" if found.num_gold else "no true label known"
-    about = f"{counts_text(found)}; key {found.key}"
-    warnings = tuple(dict.fromkeys((*found.warnings, *doubts)))
+    kind = parts.interval_title(found.level, found.interval_kind)
+    alone = [a.sentence for a in assumptions] if len(assumptions) == 1 else []
+    prior = parts.listed(found.classes, [f"{p:.3f}" for p in found.prior])
     blocks: list[Block] = [
-        *_metrics(found, rows), *_assumptions(found, assumptions), _confusion(found),
-        labeler_table([asdict(one) for one in found.labelers], found.level, OF_LABELERS[found.target]),
-        check_notes(found.checks), finding_notes(found.suspicious), warning_notes(warnings),
-        sentence_notes("advice", "What would help", found.advice, "do"), *_facts(found, assumptions),
+        *_metrics(found, rows, kind), _assumptions(found, assumptions), _confusion(found),
+        parts.labeler_table(found.labelers, found.level,
+                            parts.OF_LABELERS[found.target]),
+        check_notes(found.checks), finding_notes(found.suspicious),
+        warning_notes(tuple(dict.fromkeys((*found.warnings, *doubts)))),
+        sentence_notes("advice", "What would help", found.advice, "do"),
+        how(("method", found.method), ("target", found.target), ("interval", kind),
+            ("rests on", found.rests_on), *(("assumed", text) for text in (*alone, *found.assumed)),
+            ("class prior", prior)),
+        facts_of(found, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
+                 "num_gold", "log_evidence", "classes", "positive", "headline", "prior", "rests_on",
+                 "baselines", "interval_kind", "assumed"),
     ]  # fmt: skip
-    alarms = tuple(first_lines(found.checks, found.warnings))
+    truth = f"{number_of(found.num_gold, 'true label')} known" if found.num_gold else "no true label known"
+    about, sentence = f"{parts.counts_text(found)}; key {found.key}", _headline(found, rows, kind)
+    alarms, doubt = parts.first_lines(found.checks, found.warnings), parts.loudest(found.checks)
     question = f"How good is the classifier, with {truth}?"
-    return Shown(question, about, headline(found, rows), tuple(blocks), alarms, loudest(found.checks))
+    return Shown(question, about, sentence, tuple(blocks), alarms, doubt)
 
 
-def headline(found: Evaluation, rows: Mapping[str, Row]) -> str:
+def _headline(found: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     """One sentence with the answer."""
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
-    ends = _ends(found)
-    parts, open_ = [], []
+    sure, open_, ends = [], [], () if found.method in _TAKEN else ("low", "high")
     for name in (name for name in found.headline if name in rows):
         row = rows[name]
-        text = cell_text([row["mean"], *(row[end] for end in ends or ())], missing="undefined")
-        if undetermined(row["low"], row["high"]):
-            open_.append(metric_title(name))
+        text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
+        if parts.undetermined(row["low"], row["high"]):
+            open_.append(parts.metric_title(name))
         else:
-            parts.append(f"{metric_title(name)} {text}")
+            sure.append(f"{parts.metric_title(name)} {text}")
     hardly = [f"hardly determined: {', '.join(open_)}"] if open_ else []
-    kind, truth = f"{interval_title(found.level, found.interval_kind)}s", taken_as_true(found.num_gold)
+    kind, truth = f"{kind}s", parts.taken_as_true(found.num_gold)
     of = f" of class {found.positive!r}" if "recall" in found.headline else ""
     if found.method in _TAKEN:
         kind, truth = "no intervals", _TAKEN[found.method]
-    text = f"{'; '.join([', '.join(parts), *hardly]).removeprefix('; ')} ({kind}{of}; {truth})."
+    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}{of}; {truth})."
     return text[0].upper() + text[1:]
 
 
-def _ends(found: Evaluation) -> tuple[str, str] | None:
-    return None if found.method in _TAKEN else _ENDS
-
-
-def _metrics(found: Evaluation, rows: Mapping[str, Row]) -> list[Block]:
+def _metrics(found: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
     """Metrics of the whole table; those of every class; in the JSON also those that nobody asked for."""
-    naive, size = found.baselines.get("majority_vote", {}), len(found.classes)
-    classes = [c for c in found.classes if size > 2 and any(name.endswith(f"[{c}]") for name in rows)]
-    of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in classes}
+    naive, title = found.baselines.get("majority_vote", {}), parts.metric_title
+    of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in found.classes}
+    of = {c: names for c, names in of.items() if names and len(found.classes) > 2}
     single = {name for names in of.values() for name in names.values()}
-    unasked = {name for name in rows if of_one_class(name) and "recall" not in found.headline}
+    single |= {name for name in rows if of_one_class(name) and "recall" not in found.headline}
     main = [
         {"metric": name, **row, "majority_vote": naive.get(name)}
-        for name, row in rows.items() if name not in single | unasked
+        for name, row in rows.items() if name not in single
     ]  # fmt: skip
-    ends = _ends(found)
-    columns = [Column("mean", "mean [interval]" if ends else "mean", ends), Column("sd", "sd")]
-    columns += [Column("majority_vote", "majority vote")] if naive else []
-    title = f"Metrics, with {interval_title(found.level, found.interval_kind)}s" if ends else "Metrics"
+    exact = found.method in _TAKEN
+    mean = Column("mean", "mean") if exact else Column("mean", "mean [interval]", ("low", "high"))
+    columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
     notes = [f"They rest on this: {found.rests_on}."] if found.rests_on else []
-    never = {n: row["probability_defined"] or 0.0 for n, row in rows.items() if n in found.metrics}
-    some = [f"{metric_title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
+    never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
+    some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
     notes += [f"Undefined with some probability: {', '.join(some[:10])}."] if some else []
     nothing = all(row["mean"] is None for row in rows.values())
-    parts: list[Block] = [
-        Table("metrics", title, "metric", tuple(columns), main, " ".join(notes), "majority_vote",
-              missing="not identified" if nothing else "undefined", by_name=True, aside=("majority_vote",),
-              say=metric_title)
+    blocks: list[Block] = [
+        Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,
+              " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
+              by_name=True, aside=("majority_vote",), say=title)
     ]  # fmt: skip
-    if classes:
-        heads = [
-            Column((m, "mean"), metric_title(m), ((m, "low"), (m, "high")), ".2f") for m in of[classes[0]]
-        ]
-        each = [{"class": c, **{m: rows[n] for m, n in of[c].items()}} for c in classes]
-        parts.append(Table("by_class", "Every class", "class", tuple(heads), each, missing="undefined",
-                           by_name=True))  # fmt: skip
-    return [*parts, facts(metrics={name: rows[name] for name in rows if name in single | unasked})]
+    if of:
+        heads = tuple(law_column(m, title(m), ".2f") for m in next(iter(of.values())))
+        each = [{"class": c, **{m: rows[n] for m, n in names.items()}} for c, names in of.items()]
+        blocks.append(Table("by_class", "Every class", "class", heads, each, missing="undefined",
+                            by_name=True))  # fmt: skip
+    return [*blocks, facts(metrics={name: rows[name] for name in rows if name in single})]
 
 
-def _assumptions(found: Evaluation, assumptions: Sequence[Assumption]) -> list[Block]:
+def _assumptions(found: Evaluation, assumptions: Sequence[Assumption]) -> Block:
     rows = [
-        {
-            "name": a.name,
-            "sentence": a.sentence,
-            "metrics": {name: law_row(law, found.level) for name, law in a.metrics.items()},
-            "loo": None if a.loo is None else a.loo._asdict(),
-        }
+        {"name": a.name, "sentence": a.sentence, "loo": a.loo,
+         "metrics": {name: law_row(law, found.level) for name, law in a.metrics.items()}}
         for a in assumptions
-    ]
+    ]  # fmt: skip
     if len(rows) < 2:
-        return [facts(assumptions=rows)]
+        return facts(assumptions=rows)
     names = [name for name in found.headline if name in found.metrics]
-    columns = [Column(("metrics", name, "mean"), metric_title(name)) for name in names]
+    columns = [Column(("metrics", name, "mean"), parts.metric_title(name)) for name in names]
     notes = ["Nobody can choose between these from the labels alone."] if found.rests_on else []
-    if any(a.loo is not None for a in assumptions):
-        parts = (
-            ("elpd", "elpd", ".0f"),
-            ("difference", "to the first", "+.0f"),
-            ("difference_se", "+-", ".0f"),
-        )
-        columns += [Column(("loo", name), text, form=form) for name, text, form in parts]
+    loo = [a.loo for a in assumptions if a.loo is not None]
+    if loo:
+        columns += [
+            Column(("loo", "elpd"), "elpd", form=".0f"),
+            Column(("loo", "difference"), "to the first", form="+.0f"),
+            Column(("loo", "difference_se"), "+-", form=".0f"),
+        ]
         notes.append("elpd: how well a model predicts the labels, not who is right.")
-        bad = sum(a.loo.num_bad for a in assumptions if a.loo is not None)
+        bad = sum(int(one["num_bad"]) for one in loo)
         notes += [f"{number_of(bad, 'bad term')} in these."] if bad else []
-    return [assumption_table("assumptions", rows, columns, " ".join(notes))]
+    return parts.assumption_table("assumptions", rows, columns, " ".join(notes))
 
 
 def _confusion(found: Evaluation) -> Block:
     """Expected counts by true and predicted class."""
-    parts = found.confusion_matrix, found.confusion_low, found.confusion_high
-    cells = {name: part.tolist() for name, part in zip(("mean", "low", "high"), parts, strict=True)}
-    if not parts[0].size or np.isnan(parts[0]).any():
+    cells = {name: part.tolist() for name, part in found.cells._asdict().items()}
+    mean = found.cells.mean
+    if not mean.size or np.isnan(mean).any():
         return facts(confusion_matrix=cells)
-    symbols = found.classes if parts[0].shape[1] == len(found.classes) else range(parts[0].shape[1])
+    symbols = found.classes if mean.shape[1] == len(found.classes) else tuple(map(str, range(mean.shape[1])))
     title = "Samples by true (rows) and predicted class (columns), expected"
-    names = tuple(map(plain, found.classes)), tuple(plain(one) for one in symbols)
+    names = tuple(map(plain, found.classes)), tuple(map(plain, symbols))
     return Matrix("confusion_matrix", title, *names, cells)
-
-
-def _facts(found: Evaluation, assumptions: Sequence[Assumption]) -> list[Facts]:
-    some = [a.sentence for a in assumptions] if len(assumptions) == 1 else []
-    prior = listed(found.classes, [f"{p:.3f}" for p in found.prior])
-    return [
-        how(("method", found.method), ("target", found.target),
-            ("interval", interval_title(found.level, found.interval_kind)), ("rests on", found.rests_on),
-            *(("assumed", text) for text in (*some, *found.assumed)), ("class prior", prior)),
-        facts(
-            method=found.method, target=found.target, level=found.level, key=found.key,
-            num_samples=found.num_samples, num_labelers=found.num_labelers, num_labels=found.num_labels,
-            num_gold=found.num_gold, log_evidence=found.log_evidence, classes=found.classes,
-            positive=found.positive, headline=found.headline, prior=found.prior, rests_on=found.rests_on,
-            baselines=found.baselines, interval_kind=found.interval_kind, assumed=found.assumed,
-        ),
-    ]  # fmt: skip

@@ -5,8 +5,8 @@ Curves come from one posterior (`jtruth.tables.curves`), from readings of the la
 two bands; all that stands here is asked of `law`.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,34 +14,24 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth._random import Stated
-from jtruth.answers import (
-    Answer,
-    Column,
-    Curve,
-    Series,
-    Shown,
-    Table,
-    check_notes,
-    facts,
-    how,
-    law_row,
-    warning_notes,
-)
-from jtruth.answers.blocks import Block
-from jtruth.answers.data import plain_json
+from jtruth.answers import Answer, Column, Curve, Shown, Table
+from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
+from jtruth.answers.data import law_row, plain_json
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.checks.of_labels import REFUSED
 from jtruth.evaluation.parts import (
     IN_SAMPLE,
+    Assumption,
     Check,
-    View,
     assumption_table,
     first_lines,
     interval_text,
     interval_title,
+    taken_as_true,
 )
 from jtruth.evaluation.score_tables import PredictiveCurves
 from jtruth.stats.estimates import Estimate
-from jtruth.tables.curves import Curves
+from jtruth.tables.curves import Band, Curves
 
 AREAS = {"auc": "area under the ROC curve", "average_precision": "average precision"}
 Number = float | int
@@ -90,16 +80,14 @@ class ScoreEvaluation(Answer):
     checks: tuple[Check, ...] = ()  # alarms that stand above the answer
 
     @property
-    def assumptions(self) -> tuple[View, ...]:
+    def assumptions(self) -> tuple[Assumption, ...]:
         """What each reading of the labels says, where the answer is predictive and not all are refused."""
         if not isinstance(self.curves, PredictiveCurves) or REFUSED in self.warnings:
             return ()
-        return self.curves.views
-
-    @property
-    def truth(self) -> str:
-        """Which labels were taken as true, in words."""
-        return f"{self.num_gold or 'no'} {'gold labels were' if self.num_gold else 'label was'} taken as true"
+        return tuple(
+            Assumption(name, ASSUMPTIONS[name].sentence, {n: getattr(one, n) for n in AREAS}, None, one)
+            for name, one in self.curves.readings.items()
+        )
 
     @property
     def thresholds(self) -> Float[np.ndarray, " thresholds"]:
@@ -169,50 +157,45 @@ class ScoreEvaluation(Answer):
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        laws, kind = (self.auc, self.average_precision), interval_title(self.level, self.interval_kind)
-        sentence = f"Area under the ROC curve {interval_text(laws[0], self.level)} ({kind}; {self.truth})."
-        about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
-        alarms = tuple(first_lines(self.checks, self.warnings))
-        return Shown("How well do the scores rank?", about, sentence, tuple(self._blocks(kind)), alarms)
-
-    def _blocks(self, kind: str) -> list[Block]:
-        """Areas, thresholds, curves, what each assumption says, doubts."""
-        rows = [
-            {"area": title, **area_row(law, self.level)}
-            for title, law in zip(AREAS.values(), (self.auc, self.average_precision), strict=True)
-        ]
+        kind = interval_title(self.level, self.interval_kind)
+        areas = {name: _area(getattr(self, name), self.level) for name in AREAS}
         views = [
-            {"name": view.name, "sentence": view.sentence, "auc": area_row(view.drawn.auc, self.level),
-             "average_precision": area_row(view.drawn.average_precision, self.level)}
-            for view in self.assumptions
+            {"name": a.name, "sentence": a.sentence,
+             **{name: _area(law, self.level) for name, law in a.metrics.items()}}
+            for a in self.assumptions
         ]  # fmt: skip
         (low, high), seen = self.auc_of_scores, np.isfinite(self.hidden)
         note = (
             f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
             f"[{low:.3f}, {high:.3f}]."
         )
-        names = ("recall", "precision", "false_alarm_rate", "cost")
-        shown = [n for n in names if any(getattr(one, n) is not None for one in self.asked)]
-        columns = [Column((n, "mean"), n.replace("_", " "), ((n, "low"), (n, "high"))) for n in shown]
-        title = "Positive from this threshold up"
-        if any(one.cheapest is not None for one in self.asked):
-            title += " (cheapest for the cost)"
-        asked = [one.row(self.level) for one in self.asked]
-        return [
+        blocks = (
             Table("", f"Areas, with {kind}s", "area", (Column("mean", "area [interval]", ("low", "high")),),
-                  rows, note if seen else ""),
-            Table("thresholds", title, "from", tuple(columns), asked, missing="undefined", aside=("from",)),
+                  [{"area": title} | areas[name] for name, title in AREAS.items()], note if seen else ""),
+            self._thresholds(),
             assumption_table("assumptions", views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", IN_SAMPLE), ("assumed", self.assumption)),
-            facts(
-                key=self.key, interval_kind=self.interval_kind, assumption=self.assumption,
-                auc=area_row(self.auc, self.level), target=IN_SAMPLE, level=self.level,
-                average_precision=area_row(self.average_precision, self.level), positive=self.positive,
-                num_bins=self.edges.size + 1, num_gold=self.num_gold, hidden_by_bins=self.hidden,
-                auc_of_scores={"low": low, "high": high},
-            ),
-        ]  # fmt: skip
+            facts_of(self, "key", "interval_kind", "assumption", "level", "positive", "num_gold"),
+            facts(**areas, target=IN_SAMPLE, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
+                  auc_of_scores={"low": low, "high": high}),
+        )  # fmt: skip
+        text = interval_text(self.auc, self.level)
+        sentence = f"Area under the ROC curve {text} ({kind}; {taken_as_true(self.num_gold)})."
+        about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
+        alarms = first_lines(self.checks, self.warnings)
+        return Shown("How well do the scores rank?", about, sentence, blocks, alarms)
+
+    def _thresholds(self) -> Table:
+        """What thresholds bring that were asked for."""
+        names = ("recall", "precision", "false_alarm_rate", "cost")
+        known = [n for n in names if any(getattr(one, n) is not None for one in self.asked)]
+        title = "Positive from this threshold up"
+        if any(one.cheapest is not None for one in self.asked):
+            title += " (cheapest for the cost)"
+        columns = tuple(law_column(name, name.replace("_", " ")) for name in known)
+        asked = [one.row(self.level) for one in self.asked]
+        return Table("thresholds", title, "from", columns, asked, missing="undefined", aside=("from",))
 
 
 def score_curves(found: Mapping[str, ScoreEvaluation]) -> list[Curve]:
@@ -227,15 +210,12 @@ def score_curves(found: Mapping[str, ScoreEvaluation]) -> list[Curve]:
     ]
 
 
-def _series(bands: Mapping[str, Any]) -> tuple[Series, ...]:
-    rows = {name: band._asdict() for name, band in bands.items()}
-    return tuple(
-        Series(name, {k: plain_json(values) for k, values in row.items() if k != "level"})
-        for name, row in rows.items()
-    )
+def _series(bands: Mapping[str, Band]) -> dict[str, dict[str, Any]]:
+    points = {name: plain_json(band._asdict()) for name, band in bands.items()}
+    return {name: {k: v for k, v in row.items() if k != "level"} for name, row in points.items()}
 
 
-def area_row(law: Estimate, level: float) -> dict[str, Any]:
+def _area(law: Estimate, level: float) -> dict[str, Any]:
     """Mean and interval."""
     row = law_row(law, level)
     return {name: row[name] for name in ("mean", "low", "high")}
@@ -266,59 +246,38 @@ class ClassScores(Answer):
     weights: Mapping[str, float]  # of the weighted average: shares of the classes, posterior means
     key: Stated
     checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+    warnings: tuple[str, ...] = ()  # what is doubtful about any of the classes
 
     @property
     def level(self) -> float:
         """Probability of the intervals."""
         return next(iter(self.each.values())).level
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is doubtful about any of the classes."""
-        return tuple(dict.fromkeys(text for one in self.each.values() for text in one.warnings))
-
-    def with_warnings(self, sentences: Iterable[str]) -> "ClassScores":
-        """The same answer with more warnings, before those of every class."""
-        more = tuple(sentences)
-        each = {
-            name: replace(one, warnings=tuple(dict.fromkeys((*more, *one.warnings))))
-            for name, one in self.each.items()
-        }
-        return replace(self, each=each)
-
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        first = next(iter(self.each.values()))
-        kind = interval_title(self.level, first.interval_kind)
-        laws = {name: (one.auc, one.average_precision) for name, one in self.each.items()}
-        laws |= {f"{name} average": (self.auc[name], self.average_precision[name]) for name in AVERAGES}
+        first, level = next(iter(self.each.values())), self.level
+        kind = interval_title(level, first.interval_kind)
+        averages = {n: {a: _area(law, level) for a, law in getattr(self, n).items()} for n in AREAS}
         rows = [
-            {
-                "class": name,
-                **{what: area_row(law, self.level) for what, law in zip(AREAS, pair, strict=True)},
-            }
-            for name, pair in laws.items()
+            {"class": name, **{n: _area(getattr(one, n), level) for n in AREAS}}
+            for name, one in self.each.items()
         ]
-        columns = tuple(Column((n, "mean"), t, ((n, "low"), (n, "high"))) for n, t in AREAS.items())
-        note = f"{kind}s; averages as if all classes erred together"
-        averages = {
-            what: {name: area_row(law, self.level) for name, law in getattr(self, what).items()}
-            for what in AREAS
-        }
+        rows += [{"class": f"{a} average", **{n: averages[n][a] for n in AREAS}} for a in AVERAGES]
         some = dict(list(self.each.items())[:_MOST_CURVES])
         blocks = (
-            Table("areas", "One class against the rest", "class", columns, rows, note, by_name=True),
+            Table("areas", "One class against the rest", "class",
+                  tuple(law_column(n, t) for n, t in AREAS.items()), rows,
+                  f"{kind}s; averages as if all classes erred together", by_name=True),
             *(curve._replace(name="") for curve in score_curves(some)),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", IN_SAMPLE), ("assumed", first.assumption)),
-            facts(
-                key=self.key, averages=averages, weights=dict(self.weights), level=self.level,
-                target=IN_SAMPLE, each={name: one.to_dict() for name, one in self.each.items()},
-            ),
+            facts_of(self, "key", "level"),
+            facts(averages=averages, weights=dict(self.weights), target=IN_SAMPLE,
+                  each={name: one.to_dict() for name, one in self.each.items()}),
         )  # fmt: skip
-        text = interval_text(self.auc["macro"], self.level)
+        text = interval_text(self.auc["macro"], level)
         what = "Area under the ROC curve, one class against the rest"
-        sentence = f"{what}: {text} on average ({kind}s; {first.truth})."
-        alarms = tuple(first_lines(self.checks, self.warnings))
+        sentence = f"{what}: {text} on average ({kind}s; {taken_as_true(first.num_gold)})."
         about = f"{len(self.each)} classes; key {self.key}"
+        alarms = first_lines(self.checks, self.warnings)
         return Shown("How well do the scores rank?", about, sentence, blocks, alarms)

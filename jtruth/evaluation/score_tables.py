@@ -12,7 +12,7 @@ readings were off elsewhere, as a metric of the whole table is (`assumptions.mod
 classes are known they give draws of the table of bins (`gold.tables`), and everything follows from these.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,7 +29,6 @@ from jtruth.evaluation.assumptions.model_error import OVERALL, law_of, of_no_eff
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
 from jtruth.evaluation.gold.answer import NO_MODEL, gold_warnings, labels_posterior, tables_by_gold
-from jtruth.evaluation.parts import View
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -51,7 +50,7 @@ RARE = (
 class PredictiveCurves(NamedTuple):
     """Readings of the labels, asked for one number of the curve at a time."""
 
-    views: tuple[View, ...]
+    readings: Mapping[str, Curves]  # by the name of the assumption
     labelers_are: str
     num_samples: int
 
@@ -60,13 +59,13 @@ class PredictiveCurves(NamedTuple):
     @property
     def num_thresholds(self) -> int:
         """One more than there are bins."""
-        return self.views[0].drawn.num_thresholds
+        return next(iter(self.readings.values())).num_thresholds
 
     def law(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
     ) -> DrawsEstimate:
         """Predictive law of a number of the curve."""
-        draws = {view.name: of(view.drawn).draws for view in self.views}
+        draws = {name: of(one).draws for name, one in self.readings.items()}
         ends = (float(bounds[0]), float(bounds[1]))
         return law_of(draws, OVERALL, self.labelers_are, float(self.num_samples), ends)
 
@@ -89,20 +88,21 @@ class PredictiveCurves(NamedTuple):
 
 
 def score_members(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], wanted: Callable[[Entry], bool]
-) -> tuple[list[ranges.Member], list[str]]:
-    """Fits of the wanted assumptions to the bins, and what is doubtful; without a fit, first of all why.
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], wanted: Callable[[Entry], bool],
+    needed: bool = True,
+) -> tuple[list[ranges.Member], list[str]]:  # fmt: skip
+    """Fits of the wanted assumptions to the bins, which are their symbols, and what is doubtful.
 
-    Args:
-        data: with the labels.
-        coded: bins, which are the symbols of the fits.
-        wanted: which of the assumptions.
+    Where there is no fit it is an error, or why, if none is `needed`.
     """
     asked = with_bins(data, coded)
     found, doubts = ranges.members([e for e in entries(asked) if wanted(e)], asked, asked.key)
-    if not any(one.fit is not None for one in found):
-        return [], [next(iter(doubts), "no model can be fitted to these labels")]
-    return found, doubts
+    if any(one.fit is not None for one in found):
+        return found, doubts
+    why = next(iter(doubts), "no model can be fitted to these labels")
+    if needed:
+        raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {why}")
+    return [], [NO_MODEL.format(why)]
 
 
 def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs.Inputs:
@@ -113,30 +113,19 @@ def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs
     return replace(data, y_pred=coded, symbols=flat, positive=1)
 
 
-def _needed(found: list[ranges.Member], doubts: list[str]) -> None:
-    if not found:
-        raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {doubts[0]}")
-
-
 def score_range(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"]
 ) -> tuple[PredictiveCurves, tuple[str, ...]]:
     """Predictive curves, and what is doubtful; ValueError where no error rates can be learned."""
     found, doubts = score_members(data, coded, lambda entry: entry.reading)
-    _needed(found, doubts)
-    views = []
-    for one in found:
-        counts = np.asarray(thinned([one.posterior], DRAWS).counts)
-        of_class = curves(against_rest(counts, data.positive))
-        views.append(View(one.name, one.entry.sentence, of_class))
-    return PredictiveCurves(tuple(views), data.labelers_are, coded.size), (ranges.ONLY_GOLD, *doubts)
+    tables = {one.name: np.asarray(thinned([one.posterior], DRAWS).counts) for one in found}
+    readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
+    return PredictiveCurves(readings, data.labelers_are, coded.size), (ranges.ONLY_GOLD, *doubts)
 
 
 def score_by_gold(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Curves, tuple[str, ...]]:
     """Curves of the tables of bins that gold and labels give, and what is doubtful."""
-    found, doubts = score_members(data.without_gold(), coded, lambda entry: entry.reading)
-    if not found:
-        doubts = [NO_MODEL.format(doubts[0])]
+    found, doubts = score_members(data.without_gold(), coded, lambda entry: entry.reading, needed=False)
     posterior = labels_posterior(found, data.own_labels())
     drawn = tables_by_gold(with_bins(data, coded), posterior, "curves by gold", rising=data.positive)
     said = (*of_no_effect(data.labelers_are), *gold_warnings(data))
@@ -226,7 +215,6 @@ def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tu
     """Rows of bins are Dirichlet(2/bins)."""
     if data.model is None:
         found, doubts = score_members(data, coded, lambda e: e.group == INDEPENDENT)
-        _needed(found, doubts)
         driven = [d for one in found for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
         return np.asarray(thinned([one.posterior for one in found], _DRAWS).counts), (*doubts, *driven)
     number = max(int(coded.max()) + 1, 2)

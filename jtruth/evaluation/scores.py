@@ -25,11 +25,11 @@ from typing import Any, Unpack
 import numpy as np
 from jaxtyping import Array, Float
 
-from jtruth import _validation as check
 from jtruth._random import stated, stream
+from jtruth._validation.in_range import check_shape
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.model_error import rests_on
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, granted
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, granted
 from jtruth.evaluation.checks.first_look import (
     backward_columns,
     backward_scores,
@@ -43,9 +43,7 @@ from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.evaluation.score_result import (
     AREAS,
-    AVERAGES,
     AnyCurves,
-    AtThreshold,
     ClassScores,
     Number,
     ScoreEvaluation,
@@ -55,7 +53,6 @@ from jtruth.evaluation.score_tables import BINS as RANGE_BINS
 from jtruth.evaluation.score_tables import bin_edges, finite_scores, score_by_gold, score_range, score_tables
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves, against_rest, curves
 
 _OF_CURVES = tuple(map(attrgetter, ("auc", "average_precision", "hidden")))  # of `Curves`
@@ -102,7 +99,7 @@ def evaluate_scores(
     (True, 5, True)
     """
     asked_cost = None if cost is None else checked_cost(cost)
-    data = _read("evaluate_scores", labels, how, positive)
+    data = inputs.read_one_assumption("evaluate_scores", None, labels, how, positive=positive)
     if len(data.classes) != 2:
         raise ValueError(
             f"scores rank two classes and there are {len(data.classes)}: {data.classes}; give one column of "
@@ -112,18 +109,15 @@ def evaluate_scores(
         raise ValueError(f"threshold is {threshold}; give a finite score")
     values = finite_scores(inputs.aligned(scores, "scores", data))
     found = judged(data, values, bins, threshold)
-    chosen = () if threshold is None else (_stated(found, values, threshold, asked_cost),)
-    best = () if asked_cost is None else (found.best_threshold(asked_cost),)
+    asked = []
+    if threshold is not None:
+        score = _at_or_above(values, threshold)
+        place = -np.inf if score == values.min() else score
+        asked.append(found.at_threshold(place, asked_cost)._replace(threshold=float(threshold)))
+    if asked_cost is not None:
+        asked.append(found.best_threshold(asked_cost))
     odd = (*backward_scores(values, data), *threshold_outside(values, threshold))
-    return replace(found, asked=(*chosen, *best), checks=(*look_at(data, {}), *odd))
-
-
-def _read(asked: str, labels: Any, how: Judging, positive: Any = None) -> inputs.Inputs:
-    """Input as scores need it, or ValueError."""
-    data = inputs.read_judged(asked, None, labels, how, positive)
-    inputs.need_prior(data)
-    check.choose("assume", UNKNOWN if data.assume is None else data.assume, (UNKNOWN, INDEPENDENT))
-    return data
+    return replace(found, asked=tuple(asked), checks=(*look_at(data, {}), *odd))
 
 
 def judged(
@@ -161,14 +155,6 @@ def _at_or_above(values: np.ndarray, threshold: Number) -> float:
     return float(values[values >= threshold].min(initial=np.inf))
 
 
-def _stated(
-    found: ScoreEvaluation, values: np.ndarray, threshold: Number, cost: tuple[float, float] | None
-) -> AtThreshold:
-    score = _at_or_above(values, threshold)
-    place = -np.inf if score == values.min() else score
-    return found.at_threshold(place, cost)._replace(threshold=float(threshold))
-
-
 _QUANTILES = (np.arange(4000) + 0.5) / 4000
 
 
@@ -201,22 +187,21 @@ def evaluate_class_scores(
     >>> list(found.each), bool(found.auc["macro"].mean > 0.8)
     (['0', '1', '2'], True)
     """
-    data = _read("evaluate_class_scores", labels, how)
+    data = inputs.read_one_assumption("evaluate_class_scores", None, labels, how)
     given, found = _columns(scores, data), {}
     for c, name in enumerate(data.classes):
         key = stream(data.key, "scores of class", c)
         found[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), given[:, c], bins)
     alarms = (*look_at(data, {}), *backward_columns(given, data))
-    weights = np.array([one.curves.law(attrgetter("share")).mean for one in found.values()])
-    laws = tuple(one.curves for one in found.values())
-    share = {"macro": np.full(len(laws), 1 / len(laws)), "weighted": weights / weights.sum()}
-    averages = {
-        k: {name: _average(laws, f, share[name]) for name in AVERAGES}
-        for k, f in zip(AREAS, map(attrgetter, AREAS), strict=True)
-    }
-    return ClassScores(found, averages["auc"], averages["average_precision"],
-                       dict(zip(found, share["weighted"].tolist(), strict=True)),
-                       data.stated, alarms)  # fmt: skip
+    each = [one.curves for one in found.values()]
+    weights = np.array([one.law(attrgetter("share")).mean for one in each])
+    shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}
+    auc, precision = (
+        {name: _average(each, attrgetter(area), share) for name, share in shares.items()} for area in AREAS
+    )
+    named = dict(zip(found, shares["weighted"].tolist(), strict=True))
+    doubts = dict.fromkeys(text for one in found.values() for text in one.warnings)
+    return ClassScores(found, auc, precision, named, data.stated, alarms, tuple(doubts))
 
 
 def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:
@@ -225,9 +210,7 @@ def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples cla
         given = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be numbers: {error}") from None
-    shape = (data.y_pred.size, len(data.classes))
-    if given.shape != shape:
-        raise ValueError(f"scores have shape {given.shape}; give ({shape[0]} samples, {shape[1]} classes)")
+    check_shape(given, "scores", "samples classes", samples=data.y_pred.size, classes=len(data.classes))
     bad = np.argwhere(~np.isfinite(given))
     if len(bad):
         i, c = bad[0]
@@ -239,20 +222,10 @@ def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples cla
 
 
 def _average(
-    parts: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
-) -> Estimate:
-    """The average of all classes."""
-    return _together([_draws(one.law(of)) for one in parts], weights)
-
-
-def _draws(law: Estimate) -> DrawsEstimate:
-    if not isinstance(law, DrawsEstimate):
-        raise TypeError(f"an average needs draws, and {type(law).__name__} has none")
-    return law
-
-
-def _together(laws: Sequence[DrawsEstimate], weights: np.ndarray) -> DrawsEstimate:
-    """Weighted mean of the same quantile of every law; NaN where one is never defined."""
-    known = [law.draws[~np.isnan(law.draws)] for law in laws]
+    found: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
+) -> DrawsEstimate:
+    """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
+    laws = [one.law(of).draws for one in found]
+    known = [draws[~np.isnan(draws)] for draws in laws]
     columns = [np.quantile(d, _QUANTILES) if d.size else np.full(_QUANTILES.size, np.nan) for d in known]
     return DrawsEstimate(np.stack(columns, axis=1) @ weights)

@@ -22,7 +22,6 @@ from jtruth.answers import (
     Answer,
     Column,
     Curve,
-    Series,
     Shown,
     Table,
     facts,
@@ -194,7 +193,7 @@ def plan_blocks(found: PlanSearch) -> Shown:
     blocks = (
         Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
               draw="cost" if found.wanted == "width" else "width"),
-        Curve("", "Width by the number of samples, this mix", "samples", "width", (Series("", points),)),
+        Curve("", "Width by the number of samples, this mix", "samples", "width", {"": points}),
         facts(labelers=labelers),
         sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(found.warnings),
         how(("put in", _guesses(asked)), ("computed", _how(found))),

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from jtruth._validation.terminal import plain
-from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Series, Shown, Table
+from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Shown, Table
 from jtruth.answers.blocks import at, cell_text, few, value_of
 from jtruth.answers.html import axis_of
 from jtruth.plots._parts import (
@@ -272,22 +272,22 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
     ax = new_axes(ax)
     if block.diagonal:
         ax.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1)
-    for k, one in enumerate(block.series):
+    for k, (name, points) in enumerate(block.series.items()):
         color, line, marker = CYCLE[k % len(CYCLE)], LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]
-        x, y = (np.array(one.points[name], float) for name in ("x", "mean"))
+        x, y = (np.array(points[axis], float) for axis in ("x", "mean"))
         bands = ("low_all", "high_all", "whole curve", 0.15), ("low", "high", "each point", 0.35)
         for low, high, label, shade in bands:
-            if low in one.points:
-                bottom, top = (np.array(one.points[name], float) for name in (low, high))
-                if one.line:
-                    label = label if "low_all" in one.points and len(block.series) == 1 else None
+            if low in points:
+                bottom, top = (np.array(points[end], float) for end in (low, high))
+                if block.line:
+                    label = label if "low_all" in points and len(block.series) == 1 else None
                     ax.fill_between(x, bottom, top, color=color, alpha=shade, lw=0, label=label)
                 else:
                     ax.vlines(x, bottom, top, color=color, lw=1.5)
-        style: dict[str, Any] = {"ls": line} if one.line else {"ls": "none"}
-        style |= {} if one.line and len(x) > 12 else {"marker": marker}
-        ax.plot(x, y, color=color, label=one.name or None, **style)
-    if all(isinstance(value, int) for one in block.series for value in one.points["x"]):
+        style: dict[str, Any] = {"ls": line if block.line else "none"}
+        style |= {} if block.line and len(x) > 12 else {"marker": marker}
+        ax.plot(x, y, color=color, label=name or None, **style)
+    if all(isinstance(value, int) for points in block.series.values() for value in points["x"]):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=block.x, ylabel=block.y)
     ax.set_title(block.title, size="small")
@@ -337,7 +337,7 @@ def _team(found: Any) -> list[Drawn]:
     who = ", ".join(map(str, np.asarray(found.order).tolist()))
     points = {"x": np.asarray(found.cost).tolist(), "mean": np.asarray(found.bits).tolist()}
     title = f"A growing team; labelers in the order of joining: {who}"
-    return [Curve("", title, "cost of the team", "bits of a sample", (Series("", points),))]
+    return [Curve("", title, "cost of the team", "bits of a sample", {"": points})]
 
 
 def _cleaning(found: Any) -> list[Drawn]:
@@ -348,7 +348,7 @@ def _cleaning(found: Any) -> list[Drawn]:
     lines = {"estimated from noisy labels": [step.estimated for step in found.trail]}
     if all(step.true is not None for step in found.trail):
         lines["true"] = [step.true for step in found.trail]
-    series = tuple(Series(name, {"x": x, "mean": y}) for name, y in lines.items())
+    series = {name: {"x": x, "mean": y} for name, y in lines.items()}
     title = f"strategy {found.strategy}"
     return [Curve("", title, "answers of the expert", "accuracy of the model", series)]
 

@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from jtruth._validation.terminal import plain
-from jtruth.answers import Curve, Series
+from jtruth.answers import Curve
 from jtruth.evaluation import Evaluation
 from jtruth.evaluation.gold.shares import Prevalence
 from jtruth.evaluation.score_result import ScoreEvaluation
@@ -306,7 +306,7 @@ def plot_gold_progress(
     points |= {name: [pair[k] for pair in ends] for k, name in enumerate(("low", "high"))}
     shown = f"share of {plain(metric)}" if isinstance(answers[0], Prevalence) else title(metric)
     label = f"{shown}, {percent(answers[0].level)} intervals"
-    ax = plot_block(Curve("", "", "gold answers", label, (Series("", points, line=False),)), ax=ax)
+    ax = plot_block(Curve("", "", "gold answers", label, {"": points}, line=False), ax=ax)
     for n in laws.keys() - known.keys():
         style = {"xycoords": ("data", "axes fraction"), "rotation": 90, "color": GREY}
         ax.annotate("not identified", (n, 0.02), **style)

@@ -117,7 +117,7 @@ def said_by(block, rows):
         case Notes():
             return [note.text for note in block.items if note.sign != "alarm"]
         case Facts():
-            return [one.title for one in block.items if one.title]
+            return [name for name, _ in block.items]
     return []
 
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from jtruth.answers import Column, Curve, Fact, Facts, Matrix, Note, Notes, Queue, Series, Shown, Table
+from jtruth.answers import Column, Curve, Facts, Matrix, Note, Notes, Queue, Shown, Table
 from jtruth.answers.html import axis_of, axis_svg, bar_svg, curve_svg, page_html, ticks
 from jtruth.answers.terminal import terminal_text
 
@@ -90,8 +90,8 @@ def shown(names, size=None):
         Table("wide", names[0], "name", tuple(Column((n, "mean"), n) for n in names),
               [{"name": "a", **{n: LAW for n in names}}]),
         Matrix("counts", names[1], tuple(some), tuple(some), cells), Notes("notes", names[2], notes),
-        Curve("curve", names[0], names[1], names[2], tuple(Series(n, points) for n in names[:3])),
-        Facts("", [Fact("fact", n, n) for n in names]),
+        Curve("curve", names[0], names[1], names[2], {n: points for n in names[:3]}),
+        Facts("", [(n, n) for n in names], {"fact": names}),
     )  # fmt: skip
     return Shown(names[0], names[1], names[2], blocks, tuple(names[:3]), names[3], f"jtruth {names[0]}")
 
@@ -158,10 +158,10 @@ def test_ticks_are_round_and_inside(ends):
 def test_curves_leave_out_what_is_not_finite():
     nan = float("nan")
     points = {"x": [0, 1, 2], "mean": [0.0, nan, 1.0], "low": [0.0, nan, 0.5], "high": [0.5, nan, 1.0]}
-    one = Series("one", points)
-    drawn = curve_svg(Curve("", "", "x", "y", (one, one._replace(line=False))))
-    assert "nan" not in drawn and drawn.count("<circle") == 2 and drawn.count("<polygon") == 1
-    none = Curve("", "", "x", "y", (Series("none", {"x": [nan], "mean": [nan]}),), diagonal=True)
+    one = Curve("", "", "x", "y", {"one": points})
+    lines, dots = curve_svg(one), curve_svg(one._replace(line=False))
+    assert "nan" not in lines + dots and lines.count("<polygon") == 1 and dots.count("<circle") == 2
+    none = Curve("", "", "x", "y", {"none": {"x": [nan], "mean": [nan]}}, diagonal=True)
     assert "nan" not in curve_svg(none)
 
 
@@ -175,7 +175,7 @@ def test_curves_lie_where_their_numbers_are():
     place = lambda x, y: (56 + 492 * (x + 0.08) / 2.16, 318 - 306 * (y + 0.04) / 1.08)  # noqa: E731
     rows = lambda name: zip(points["x"], points[name], strict=True)  # noqa: E731
     at = lambda *names: [place(x, y) for name in names for x, y in rows(name)]  # noqa: E731
-    drawn = curve_svg(Curve("", "", "x", "y", (Series("one", points),), diagonal=True))
+    drawn = curve_svg(Curve("", "", "x", "y", {"one": points}, diagonal=True))
     find = lambda mark: numbers(re.search(mark + r'"([^"]*)"', drawn)[1])  # noqa: E731
     np.testing.assert_allclose(find('class="line" d='), at("mean"), atol=0.06)
     np.testing.assert_allclose(find("polygon points="), [*at("low"), *at("high")[::-1]], atol=0.06)
@@ -190,14 +190,14 @@ def test_curves_lie_where_their_numbers_are():
         [place(0, float(t))[1] for t in marks.values()], abs=0.06
     )
     assert len(marks) == drawn.count("H548") == 3 and drawn.count("V12") == 5
-    drawn = curve_svg(Curve("", "", "x", "y", (Series("one", points, line=False),)))
+    drawn = curve_svg(Curve("", "", "x", "y", {"one": points}, line=False))
     bars = numbers(re.search(r'<path d="([^"]*)"', drawn)[1])
     np.testing.assert_allclose(bars[::2], at("low"), atol=0.06)
     np.testing.assert_allclose(bars[1::2], at("high"), atol=0.06)
     dots = np.array(re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', drawn), float)
     np.testing.assert_allclose(dots, at("mean"), atol=0.06)
     assert "diagonal" not in drawn and "polygon" not in drawn and 'class="line"' not in drawn
-    alone = curve_svg(Curve("", "", "x", "y", (Series("one", {"x": [1], "mean": [0.5]}),)))
+    alone = curve_svg(Curve("", "", "x", "y", {"one": {"x": [1], "mean": [0.5]}}))
     assert '<circle cx="302.0" cy="165.0"' in alone  # in the middle of both
 
 

@@ -95,9 +95,12 @@ def test_two_classifiers_have_one_probability_to_be_better():
     rng = np.random.default_rng(1)
     columns = rng.normal(size=(500, 2))
     apart = DrawsEstimate(rng.normal(0.3, 1.0, 400))
-    laws = Laws(tuple(map(DrawsEstimate, columns.T)), {(0, 1): apart}, columns)
-    for sign, first in ((1.0, laws.better(0, 1, 0.0)), (-1.0, laws.better(1, 0, 0.0))):
-        np.testing.assert_allclose(laws.ranks(sign)[:, 0], [first, 1 - first])
+    values = dict(zip("ab", map(DrawsEstimate, columns.T), strict=True))
+    for sign in (1.0, -1.0):
+        laws = Laws(values, {("a", "b"): apart}, columns, sign)
+        first = np.mean(sign * apart.draws > 0)
+        assert laws.better("a", "b") == first and laws.better("b", "a") == 1 - first
+        np.testing.assert_allclose(laws.ranks[:, 0], [first, 1 - first])
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from sklearn import metrics
 
 import jtruth as jt
-from jtruth.evaluation.label_vectors import tied_vectors
+from jtruth.evaluation.any_metric import tied_vectors
 from jtruth.testing import of_labels
 
 NOISE, PRIOR = jt.noise.Symmetric(0.2, 2), [0.6, 0.4]
@@ -88,10 +88,10 @@ def test_nobody_vouches(case):
     whole = jt.evaluate(y_pred, labels)
     found = jt.metric_posterior(accuracy, y_pred, labels)
     laws = {one.name: one.metrics["accuracy"] for one in whole.assumptions}
-    for view in found.views:
-        drawn, law = view.drawn, laws[view.name]
+    for name, drawn in found.drawn.items():
+        law = laws[name]
         # The same fits, and vectors that count what their tables say; the vote's ties are drawn again.
-        if view.name != "majority_vote":
+        if name != "majority_vote":
             np.testing.assert_allclose([drawn.mean(), drawn.std()], [law.mean, law.sd], rtol=0.1)
         else:
             assert abs(drawn.mean() - law.mean) < 5 * law.sd / np.sqrt(1000) + 5e-3
@@ -99,7 +99,7 @@ def test_nobody_vouches(case):
     low, high = found.estimate().interval(0.95)
     ends = [one.metrics["accuracy"].interval(0.95) for one in whole.assumptions]
     np.testing.assert_allclose([low, high], [min(e.low for e in ends), max(e.high for e in ends)], atol=0.02)
-    assert found.estimate().mean == pytest.approx(np.mean([view.drawn.mean() for view in found.views]))
+    assert found.estimate().mean == pytest.approx(np.mean([drawn.mean() for drawn in found.drawn.values()]))
     assert found.interval_kind == "what-if range" and "only gold can tell" in found.summary(full=True)
     assert "what-if range; assumed: nothing" in found.summary(full=True) and "95 %" not in found.summary(
         full=True
@@ -107,7 +107,7 @@ def test_nobody_vouches(case):
     with pytest.raises(ValueError, match="no probability law"):
         _ = found.draws
     area = jt.metric_posterior(of_labels.auc, score, labels, num_draws=200)
-    single = next(view.drawn for view in area.views if view.name == "independent")
+    single = area.drawn["independent"]
     assert abs(single.mean() - metrics.roc_auc_score(y, score)) < 4 * single.std() < 0.12
 
 
@@ -163,7 +163,7 @@ def test_three_classes():
     [
         ({"num_draws": 1}, "num_draws is 1"),
         ({"prediction": [0.1, np.nan, 0.3, 0.2]}, r"scores\[1\] is nan"),
-        ({"prediction": np.full((4, 2), 0.4)}, "sum to 1"),
+        ({"prediction": np.full((4, 2), 0.4)}, r"probabilities\[0\] sums to 0.8, not to 1"),
         ({"prediction": np.full((4, 3), 1 / 3)}, "shape"),
         ({"prediction": [0, 1, 2, 1]}, "2"),
         ({"prior": None}, "class prior too"),

@@ -58,7 +58,7 @@ def test_nobody_vouches_and_gold():
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (np.ones((4, 2)), r"scores have shape \(4, 2\); give \(4 samples, 3 classes\)"),
+        (np.ones((4, 2)), r"scores has shape \(4, 2\); it must be \(4 samples, 3 classes\)"),
         (np.array([[1, 1, 1], [1, np.inf, 1], [1, 1, 1], [1, 1, 1.0]]), "sample 1 for class '1' is inf"),
         ([["a"] * 3] * 4, "must be numbers"),
     ],

@@ -115,9 +115,9 @@ def test_an_unknown_prior_is_integrated_out():
     """Numbers of positives against a sum over 400 shares, each with the evidence of labels and tuples."""
     _, said, labels = rivals(3)
     data = inputs.read(said["a"], labels, NOISE, None, None, None)
-    ((who, part, what),) = parts_of(np.stack([said["a"], said["b"]]), data)
-    found, _ = judged_together(who, part, what)
-    positives = found.table.counts[:, 1].sum(axis=1)
+    ((_, part, what),) = parts_of(np.stack([said["a"], said["b"]]), data)
+    found, _ = judged_together(part, what)
+    positives = found.counts[:, 1].sum(axis=1)
     ratio, share = np.diff(data.model.log_likelihood, axis=1)[:, 0], (np.arange(400) + 0.5) / 400
     evidence, mean = np.empty(400), np.empty(400)
     for k, one in enumerate(share):
@@ -141,22 +141,23 @@ def test_five_classifiers_go_by_twos_and_come_together_again():
     assert sum(found.best.values()) == pytest.approx(1)
     laws, lead = found.laws, np.zeros((5, 5))
     for (a, b), law in laws.differences.items():
+        a, b = "abcde".index(a), "abcde".index(b)
         lead[a, b], lead[b, a] = law.mean, -law.mean
     together = laws.columns.mean(axis=0)  # least squares of the ten differences
-    error = 5 * max(law.sd for law in laws.values) / np.sqrt(len(laws.columns))
+    error = 5 * max(law.sd for law in laws.values.values()) / np.sqrt(len(laws.columns))
     np.testing.assert_allclose(together - together.mean(), lead.mean(axis=1), atol=error)
 
 
 def test_joined_laws_keep_their_correlations():
     rng = np.random.default_rng(5)
     true = rng.multivariate_normal([0, 0.1, 0.3], [[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 2]], 4000)
-    laws = [DrawsEstimate(column) for column in true.T]
-    pairs = {(a, b): DrawsEstimate(true[:, a] - true[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))}
-    found = joined(laws, pairs, 0)
+    values = {name: DrawsEstimate(column) for name, column in zip("abc", true.T, strict=True)}
+    pairs = {(a, b): DrawsEstimate(values[a].draws - values[b].draws) for a, b in ("ab", "ac", "bc")}
+    found = joined(values, pairs, 0)
     np.testing.assert_allclose(np.corrcoef(found.T), np.corrcoef(true.T), atol=5 / np.sqrt(4000))
-    laws = Laws(tuple(laws), pairs, true)
-    np.testing.assert_allclose(laws.ranks(1.0)[:, 0], [np.mean(true.argmax(1) == k) for k in range(3)])
-    np.testing.assert_allclose(laws.ranks(-1.0)[:, 0], [np.mean(true.argmin(1) == k) for k in range(3)])
+    for sign, best in ((1.0, true.argmax(1)), (-1.0, true.argmin(1))):
+        ranks = Laws(values, pairs, true, sign).ranks
+        np.testing.assert_allclose(ranks[:, 0], [np.mean(best == k) for k in range(3)])
 
 
 @pytest.fixture(scope="module")
@@ -224,8 +225,8 @@ def test_labels_alone_cannot_tell_and_how_much_gold_would(learned):
         plain["interval_kind"] == "predictive" and plain["differences"][0]["first_better"] == found.best["a"]
     )
     assert "a law by itself" in found.summary(full=True)
-    sure = Laws(found.laws.values, {(0, 1): DrawsEstimate(np.linspace(-0.004, 0.2, 100))}, found.laws.columns)
-    told = replace(found, laws=sure)
+    sure = {("a", "c"): DrawsEstimate(np.linspace(-0.004, 0.2, 100))}
+    told = replace(found, laws=replace(found.laws, differences=sure))
     assert told.told and told.to_dict()["comparison"]["gold_to_tell"] is None
     assert told.summary(full=True).startswith("a has the better accuracy with probability 0.98")
 
@@ -389,7 +390,7 @@ def test_two_numbers_of_one_thing_are_one_number_and_ties_are_said():
     same = jt.compare_classifiers({"a": truth, "b": truth}, labels, noise=noise, prior=prior)
     assert same.better["a", "b"] == 0.5
     assert any("a and b are equal with probability 1.00; a tie counts half" in text for text in same.warnings)
-    drawn = found.laws.differences[0, 1].draws
+    drawn = found.differences["a", "b"].draws
     assert any(f"equal with probability {(drawn == 0).mean():.2f}" in text for text in found.warnings)
     assert found.better["a", "b"] == pytest.approx((drawn > 0).mean() + (drawn == 0).mean() / 2)
     margin = jt.compare_classifiers(two, labels, noise=noise, prior=prior, margin=0.01)

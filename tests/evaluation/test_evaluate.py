@@ -241,7 +241,7 @@ def test_plugged_in_rates_by_hand():
     result = jt.evaluate(y, jt.Labels.from_matrix(np.stack([y, y, y], axis=1), 2), method="plug_in")
     expected = 0.4 * 8.01 / 8.02 + 0.6 * 12.01 / 12.02
     for labeler in result.labelers:
-        assert labeler.accuracy == pytest.approx(expected, abs=2e-6)
+        assert labeler["accuracy"] == pytest.approx(expected, abs=2e-6)
 
 
 def test_learned_error_rates_are_part_of_the_answer(dentists):
@@ -259,7 +259,8 @@ def test_learned_error_rates_are_part_of_the_answer(dentists):
     plugged = jt.evaluate(dentists.y_pred, dentists.labels, method="plug_in")
     assert any("too narrow" in w for w in plugged.warnings)
     assert plugged.precision.sd < 0.6 * result.precision.sd
-    assert result.labelers[0].accuracy <= result.labelers[-1].accuracy and result.labelers[0].low is not None
+    worst, *_, best = result.labelers
+    assert worst["accuracy"] <= best["accuracy"] and worst["low"] is not None
     misfit = result.checks[0]
     assert misfit.verdict == "does not fit" and misfit.statistic == pytest.approx(129.85, abs=0.02)
     assert "on 20 degrees of freedom" in misfit.message and misfit.p_value == 1 / 400

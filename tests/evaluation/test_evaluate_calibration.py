@@ -118,7 +118,9 @@ def test_the_twin_question_is_answered_on_the_same_input():
     options = {"noise": Symmetric(0.1, 2), "prior": [0.5, 0.5]}
     found, direct = judged_by_truth(p, labels, **options), evaluate_scores(p[:, 1], labels, **options)
     assert found.auc.mean == direct.auc.mean > 0.9
-    with pytest.raises(ValueError, match=r"probabilities have shape \(60, 3\); give one row"):
+    with pytest.raises(
+        ValueError, match=r"probabilities has shape \(60, 3\); it must be \(60 samples, 2 classes\)"
+    ):
         judged_by_truth(np.ones((60, 3)) / 3, labels)
 
 

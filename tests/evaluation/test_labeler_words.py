@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.labeler_findings import certain_cells, swap_findings
+from jtruth.evaluation.labeler_report import certain_cells, swap_findings
 from jtruth.inspection import suspicions
 
 CLASSES = ("fine", "toxic", "very toxic")

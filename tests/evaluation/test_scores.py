@@ -83,13 +83,13 @@ def test_nobody_vouches(enough_sweeps):
     assert [view.name for view in found.assumptions] == ["majority_vote", "independent"]
     low, high = found.auc.interval(0.95)
     assert low < roc_auc_score(y, np.searchsorted(found.edges, score, side="right")) < high
-    draws = {view.name: view.drawn.auc.draws for view in found.assumptions}
+    draws = {view.name: view.metrics["auc"].draws for view in found.assumptions}
     np.testing.assert_array_equal(found.auc.draws, law_of(draws, "overall", "unknown", 200.0).draws)
     band = found.curves.roc()
     assert (band.low_all >= 0).all() and (band.low_all <= band.low).all() and (band.low <= band.high).all()
     assert (band.high <= band.high_all).all() and (band.high_all <= 1).all()
     for view in found.assumptions:
-        own = view.drawn.roc(points=51).mean
+        own = view.posterior.roc(points=51).mean
         assert ((band.low <= own) & (own <= band.high))[1:-1].all()
     d = found.to_dict()
     assert d["interval_kind"] == "predictive" and len(d["assumptions"]) == 2 and d["num_bins"] == 12

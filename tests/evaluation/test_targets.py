@@ -46,7 +46,9 @@ def test_every_member_of_a_range_answers_for_the_target(case, monkeypatch):
             assert (counts == np.rint(counts)).all() and (expected != np.rint(expected)).mean() > 0.9
         assert abs(other.metrics["accuracy"].mean - one.metrics["accuracy"].mean) < 0.05
     ends = here.labelers[0]
-    assert ends.low < ends.accuracy < ends.high and "Share of the labels given" in here.summary(full=True)
+    assert ends["low"] < ends["accuracy"] < ends["high"] and "Share of the labels given" in here.summary(
+        full=True
+    )
     assert "label for a new sample" in new.summary(full=True)
 
 

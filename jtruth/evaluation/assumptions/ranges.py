@@ -37,7 +37,7 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, 
 from jtruth.evaluation.checks.label_sets import Parameters, with_classifier
 from jtruth.evaluation.checks.of_labels import by_number
 from jtruth.evaluation.inputs import Inputs, Model, Progress
-from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION, Assumption, Loo, worst_first
+from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION, Assumption, worst_first
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, TooLarge
 from jtruth.latent.fit import RowLikelihood
@@ -154,21 +154,25 @@ def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
     return lambda done, planned: progress(k * planned + done, number * planned)
 
 
-def row(member: Member, data: Inputs, loo: Loo | None = None) -> Assumption:
+def row(member: Member, data: Inputs, loo: Mapping[str, float] | None = None) -> Assumption:
     """A member's line in the answer."""
     laws = estimates(member.posterior, *names_of(data))
     return Assumption(member.name, member.entry.sentence_for(data), laws, loo, member.posterior)
 
 
-def loo_of(found: list[Member]) -> list[Loo | None]:
+def loo_of(found: list[Member]) -> list[Mapping[str, float] | None]:
     """PSIS-LOO of every member that is a model, differences to the first of them."""
     each = [None if m.fit is None or m.fit.pointwise is None else _loo_terms(m.fit.pointwise) for m in found]
     first = next((terms for terms in each if terms is not None), None)
-    return [
-        None if one is None or first is None
-        else Loo(float(one[0].sum()), *sum_and_error(one[0] - first[0]), one[1])
-        for one in each
-    ]  # fmt: skip
+    out: list[Mapping[str, float] | None] = []
+    for terms in each:
+        if terms is None or first is None:
+            out.append(None)
+            continue
+        gap, error = sum_and_error(terms[0] - first[0])
+        out.append({"elpd": float(terms[0].sum()), "difference": gap, "difference_se": error,
+                    "num_bad": terms[1]})  # fmt: skip
+    return out
 
 
 def _loo_terms(rows: RowLikelihood) -> tuple[np.ndarray, int]:

@@ -22,7 +22,7 @@ from jaxtyping import Num
 from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth.answers import Answer, Column, Curve, Series, Shown, Table, facts, law_row, warning_notes
+from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, law_row, warning_notes
 from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Lever, sampled, tables_in
 from jtruth.evaluation.inputs import Inputs, Model, Progress
@@ -114,7 +114,7 @@ class Sensitivity(Answer):
         x, parts = self.values.tolist(), ("mean", "low", "high")
         curves = [
             Curve("", name.replace("_", " "), self.axis, name.replace("_", " "),
-                  (Series("", {"x": x, **{k: [row[k] for row in laws[name]] for k in parts}}),))
+                  {"": {"x": x, **{k: [row[k] for row in laws[name]] for k in parts}}})
             for name in names
         ]  # fmt: skip
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""

@@ -121,12 +121,12 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     if data.labels is not None and data.model is None:
         said = data.labels.patterns().table(data.y_pred, data.num_symbols)
         return chance_verdict(*votes_of(data.labels), said)
-    first, times = data.alike.first, data.alike.times
+    first, _, times, _ = data.alike
     votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])
     shares = times @ votes / times.sum()
     spread = 1 - shares @ shares
     doubt = times @ across(np.add, votes * (1 - votes)) / times.sum()
-    return chance_verdict(votes, 1 - float(doubt / spread) if spread > 1e-12 else 0.0, data.said)
+    return chance_verdict(votes, 1 - float(doubt / spread) if spread > 1e-12 else 0.0, data.predicted)
 
 
 def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], float]:

@@ -287,7 +287,7 @@ def given_checks(
 
     The log-likelihood is without gold; `labels` and `noise` are for the checks that need single labels;
     `alike` is a sample of each row of equal samples, the row of each sample, how many a row has, and whether
-    no class is known there (`Alike`); None: every sample is one, and no class known.
+    no class is known there; None: every sample is one, and no class known.
     """
     every = np.arange(len(y_pred))
     first, row, times, free = alike or (every, every, np.ones(every.size), np.ones(every.size, bool))

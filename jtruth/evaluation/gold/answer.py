@@ -16,7 +16,7 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_
 from jtruth.evaluation.checks.of_gold import random_gold_check
 from jtruth.evaluation.gold.tables import gold_tables, labeler_laws_by_gold, ppi_metric, ppi_table
 from jtruth.evaluation.inputs import Inputs, Model
-from jtruth.evaluation.parts import IN_SAMPLE, Assumption, Check, Labeler
+from jtruth.evaluation.parts import IN_SAMPLE, Assumption, Check
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -95,7 +95,7 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     ]
 
 
-def _labelers(data: Inputs, found: list[ranges.Member], posterior: np.ndarray) -> tuple[Labeler, ...]:
+def _labelers(data: Inputs, found: list[ranges.Member], posterior: np.ndarray) -> tuple[dict[str, Any], ...]:
     """How often each labeler is right, the worst first; as in `evaluate_labelers`."""
     labels = data.own_labels()
     draws = labeler_draws(found, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))

@@ -157,7 +157,7 @@ class Prevalence(Answer):
             ),
         )  # fmt: skip
         about = f"{counts_text(self)}, {number_of(self.num_gold, 'gold label')}; {self.rule}; key {self.key}"
-        alarms = tuple(first_lines(self.checks, self.warnings))
+        alarms = first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
             return Shown(question, about, self.groups.sentence(kind, self.level), blocks, alarms)
@@ -348,7 +348,8 @@ def paired_shares(
         chance = host_rng(draw, "new pairs of items").standard_normal(gap.size) * np.sqrt(
             (differ - gap**2) / a.size
         )
-        found[pair] = DrawsEstimate(gap), DrawsEstimate(gap + chance)
+        names = groups.names[pair[0]], groups.names[pair[1]]
+        found[names] = DrawsEstimate(gap), DrawsEstimate(gap + chance)
     return found
 
 

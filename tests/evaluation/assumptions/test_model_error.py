@@ -121,7 +121,7 @@ def test_evaluate_is_wider_for_judges_and_inside_the_bounds(by_kind):
     for found in by_kind.values():
         assert (found.confusion_low >= 0).all() and (found.confusion_high <= found.num_samples).all()
     for one, other in zip(by_kind["people"].labelers, by_kind["llm_judges"].labelers, strict=True):
-        assert one.high - one.low < other.high - other.low
+        assert one["high"] - one["low"] < other["high"] - other["low"]
 
 
 def test_what_a_law_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_answer(by_kind):

@@ -166,21 +166,21 @@ def test_labelers_beside_gold_are_those_of_the_labelers_report(answer):
     result, y, _, labels, gold = answer
     report = {row["worker"]: row for row in jt.evaluate_labelers(labels, gold=gold).rows}
     for one in result.labelers:
-        row = report[one.worker]
-        assert one.accuracy == pytest.approx(row["accuracy"], abs=0.03)
+        row = report[one["worker"]]
+        assert one["accuracy"] == pytest.approx(row["accuracy"], abs=0.03)
         width = row["high"] - row["low"]  # there the classifier is no fourth rater
-        assert 0.6 * width < one.high - one.low < 1.05 * width
-        right = (labels.to_matrix()[:, int(one.worker)] == y).mean()
-        assert one.low < right < one.high
+        assert 0.6 * width < one["high"] - one["low"] < 1.05 * width
+        right = (labels.to_matrix()[:, int(one["worker"])] == y).mean()
+        assert one["low"] < right < one["high"]
 
 
 def test_labelers_of_a_vouched_assumption_are_its_own(answer):
     _, _, y_pred, labels, _ = answer
     hard = jt.evaluate(y_pred, labels, assume="shared_difficulty")
-    alone = {one.worker: one for one in jt.evaluate(y_pred, labels, assume="independent").labelers}
+    alone = {one["worker"]: one for one in jt.evaluate(y_pred, labels, assume="independent").labelers}
     for one in hard.labelers:
         assert (
-            one.accuracy < alone[one.worker].accuracy - 0.02
+            one["accuracy"] < alone[one["worker"]]["accuracy"] - 0.02
         )  # who errs together looks right to independence
 
 
