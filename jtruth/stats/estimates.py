@@ -279,7 +279,8 @@ class DensityEstimate(Estimate):
             width = self._quantile(np.minimum(u + level, 1.0), guess) - self._quantile(u, guess)
             best = int(np.argmin(width))
             low, high = u[max(best - 1, 0)], u[min(best + 1, 64)]
-        return Interval(*self._quantile(np.array([u[best], min(u[best] + level, 1.0)])).tolist(), level)
+        low, high = self._quantile(np.array([u[best], min(u[best] + level, 1.0)])).tolist()
+        return Interval(low, high, level)
 
     def _above(self, height: float, bounds: Any) -> tuple[tuple[tuple[float, float], ...], float]:
         """Where the density exceeds `height`, and the mass there."""

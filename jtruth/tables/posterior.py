@@ -176,7 +176,7 @@ class RangeEstimate(Estimate):
     There is no law behind it, so mode, sd, density and samples do not exist: NaN, or an error that says so.
     """
 
-    sd = mode = float("nan")
+    sd = mode = float("nan")  # type: ignore[assignment]
 
     def __init__(self, members: tuple[Estimate, ...]):
         self._members = members
