@@ -59,6 +59,9 @@ def test_evidence_and_class_counts_are_those_of_all_assignments():
 
 @pytest.mark.parametrize(("size", "labelers", "classes"), [(400, 5, 2), (600, 3, 3)])
 def test_the_same_posterior_as_tempering(size, labelers, classes):
+    """Of 400 samples the evidence by tempering has a standard deviation of .19 over ten keys, whatever a run
+    says of its own (.02 to .2): four runs are averaged, and .3 are three errors of their mean.
+    """
     labels, y_pred, _ = crowd(size, labelers, classes, 5)
     law, sampled = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))
     assert "weighed draws" in law.convergence.ess and "weighed draws" not in sampled.convergence.ess
@@ -74,8 +77,12 @@ def test_the_same_posterior_as_tempering(size, labelers, classes):
         assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 4 * error).all()
         assert (np.abs(a.std(axis=0) / spread - 1) < 0.12).all()
     np.testing.assert_allclose(law.class_posterior, sampled.class_posterior, atol=0.02)
+    evidence = [sampled.evidence[0]]
+    if classes == 2:
+        more = (fit_joint(labels, y_pred=y_pred, effort=SAMPLED, key=k) for k in (3, 4, 5))
+        evidence += [fit.evidence[0] for fit in more]
     error = np.hypot(law.evidence[1], sampled.evidence[1])
-    assert abs(law.evidence[0] - sampled.evidence[0]) < max(4 * error, 0.3)
+    assert abs(law.evidence[0] - np.mean(evidence)) < max(4 * error, 0.3)
 
 
 def problem_of(gold=True):
