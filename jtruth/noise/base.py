@@ -154,18 +154,6 @@ class NoiseModel(eqx.Module):
 class IndependentLabelers(NoiseModel):
     """Labelers who err independently given the class: every question follows from their matrices."""
 
-    matrices: eqx.AbstractVar[Float[Array | np.ndarray, "*draws labelers classes symbols"]]
-
-    @property
-    def num_classes(self) -> int:
-        """Number of classes C."""
-        return self.matrices.shape[-2]
-
-    @property
-    def num_labelers(self) -> int:
-        """Number of labelers T."""
-        return self.matrices.shape[-3]
-
     @abc.abstractmethod
     def rows(self) -> Float[Array, "labelers classes symbols"]:
         """p(label | class) of each labeler, in JAX's current dtype (`current`)."""

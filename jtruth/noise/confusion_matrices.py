@@ -64,6 +64,16 @@ class ConfusionMatrices(IndependentLabelers):
         self.matrices = check_matrices(matrices, "matrices", symbols=True)
 
     @property
+    def num_classes(self) -> int:
+        """Number of classes C."""
+        return self.matrices.shape[-2]
+
+    @property
+    def num_labelers(self) -> int:
+        """Number of labelers T."""
+        return self.matrices.shape[-3]
+
+    @property
     def num_symbols(self) -> int:
         """Number of symbols that a labeler can give: C, or more."""
         return self.matrices.shape[2]
@@ -117,6 +127,16 @@ class DrawnMatrices(IndependentLabelers):
         check_matrix_rows(rows, "matrices", matrices)
         check_matrix_rows(shares, "prior", prior)
         self.matrices, self.prior = rows, shares
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes C."""
+        return self.matrices.shape[-2]
+
+    @property
+    def num_labelers(self) -> int:
+        """Number of labelers T."""
+        return self.matrices.shape[-3]
 
     @property
     def mean(self) -> ConfusionMatrices:
