@@ -215,7 +215,8 @@ def node_table(
         return None
     a, b, probability, log_scale = found
     first, second = (np.asarray(axis.count, np.float64) for axis in (a, b))
-    table = (first, second, probability, data.n1, data.n0, log_scale - _log_prior_constant(prior))
+    n1, n0 = data.n1, data.n0
+    table = (first, second, probability, n1, n0, log_scale - _log_prior_constant(prior))
     if to_the_ends:
         return CountTable(*table, bins=_BINS, whole=(False, False))
     whole = b.cells is None
@@ -227,7 +228,7 @@ def node_table(
         here, column = at[inside], np.broadcast_to(np.arange(second.size), at.shape)[inside]
         log_p = log_a(here) + log_b[column]
         if prior is not None:
-            log_p += _log_sum_factor(here + second[column], data.n1 + data.n0, prior)
+            log_p += _log_sum_factor(here + second[column], n1 + n0, prior)
         out = np.zeros(at.shape)
         out[inside] = np.exp(log_p)
         return out
