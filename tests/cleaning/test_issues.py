@@ -83,6 +83,11 @@ def test_learned_rates_widen_and_assumptions_are_a_range():
     fit = fit_joint(labels, key=0)
     draws = posterior_draws(labels, fit)
     np.testing.assert_allclose(draws.mean(axis=0), fit.class_posterior, atol=0.05)
+    for k in (0, -1):  # the first draw of the fit, and the last
+        p = np.tile(fit.prior[fit.matrix_draw[k]], (60, 1)).astype(np.float64)
+        for i, t, z in zip(*labels.entries(), strict=True):
+            p[i] *= fit.matrices[k, t, :, z]
+        np.testing.assert_allclose(draws[k], p / p.sum(axis=1, keepdims=True), rtol=1e-5)
     alone = suspicious_labels(labels, fit.class_posterior)
     carried = suspicious_labels(labels, draws)
     assert np.diff(carried.interval) >= np.diff(alone.interval) - 2

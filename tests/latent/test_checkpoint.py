@@ -160,6 +160,15 @@ def test_a_mark_depends_on_everything_and_on_no_address():
         return lambda x: x + value
 
     assert digest(with_cell(1)) != digest(with_cell(2)) and digest(with_cell(1)) == digest(with_cell(1))
+    assert len({digest(one) for one in (digest, day_of, hour_of, len, max)}) == 5
+
+
+def day_of(x):
+    return x // 24
+
+
+def hour_of(x):
+    return x % 24
 
 
 @pytest.mark.slow

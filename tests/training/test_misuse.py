@@ -308,3 +308,11 @@ def test_an_area_lies_between_0_and_1():
     rho = jnp.array([[0.9, 0.1], [0.2, 0.8], [0.9, 0.1], [0.2, 0.8]])
     up, down = jnp.array([0.0, 3.0, 1.0, 2.0]), jnp.array([3.0, 0.0, 2.0, 1.0])
     assert float(tr.estimated_auc(up, rho)) == 1 and float(tr.estimated_auc(down, rho)) == 0
+
+
+def test_whole_numbers_become_features_and_others_stay_as_they_are():
+    from jtruth.training._inputs import as_features
+
+    whole = as_features(np.arange(6).reshape(3, 2))
+    assert jnp.issubdtype(whole.dtype, jnp.floating) and whole.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert as_features(np.ones((3, 2), np.float32)).dtype == np.float32
