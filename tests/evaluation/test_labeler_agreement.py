@@ -58,3 +58,9 @@ def test_who_agrees_least_and_most(ratings):
     assert f"Of two labelers Cohen's kappa is from {least} to {most}." in " ".join(found.summary().split())
     two = jt.labeler_agreement(jt.Labels.from_matrix(ratings[:, :2], 3))
     assert "Of two labelers" not in two.blocks().sentence
+
+
+def test_two_hundred_pairs_are_the_most():
+    z = np.random.default_rng(0).integers(0, 2, (4, 21))
+    found = jt.labeler_agreement(jt.Labels.from_matrix(z, 2), key=0)
+    assert len(found.pairs) == 200 and found.num_left_out == 10

@@ -259,3 +259,20 @@ def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging):
         mean = np.mean(found[5:], axis=0)
         assert abs(mean[0] - 1.451) < 4.4 * np.hypot(0.018, 0.015)
         assert abs(mean[1] - 0.917) < 4.4 * np.hypot(0.03, 0.027)
+
+
+def test_the_top_of_a_paraboloid_and_its_curvature():
+    """Newton's steps end at the top, and the root is one of the inverse of the curvature."""
+    curvature, top = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([0.3, -0.7])
+
+    class Paraboloid(laplace._Slopes):
+        def __init__(self):
+            pass
+
+        def __call__(self, x):
+            slope = -curvature @ (x - top[:, None])
+            return 0.5 * ((x - top[:, None]) * slope).sum(axis=0), slope
+
+    found, root = Paraboloid().polished(np.zeros(2))
+    np.testing.assert_allclose(found, top, atol=1e-6)
+    np.testing.assert_allclose(root @ root.T, np.linalg.inv(curvature), rtol=1e-4)
