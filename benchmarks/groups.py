@@ -98,6 +98,7 @@ setting that was run to its end (standard error of a held .97: .005):
     alike  n = 150   0.985 / 0.155   0.988 / 0.234
     alike  n = 500   0.984 / 0.165   0.968 / 0.208
     kinder n =  50   0.969 / 0.156   0.990 / 0.300
+    kinder n = 150   0.958 / 0.191   0.968 / 0.261
 
 accuracy: a judge's accuracy for one system less that for the other, same questions, a quarter of which
 mislead him in both; gold of half of the questions, at most 60; 60 sets (standard error: .03):
@@ -105,6 +106,7 @@ mislead him in both; gold of half of the questions, at most 60; 60 sets (standar
                 gold alone      paired          not paired
     n =  50   0.967 / 0.291   1.000 / 0.193   1.000 / 0.204
     n = 150   0.933 / 0.208   0.933 / 0.134   0.933 / 0.138
+    n = 500   0.917 / 0.250   1.000 / 0.159   0.983 / 0.160
 
 Where nearly all of his mistakes are common to both (25 sets) pairing takes .135 instead of .195 at n = 60
 and .099 instead of .153 at n = 200; all intervals held.
