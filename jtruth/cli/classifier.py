@@ -40,6 +40,7 @@ class Graded(LabelsFile, Draws, Beside, Output):
     assume: Assume = None
     labelers_are: LabelersAre = None
     method: str = option("--method", "bayes, sampling, ...", "bayes")
+    fast: bool = option("--fast", "The normal law around a mode; as --method laplace.", False)
     positive: Positive = None
     target: str | None = option("--target", "in-sample (default), or population: new samples.")
     inclusion: Path | None = option("--inclusion", "A table task, inclusion: chances to be in gold.")
@@ -53,6 +54,8 @@ class Graded(LabelsFile, Draws, Beside, Output):
         """
         if (self.predictions is None) == (self.rater is None):
             raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
+        if self.fast and self.method != "bayes":
+            raise ValueError(f"--fast and --method {self.method} are two ways to an answer: choose one")
         from jtruth import evaluation
         from jtruth._validation.words import Read
         from jtruth.cli import reading
@@ -65,7 +68,7 @@ class Graded(LabelsFile, Draws, Beside, Output):
                 found = reading.rater_of(str(self.rater), labels)
             y_pred, labels, notes = found
             result = evaluation.evaluate(
-                y_pred, labels, method=self.method, target=self.target,
+                y_pred, labels, method="laplace" if self.fast else self.method, target=self.target,
                 order=None if self.order is None else reading.order_of(self.order, given, labels),
                 positive=None if self.positive is None else reading.class_code(self.positive, labels),
                 **reading.known(self, given, labels, self.inclusion), progress=advance,
@@ -115,6 +118,7 @@ class Evaluate(Graded):
     def _refuse_idle(self, where: str) -> None:
         """Refuse options that have no say."""
         idle = {"--rater": self.rater, "--target": self.target, "--order": self.order,
+                "--fast": self.fast or None,
                 "--method": None if self.method == "bayes" else self.method}  # fmt: skip
         for name in (name for name, value in idle.items() if value is not None):
             raise ValueError(f"{name} has no say where {where}; leave it out")

@@ -41,7 +41,7 @@ class Labelers(LabelsFile, Draws, Beside, Output):
     consensus: Path | None = written("--consensus", "Write each task's class probabilities to this table.")
     save: Path | None = written("--save", "Write the error rates to this file, for --noise.")
     fast: bool | None = option(
-        "--fast/--no-fast", "EM and the normal law around it; by default above 2 million labels."
+        "--fast/--no-fast", "The normal law around a mode; by default above 2 million labels."
     )
     update: Path | None = written(
         "--update", "State of a stream of labels (begun if there is none): add LABELS, as --fast."

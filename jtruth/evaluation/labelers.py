@@ -5,10 +5,11 @@ the labels say widened by how far they were off elsewhere (`jtruth.evaluation.as
 gold labelers are judged by it (`jtruth.evaluation.gold.tables`). Confusion matrices are those of
 independent errors.
 
-`quick_labelers`: Dawid and Skene's model by EM, with the normal law around its mode. Millions of labels take
-seconds, and a stream of labels (`jtruth.learning.update`) is reported each day. `labelers_by_model`: an
-annotation model by NUTS, for instance one in which labelers with few labels lean on the others. Neither runs
-the checks against independent errors that `evaluate_labelers` runs; both say so.
+`quick_labelers`: the same with independence read by weighed draws of the normal law around its mode, where
+labels are few enough for them; else Dawid and Skene's model by EM, with the normal law around its mode.
+Millions of labels take seconds, and a stream of labels (`jtruth.learning.update`) is reported each day.
+`labelers_by_model`: an annotation model by NUTS, for instance one in which labelers with few labels lean on
+the others. EM and NUTS come without the checks against independent errors, and say so.
 """
 
 from collections.abc import Callable
@@ -35,11 +36,13 @@ from jtruth.evaluation.labeler_report import LabelerReport, behaviour_of, ends_o
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
+from jtruth.latent.infer.normal import MOST_TOGETHER
 from jtruth.learning import LabelerDraws
 from jtruth.learning.em.columns import expected_counts, posterior_of
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
+from jtruth.learning.joint.inputs import prior_decides
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
@@ -85,17 +88,28 @@ def evaluate_labelers(
         A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
     """
     choose("target", target, tuple(parts.OF_LABELERS))
+    data, when = _read(labels, gold, order, level, key)
+    data.labelers_are, data.target, data.progress = check_kind(labelers_are), target, progress
+    if data.num_gold and target != parts.IN_SAMPLE:
+        raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
+    return _report_of(data, when)
+
+
+def _read(labels: Any, gold: Any, order: Any, level: float, key: Any) -> tuple[Inputs, np.ndarray | None]:
+    """Checked input without a classifier, and when each sample was labelled."""
     labels, level = as_labels(labels), check_level(level)
     data = nobody_judged(labels)
     data.gold, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
     data.notes, data.level, data.key, data.stated = notes, level, as_key(key), stated(key)
     when = read_order(order, data)
     read_sampling(gold, data)
-    data.labelers_are, data.target, data.progress = check_kind(labelers_are), target, progress
-    by_gold = data.num_gold > 0
+    return data, when
+
+
+def _report_of(data: Inputs, when: np.ndarray | None) -> LabelerReport:
+    """What readings of the labels say of each labeler, with checks."""
+    labels, level, by_gold = data.own_labels(), data.level, data.num_gold > 0
     first = first_look(labels, data.gold, {}, by_gold and data.sampling.at_random)
-    if by_gold and target != parts.IN_SAMPLE:
-        raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
     fit = ranges.labels_fit(data, ranges.ANSWER_EFFORT)
     found, doubts = _members(data, fit)
     warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold else ()))))
@@ -122,7 +136,7 @@ def evaluate_labelers(
         level=level, classes=data.classes, rows=rows, prior=tuple(prior.tolist()),
         warnings=warnings if by_gold else (*warnings, ONLY_GOLD), posterior=fit, key=data.stated,
         checks=(*first, *checks), assumed=() if by_gold else (parts.MORE_RIGHT,), suspicious=odd,
-        target=target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
+        target=data.target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
         rests_on=BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings, laws=laws,
     )  # fmt: skip
 
@@ -171,6 +185,7 @@ def _rows(
     return rows, {str(name): law for name, law in zip(workers, laws, strict=True)}
 
 
+_CHEAP = 50_000  # labels times classes
 QUICK = (
     "the one reading of the labels is {}, not sampled. No check was made whether the labels contradict "
     "independent errors; without --fast they are, and other readings have a say (evaluate_labelers)"
@@ -196,10 +211,12 @@ def the_prior(num_classes: int) -> Smoothing:
 
 
 def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
-    """What `evaluate_labelers` says of each labeler, by one reading of them: EM and the law at its mode.
+    """What `evaluate_labelers` says of each labeler, by the normal law around a mode instead of sampling.
 
-    The share of the labels given that are right, expected at the mode, has the spread of the chance that a
-    new label is right, and then the predictive law of `jtruth.evaluation.assumptions.model_error`.
+    Where labels are few, and not too few for their labelers, all is as there, but that independence is read
+    by weighed draws of that law. Else, and of a stream, EM and the law at its mode are the one reading: the
+    share of the labels given that are right, expected at the mode, has the spread of the chance that a new
+    label is right, and then the predictive law of `jtruth.evaluation.assumptions.model_error`.
 
     Args:
         labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
@@ -220,6 +237,10 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
         state = labels
     else:
         named = as_labels(labels)
+        if _few(named):
+            data, when = _read(named, None, None, level, key)
+            data.normal = True
+            return _report_of(data, when)
         odd, notes = suspicions(named), tuple(map(Read, named.notes))
         if named.tasks is None or named.workers is None:
             named = named.with_names(tasks=range(named.num_samples), workers=range(named.num_labelers))
@@ -279,6 +300,13 @@ def labelers_by_model(
 
 def _mean_prior(draws: LabelerDraws) -> tuple[float, ...]:
     return tuple(draws.prior.mean(axis=0).tolist())
+
+
+def _few(labels: Labels) -> bool:
+    """Whether weighed draws take less than to compile EM, and no population of labelers is needed."""
+    size = labels.num_labelers * labels.num_classes**2
+    cheap = labels.num_labels * labels.num_classes <= _CHEAP and size < MOST_TOGETHER
+    return cheap and not prior_decides(labels) and check_identified(labels, None, None, False) is None
 
 
 def _by_draws(

@@ -61,6 +61,16 @@ def test_options_reach_the_answer(run, small):
     assert one["recall"]["mean"] == pytest.approx(two["recall"]["mean"], abs=1e-9)
 
 
+def test_fast_is_the_method_laplace(run, tmp_path):
+    """What is not sampled compiles nothing, and says the same; the next command is as fast."""
+    words = ["evaluate", CARIES, "--rater", "5", "--json", tmp_path / "out.json"]
+    code, out, err = run(*words, "--fast", full=False)
+    answer = json.loads((tmp_path / "out.json").read_text())
+    assert code == 0 and answer["method"] == "laplace" and "--rater 5 --fast" in out, err
+    run(*words, "--method", "laplace", full=False)
+    assert json.loads((tmp_path / "out.json").read_text())["metrics"] == answer["metrics"]
+
+
 UNUSABLE = [
     (["evaluate", CARIES], "either --predictions"),
     (["evaluate", "examples/none.csv", "--rater", "5"], "none.csv"),
@@ -71,6 +81,9 @@ UNUSABLE = [
     (["evaluate", CARIES, "--rater", "5", "--worker", "rater"], "rater"),
     (["evaluate", CARIES, "--rater", "5", "--method", "magic"], "magic"),
     (["evaluate", CARIES, "--rater", "5", "--positive", "yes"], "yes"),
+    (["evaluate", CARIES, "--rater", "5", "--fast", "--method", "plug_in"], "two ways to an answer"),
+    (["evaluate", CARIES, "--rater", "5", "--fast", "--scores"], "--predictions"),
+    (["evaluate", CARIES, "--rater", "5", "--fast", "--by", "worker"], "--rater has no say"),
 ]
 
 

@@ -36,7 +36,7 @@ def test_two_days_are_the_whole_file(run, days):
     written = "--save", table, "--consensus", days / "c.csv"
     out, two = answer(run, days / "two.csv", "--update", state, *written, folder=days)
     assert "161 labels added, 2 sets in all, 120 tasks; EM went on from the state" in out
-    _, every = answer(run, days / "all.csv", "--fast", folder=days)
+    _, every = answer(run, days / "all.csv", "--update", days / "whole", folder=days)
     for a, b in zip(two["labelers"], every["labelers"], strict=True):
         assert a["worker"] == b["worker"] and a["num_labels"] == b["num_labels"] == 120
         assert a["low"] < a["accuracy"] < a["high"] and abs(a["accuracy"] - b["accuracy"]) < 0.01
