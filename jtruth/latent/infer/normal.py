@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, softmax
 
@@ -290,15 +290,27 @@ def law_around(problem: kernel.Problem, mode: Mode, rng: np.random.Generator) ->
 
 def information(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
     """Minus the second derivatives of the log posterior by theta, plus 1 in every block of a row."""
-    theta, lost = mode.theta, _lost(problem, mode)
+    total = np.add.reduceat(mode.total, problem.starts)
+    return curvature(_lost(problem, mode), mode.theta, total, problem.starts)
+
+
+def curvature(
+    lost: Float[np.ndarray, "P P"],
+    p: Float[np.ndarray, " P"],
+    total: Float[np.ndarray, " rows"],
+    starts: Int[np.ndarray, " rows"],
+) -> Float[np.ndarray, "P P"]:
+    """total (diag(p) - p p^T) of each row of probabilities less D lost D^T, plus 1 in every block.
+
+    The 1 is for the direction that moves all entries of a row, which softmax forgets.
+    """
+    length, found = np.diff(np.append(starts, p.size)), -lost
     for _ in range(2):  # D lost, then D of its transpose
-        of_row = np.repeat(np.add.reduceat(lost, problem.starts, axis=0), problem.length, axis=0)
-        lost = (lost - theta[:, None] * of_row).T
-    found = -lost
-    for first, length in zip(problem.starts, problem.length, strict=True):
-        here = slice(first, first + length)
-        p = theta[here]
-        found[here, here] += mode.total[here].sum() * (np.diag(p) - np.outer(p, p)) + 1.0
+        of_row = np.repeat(np.add.reduceat(found, starts, axis=0), length, axis=0)
+        found = (found - p[:, None] * of_row).T
+    for first, size, number in zip(starts, length, total, strict=True):
+        here = slice(first, first + size)
+        found[here, here] += number * (np.diag(p[here]) - np.outer(p[here], p[here])) + 1.0
     return found
 
 

@@ -5,8 +5,7 @@ The long form is the right form to read and check, and a slow one to sum over. T
 `Kinds` are the distinct rows and how many samples have each: for Dawid and Skene's model no fit can tell more
 from the samples one by one, and five dentists who looked at 3869 X-rays wrote 32 of them. A row is a stretch
 of `code` (labeler * classes + label, in increasing order), so that rows of any length cost what they hold,
-and rows of two sets can be merged without decoding them. Rows are found equal by a hash of 64 bits and then
-compared label by label; two different rows of one hash stay two rows.
+and rows of two sets can be merged without decoding them.
 
 In `LabelColumns` entry (l, r) of `code` is the l-th label of row r, or labelers * classes for no label. Sizes
 are rounded up (at most by a quarter, large ones by a 16th), so that a second data set of about the same size
@@ -25,6 +24,7 @@ from scipy.special import softmax
 from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
+from jtruth._validation import collapse_rows
 from jtruth.labels import Labels
 
 _MOST_PADDING = 4  # cells per label, above which long samples are split into several rows
@@ -65,19 +65,15 @@ def merged_kinds(
 
     Where classes are known, rows are equal only if these are, too.
     """
-    start = np.cumsum(rows.length) - rows.length
-    mark = _hash(rows.code, start, rows.length)
-    if known is not None:
-        mark = _scrambled(mark + _scrambled(known))
-    order = np.argsort(mark, kind="stable")
-    opens = np.ones(order.size, bool)
-    opens[1:] = mark[order[1:]] != mark[order[:-1]]
-    first = np.empty(order.size, np.int64)  # the first row of the same hash
-    first[order] = order[opens][np.cumsum(opens) - 1]
-    same = _same(rows, start, first)
-    if known is not None:
-        same &= known == known[first]
-    first = np.where(same, first, np.arange(order.size))
+    start, order = np.cumsum(rows.length) - rows.length, np.argsort(rows.length, kind="stable")
+    first = np.empty(order.size, np.int64)  # the first row that is equal to each
+    for some in np.split(order, np.flatnonzero(np.diff(rows.length[order])) + 1):
+        table = rows.code[stretches(start[some], rows.length[some])]
+        table = table.reshape(some.size, rows.length[some].max(initial=0))
+        if known is not None:
+            table = np.column_stack([known[some], table])
+        one, kind, _ = collapse_rows(table)
+        first[some] = some[one[kind]]
     number = np.bincount(first, rows.number, order.size).astype(np.int64)
     kept = np.flatnonzero(number > 0)
     new = np.full(order.size, -1, np.int64)
@@ -118,31 +114,6 @@ def stretches(
     """start[0], start[0] + 1, ... for length[0] places, then start[1], ..."""
     ends = np.cumsum(length)
     return np.arange(ends[-1] if ends.size else 0) + np.repeat(start - (ends - length), length)
-
-
-def _scrambled(code: np.ndarray) -> np.ndarray:
-    """64 bits for each number: the last steps of splitmix64."""
-    x = (code.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def _hash(code: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """64 bits for each row: the sum of its scrambled codes, 0 for none."""
-    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_scrambled(code), dtype=np.uint64)])
-    return total[start + length] - total[start]  # sums wrap around, and so do their differences
-
-
-def _same(rows: Kinds, start: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Whether each row holds the same labels as row `other` of the same set."""
-    alike = rows.length == rows.length[other]
-    look = np.flatnonzero(alike & (other != np.arange(other.size)))
-    mine = stretches(start[look], rows.length[look])
-    theirs = stretches(start[other[look]], rows.length[look])
-    wrong = rows.code[mine] != rows.code[theirs]
-    alike[np.repeat(look, rows.length[look])[wrong]] = False
-    return alike
 
 
 class LabelColumns(NamedTuple):

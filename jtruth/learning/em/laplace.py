@@ -2,13 +2,7 @@
 
 Every row of a matrix, and the class prior, is softmax(theta): EM with pseudo-counts a finds the mode of the
 Dirichlet(a) prior in that basis (MacKay 1998), which is the mean of p where classes are known. The curvature
-there is what would be known if the classes were, less what is lost by not knowing them (Louis 1982). With
-s_i[c] the score of sample i if its class were c and rho the class posterior,
-
-    information = sum over rows of (n + A) (diag(p) - p p^T)  -  sum_i Cov_rho(s_i),
-
-where row p has n expected labels and pseudo-counts of total A, and s_i[c] for the row of labeler t, who gave
-label k, and class c is 1[j = k] - psi_t[c, j]. No sample is visited
+there is that of `jtruth.latent.infer.normal`. No sample is visited
 twice, so ten million labels take seconds. Up to `MOST_TOGETHER` parameters they are taken together; beyond,
 each labeler alone, as if the others were known, which leaves little out where each sample is labelled by a
 few of many labelers. The curvature gives the spread of p to first order, and draws are made to have that
@@ -21,11 +15,13 @@ intervals hold 90 to 93 % of the accuracies (`benchmarks/streaming.py`). What Gi
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from scipy import sparse
+from jaxtyping import Float, Int
 
 from jtruth._random import host_rng
-from jtruth.latent.infer.normal import MOST_TOGETHER, around, steps_of
+from jtruth.latent.infer import kernel, normal
+from jtruth.latent.infer.normal import MOST_TOGETHER
+from jtruth.latent.model import LatentModel, Observed, Raters
+from jtruth.latent.rows import label_columns
 from jtruth.learning._fit import LabelerDraws, labeler_draws
 from jtruth.learning.em.columns import Kinds, expected_counts, posterior_of, stretches
 from jtruth.learning.em.streaming import Stream
@@ -68,15 +64,16 @@ def laplace_draws(
 def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
     """All parameters with one information matrix."""
     size, classes = len(state.workers), len(state.classes)
-    rows = np.concatenate([state.matrices.reshape(-1, classes), state.prior[None]])
-    drawn = _drawn(rows, information(state, posterior, _enough(state, rng)), num, rng)
-    return drawn[:, -1], drawn[:, :-1].reshape(num, size, classes, classes)
+    problem, mode = laid_out(state, posterior, _enough(state, rng))
+    rows = mode.theta.reshape(-1, classes)
+    drawn = _drawn(rows, normal.information(problem, mode), num, rng)
+    return drawn[:, 0], drawn[:, 1:].reshape(num, size, classes, classes)
 
 
-def information(
-    state: Stream, posterior: Float[np.ndarray, "kinds classes"], kept: np.ndarray
-) -> Float[np.ndarray, "parameters parameters"]:
-    """Minus the second derivatives of the log posterior by theta, plus 1 in every block of a row.
+def laid_out(
+    state: Stream, posterior: Float[np.ndarray, "kinds classes"], kept: Int[np.ndarray, " kept"]
+) -> tuple[kernel.Problem, normal.Mode]:
+    """The model and its mode, as the normal law takes them: the prior, then the matrices.
 
     Args:
         state: fitted, nothing closed.
@@ -84,24 +81,26 @@ def information(
         kept: rows from which the loss by unknown classes is taken, and scaled to all.
     """
     kinds, size, classes = state.kinds, len(state.workers), len(state.classes)
-    rows = np.concatenate([state.matrices.reshape(-1, classes), state.prior[None]])
     code = kinds.code[stretches((np.cumsum(kinds.length) - kinds.length)[kept], kinds.length[kept])]
-    seen, rho = Kinds(code, kinds.length[kept], kinds.number[kept]), posterior[kept]
-    lost = score_products(seen, rho, size, known=True) - score_products(seen, rho, size)
-    found = -projected(lost * (kinds.number.sum() / max(seen.number.sum(), 1)), rows)
+    seen = Kinds(code, kinds.length[kept], kinds.number[kept])
+    times = seen.number * (kinds.number.sum() / max(seen.number.sum(), 1))
+    pseudo_prior, pseudo = state.pseudo_counts
+    every, one = np.arange(classes), np.zeros(classes, np.int64)
+    raters = (Raters(pseudo, every),)
+    model = LatentModel(every, one, pseudo_prior, False, one, np.ones((1, 1)), raters)
+    symbols = (label_columns(seen.labels(size, classes)),)
+    observed = Observed(symbols, times, np.zeros((classes, kept.size)), np.arange(kept.size))
     counts, _ = expected_counts(kinds, posterior, size)
-    complete = np.append(counts.sum(axis=2).ravel(), kinds.number.sum()) + _smoothing(state)
-    for r, total in enumerate(complete):
-        at = slice(r * classes, (r + 1) * classes)
-        found[at, at] += _dirichlet(rows[r], total)
-    return found
+    total = np.append(pseudo_prior + kinds.number @ posterior, pseudo + counts)
+    theta = np.append(state.prior, state.matrices)
+    return kernel.flatten(model, observed), normal.Mode(posterior[kept].T, theta, total, state.num_steps)
 
 
 def _drawn(
     rows: Float[np.ndarray, "rows classes"], found: np.ndarray, num: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "num rows classes"]:
     """Rows of probabilities with the mode as their mean, and the spread that this information says."""
-    return around(rows, steps_of(found, num, rng).reshape(num, *rows.shape))
+    return normal.around(rows, normal.steps_of(found, num, rng).reshape(num, *rows.shape))
 
 
 def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
@@ -118,69 +117,24 @@ def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
 def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
     """Each labeler's matrix by its own block, and the prior by its own."""
     size, classes = len(state.workers), len(state.classes)
-    counts, products = expected_counts(state.kinds, posterior, size)
-    counts, products = counts + state.closed.matrices, products + state.closed.products
-    weight = _smoothing(state)
+    open_counts, products = expected_counts(state.kinds, posterior, size)
+    counts, products = open_counts + state.closed.matrices, products + state.closed.products
+    (pseudo_prior, pseudo), starts = state.pseudo_counts, np.arange(classes) * classes
     matrices = np.empty((num, size, classes, classes), np.float32)
     for t in range(size):
         moments = np.zeros((classes, classes, classes, classes))  # of rho[c] 1[label k]: [c, k, d, l]
         for k in range(classes):
             moments[:, k, :, k] = products[t, k]
         lost = np.diag(counts[t].ravel()) - moments.reshape(classes**2, classes**2)
-        block = -projected(lost, state.matrices[t])
-        for c in range(classes):
-            at, number = slice(c * classes, (c + 1) * classes), counts[t, c].sum()
-            block[at, at] += _dirichlet(state.matrices[t, c], number + weight[t * classes + c])
+        total = (open_counts[t] + pseudo[t]).sum(axis=1)
+        block = normal.curvature(lost, state.matrices[t].ravel(), total, starts)
         matrices[:, t] = _drawn(state.matrices[t], block, num, rng)
-    mass = state.closed.prior.sum() + state.kinds.number.sum()
+    number = state.kinds.number.sum()
     moment = (state.kinds.number[:, None] * posterior).T @ posterior
-    share = moment / max(state.kinds.number.sum(), 1) * mass  # closed samples are taken to be like open ones
-    if not state.kinds.number.sum():
+    # Closed samples are taken to be like open ones.
+    share = moment / max(number, 1) * (state.closed.prior.sum() + number)
+    if not number:
         share = np.diag(state.closed.prior)
     lost = np.diag(share.sum(axis=1)) - share
-    block = _dirichlet(state.prior, mass + weight[-1]) - projected(lost, state.prior[None])
+    block = normal.curvature(lost, state.prior, np.array([pseudo_prior.sum() + number]), starts[:1])
     return _drawn(state.prior[None], block, num, rng)[:, 0], matrices
-
-
-def score_products(
-    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int, *, known: bool = False
-) -> Float[np.ndarray, "parameters parameters"]:
-    """sum_i x_i x_i^T: x_i[t, c, k] = rho_i[c] if t gave k to i; x_i[c] = rho_i[c] at the end.
-
-    Or, with `known`, sum_i sum_c rho_i[c] x x^T, x what it would be if the class of sample i were c.
-    """
-    classes, size = posterior.shape[1], kinds.length.size
-    row, each = np.repeat(np.arange(size), kinds.length), np.arange(classes)
-    root = np.sqrt(kinds.number[:, None] * posterior) if known else np.sqrt(kinds.number)[:, None] * posterior
-    labeler, label = np.divmod(kinds.code, classes)
-    cells = (labeler[:, None] * classes + each) * classes + label[:, None]
-    columns = np.concatenate([cells.ravel(), np.tile(num_labelers * classes**2 + each, size)])
-    at = np.arange(size)[:, None] * classes + each if known else np.tile(np.arange(size)[:, None], classes)
-    values = np.concatenate([root[row].ravel(), root.ravel()])
-    shape = size * (classes if known else 1), (num_labelers * classes + 1) * classes
-    rows = np.concatenate([at[row].ravel(), at.ravel()])
-    x = sparse.csr_array((values, (rows, columns)), shape=shape)
-    return (x.T @ x).toarray()
-
-
-def projected(
-    products: Float[np.ndarray, "parameters parameters"], rows: Float[np.ndarray, "rows classes"]
-) -> Float[np.ndarray, "parameters parameters"]:
-    """D M D^T, where D takes x to scores: minus p times its sum, in each row of probabilities p."""
-    shape, found = rows.shape, products
-    for _ in range(2):
-        cube = found.reshape(*shape, -1)
-        found = (cube - rows[:, :, None] * cube.sum(axis=1, keepdims=True)).reshape(rows.size, -1).T
-    return found
-
-
-def _dirichlet(p: Float[np.ndarray, " classes"], total: float) -> Float[np.ndarray, "classes classes"]:
-    """What a Dirichlet prior adds; and 1 in the direction that moves all entries, which softmax forgets."""
-    return total * (np.diag(p) - np.outer(p, p)) + 1.0
-
-
-def _smoothing(state: Stream) -> Float[np.ndarray, " rows"]:
-    """Sum of the pseudo-counts of each row, the prior's last."""
-    classes = len(state.classes)
-    row = state.smoothing.diagonal + (classes - 1) * state.smoothing.off_diagonal
-    return np.append(np.full(len(state.workers) * classes, row), classes * state.smoothing.prior)

@@ -42,13 +42,14 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth import _validation as check
 from jtruth._arrays import as_array
 from jtruth._either import JaxGenerator, log_gamma_draws
+from jtruth._host import diagonal_rows
 from jtruth._mesh import over_sets
 from jtruth._random import as_key, stream
 from jtruth.latent import density
 from jtruth.latent.density import Channel, Seen
 from jtruth.stats.loo import good_shape, smoothed_weights
 
-_AT_ONCE = 8  # sets, on a CPU: what stays in the cache
+_AT_ONCE = 8  # sets, on a CPU: what stays in the cache; elsewhere 256
 _MOST_COORDINATES = 40
 _DRAWS, _KEPT = 1000, 500  # weighted draws, and how many by their weights give samples their classes
 _AT = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)  # standard deviations
@@ -65,7 +66,6 @@ class BatchEffort(NamedTuple):
     chains: int = 4
     burn_in: int = 100  # from vote shares
     sweeps: int = 750  # kept of every chain
-    at_once: int | None = None  # sets that are worked on together; None: 8 on a CPU, 256 elsewhere
 
 
 STANDARD = BatchEffort()
@@ -91,7 +91,6 @@ def joint_batch(
     y_pred: Int[Array | np.ndarray, "sets samples"],
     num_classes: int,
     *,
-    gold: Int[Array | np.ndarray, "sets samples"] | None = None,
     numbers: Int[np.ndarray, " sets"] | None = None,
     effort: BatchEffort = STANDARD,
     mesh: jax.sharding.Mesh | None = None,
@@ -103,7 +102,6 @@ def joint_batch(
         labels: codes 0..C-1, -1 for no label.
         y_pred: predicted classes, -1 for none. A sample with neither is filling.
         num_classes: C.
-        gold: known classes, -1 where unknown.
         numbers: of the sets, for their keys; 0, 1, ... by default.
         effort: chains and sweeps.
         mesh: devices to share the sets; one axis of it is used.
@@ -115,11 +113,10 @@ def joint_batch(
     ((1, 4, 750, 2, 2), True)
     """
     seen = jnp.concatenate([as_array(labels), as_array(y_pred)[:, :, None]], axis=2).astype(jnp.int32)
-    known = jnp.full(seen.shape[:2], -1, jnp.int32) if gold is None else as_array(gold).astype(jnp.int32)
     keys = keys_of_sets(key, seen.shape[0] if numbers is None else numbers, "joint batch")
-    chunk = effort.at_once or (_AT_ONCE if jax.default_backend() == "cpu" else 256)
+    chunk = _AT_ONCE if jax.default_backend() == "cpu" else 256
     run = partial(_sample_all, num_classes=num_classes, effort=effort, chunk=chunk)
-    return over_sets(run, mesh, jax.random.key_data(keys), seen, known)
+    return over_sets(run, mesh, jax.random.key_data(keys), seen)
 
 
 def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -> jax.Array:
@@ -129,28 +126,22 @@ def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -
     return jax.vmap(lambda n: stream(given, name, n))(chosen)
 
 
-def row_prior(classes: int, dtype: Any) -> Float[Array, "classes symbols"]:
-    """Dirichlet concentrations of a rater's rows: 2 on the diagonal, 1 in all off it."""
-    return jnp.where(jnp.eye(classes, dtype=bool), 2.0, 1.0 / max(classes - 1, 1)).astype(dtype)
-
-
 @partial(jax.jit, static_argnames=("num_classes", "effort", "chunk"))
-def _sample_all(keys, seen, gold, *, num_classes, effort, chunk) -> JointBatch:
+def _sample_all(keys, seen, *, num_classes, effort, chunk) -> JointBatch:
     def one(data):
-        key, seen, gold = data
-        return _sample(jax.random.wrap_key_data(key), seen, gold, num_classes, effort)
+        key, seen = data
+        return _sample(jax.random.wrap_key_data(key), seen, num_classes, effort)
 
-    return jax.lax.map(one, (keys, seen, gold), batch_size=min(chunk, seen.shape[0]))
+    return jax.lax.map(one, (keys, seen), batch_size=min(chunk, seen.shape[0]))
 
 
-def _sample(key, seen, gold, classes, effort) -> JointBatch:
+def _sample(key, seen, classes, effort) -> JointBatch:
     """One set; `seen` (samples, raters), the classifier last."""
     samples, raters = seen.shape
     codes, dtype = jnp.arange(classes, dtype=seen.dtype), jnp.zeros(()).dtype
     x = (seen.T[:, None, :] == codes[None, :, None]).astype(dtype).reshape(-1, samples)
-    weight = ((seen >= 0).any(axis=1) | (gold >= 0)).astype(dtype)
-    other = (gold[None, :] >= 0) & (gold[None, :] != codes[:, None])  # (classes, samples)
-    rows = row_prior(classes, dtype)
+    weight = (seen >= 0).any(axis=1).astype(dtype)
+    rows = jnp.asarray(diagonal_rows(classes, 2.0, 1.0), dtype)
     shape = (effort.chains, classes, raters, classes)
 
     def given(key, z):
@@ -165,14 +156,14 @@ def _sample(key, seen, gold, classes, effort) -> JointBatch:
         key, kept = keyed
         key_class, key_rows = jax.random.split(key)
         logits = _product("kcf,fn->kcn", theta.reshape(effort.chains, classes, -1), x) + pi[:, :, None]
-        p = _probabilities(jnp.where(other[None], -jnp.inf, logits))
+        p = _probabilities(logits)
         height = jax.random.uniform(key_class, (effort.chains, samples), dtype)
         z = _drawn(p, height) * weight[None, None, :]
         theta, pi, counts = given(key_rows, z)
         more = jnp.exp(theta).sum(axis=0), jnp.exp(pi).sum(axis=0), p.sum(axis=0)
         return ((theta, pi), tuple(a + kept * b for a, b in zip(sums, more, strict=True))), counts[:, :, -1]
 
-    votes = jnp.where(gold[None, :] >= 0, (~other).astype(dtype), x.reshape(raters, classes, -1).sum(axis=0))
+    votes = x.reshape(raters, classes, -1).sum(axis=0)
     total = votes.sum(axis=0, keepdims=True)
     shares = jnp.where(total > 0, votes / jnp.maximum(total, 1), 1 / classes) * weight[None, :]
     key_start, key = jax.random.split(key)
@@ -293,7 +284,7 @@ class _Law:
         self.votes, self.x = one_hot.sum(axis=1), one_hot.reshape(len(rows), -1)
         one, none = jnp.ones((len(rows), 1), times.dtype), jnp.zeros((len(rows), 1), times.dtype)
         self.seen = Seen(jnp.concatenate([self.x, one], axis=1), none, times, none[:, 0])
-        self.alpha = row_prior(classes, times.dtype)
+        self.alpha = jnp.asarray(diagonal_rows(classes, 2.0, 1.0), times.dtype)
 
     def logs(self, v):
         """Log class prior (classes, P) and log rows (classes, raters, symbols, P) at points (size, P)."""

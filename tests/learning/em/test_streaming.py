@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from jtruth.labels import Labels
-from jtruth.latent.infer.normal import around
+from jtruth.latent.infer.normal import around, information
 from jtruth.learning import (
     Beliefs,
     Smoothing,
@@ -17,7 +17,7 @@ from jtruth.learning import (
     write_stream,
 )
 from jtruth.learning.em.columns import Kinds, expected_counts, merged_kinds, posterior_of, rows_of
-from jtruth.learning.em.laplace import information, laplace_draws, projected, score_products
+from jtruth.learning.em.laplace import laid_out, laplace_draws
 
 C, PRIOR = 3, Smoothing(2.0, 0.5, 1.0)
 
@@ -164,37 +164,18 @@ def test_what_is_refused(entries, stream):
         update(stream, Labels.from_matrix([[-1]], C, allow_unlabelled=True))
 
 
-def test_scores_against_differences_of_the_likelihood(entries, stream):
-    """The information matrix from scores by central differences of log p(row), row by row."""
-    size = len(stream.workers)
-    rows = np.concatenate([stream.matrices.reshape(-1, C), stream.prior[None]])
-    theta = np.log(rows)
-    start = np.cumsum(stream.kinds.length) - stream.kinds.length
-
-    def log_p(theta, code):
-        p = np.exp(theta - np.log(np.exp(theta).sum(axis=1, keepdims=True)))
-        joint = [p[-1, c] * np.prod([p[(k // C) * C + c, k % C] for k in code]) for c in range(C)]
-        return np.log(sum(joint))
-
-    wanted = np.zeros((rows.size, rows.size))
-    for at, length, number in zip(start, stream.kinds.length, stream.kinds.number, strict=True):
-        code, score = stream.kinds.code[at : at + length], np.zeros(rows.size)
-        used = np.unique(np.concatenate([k // C * C + np.arange(C) for k in code] + [[size * C]]))
-        for r in used:
-            for k in range(C):
-                step = np.zeros_like(theta)
-                step[r, k] = 1e-5
-                score[r * C + k] = (log_p(theta + step, code) - log_p(theta - step, code)) / 2e-5
-        wanted += number * np.outer(score, score)
+def test_products_of_expected_counts_row_by_row(stream):
+    """Sums of rho[c] and of rho[c] rho[d] over the samples to which a labeler gave a label."""
+    size, start = len(stream.workers), np.cumsum(stream.kinds.length) - stream.kinds.length
     posterior = posterior_of(stream.kinds, stream.prior, stream.matrices)
-    found = projected(score_products(stream.kinds, posterior, size), rows)
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
-    _, products = expected_counts(stream.kinds, posterior, size)
-    again = score_products(stream.kinds, posterior, size)
-    for t in range(size):  # the blocks that are used where labelers are taken alone
-        block = again[t * C**2 : (t + 1) * C**2, t * C**2 : (t + 1) * C**2].reshape(C, C, C, C)
-        np.testing.assert_allclose(block[:, 1, :, 1], products[t, 1], atol=1e-9)
-        np.testing.assert_allclose(block[:, 1, :, 2], 0, atol=1e-9)
+    wanted = np.zeros((size, C, C)), np.zeros((size, C, C, C))
+    for row, at in enumerate(start):
+        for k in stream.kinds.code[at : at + stream.kinds.length[row]]:
+            rho, number = posterior[row], stream.kinds.number[row]
+            wanted[0][k // C, :, k % C] += number * rho
+            wanted[1][k // C, k % C] += number * np.outer(rho, rho)
+    for found, sums in zip(expected_counts(stream.kinds, posterior, size), wanted, strict=True):
+        np.testing.assert_allclose(found, sums, atol=1e-9)
 
 
 def test_the_information_is_minus_the_second_derivatives():
@@ -203,9 +184,9 @@ def test_the_information_is_minus_the_second_derivatives():
     labels = Labels.from_matrix(z, 2).with_names(tasks=range(len(z)), workers=range(3))
     smoothing = Smoothing(2.0, 1.0, 1.0)
     state = begin_stream(labels, smoothing=smoothing, tol=1e-12)
-    rows = np.concatenate([state.matrices.reshape(-1, 2), state.prior[None]])
+    rows = np.concatenate([state.prior[None], state.matrices.reshape(-1, 2)])
     start = np.cumsum(state.kinds.length) - state.kinds.length
-    pseudo = np.concatenate([np.tile([[2.0, 1.0], [1.0, 2.0]], (3, 1)), np.ones((1, 2))])
+    pseudo = np.concatenate([np.ones((1, 2)), np.tile([[2.0, 1.0], [1.0, 2.0]], (3, 1))])
 
     def log_p(theta):
         p = np.exp(theta.reshape(-1, 2))
@@ -214,7 +195,7 @@ def test_the_information_is_minus_the_second_derivatives():
         for at, number in zip(start, state.kinds.number, strict=True):
             code = state.kinds.code[at : at + 3]
             total += number * np.log(
-                sum(p[-1, c] * np.prod(p[(code // 2) * 2 + c, code % 2]) for c in (0, 1))
+                sum(p[0, c] * np.prod(p[1 + (code // 2) * 2 + c, code % 2]) for c in (0, 1))
             )
         return total
 
@@ -225,7 +206,7 @@ def test_the_information_is_minus_the_second_derivatives():
 
     wanted = np.array([[minus_second(a, b) / 4e-6 for a in step] for b in step])
     posterior = posterior_of(state.kinds, state.prior, state.matrices)
-    found = information(state, posterior, np.arange(state.kinds.length.size))
+    found = information(*laid_out(state, posterior, np.arange(state.kinds.length.size)))
     np.testing.assert_allclose(found - np.kron(np.eye(len(rows)), np.ones((2, 2))), wanted, atol=1e-3)
     accuracy = laplace_draws(state, 0).labeler_accuracy
     assert accuracy.mean(axis=0).argmin() == 1 and accuracy.std(axis=0)[0] < 0.01
