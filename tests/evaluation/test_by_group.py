@@ -74,12 +74,10 @@ def test_labels_that_are_right_give_the_shares_as_they_are(how):
         assert truth[a] == truth[b] or abs(new - 0.5) < abs(here - 0.5)
     assert found.laws.ranking == tuple(sorted(truth, key=lambda name: -truth[name]))
     assert found.label_shares == pytest.approx([truth[name] for name in "abc"])
-    text, two = found.sentence("posterior interval", 0.95), found.ranking[:2]
+    text, two = found.sentence("posterior interval", 0.95), found.laws.ranking[:2]
     assert f"has a larger share of class '1' than {two[1]}" in text and "1 true class" not in text
-    assert (
-        f"with probability {found.better(*two):.2f}, and the largest of all with {found.best[two[0]]:.2f}"
-        in text
-    )
+    p, most = found.laws.better(*two), found.laws.best[two[0]]
+    assert f"with probability {p:.2f}, and the largest of all with {most:.2f}" in text
     assert (found.blocks(0.95)[0].columns[-1][0] == "num_gold") == ("gold" in how)
 
 
@@ -103,18 +101,18 @@ def test_probabilities_of_a_table_hang_together():
     assert all(row["low"] <= row["mean"] <= row["high"] and row["mean"] >= 0 for row in rows)
     for row in rows:
         pair = row["first"], row["second"]
-        assert row["first_larger"] == groups.better(*pair) != row["first_larger_new"]
-        assert row["first_larger_new"] == groups.better(*pair, new=True) and row["items_in_common"] == 0
+        assert row["first_larger"] == laws.better(*pair) != row["first_larger_new"]
+        assert row["first_larger_new"] == groups.new.better(*pair) and row["items_in_common"] == 0
     table = groups.blocks(0.95)[0]
-    for row, below in zip(table.rows, (*groups.ranking[1:], None), strict=True):
+    for row, below in zip(table.rows, (*laws.ranking[1:], None), strict=True):
         g = groups.names.index(row["group"])
-        assert row["above_next"] == (None if below is None else groups.better(row["group"], below))
-        assert row["best"] == groups.best[row["group"]] and row["label_share"] == groups.label_shares[g]
+        assert row["above_next"] == (None if below is None else laws.better(row["group"], below))
+        assert row["best"] == laws.best[row["group"]] and row["label_share"] == groups.label_shares[g]
         assert (row["num_samples"], row["num_gold"]) == (20, 10)
-        assert row["mean"] == groups.shares[row["group"]].mean
+        assert row["mean"] == laws.values[row["group"]].mean
     assert table.columns[-1][0] == "num_gold"
-    text, p = groups.sentence("posterior interval", 0.95), groups.better(*groups.ranking[:2])
-    assert p < 0.95 and f"{groups.ranking[0]} with probability {p:.2f}" in text and "Gold and labels" in text
+    text, p = groups.sentence("posterior interval", 0.95), laws.better(*laws.ranking[:2])
+    assert p < 0.95 and f"{laws.ranking[0]} with probability {p:.2f}" in text and "Gold and labels" in text
     # Class 1 is the other side of class 0: the same law turned round.
     other = prevalence(LABELS, key=0, by=GROUP, gold=np.where(np.arange(N) < 30, Y, -1)).groups
     for name in "abc":
