@@ -177,8 +177,8 @@ def paired(sets=50):
                 half = 1.96 * gap.std(ddof=1) / np.sqrt(known)
                 here, everywhere = (y[:, 0] - y[:, 1]).mean(), rate[0] - rate[1]
                 rules = {
-                    "these items": (*answer.laws.differences[0, 1].interval(), sign * here),
-                    "new items": (*answer.new.differences[0, 1].interval(), sign * everywhere),
+                    "these items": (*answer.laws.differences["0", "1"].interval(), sign * here),
+                    "new items": (*answer.new.differences["0", "1"].interval(), sign * everywhere),
                     "gold alone, new": (gap.mean() - half, gap.mean() + half, everywhere),
                 }
                 if ppi_compare is not None:
@@ -215,7 +215,7 @@ def accuracy(sets=50):
             for name, item in (("paired", np.repeat(np.arange(size), 2)), ("not paired", None)):
                 by = Groups(np.tile([0, 1], size), item)
                 answer = compare_groups(y_pred.ravel(), labels, by, gold=gold.ravel(), key=seed)
-                rules[name] = answer.laws.differences[0, 1].interval()
+                rules[name] = answer.laws.differences["0", "1"].interval()
             for name, (low, high) in rules.items():
                 found.setdefault(name, []).append((low - 1e-9 <= gap.mean() <= high + 1e-9, high - low))
         print(f"n = {size:3}  {cells(found)}", flush=True)
