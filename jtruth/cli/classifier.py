@@ -23,6 +23,7 @@ from jtruth.cli.options import (
     Prior,
     next_step,
     option,
+    refuse,
     written,
 )
 from jtruth.cli.output import Output, progress
@@ -95,9 +96,9 @@ class Evaluate(Graded):
             raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
         if self.plot is not None and not self.scores:
             raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
-        for name, given in (("--threshold", self.threshold), ("--cost", self.cost)):
-            if given is not None and not self.scores:
-                raise ValueError(f"{name} is about scores; say --scores too, or leave it out")
+        if not self.scores:
+            idle = {"--threshold": self.threshold, "--cost": self.cost}
+            refuse(idle, "is about scores; say --scores too, or leave it out")
 
     def run(self) -> None:
         """Grade classes, groups or scores."""
@@ -120,8 +121,7 @@ class Evaluate(Graded):
         idle = {"--rater": self.rater, "--target": self.target, "--order": self.order,
                 "--fast": self.fast or None,
                 "--method": None if self.method == "bayes" else self.method}  # fmt: skip
-        for name in (name for name, value in idle.items() if value is not None):
-            raise ValueError(f"{name} has no say where {where}; leave it out")
+        refuse(idle, f"has no say where {where}; leave it out")
 
     def _groups(self) -> Any:
         """Which group has the better metric."""
@@ -168,26 +168,15 @@ class Evaluate(Graded):
         if labels.num_classes > 2:
             idle = {"--threshold": self.threshold, "--cost": self.cost, "--plot": self.plot,
                     "--positive": self.positive}  # fmt: skip
-            for name in (name for name, given in idle.items() if given is not None):
-                raise ValueError(
-                    f"{name} is for two classes and there are {labels.num_classes}, which are judged one "
-                    "against the rest; leave it out"
-                )
+            many = f"two classes and there are {labels.num_classes}"
+            refuse(idle, f"is for {many}, which are judged one against the rest; leave it out")
             if scores.ndim == 1:
-                raise ValueError(
-                    f"one score a sample ranks two classes and there are {labels.num_classes}; give a column "
-                    "of probabilities for each"
-                )
+                raise ValueError(f"one score a sample ranks {many}; give a column of probabilities for each")
             return evaluate_class_scores(scores, labels, **options)
         positive = reading.class_code(self.positive, labels)
-        return evaluate_scores(
-            scores if scores.ndim == 1 else scores[:, positive],
-            labels,
-            positive=None if self.positive is None else positive,
-            threshold=self.threshold,
-            cost=None if self.cost is None else _cost(self.cost),
-            **options,
-        )
+        options |= {"threshold": self.threshold, "cost": None if self.cost is None else _cost(self.cost)}
+        options["positive"] = None if self.positive is None else positive
+        return evaluate_scores(scores if scores.ndim == 1 else scores[:, positive], labels, **options)
 
 
 def _cost(text: str) -> tuple[float, float]:

@@ -81,9 +81,8 @@ class Ask(LabelsFile, Draws, Beside, Output):
             facts(metric=self.metric, columns=header, rows=rows),
         )  # fmt: skip
         step = "" if self.out is not None else next_step(self, "--out ask.csv", "write them to a table")
-        self.give(
-            Shown("What to ask next?", f"{len(rows)} of {labels.num_samples} tasks", head, blocks), step
-        )
+        about = f"{len(rows)} of {labels.num_samples} tasks"
+        self.give(Shown("What to ask next?", about, head, blocks), step)
 
     def _labels(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
         """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""
@@ -127,9 +126,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         gold = Gold(known, _before(old))
         wanted = ask_next(y_pred, posterior, gold, self.num, **self._asked(labels))
         names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
-        every = [
-            list(row) for row in zip(task_names(labels), names, map(float, wanted.inclusion), strict=True)
-        ]
+        every = list(map(list, zip(task_names(labels), names, map(float, wanted.inclusion), strict=True)))
         header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION]
         filed = [*wanted.samples, *np.flatnonzero(known >= 0)]
         for path, samples in ((self.out, filed), (self.inclusion, range(len(every)))):
@@ -221,13 +218,12 @@ class Plan(Columns, Draws, Output):
         from jtruth.planning import Limits, People, Question, plan_request
 
         labels = None if self.file is None else labels_of(self.file, self)
+        positive = class_code(self.positive, labels)
         with progress("sets") as advance:
             found = plan_request(
                 People(self.labeler or (), labels, numbers(self.prior), self.classifier, self.cost_label),
                 key=self.seed, width=self.width, budget=self.budget,
-                question=Question(
-                    self.metric, class_code(self.positive, labels), self.rates, self.target, self.level
-                ),
+                question=Question(self.metric, positive, self.rates, self.target, self.level),
                 cost_sample=self.cost_sample, cost_gold=self.cost_gold,
                 limits=Limits(self.samples, self.max_samples, self.sets, advance),
             )  # fmt: skip

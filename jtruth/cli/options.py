@@ -41,6 +41,13 @@ def _writable(option: str, path: Path | None) -> Path | None:
     return path
 
 
+def refuse(given: dict[str, Any], why: str) -> None:
+    """Refuse options, by name, that were typed where they have no say; `why` follows the name."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ValueError(f"{name} {why}")
+
+
 # Options of several commands.
 MetricName = Annotated[str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")]
 Positive = Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")]
@@ -62,8 +69,7 @@ KnownGold = Annotated[
     Path | None, typer.Option("--gold", help="Labels known to be true: a table task, label; or column:NAME.")
 ]
 By = Annotated[
-    str | None,
-    typer.Option("--by", help="Column of groups (systems, prompts, sites) to compare."),
+    str | None, typer.Option("--by", help="Column of groups (systems, prompts, sites) to compare.")
 ]
 Order = Annotated[str | None, typer.Option("--order", help="Column of times of labelling, to find drift.")]
 Repeats = Annotated[
@@ -189,15 +195,10 @@ def flat(command: Any) -> Callable[..., None]:
                 kind.check(asked)
         asked.run()
 
-    parameters = [
-        inspect.Parameter(
-            name,
-            keyword,
-            default=inspect.Parameter.empty if one.default is MISSING else one.default,
-            annotation=_under(panel, hint),
-        )
-        for name, (one, hint, panel) in options.items()
-    ]
+    parameters = []
+    for name, (one, hint, panel) in options.items():
+        default = inspect.Parameter.empty if one.default is MISSING else one.default
+        parameters.append(inspect.Parameter(name, keyword, default=default, annotation=_under(panel, hint)))
     if any(panel == READING for *_, panel in options.values()):
         parameters.append(inspect.Parameter("help_reading", keyword, default=False, annotation=HelpReading))
     run.__name__, run.__doc__ = command.__name__.lower(), command.__doc__

@@ -18,6 +18,7 @@ from jtruth.cli.options import (
     Order,
     next_step,
     option,
+    refuse,
     written,
 )
 from jtruth.cli.output import Output, progress
@@ -96,8 +97,7 @@ class Labelers(LabelsFile, Draws, Beside, Output):
 
         idle = {"--fast, --update and --model": other, "--order": self.order, "--save": self.save,
                 "--consensus": self.consensus, "--target": self.target != "in-sample"}  # fmt: skip
-        for name in (name for name, given in idle.items() if given):
-            raise ValueError(f"{name} and --by do not go together; leave one out")
+        refuse(idle, "and --by do not go together; leave one out")
         given, labels = begin(self, self.gold, by=self.by)
         gold, groups = gold_of(self.gold, labels, given, self.common_only), groups_of(given, labels, 1)
         with progress("group", len(set(groups.group))) as advance:
@@ -117,10 +117,7 @@ class Labelers(LabelsFile, Draws, Beside, Output):
 
         idle = {"--target": self.target != "in-sample", "--gold": self.gold, "--order": self.order,
                 "--labelers-are": self.labelers_are}  # fmt: skip
-        for name in (name for name, given in idle.items() if given):
-            raise ValueError(
-                f"{name} is for Gibbs sampling: leave out --fast, --update and --model, or {name}"
-            )
+        refuse(idle, "is for Gibbs sampling: leave it out, or --fast, --update and --model")
         options: dict[str, Any] = {"key": self.seed, "level": self.level}
         if self.update is not None:
             return self._updated(self.update, options)
@@ -149,10 +146,8 @@ class Labelers(LabelsFile, Draws, Beside, Output):
             state = update(old, labels)
             how = f"EM went on from the state in {state.num_steps} steps"
         report = quick_labelers(state, **options)
-        added = (
-            f"{labels.num_labels} labels added, {len(state.batches)} sets in all, {len(state.tasks)} tasks; "
-            f"{how}"
-        )
+        number = f"{len(state.batches)} sets in all, {len(state.tasks)} tasks"
+        added = f"{labels.num_labels} labels added, {number}; {how}"
         write_stream(path, state)
         return replace(report, warnings=(added, *map(Read, labels.notes), *report.warnings)), state.labels()
 

@@ -95,9 +95,8 @@ def labels_of(
     """
     typed = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
     if classes is not None and typed is not None and list(classes) != typed:
-        raise ValueError(
-            f"--classes {columns.classes}: the state has {', '.join(classes)}; leave --classes out"
-        )
+        names = ", ".join(classes)
+        raise ValueError(f"--classes {columns.classes}: the state has {names}; leave --classes out")
     classes = typed if classes is None else classes
     leave_out = tuple(name for path in beside if (name := column_of(path)) is not None)
     return read_labels(
@@ -213,9 +212,8 @@ def sampled(inclusion: Path | None, gold: Gold | None, labels: Labels) -> Gold |
     if gold is None:
         gold = Gold(np.full(labels.num_samples, -1, np.int32))
     if gold.inclusion is not None:
-        raise ValueError(
-            "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
-        )
+        why = "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
+        raise ValueError(why)
     return gold._replace(inclusion=inclusion_of(inclusion, labels))
 
 
@@ -279,11 +277,10 @@ def _scored(path: Path, given: Given) -> tuple[Any, dict[str, Any]]:
     table = _inside(path, given)
     if table is not None:
         return table, {"task": table.header[0], "score": table.header[1]}
-    table, wanted = table_of(path, given.columns), {"task": given.beside.pred_task or given.columns.task}
-    if wanted["task"] == "task":
-        wanted["task"] = column_called("task", table.header) or "task"
+    table, task = table_of(path, given.columns), given.beside.pred_task or given.columns.task
+    wanted = {"task": (column_called("task", table.header) or "task") if task == "task" else task}
     check_columns(table.header, wanted, table.source, option="--pred-")
-    return table, {"task": wanted["task"]}
+    return table, wanted
 
 
 def _inside(path: Path, given: Given) -> TextTable | None:
