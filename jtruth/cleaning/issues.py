@@ -45,7 +45,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import log_softmax, logsumexp, softmax
 
-from jtruth._host import labels_log_likelihood, log
+from jtruth._host import cross_table, labels_log_likelihood, log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table
@@ -186,7 +186,7 @@ def suspicious_labels(
         number = float(rows[0].sum()), hull, _OF_MODEL
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
-        number = _by_gold(_counts(means[0].shape, sample, label), means[0], known, level)
+        number = _by_gold(cross_table(sample, label, means[0].shape) * 1.0, means[0], known, level)
         sure = known.classes[sample]
         rows = [np.where(sure >= 0, sure != label, row) for row in rows]
     wrong, low, high = rows[0], np.min(rows, axis=0), np.max(rows, axis=0)
@@ -198,13 +198,11 @@ def suspicious_labels(
     )  # fmt: skip
 
 
-def _by_gold(
-    counts: np.ndarray, posterior: np.ndarray, known: Gold, level: float
-) -> tuple[float, tuple[float, float], str]:
+def _by_gold(counts: np.ndarray, posterior: np.ndarray, known: Gold, level: float) -> tuple:
     """Expected number, interval and caution where some classes are known."""
     law, total = wrong_share(counts, posterior, known), counts.sum()
     low, high = law.interval(level)
-    chosen = "at random" if known.inclusion is None and known.strata is None else "as their table says"
+    chosen = "at random" if known.at_random else "as their table says"
     caution = _OF_GOLD.format((known.classes >= 0).sum(), chosen)
     return float(law.mean * total), (float(low * total), float(high * total)), caution
 
@@ -270,18 +268,16 @@ def _by_task(given: Any, labels: Labels, what: str) -> np.ndarray:
 
 def _with_features(draws: np.ndarray, features: np.ndarray, prior: Any) -> np.ndarray:
     """p(y | labels, features) proportional to p(y | labels) p(y | features) / p(y)."""
-    if features.shape != draws.shape[1:] or prior is None or np.shape(prior) != draws.shape[2:]:
-        raise ValueError(
-            f"probabilities must be {draws.shape[1:]}, samples by classes, with the class prior beside them"
-        )
+    shape = draws.shape[1:]
+    if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
+        why = f"probabilities must be {shape}, samples by classes, with the class prior beside them"
+        raise ValueError(why)
     return softmax(log(draws) + log(features)[None] - log(np.asarray(prior, np.float64))[None, None], axis=2)
 
 
-def _numbers(
-    draws: np.ndarray, sample: np.ndarray, label: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
+def _numbers(draws: np.ndarray, sample: np.ndarray, label: np.ndarray, rng: Any) -> np.ndarray:
     """Draws of the number of wrong labels: true classes from every draw of the posterior."""
-    counts = _counts(draws.shape[1:], sample, label)
+    counts = cross_table(sample, label, draws.shape[1:]) * 1.0
     wrong = counts.sum(axis=1, keepdims=True) - counts  # of a sample, for each class it may have
     numbers = []
     for k in range(max(1000 // len(draws), 1) * len(draws)):
@@ -289,13 +285,6 @@ def _numbers(
         y = (rng.random((len(top), 1)) * top[:, -1:] >= top).sum(axis=1)
         numbers.append(wrong[np.arange(len(top)), y].sum())
     return np.array(numbers)
-
-
-def _counts(shape: tuple[int, int], sample: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """(samples, classes) how many labels of each class a sample has."""
-    counts = np.zeros(shape)
-    np.add.at(counts, (sample, label), 1)
-    return counts
 
 
 _STEPS, _OWN = 10, 10.0  # of EM for the labelers, and labels of the crowd that each row is drawn to
@@ -349,9 +338,8 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
     best = _fitted(table, times.astype(float), None)
     rng = host_rng(as_key(key), "bootstrap of shared confusion")
     share = times / times.sum()
-    again = [
-        _fitted(table, w.astype(float), best) for w in rng.multinomial(len(counts), share, num_bootstrap)
-    ]
+    drawn = rng.multinomial(len(counts), share, num_bootstrap).astype(float)
+    again = [_fitted(table, times, best) for times in drawn]
     first = softmax(table.log_joint(best), axis=1)[of_sample]
     rows, posterior = _with_labelers(labels, best, first)
     draws = [_with_labelers(labels, theta, posterior)[1] for theta in again]

@@ -147,7 +147,8 @@ def problem_of(
         ValueError: features that are no finite numbers, costs that are not positive, a validation split
             without one of the classes, an oracle of other classes, labels that `consolidate` refuses.
     """
-    x = _features(x, labels)
+    check_features(np.asarray(x), samples=labels.num_samples)
+    x = np.asarray(x).astype(np.float64)
     found = consolidate(labels, noise, prior, key=key)
     held_out = _validation(validation, found.label, labels.num_classes, key)
     costs = np.ones(len(x)) if costs is None else np.asarray(costs, np.float64)
@@ -181,13 +182,6 @@ def with_probabilities(problem: Problem, probabilities: Any) -> Problem:
         raise ValueError(f"probabilities[{bad[0]}] gives 0 to every class that its labels allow ({bad.size} "
                          "such rows); give the other classes a small probability")  # fmt: skip
     return problem._replace(probabilities=found)
-
-
-def _features(x: Any, labels: Labels) -> np.ndarray:
-    """(samples, features) finite numbers."""
-    values = np.asarray(x)
-    check_features(values, samples=labels.num_samples)
-    return values.astype(np.float64)
 
 
 def _validation(given: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:

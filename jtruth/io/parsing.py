@@ -1,9 +1,8 @@
 """Any file as objects or as a table of text: JSON, JSON lines, Parquet, Excel, CSV and TSV, or a zip of one.
 
-What a file is, its first bytes say; its name is not asked. Objects whose values are plain become a table,
-so that everything that can be read from a table can be read from JSON and Parquet as well. Values become the
-text that a table would have: 1 stays "1" and 1.0 "1.0", which are different names; what is in an object
-inside has the names of both ("verdicts.gpt").
+What a file is, its first bytes say; its name is not asked. Objects whose values are plain become a table.
+Values become the text that a table would have: 1 stays "1" and 1.0 "1.0", which are different names; what is
+in an object inside has the names of both ("verdicts.gpt").
 """
 
 import io

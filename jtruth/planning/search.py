@@ -3,9 +3,7 @@
 Every mix of labelers is tried, with and without gold, and the fast approximation says how many samples it
 takes. The winner is then simulated; where simulation and approximation differ, the mix is corrected by their
 ratio and has to win again. So the answer is a simulated one, and the search takes seconds.
-
-The case of Lam & Stork (their Figure 2), two labels for one sample or for two samples, is the question
-whether `labels` of the winner are 1 or 2.
+Whether its `labels` are 1 or 2 is the question of Lam & Stork (their Figure 2).
 
 """
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._host import known_classes, labels_log_likelihood, picked
+from jtruth._host import cross_table, known_classes, labels_log_likelihood, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, stream
 from jtruth.labels import Labels
@@ -85,8 +85,7 @@ def set_interval(setting: Setting, data: DataSet, key) -> SetInterval:
     """Analyse one set: exact, by draws of the count table, or by the joint posterior."""
     truth, doubts = setting.value, ()
     if setting.target == "in-sample":
-        table = np.zeros(setting.confusion.shape)
-        np.add.at(table, (data.y, data.y_pred), 1)
+        table = cross_table(data.y, data.y_pred, setting.confusion.shape) * 1.0
         truth = float(metric_of(setting, table))
     if setting.rates == "learned":
         law, doubts = _learned(setting, data, key)
@@ -144,9 +143,8 @@ def _learned(setting: Setting, data: DataSet, key) -> tuple[Estimate, tuple[str,
 
 def _gold_only(setting: Setting, data: DataSet, key) -> Estimate:
     """Without labels: gold samples alone tell about prior and classifier, and there is nothing to learn."""
-    table = np.zeros(setting.confusion.shape)
     known = data.gold >= 0
-    np.add.at(table, (data.gold[known], data.y_pred[known]), 1)
+    table = cross_table(data.gold[known], data.y_pred[known], setting.confusion.shape) * 1.0
     if setting.target == "in-sample" and known.all():
         return DrawsEstimate(metric_of(setting, table[None]))
     if setting.target == "in-sample":

@@ -5,8 +5,6 @@ Of a curve the line is the posterior mean; the dark band holds each point by its
 probability, the light one the whole curve. `ReliabilityDisplay` is drawn here: what share of the samples of a
 bin of probabilities is positive, judged by noisy labels, beside the mean probability of the bin. The laws are
 those of `evaluate_scores`, so they are posterior intervals, predictive or by gold, as the curves are.
-
-What happened on the way: the path of iterative methods (Su Figure 9), an answer as gold came.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from jtruth._host import cross_table
 from jtruth._validation.terminal import plain
 from jtruth.answers import Curve
 from jtruth.evaluation import Evaluation
@@ -173,9 +172,7 @@ def _known_curves(y: Any, scores: Any) -> Curves:
     if truth.shape != given.shape:
         raise ValueError(f"y has shape {truth.shape} and scores {given.shape}; give one of each a sample")
     distinct, place = np.unique(given, return_inverse=True)
-    table = np.zeros((1, 2, max(distinct.size, 2)))
-    np.add.at(table[0], (truth, place), 1)
-    return curves(table)
+    return curves(cross_table(truth, place, (2, max(distinct.size, 2)))[None] * 1.0)
 
 
 def plot_curve_density(
@@ -188,8 +185,6 @@ def plot_curve_density(
         ax: where to draw; a new figure if None.
         actual: x and y of the actual curve, where it is known; dashed.
 
-    Returns:
-        The Axes.
     """
     ax = new_axes(ax)
     scale = LogNorm(1e-3, 1e4)
@@ -268,12 +263,8 @@ def plot_path(
         ax.axhline(rate, color="black", ls=":")
         ax.annotate(f"true ${symbol}$", (1, rate), (4, 0), xycoords=("axes fraction", "data"),
                     textcoords="offset points", va="center", fontsize="small")  # fmt: skip
-    handles, _ = ax.get_legend_handles_labels()
-    handles += [
-        Line2D([], [], color=GREY, label="$P_D$"),
-        Line2D([], [], color=GREY, ls="--", label="$P_{FA}$"),
-    ]
-    ax.legend(handles=handles, **SMALL)
+    keys = [Line2D([], [], color=GREY, label="$P_D$"), Line2D([], [], color=GREY, ls="--", label="$P_{FA}$")]
+    ax.legend(handles=[*ax.get_legend_handles_labels()[0], *keys], **SMALL)
     ax.set(xlabel="step", ylabel="estimated operating point")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax

@@ -53,9 +53,6 @@ def plot_estimate(
         draws: draws of the metric, as a grey histogram behind.
         color: of the curve.
 
-    Returns:
-        The Axes; it says so if the metric is undefined.
-
     Raises:
         ValueError: level not in (0, 1).
     """
@@ -156,7 +153,7 @@ def plot_comparison(
         color = CYCLE[row % len(CYCLE)]
         if isinstance(answer, Estimate) and answer.sd > 0:
             _law_row(ax, answer, row, level, 0.6 / highest, color)
-        elif isinstance(answer, Estimate) and _is_range(answer):
+        elif isinstance(answer, Estimate) and np.isnan(answer.sd) and not np.isnan(answer.mean):
             ranges += 1
             low, high = answer.interval(level)
             ax.plot([low, high], [-row] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
@@ -197,8 +194,3 @@ def _number_row(ax: Axes, answer: float | np.ndarray, row: int, color: str) -> N
         mark(ax, number, -row, "d", color)
     ends = f"{numbers.min():.3f} to {numbers.max():.3f}" if numbers.size else "not defined"
     note_row(ax, -row, f"{numbers[0]:.3f}" if numbers.size == 1 else ends)
-
-
-def _is_range(answer: Estimate) -> bool:
-    """Whether there are ends but no law: several assumptions between which nobody can choose."""
-    return bool(np.isnan(answer.sd)) and not np.isnan(answer.mean)

@@ -4,8 +4,7 @@
 
 The correct classes are summed out, so NUTS sees theta alone. Weights are normal with variance 1/lambda, which
 makes the regulariser of Appendix F; intercepts are normal with a wide scale, where Appendix F has them free.
-The predictive probability of a new sample is the mean of p(c | x; theta) over the draws. It is less sure of
-itself than the mode where the labels leave theta open.
+A new sample has the mean of p(c | x; theta) over the draws.
 """
 
 from typing import Any, NamedTuple
@@ -42,14 +41,7 @@ class BayesFit(NamedTuple):
 
 
 def logistic_regression(x: Any, log_likelihood: Any, scales: Any, *, outputs: tuple[int, ...]) -> None:
-    """The NumPyro model.
-
-    Args:
-        x: (samples, features).
-        log_likelihood: (samples, classes), of the labels.
-        scales: standard deviations of (intercepts, weights).
-        outputs: () for one score (2 classes), (classes,) for logits.
-    """
+    """The NumPyro model, `scales` of intercepts and weights; `outputs` () for a score, else (classes,)."""
     intercept: Any = numpyro.sample(
         "intercept", dist.Normal(0.0, scales[0]).expand(outputs).to_event(len(outputs))
     )

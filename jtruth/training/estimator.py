@@ -6,11 +6,9 @@ scikit-learn (1.6 or newer) is imported when this name is first asked for, not w
 estimator can be cloned, searched over, put into pipelines and pickled; it works in float64.
 
 Labels `y` come in three forms: one label for each sample, of any type (one labeler); a matrix (samples,
-labelers) of class codes with -1 for no label, which cross-validation can split; or `Labels`. How labelers err
-is said by `noise`: an error probability, one confusion matrix, one for each labeler, or a noise model.
-Without it labels are taken for correct, and vote shares for class posteriors where they differ.
-
-`score` tests the predictions against noisy labels by `jtruth.testing`.
+labelers) of class codes with -1 for no label, which cross-validation can split; or `Labels`. Without `noise`
+labels are taken for correct, and vote shares for class posteriors where they differ. `score` tests the
+predictions against noisy labels by `jtruth.testing`.
 """
 
 from functools import cache

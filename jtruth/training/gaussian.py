@@ -5,12 +5,10 @@ feature, in LDA with one covariance matrix for all classes. The objective is tha
 
     J = -1/N sum_i log sum_c N(x_i; mu_c, .) p(z_i | c) pi(c)   ( - 1/N log p(theta) for MAP ),
 
-a mixture whose responsibilities the labels inform, so EM climbs it with closed forms: a weighted mean, a
-weighted spread. Ideal labels (0 and -inf) make the responsibilities certain, and one step is the usual fit.
-
-The prior of MAP is on the spread, and is conjugate: `pseudo_count` samples of the spread `pseudo_spread`
-(naive Bayes: an inverse gamma, LDA: an inverse Wishart, both with flat means). It keeps a class that few
-samples support from collapsing onto one point, where the likelihood has no bound.
+a mixture whose responsibilities the labels inform, so EM climbs it with closed forms; of ideal labels (0 and
+-inf) one step is the usual fit. The prior of MAP is conjugate: `pseudo_count` samples of the spread
+`pseudo_spread` (naive Bayes: an inverse gamma, LDA: an inverse Wishart, both with flat means), which keep a
+class of few samples from collapsing onto one point, where the likelihood has no bound.
 """
 
 from functools import partial

@@ -6,11 +6,9 @@ The intercept is not regularised. The primary term is the MMSE risk (40) of a lo
 with (32) the regulariser is a normal prior of variance 1/lambda, so that is MAP training as well. Ideal
 labels are the same call with a `log_likelihood` of known labels (0 and -inf).
 
-(40) is convex with the losses here and has one minimum. (32) is not: `fit_linear` starts it from the minimum
-of (40) and, if asked, from random points, keeps the best, and says what every start reached.
-
-`solve_linear` is the pure function under it, to be put under `jax.vmap` over lambdas, starts or data sets:
-the sweep of Su 5.4 is one program. The hinge has kinks, where the gradient means nothing: it is rounded off
+(40) is convex with the losses here; (32) is not, so `fit_linear` starts it from the minimum of (40) and, if
+asked, from random points, and keeps the best. `solve_linear` is the pure function under it, for `jax.vmap`
+over lambdas, starts or data sets. The hinge has kinks, where the gradient means nothing: it is rounded off
 over widths from 1 down to .001, which leaves the risk within half a width of the hinge's own.
 """
 
@@ -131,8 +129,7 @@ def linear_objective(
         x: (samples, features).
         evidence: (samples, classes): the class posterior for "mmse", `log_likelihood` for "ml".
         regularisation: lambda.
-        objective: "mmse" (40) or "ml" (32).
-        loss: a name in `LOSSES`; "ml" needs "logistic" (scores) or "cross_entropy" (logits).
+        objective, loss: "mmse" (40) with a name in `LOSSES`; "ml" (32) with "logistic" or "cross_entropy".
         where: (samples,), False for padding.
         width: of the rounded hinge; None for the hinge itself.
 

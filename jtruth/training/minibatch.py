@@ -147,14 +147,13 @@ def _run(
         primary = recipe.objective(apply(whole, x), evidence, where=where)
         return primary if recipe.penalty is None else primary + recipe.penalty(whole)
 
-    def judge(arrays):
-        held_x, held_evidence = validation
-        return recipe.judge(apply(eqx.combine(arrays, static), held_x), held_evidence, where=None)
-
     def epoch(state):
         arrays, optimiser, found = state
         (arrays, optimiser), training = _pass(cost, key, state, (x, evidence), recipe)
-        judged = jnp.asarray(jnp.nan if validation is None else judge(arrays), training.dtype)
+        judged = jnp.asarray(jnp.nan, training.dtype)
+        if validation is not None:
+            outputs = apply(eqx.combine(arrays, static), validation[0])
+            judged = jnp.asarray(recipe.judge(outputs, validation[1], where=None), training.dtype)
         if recipe.progress:
             jax.debug.callback(recipe.progress, found.num_steps, training, judged)
         least = jnp.where(found.best_epoch < 0, jnp.inf, found.validation[found.best_epoch])
