@@ -198,7 +198,9 @@ def suspicious_labels(
     )  # fmt: skip
 
 
-def _by_gold(counts: np.ndarray, posterior: np.ndarray, known: Gold, level: float) -> tuple:
+def _by_gold(
+    counts: np.ndarray, posterior: np.ndarray, known: Gold, level: float
+) -> tuple[float, tuple[float, float], str]:
     """Expected number, interval and caution where some classes are known."""
     law, total = wrong_share(counts, posterior, known), counts.sum()
     low, high = law.interval(level)
