@@ -10,8 +10,6 @@ A sample that an oracle has cleaned is a row of certainty in all three. `LinearL
 regression by `jtruth.training`; `retrain` fits many copies of the data that differ in one row each as one
 vmapped program of Newton steps from the model at hand. `SklearnLearner` is any scikit-learn estimator with
 `sample_weight`, in a loop on the host.
-
-Linear models of many copies of the data that differ in one row each, as one compiled program (float64).
 """
 
 from abc import ABC, abstractmethod
@@ -93,7 +91,12 @@ class LinearLearner(Learner):
 
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
         """L-BFGS from `start` (0 if None), which stops at a gradient of 1e-6."""
-        found = fit_in_float64(x, evidence, where, start, *self._options(evidence))
+        regularisation, objective, loss = self._options(evidence)
+        with jax.enable_x64(True):
+            (x, evidence, where), first = arrays(x, evidence, where), as_linear(start, x, evidence)
+            weight, stop = jnp.asarray(regularisation, jnp.float64), Stop(tol=1e-6)
+            options: dict[str, Any] = {"objective": objective, "loss": loss, "where": where, "stop": stop}
+            found = solve_linear(x, evidence, weight, first, **options)
         return jax.tree.map(np.asarray, found.model), bool(found.converged)
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
@@ -187,39 +190,24 @@ _LEVEL = 1e-13  # differences of the objective (of order 1) that are rounding
 
 def arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
     """Features, evidence (both float64) and which samples count, on the device."""
-    with jax.enable_x64(True):
-        return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
+    return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
 
 
 def as_linear(start: Any, x: Any, evidence: Any) -> Linear:
     """The model to start from, in float64."""
-    with jax.enable_x64(True):
-        if start is not None:
-            return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start)
-        classes = np.shape(evidence)[1]
-        return zero_start(
-            jnp.asarray(x, jnp.float64), classes, "logistic" if classes == 2 else "cross_entropy"
-        )
-
-
-def fit_in_float64(x, evidence, where, start, regularisation, objective, loss):
-    """`solve_linear` to a gradient of 1e-6."""
-    with jax.enable_x64(True):
-        rows, first = arrays(x, evidence, where), as_linear(start, x, evidence)
-        weight, options = jnp.asarray(regularisation, jnp.float64), {"objective": objective, "loss": loss}
-        return solve_linear(*rows[:2], weight, first, where=rows[2], stop=Stop(tol=1e-6), **options)
+    if start is not None:
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start)
+    classes = np.shape(evidence)[1]
+    return zero_start(jnp.asarray(x, jnp.float64), classes, "logistic" if classes == 2 else "cross_entropy")
 
 
 def retrain(data, start, rows, new, *options):
     """Every copy of `data`, see `arrays`, by Newton's method: (stacked models, largest gradients).
 
     One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
-    about 1/N a step, which costs a gradient: that of the original at the copy's model, and the changed row's.
-    Where that is not enough (an outlier changes its class) the copy starts again, with a new Hessian at every
-    step and steps halved until the objective falls: few copies, and each as dear as many of the others.
-
-    Copies go in blocks of 64, whose scores stay in the cache, and the last is filled by repeating copies:
-    with every answer there is a copy less, and each number of them would be a program to compile.
+    about 1/N a step, which costs a gradient. Where that is not enough (an outlier changes its class) the copy
+    starts again, with a new Hessian at every step: few copies, each as dear as many of the others. Copies go
+    in blocks of 64, the last filled by repeating copies: each size would be a program to compile.
 
     Args:
         data, start: `arrays` and `as_linear`.
@@ -227,22 +215,20 @@ def retrain(data, start, rows, new, *options):
         new: (copies, classes) evidence of that row.
         options: regularisation, objective, loss.
     """
-    models, slopes = _padded(_few_steps, data, start, rows, new, options)
+    models, slopes = _padded(False, data, start, rows, new, options)
     left = np.flatnonzero(~(slopes <= _SETTLED))
     if left.size:
-        models[left], slopes[left] = _padded(_many_steps, data, start, rows[left], new[left], options)
+        models[left], slopes[left] = _padded(True, data, start, rows[left], new[left], options)
     unravel = ravel_pytree(start)[1]
     return jax.tree.map(np.asarray, jax.vmap(unravel)(jnp.asarray(models))), slopes
 
 
-def _padded(solve, data, start, rows, new, options):
+def _padded(often, data, start, rows, new, options):
     """(flat models, largest gradients) in blocks of 64, or one of a power of two where there are fewer."""
     size = min(_BLOCK, 1 << (len(rows) - 1).bit_length())
     filled = np.resize(np.arange(len(rows)), (-(-len(rows) // size), size))
-    parts = [
-        solve(data, start, jnp.asarray(rows[some], jnp.int32), jnp.asarray(new[some], jnp.float64), *options)
-        for some in filled
-    ]
+    own = [(jnp.asarray(rows[some], jnp.int32), jnp.asarray(new[some], jnp.float64)) for some in filled]
+    parts = [_newton(data, start, *row, *options, often) for row in own]
     flat, slope = (np.concatenate(each)[: len(rows)] for each in zip(*parts, strict=True))
     return flat, np.abs(slope).max(axis=1)
 
@@ -276,38 +262,17 @@ def _inverse(hessian, change, theta, rows, new):
     return jnp.linalg.inv(hessian + own + 1e-6 * jnp.eye(theta.shape[1], dtype=theta.dtype)[None])
 
 
-def _until_settled(step, functions, start, rows, new, most):
-    """(flat models, gradients) after at most so many steps from `start`, until no gradient is large."""
-    cost, change, gradient = functions
+@partial(jax.jit, static_argnums=(5, 6, 7))
+def _newton(data, start, rows, new, regularisation, objective, loss, often):
+    """(flat models, gradients) by steps from `start` until no gradient is large.
 
-    def moved(state):
-        theta = step(*state[:2])
-        return theta, jax.vmap(gradient)(theta, rows, new), state[2] + 1
-
-    def unsettled(state):
-        return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < most)
-
-    theta = jnp.repeat(start[None], rows.size, axis=0)
-    slope = jax.grad(cost)(start)[None] + jax.vmap(jax.grad(change))(theta, rows, new)
-    return jax.lax.while_loop(unsettled, moved, (theta, slope, jnp.zeros((), jnp.int32)))[:2]
-
-
-@partial(jax.jit, static_argnums=(5, 6))
-def _few_steps(data, start, rows, new, regularisation, objective, loss):
-    functions = cost, change, _ = _functions(data, start, regularisation, objective, loss)
+    The Hessian is that of the start; or (`often`) a new one at every step, which is halved until the
+    objective falls.
+    """
+    cost, change, gradient = _functions(data, start, regularisation, objective, loss)
     flat, _ = ravel_pytree(start)
     each = jnp.repeat(flat[None], rows.size, axis=0)
-    inverse = _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
-
-    def step(theta, slope):
-        return theta - jnp.einsum("kp,kpq->kq", slope, inverse)
-
-    return _until_settled(step, functions, flat, rows, new, _FEW)
-
-
-@partial(jax.jit, static_argnums=(5, 6))
-def _many_steps(data, start, rows, new, regularisation, objective, loss):
-    functions = cost, change, _ = _functions(data, start, regularisation, objective, loss)
+    first = None if often else _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
 
     def value(theta, row, given):
         return cost(theta) + change(theta, row, given)
@@ -319,8 +284,17 @@ def _many_steps(data, start, rows, new, regularisation, objective, loss):
         falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, given) <= level
         return tried[jnp.argmax(falls)]  # the first that does; the full move at the minimum, where none does
 
-    def step(theta, slope):
-        inverse = _inverse(jax.vmap(jax.hessian(cost))(theta), change, theta, rows, new)
-        return jax.vmap(halved)(theta, jnp.einsum("kp,kpq->kq", slope, inverse), rows, new)
+    def step(state):
+        theta, slope, number = state
+        inverse = first
+        if inverse is None:
+            inverse = _inverse(jax.vmap(jax.hessian(cost))(theta), change, theta, rows, new)
+        move = jnp.einsum("kp,kpq->kq", slope, inverse)
+        theta = jax.vmap(halved)(theta, move, rows, new) if often else theta - move
+        return theta, jax.vmap(gradient)(theta, rows, new), number + 1
 
-    return _until_settled(step, functions, ravel_pytree(start)[0], rows, new, _MANY)
+    def unsettled(state):
+        return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < (_MANY if often else _FEW))
+
+    slope = jax.grad(cost)(flat)[None] + jax.vmap(jax.grad(change))(each, rows, new)
+    return jax.lax.while_loop(unsettled, step, (each, slope, jnp.zeros((), jnp.int32)))[:2]
