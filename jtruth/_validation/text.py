@@ -81,7 +81,8 @@ def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str],
     if not 0 < begin < end or width < 2:
         return None
     try:
-        data.isascii() or data.decode()
+        if not data.isascii():
+            data.decode()
     except UnicodeDecodeError:
         return None
     line = np.array([ord(sep)] * (width - 1) + [_NEWLINE])

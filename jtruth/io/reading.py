@@ -46,12 +46,15 @@ _READING = Reading()
 def read_labels(
     path: Any,
     *,
+    task: str = "task",
+    worker: str = "worker",
+    label: str = "label",
     classes: Iterable | None = None,
     repeats: str = "error",
     missing: str = "error",
     abstain: Iterable = (),
+    sep: str | None = None,
     how: Reading = _READING,
-    **columns: Any,
 ) -> Labels:
     """Labels from any file: a table with a row for each label, a wide table, an export of an annotation tool.
 
@@ -62,25 +65,23 @@ def read_labels(
     Args:
         path: the file, or "-" for standard input; or a data frame (eager or lazy: see `Labels.from_frame`),
             or a matrix of codes, or what `jtruth.io.parsing.parsed` made of a file.
+        task, worker, label: which columns to read. Others are ignored. In an export `label` is the field.
         classes: class names in order of their codes, for instance ("no", "yes").
         repeats: "error", "keep", "first" or "last", when a worker labelled a task more than once.
         missing: "error" or "drop", for rows without a label.
         abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
+        sep: separator; a comma (in .tsv files a tab), or what alone stands in the header, unless given.
         how: wide tables, and words for classes.
-        columns: `task`, `worker`, `label`, by default of these names: which columns to read (in an export
-            `label` is the field); `sep`, their separator: a comma (in .tsv files a tab), or what alone stands
-            in the header, unless given.
 
     Raises:
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
     if check.is_frame(path):
-        columns.pop("sep", None)
-        return Labels.from_frame(path, classes=classes, repeats=repeats, missing=missing, abstain=abstain,
-                                 **columns)  # fmt: skip
+        return Labels.from_frame(path, task=task, worker=worker, label=label, classes=classes,
+                                 repeats=repeats, missing=missing, abstain=abstain)  # fmt: skip
     if not isinstance(path, File | Parsed) and (matrix := _matrix(path)) is not None:
         return Labels.from_matrix(matrix, None if classes else int(matrix.max()) + 1, classes=classes)
-    rows = label_rows(path, how=how, **columns)
+    rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
     words = how.words.with_silent(abstain)
     words = words if classes is None or not words.unsaid else words._replace(recognise=False)
     given, remarks = in_words(rows.label, words, rows.source)
