@@ -17,6 +17,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.models import OptionInfo
 
+READING = "How tables are read"  # what `--help` leaves to `--help-reading`
+
 
 def option(name: str, text: str, default: Any = None, callback: Any = None) -> Any:
     """A field of a command that is typed as `name`."""
@@ -52,10 +54,16 @@ def refuse(given: dict[str, Any], why: str) -> None:
 MetricName = Annotated[str, typer.Option("--metric", help="accuracy, precision, recall, f1, ...")]
 Positive = Annotated[str | None, typer.Option("--positive", help="Name of the positive class.")]
 CommonOnly = Annotated[
-    bool, typer.Option("--common-only", help="Use only tasks with labels and a prediction.")
+    bool,
+    typer.Option(
+        "--common-only", help="Use only tasks with labels and a prediction.", rich_help_panel=READING
+    ),
 ]
 GoldCommonOnly = Annotated[
-    bool, typer.Option("--common-only", help="Leave out gold of tasks that have no labels, and say so.")
+    bool,
+    typer.Option(
+        "--common-only", help="Leave out gold of tasks that have no labels.", rich_help_panel=READING
+    ),
 ]
 Noise = Annotated[Path | None, typer.Option("--noise", help="JSON file with known error rates.")]
 Prior = Annotated[str | None, typer.Option("--prior", help="Class prior, for example .8,.2")]
@@ -132,7 +140,6 @@ class Draws:
     seed: int = option("--seed", "Seed of whatever is drawn at random.", 0)
 
 
-READING = "How tables are read"  # what `--help` leaves to `--help-reading`
 _SHARED = {  # the part of `--help` in which options stand, in the order in which they are said
     "LabelsFile": "Arguments",
     "": "Question",  # a command's own
@@ -160,9 +167,9 @@ HelpReading = Annotated[
 
 
 def _under(panel: str, hint: Any) -> Any:
-    """An annotation whose option says to which part of `--help` it belongs."""
+    """An annotation whose option says to which part of `--help` it belongs, this one if it does not say."""
     option = copy(hint.__metadata__[0])
-    option.rich_help_panel = panel
+    option.rich_help_panel = option.rich_help_panel or panel
     return Annotated[hint.__origin__, option]
 
 

@@ -105,7 +105,7 @@ def _paired(groups: ReadGroups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate
     """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
     if not (data.open and data.num_gold and data.sampling.at_random):
         return {}
-    h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only"))
+    h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, of groups"))
     right = h[np.arange(len(h)), data.y_pred]
     pairs = paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
     return {pair: here for pair, (here, _) in pairs.items()}
@@ -228,7 +228,7 @@ def _paired_labelers(
     groups: ReadGroups, labels: Labels, known: np.ndarray, key: Any
 ) -> dict[str, dict[Pair, DrawsEstimate]]:
     """By labeler: his differences in accuracy between groups of which he labelled the same items."""
-    h, _ = labels_only_posterior(labels, stream(key, "labels only"))
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
     sample, labeler, label = labels.entries()
     found = {}
     for t, name in enumerate(labels.workers or range(labels.num_labelers)):
