@@ -38,8 +38,8 @@ Measured: AMD EPYC, one of 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6
         without log-odds, beside it, float64: 1.3 times as long
 
 On a slower machine (2026-11-26, NumPy's plain Algorithm 2 144 ms), dcf9e18 and this with one table and two
-ways to sum, in turn: exact means .199 and .193 ms (724 and 750 times), (b) 2.9, 14.1, 31.3, 46.9, 256 and 2.8, 13.7,
-30.9, 47.4, 245 ms, (c) 332 and 333 sets/s, (d) 4282 and 4430.
+ways to sum, in turn: exact means .199 and .193 ms (724 and 750 times), (b) 2.9, 14.1, 31.3, 46.9, 256 and
+2.8, 13.7, 30.9, 47.4, 245 ms, (c) 332 and 333 sets/s, (d) 4282 and 4430.
 """
 
 import sys
