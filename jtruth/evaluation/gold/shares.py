@@ -332,7 +332,7 @@ def paired_shares(
     """
     order = [np.flatnonzero(groups.code == g) for g in range(len(groups.names))]
     order = [rows[np.argsort(groups.item[rows])] for rows in order]
-    p, found = chance, {}
+    found = {}
     for pair in combinations(range(len(order)), 2):
         a, b = (order[g] for g in pair)
         if not np.array_equal(groups.item[a], groups.item[b]):
@@ -340,16 +340,16 @@ def paired_shares(
         gold = np.where(known[a] & known[b], 2 * sure[a] + sure[b], -1)
         if (gold >= 0).sum() < FEW:
             continue
-        guess = np.stack([1 - p[a], p[a]], axis=1)[:, :, None] * np.stack([1 - p[b], p[b]], axis=1)[:, None]
+        one_of, other_of = (np.stack([1 - chance[rows], chance[rows]], axis=1) for rows in (a, b))
+        guess = one_of[:, :, None] * other_of[:, None]
         draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
         one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
         counts = one.counts[:, :, 0] / a.size
         gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
-        chance = host_rng(draw, "new pairs of items").standard_normal(gap.size) * np.sqrt(
-            (differ - gap**2) / a.size
-        )
+        spread = np.sqrt((differ - gap**2) / a.size)
+        new = gap + spread * host_rng(draw, "new pairs of items").standard_normal(gap.size)
         names = groups.names[pair[0]], groups.names[pair[1]]
-        found[names] = DrawsEstimate(gap), DrawsEstimate(gap + chance)
+        found[names] = DrawsEstimate(gap), DrawsEstimate(new)
     return found
 
 
