@@ -332,7 +332,7 @@ def _named(dims: Any, variables: tuple[str, ...]) -> dict[str, list[str]]:
 def _coords(labels: Labels) -> dict[str, list[Any]]:
     classes = list(labels.class_names)
     return {
-        "labeler": list(labels.workers or range(labels.num_labelers)),
+        "labeler": list(labels.worker_names),
         "task": list(labels.tasks or range(labels.num_samples)),
         "class": classes,
         "given": classes,

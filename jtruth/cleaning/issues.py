@@ -93,7 +93,7 @@ class Issues(Answer):
         """The same with a queue of the `num` most suspicious labels, and notes on where rates come from."""
         labels, num = self.labels, self.label.size if num is None else num
         tasks = labels.tasks or tuple(range(labels.num_samples))
-        workers = list(map(_plain, labels.workers or range(labels.num_labelers)))
+        workers = list(map(_plain, labels.worker_names))
         columns = self.sample, self.labeler, self.label, self.p_wrong, self.low, self.high
         rows: list[dict[str, Any]] = [
             {"task": _plain(tasks[i]), "worker": workers[t], "label": labels.class_names[c], "p_wrong": p,

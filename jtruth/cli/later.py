@@ -92,7 +92,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         gold = gold_of(self.gold, labels, given, self.common_only)
         aim = Aim(self.metric, class_code(self.positive, labels))
         found = next_labels(labels, y_pred, self.num, key=self.seed, aim=aim, gold=gold)
-        tasks, names = task_names(labels), labels.workers or range(labels.num_labelers)
+        tasks, names = task_names(labels), labels.worker_names
         header = ["task", "worker", "drop"]
         rows = [[tasks[i], str(names[t]), float(d / found.variance)]
                 for i, t, d in zip(found.samples, found.labelers, found.drop, strict=True)]  # fmt: skip

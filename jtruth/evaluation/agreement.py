@@ -115,7 +115,7 @@ def labeler_agreement(
     order = np.argsort(-np.asarray(shared.data, np.int64)[enough], kind="stable")[:_MOST_PAIRS]
     first = first_labels(sample, labeler, size[0])
     code = sparse.csr_array((label[first] + 1, (labeler[first], sample[first])), shape=size)  # 0: none
-    names = tuple(map(str, labels.workers or range(labels.num_labelers)))
+    names = tuple(map(str, labels.worker_names))
     pairs = {}
     for a, b in zip(shared.row[enough][order].tolist(), shared.col[enough][order].tolist(), strict=True):
         one, two = (code[[t]].toarray()[0] - 1 for t in (a, b))
@@ -143,7 +143,7 @@ class Consensus(Answer):
 
     @property
     def _workers(self) -> tuple[str, ...]:
-        return tuple(map(str, self.labels.workers or range(self.labels.num_labelers)))
+        return tuple(map(str, self.labels.worker_names))
 
     def who_disagrees(self) -> list[tuple[str, ...]]:
         """For each sample the labelers who gave it another class, in the order of the labels."""

@@ -68,7 +68,7 @@ def labelers_of(data: Inputs, laws: Sequence[Estimate]) -> tuple[dict[str, Any],
     """A row for each labeler, given the laws of their accuracies; the worst first."""
     ends = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
     labels = data.own_labels()
-    found = worst_first(labels.workers or range(labels.num_labelers), labels.labels_per_labeler(), ends)
+    found = worst_first(labels.worker_names, labels.labels_per_labeler(), ends)
     return tuple(one for _, one in found)
 
 

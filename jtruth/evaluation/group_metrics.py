@@ -231,7 +231,7 @@ def _paired_labelers(
     h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
     sample, labeler, label = labels.entries()
     found = {}
-    for t, name in enumerate(labels.workers or range(labels.num_labelers)):
+    for t, name in enumerate(labels.worker_names):
         rows, code = sample[labeler == t], label[labeler == t]
         his = groups._replace(code=groups.code[rows], item=groups.item[rows])
         pairs = paired_shares(

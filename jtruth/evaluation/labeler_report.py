@@ -202,7 +202,7 @@ def behaviour_of(
 ) -> tuple[dict[str, dict[str, Any]], tuple[Finding, ...]]:
     """By worker the probabilities of spam, drift and a copy, ready for JSON; and what is probable."""
     found = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
-    workers = [str(name) for name in labels.workers or range(labels.num_labelers)]
+    workers = [str(name) for name in labels.worker_names]
     number = len(found.pairs)
     first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable
     np.minimum.at(first, found.pairs.ravel(), np.repeat(np.arange(number), 2))

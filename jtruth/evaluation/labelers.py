@@ -176,7 +176,7 @@ def _rows(
     if data.num_gold:
         laws = labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
     alone = next((member.fit for member in found if member.fit is not None), fit)
-    workers = labels.workers or tuple(range(labels.num_labelers))
+    workers = labels.worker_names
     rows = labeler_rows(
         workers, labels.labels_per_labeler(), [(law.mean, *law.interval(level)[:2]) for law in laws],
         ends_of(alone.matrices, level) | {"mean": alone.mean_matrices},
@@ -285,9 +285,8 @@ def labelers_by_model(
     fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
     draws = fit.matrix_draws()
     if fit.usable:
-        workers = labels.workers or tuple(range(labels.num_labelers))
         accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
-        rows = _by_draws(draws, workers, labels.labels_per_labeler(), accuracies, level)
+        rows = _by_draws(draws, labels.worker_names, labels.labels_per_labeler(), accuracies, level)
         said, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
     else:
         rows, said, checks = (), fit.warnings, refused(fit.warnings[0])

@@ -41,8 +41,7 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
     try:
         data = strict_json(file.data.decode("utf-8-sig"))
         tasks = labels.tasks or range(labels.num_samples)
-        workers = labels.workers or range(labels.num_labelers)
-        return _parsed(data, tuple(map(str, tasks)), tuple(map(str, workers)), labels.class_names)
+        return _parsed(data, tuple(map(str, tasks)), tuple(map(str, labels.worker_names)), labels.class_names)
     except Refused as problem:
         raise ValueError(source.says(str(problem))) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as problem:

@@ -61,7 +61,7 @@ def carried(
         )
     if (number := min(len(prior), len(matrices))) < _FEWEST:
         raise ValueError(f"{number} draws do not say how well a rate is known; give {_FEWEST} or more")
-    names = list(labels.workers or range(labels.num_labelers))
+    names = list(labels.worker_names)
     place = {name: t for t, name in enumerate(workers)}
     known = [t for t, name in enumerate(names) if name in place]
     if not known:

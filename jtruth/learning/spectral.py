@@ -377,7 +377,7 @@ def _no_triplet(labels: Labels, apart: np.ndarray, seen: np.ndarray) -> str | No
     without = (np.einsum("tu,ut->t", usable @ usable, usable) == 0) & (labels.labels_per_labeler() > 0)
     if not without.any():
         return None
-    workers = labels.workers or tuple(range(labels.num_labelers))
+    workers = labels.worker_names
     return (
         f"no triplet says how {check.quoted(workers[t] for t in np.flatnonzero(without))} err: it takes two "
         "others who share samples with each other and with them and are connected by no edges; give fewer "
@@ -409,7 +409,7 @@ def _log_likelihood(symbol, seen, given, pairs, linked) -> np.ndarray:
 
 def _doubts_of_moments(matrices: np.ndarray, square: np.ndarray, labels: Labels, moved: int) -> Any:
     """Sentences about what moments could not settle."""
-    workers = labels.workers or tuple(range(labels.num_labelers))
+    workers = labels.worker_names
     odd = np.flatnonzero((square <= 0) & (labels.labels_per_labeler() > 0))
     if odd.size:
         yield f"Triplets contradict each other for {check.quoted(workers[t] for t in odd)}: chance, or edges."

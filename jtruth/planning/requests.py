@@ -116,7 +116,7 @@ def kinds_of(
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
     given, costs = labels.labels_per_labeler(), costs or {}
-    names = [str(worker) for worker in (labels.workers or range(labels.num_labelers))]
+    names = [str(worker) for worker in labels.worker_names]
     prior = fit.prior.mean(axis=0)
     right = (np.diagonal(fit.mean_matrices, axis1=1, axis2=2) * prior).sum(axis=1)
     order = [int(t) for t in np.argsort(-right, kind="stable") if given[t]]
@@ -170,7 +170,7 @@ def _typed(text: str) -> tuple[str, list[float], float | None, int]:
 
 
 def _costs(typed, labels: Labels) -> dict[str, float]:
-    known = [str(worker) for worker in (labels.workers or range(labels.num_labelers))]
+    known = [str(worker) for worker in labels.worker_names]
     for name, errors, cost, _ in typed:
         if errors or cost is None:
             raise ValueError(f"labeler {name!r}: with a file of labels write name::cost; errors are learned")

@@ -197,7 +197,7 @@ def _read(labels, mesh, given):
 
 def _doubts(fit, labels, gold, smoothing):
     """Sentences about what the data could not settle; where shards are fitted, what this one shows of it."""
-    workers = labels.workers or tuple(range(labels.num_labelers))
+    workers = labels.worker_names
     classes = labels.classes or tuple(range(labels.num_classes))
     yield from not_converged("EM", fit.converged, fit.num_steps)
     if not labels.num_samples:
@@ -358,8 +358,7 @@ def agree(labels: Labels, mesh: Any) -> None:
         ValueError: in every process, showing what two of them have.
     """
     _mesh.same_everywhere("class names", labels.class_names)
-    workers = labels.workers or range(labels.num_labelers)
-    _mesh.same_everywhere("labelers", [str(name) for name in workers])
+    _mesh.same_everywhere("labelers", [str(name) for name in labels.worker_names])
     owners = [device.process_index for device in mesh.devices.flat]
     even = np.repeat(np.arange(jax.process_count()), len(owners) // jax.process_count())
     if owners != even.tolist():
