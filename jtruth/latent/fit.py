@@ -22,7 +22,7 @@ from jtruth.latent.infer import kernel, temper
 from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_of
 from jtruth.latent.model import Kind, LatentModel, Model, Observed
 from jtruth.latent.models import strata
-from jtruth.latent.rows import number_of_groups, seen_of
+from jtruth.latent.rows import number_of_groups, seen_of, work_of
 from jtruth.latent.walk import Arrays, Chain, Effort, Kept, Limits, TooLarge, check_effort, walk
 from jtruth.stats.chains import effective_sample_size
 
@@ -83,6 +83,8 @@ def run_tempered(
 
 def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
     """The model as a log density; None where tempering it would not take seconds."""
+    if work_of(observed) > MOST_WORK:  # before its rows are written out
+        return None
     arrays = strata.arrays_of(model, number_of_groups(observed))
     found = model_of(strata.KIND, arrays, observed, model.num_classes)
     return found if temperable(found) else None

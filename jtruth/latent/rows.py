@@ -82,6 +82,13 @@ def seen_of(observed: Observed) -> Seen:
     return _filled(design, np.maximum(observed.offset.T, _IMPOSSIBLE), observed.multiplicity)
 
 
+def work_of(observed: Observed) -> float:
+    """Numbers that one evaluation of the density of one point computes with these arrays."""
+    states, rows = observed.offset.shape
+    columns = sum(symbols.shape[1] for symbols in observed.symbols) + number_of_groups(observed)
+    return float(states * rounded(rows) * (columns + 8))
+
+
 def _filled(design: np.ndarray, offset: np.ndarray, times: np.ndarray) -> Seen:
     """With rows that stand for nothing."""
     parts = (design, offset, times, np.log(times / times.sum()))

@@ -83,7 +83,13 @@ def check_draws(problem, log_theta, draws=400):
     for row, mean in zip(program.row, p, strict=True):
         found[:, row[row >= 0]] = np.asarray(mean)[0][:, row >= 0]
     np.testing.assert_allclose(found, expected.sum(axis=1), atol=1e-12)
-    symbols, often = np.asarray(symbols), problem.multiplicity * expected
+    check_counts(problem, log_theta, np.asarray(symbols))
+
+
+def check_counts(problem, log_theta, symbols):
+    """Draws (draws, columns, states, chains) add up, and have the mean and variance of the state law."""
+    expected, draws = kernel.state_probabilities(problem, log_theta), len(symbols)
+    often = problem.multiplicity * expected
     total = problem.design.T @ problem.multiplicity
     np.testing.assert_array_equal(
         symbols.sum(axis=2), np.repeat(total[None, :, None], draws, 0) * np.ones(len(log_theta))
@@ -101,6 +107,18 @@ def check_draws(problem, log_theta, draws=400):
     several = variance > largest  # there the kurtosis is below 4
     ratio = symbols.var(axis=0)[several] / variance[several]
     assert np.abs(ratio - 1).max(initial=0) < 6 * np.sqrt(3 / draws)
+
+
+def test_rows_in_parts_are_drawn_by_the_same_law(problem, monkeypatch):
+    """Rows that are too many for a cache are worked on some at a time, in float32."""
+    log_theta = rows_of(problem)
+    monkeypatch.setattr(kernel, "_CACHED", 1)
+    engine, rng = kernel.HostEngine(problem, len(log_theta)), np.random.default_rng(5)
+    drawn = [engine.draw_samples(log_theta, rng) for _ in range(400)]
+    assert len(engine._parts) > 3
+    expected = kernel.state_probabilities(problem, log_theta).sum(axis=1)
+    np.testing.assert_allclose(drawn[0][1], expected, atol=1e-5)
+    check_counts(problem, log_theta, np.stack([symbols for symbols, _ in drawn]))
 
 
 def rows_of(problem, chains=3, seed=0):

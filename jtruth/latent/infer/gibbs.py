@@ -178,7 +178,7 @@ class GibbsMover:
         if self.program is not None:
             chain, seen, states = device.run(self.program, chain, sweeps, self.block)
         else:
-            each, states, engine = [], np.zeros(()), kernel.HostEngine(self.problem)
+            each, states, engine = [], np.zeros(()), kernel.HostEngine(self.problem, self.num_chains)
             for _ in range(sweeps):
                 chain, log_theta, p = kernel.sweep(engine, chain, rng)
                 if not burning:

@@ -39,6 +39,7 @@ from jtruth.latent.models import alike
 from jtruth.latent.models.alike import Alike
 
 _STEPS = 4  # Metropolis steps a sweep
+_CACHED = 65_536  # numbers of rows, states and chains that are worked on together
 _SMALLEST = -230.0  # of log G: a G that rounds to 0 would forbid a symbol for ever
 
 
@@ -48,6 +49,7 @@ class Problem(NamedTuple):
     design: sparse.csr_array  # (rows, columns)
     single: sparse.csr_array  # (columns, rows for one sample each), the design transposed
     repeated: sparse.csr_array  # (columns, other rows)
+    in_single: np.ndarray  # (columns, 1) how often each is in the former rows
     multiplicity: np.ndarray  # (rows,)
     num_single: int  # the first rows, which stand for one sample each
     offset: np.ndarray  # (states, rows)
@@ -148,14 +150,10 @@ class _Layout:
             (np.ones(used.size), (place.ravel()[used], used)), shape=(self.size, place.size)
         )
         design = sparse.csr_array(sparse.hstack(self.parts, format="csr"))
-        num_single = int(np.count_nonzero(multiplicity == 1))
         length = np.concatenate([np.full(a.size // a.shape[-1], a.shape[-1]) for a in self.priors])
         return Problem(
-            design=design,
-            single=sparse.csr_array(design[:num_single].T),
-            repeated=sparse.csr_array(design[num_single:].T),
+            **_transposed(design, int(np.count_nonzero(multiplicity == 1))),
             multiplicity=multiplicity,
-            num_single=num_single,
             offset=offset,
             only_symbol=design.indices if (design.sum(axis=1) == 1).all() else None,
             weight=np.exp(offset - offset.max(axis=0)),
@@ -174,7 +172,7 @@ class _Layout:
 def log_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     """Log probability of each column in each state, (columns, states, chains), from log_theta (chains, P)."""
     nothing = np.zeros((1, log_theta.shape[0]))  # of a column that uses no probability in a state
-    return np.vstack([log_theta.T, nothing])[problem.place]
+    return np.vstack([log_theta.T, nothing]).astype(problem.design.dtype)[problem.place]
 
 
 def log_states(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
@@ -209,6 +207,36 @@ def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     return p
 
 
+def in_parts(problem: Problem, chains: int) -> list[Problem]:
+    """The same rows, some at a time: as many as stay in a processor's cache with the numbers of their states.
+
+    A sweep reads and writes these a dozen times; from memory it takes almost three times as long. Rows in
+    several parts are many, and then p(state) is float32, whose last digit is far below what one sample
+    tells; sums over parts are float64.
+    """
+    rows, (columns, states), small = problem.multiplicity.size, problem.place.shape, np.float32
+    number = -(-rows // max(_CACHED // (states * chains), columns))
+    if number == 1:
+        return [problem]
+    parts, ends = [], np.linspace(0, rows, number + 1).astype(int)
+    for here in map(slice, ends[:-1], ends[1:]):
+        single = int(np.clip(problem.num_single - here.start, 0, here.stop - here.start))
+        design, only = problem.design[here].astype(small), problem.only_symbol
+        parts.append(problem._replace(
+            **_transposed(design, single), multiplicity=problem.multiplicity[here],
+            offset=problem.offset[:, here].astype(small), weight=problem.weight[:, here].astype(small),
+            only_symbol=None if only is None else only[here],
+        ))  # fmt: skip
+    return parts
+
+
+def _transposed(design: sparse.csr_array, num_single: int) -> dict[str, Any]:
+    """What a problem holds of a design whose first rows stand for one sample each."""
+    single, repeated = (sparse.csr_array(part.T) for part in (design[:num_single], design[num_single:]))
+    return {"design": design, "num_single": num_single, "single": single, "repeated": repeated,
+            "in_single": single.sum(axis=1)[:, None]}  # fmt: skip
+
+
 class Drawn(NamedTuple):
     """States of all samples."""
 
@@ -228,10 +256,12 @@ def count_drawn(problem: Problem, drawn: Drawn) -> np.ndarray:
         return found
     # Each state but the last by a product with zeros and ones; the last has what is left of a column.
     states = found.shape[1]
-    chosen = (drawn.state == np.arange(states - 1, dtype=drawn.state.dtype)[:, None, None]).astype(np.float64)
+    chosen = (drawn.state == np.arange(states - 1, dtype=drawn.state.dtype)[:, None, None]).astype(
+        problem.single.dtype
+    )
     one = _samples_behind(problem.single, chosen) if states > 1 else found[:, :0]
     found[:, :-1] += one
-    found[:, -1] += problem.single.sum(axis=1)[:, None] - one.sum(axis=1)
+    found[:, -1] += problem.in_single - one.sum(axis=1)
     return found
 
 
@@ -251,14 +281,14 @@ def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> Dr
     (states, chains, _), single = p.shape, problem.num_single
     # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
     # The total is added up as `below` is, in the order of the states: they never differ by rounding.
-    state, below, total = np.zeros((chains, single), np.int16), np.zeros((chains, single)), 0.0
+    state, below, total = np.zeros((chains, single), np.int16), np.zeros((chains, single), p.dtype), 0.0
     for s in range(states):
         total = total + p[s, :, :single]
-    height = (1.0 - rng.random((chains, single))) * total
+    height = (1.0 - rng.random((chains, single), p.dtype)) * total
     for s in range(states - 1):
         below += p[s, :, :single]
         state += below < height
-    several = p[:, :, single:]
+    several = p[:, :, single:].astype(np.float64)
     counts = np.empty_like(several)
     if not several.size:
         return Drawn(state, counts)
@@ -388,9 +418,9 @@ def _log_density(log_g: Any, total: Any, raters: Any, group: Any) -> Any:
 class HostEngine:
     """NumPy's sides of a sweep."""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, chains: int):
         """Of one problem. Rows that are alike are drawn elsewhere (`alike.draw_rows`), all others here."""
-        self.problem = problem
+        self.problem, self._parts = problem, in_parts(problem, chains)
         own = np.ones(problem.concentration.size, bool)
         for first, shape, _ in problem.alike:
             own[first : first + int(np.prod(shape))] = False
@@ -410,5 +440,9 @@ class HostEngine:
 
     def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
-        p = state_probabilities(self.problem, log_theta)
-        return count_drawn(self.problem, draw_states(self.problem, p, rng)), p.sum(axis=1)
+        symbols, behind = 0, []
+        for part in self._parts:
+            p = state_probabilities(part, log_theta)
+            symbols = symbols + count_drawn(part, draw_states(part, p, rng))
+            behind.append(p.sum(axis=1, dtype=np.float64))
+        return symbols, np.concatenate(behind, axis=1)

@@ -46,7 +46,7 @@ _WORK, _MOST, _CHAINS = (
 )  # numbers that all draws compute; draws, and parts that they are dealt to
 _FIRST, _HOPELESS = 500, 0.05  # draws that are looked at before all others, and what they are worth at least
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
-_BLOCK, _MOST_STEPS = 4_000_000, 1000  # rows x states x draws at once; steps of EM
+_BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM
 # Another mode counts if it is this little below, half of the probabilities and besides; or if it is no other.
 _NEARLY, _BESIDES, _SAME = 0.5, 10.0, 0.01
 _FLAT = 0.1  # least curvature of a direction: that of a few pseudo-counts
