@@ -28,6 +28,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Shaped
 
 from jtruth import _host
+from jtruth._cache import keep_programs
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth._random import as_key
@@ -101,6 +102,7 @@ def evaluate_batch(
     >>> found.metrics[0], round(float(found.mean[0, 0]), 2), bool(found.ok[0])
     ('accuracy', 1.0, True)
     """
+    keep_programs()
     check_level(level)
     method = method or ("joint" if noise is None else "bayes")
     choose("method", method, _METHODS)

@@ -50,8 +50,6 @@ class Switching(NamedTuple):
 
     switched: bool  # over all chains, or in some of them
     chains: np.ndarray  # (chains,) bool
-    mean_diagonal: float  # of the mean matrices of all raters
-    best_permutation: np.ndarray  # (classes,) the label that true class c goes with best
     sentence: str | None
 
     __repr__ = one_line
@@ -69,10 +67,10 @@ def check_switching(
     named = gold is not None and np.unique(gold[gold >= 0]).size == len(class_names)
     chains = np.array([not named and _is_switched(m) for m in mean_matrices])
     switched = not named and bool(_is_switched(overall) or chains.any())
-    diagonal = float(np.einsum("tcc->", overall) / (overall.shape[0] * overall.shape[1]))
-    best = best_matching(overall.sum(axis=0))
     sentence = None
     if switched:
+        diagonal = float(np.einsum("tcc->", overall) / (overall.shape[0] * overall.shape[1]))
+        best = best_matching(overall.sum(axis=0))
         order = ", ".join(f"{class_names[c]!r} as {class_names[k]!r}" for c, k in enumerate(best) if c != k)
         what = f"the raters would call {order}" if order else f"their mean diagonal is {diagonal:.2f}"
         where = "" if chains.all() else f" in {chains.sum()} of {chains.size} chains"
@@ -81,7 +79,7 @@ def check_switching(
             "which classes have exchanged names, so do not use them. Start elsewhere, use a prior with a "
             "heavier diagonal, or give gold labels for some samples of each class."
         )
-    return Switching(switched, chains, diagonal, best, sentence)
+    return Switching(switched, chains, sentence)
 
 
 def _is_switched(matrices: np.ndarray) -> bool:

@@ -53,7 +53,7 @@ from jtruth.latent.rows import Rows, gold_offset
 _LABELERS = np.array([[9.0, 1.0], [3.0, 3.0]])
 _CLASSIFIER = np.array([[3.0, 1.0], [1.5, 1.5]])
 
-FELT = 0.5  # prior mean of rho; learned on 14 public sets it was .3 to .6
+_FELT = 0.5  # prior mean of rho; learned on 14 public sets it was .3 to .6
 _EASY, _HARD = 0, 1
 
 
@@ -185,18 +185,8 @@ def random_effect(priors: Priors, rows: Rows, *, spread: str | None = None) -> B
     )
 
 
-def partly_shared(priors: Priors, rows: Rows, *, felt: float = FELT) -> Built:
-    """Easy samples, hard ones that the classifier does not feel, and hard ones that it feels.
-
-    Args:
-        priors, rows: as for the models of `jtruth.learning.joint.models`.
-        felt: prior mean of rho, between 0 and 1.
-
-    Raises:
-        ValueError: `felt` is not between 0 and 1, or there is no classifier, of whom rho is.
-    """
-    if not 0 < felt < 1:
-        raise ValueError(f"felt is {felt}; it must be above 0 and below 1: the ends are other models")
+def partly_shared(priors: Priors, rows: Rows) -> Built:
+    """Easy samples, hard ones that the classifier does not feel, and hard ones that it feels."""
     if priors.classifier is None:
         raise ValueError("partly_shared is about a classifier, give y_pred; of labelers it is shared_strata")
     whole = shared_strata(priors, rows)
@@ -212,10 +202,10 @@ def partly_shared(priors: Priors, rows: Rows, *, felt: float = FELT) -> Built:
     split = model._replace(
         state_class=model.state_class[labelers_see],
         state_stratum=np.tile(np.arange(3), classes),
-        stratum_prior=np.stack([easy, hard * (1 - felt), hard * felt], axis=1),
+        stratum_prior=np.stack([easy, hard * (1 - _FELT), hard * _FELT], axis=1),
         raters=raters,
     )
-    start = whole.start_strata[[_EASY, _HARD, _HARD]] * np.array([1.0, 1 - felt, felt])[:, None]
+    start = whole.start_strata[[_EASY, _HARD, _HARD]] * np.array([1.0, 1 - _FELT, _FELT])[:, None]
     return Built(split, whole.offset[labelers_see], start)
 
 

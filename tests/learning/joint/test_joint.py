@@ -215,7 +215,6 @@ def test_chains_that_disagree_are_named():
     assert "in 1 of 4 chains" in (verdict.sentence or "")
     three = np.eye(3)[[0, 2, 1]][None, None]
     verdict = check_switching(three, ("a", "b", "c"))
-    assert verdict.best_permutation.tolist() == [0, 2, 1]
     assert "'b' as 'c', 'c' as 'b'" in (verdict.sentence or "")
 
 
@@ -224,7 +223,6 @@ def test_two_classes_have_switched_when_raters_are_more_often_wrong_than_right(d
     """For two classes the guard stands at 1/2: below it the mirror image has the better raters."""
     rows = np.array([[diagonal + 0.1, 0.9 - diagonal], [1.1 - diagonal, diagonal - 0.1]])
     verdict = check_switching(np.tile(rows, (4, 3, 1, 1)), ("no", "yes"))
-    assert verdict.mean_diagonal == pytest.approx(diagonal)
     assert verdict.switched == (diagonal < 0.5) and verdict.chains.tolist() == [diagonal < 0.5] * 4
 
 

@@ -68,10 +68,10 @@ def test_hard_samples_are_as_frequent_as_in_shared_strata():
     rows = merge_samples(labels, y_pred, np.where(np.arange(40) == 3, 1, -1))
     row = diagonal_rows(2, 2, 1)
     priors = Priors(np.ones(2), False, np.tile(row, (5, 1, 1)), row)
-    whole, split = shared_strata(priors, rows), partly_shared(priors, rows, felt=0.2)
+    whole, split = shared_strata(priors, rows), partly_shared(priors, rows)
     prior = split.model.stratum_prior
     np.testing.assert_allclose(prior[:, 1:].sum(axis=1), whole.model.stratum_prior[:, 1])
-    np.testing.assert_allclose(prior[:, 2] / prior[:, 1:].sum(axis=1), 0.2)
+    np.testing.assert_allclose(prior[:, 2] / prior[:, 1:].sum(axis=1), 0.5)
     np.testing.assert_allclose(split.start_strata[1:].sum(axis=0), whole.start_strata[1])
     np.testing.assert_array_equal(split.offset, whole.offset[[0, 1, 1, 2, 3, 3]])
     seen = [rater.row_of_state.tolist() for rater in split.model.raters]
@@ -85,12 +85,6 @@ def test_what_it_refuses(as_installed):
     known = Beliefs(pseudo_counts=np.ones((5, 2, 2)))
     with pytest.raises(ValueError, match="no room for pseudo_counts"):
         fit_joint(labels, y_pred=y_pred, dependence=partly_shared, key=KEY, beliefs=known)
-    with pytest.raises(ValueError, match="felt is 1"):
-        fit_joint(labels, y_pred=y_pred, dependence=_all_felt, key=KEY)
-
-
-def _all_felt(priors, rows):
-    return partly_shared(priors, rows, felt=1)
 
 
 @pytest.mark.slow
