@@ -40,17 +40,17 @@ caries .15 and 1.1 (3571), 400 x 5 .11 and 4.6 (3535), 600 x 3 of three classes 
 made), 2.2 the second. On caries `evaluate --fast` takes 1.5, `labelers --fast` 1.5 (2.5 by EM), `labelers`
 1.55, programs cached.
 
-`evaluate_batch`, error rates learned, CPU seconds a set of 200 x 5 (right .65 to .9) on two cores beside other
-work, one process: batch, then loops over its first sets (15 of two classes, 5 of three). Programs are kept on
-disk, so compiling is in the first number only:
+`evaluate_batch`, error rates learned, CPU seconds a set of 200 x 5 (right .65 to .9), Intel Xeon, 2 cores,
+beside other work: a batch, then in this process loops over its first sets (15 of two classes, 5 of three).
+Programs are kept on disk, so compiling is in the first column only. Times a loop of `evaluate` (`fit_joint`):
 
-                             cache empty   cache full   `evaluate`   `fit_joint`   times a loop of `evaluate`
-    1000 sets, two classes      .022          .0111        .337         .281         15 and 30 (25 of fit_joint)
-    64 sets, three classes      .247          .134        2.51         2.81          10 and 19 (21)
+                             cache empty   cache full   `evaluate`   `fit_joint`   empty       full
+    1000 sets, two classes       .022         .0111         .337         .281     15 (13)    30 (25)
+    64 sets, three classes       .247         .134         2.51         2.81      10 (11)    19 (21)
 
-The normal law in place of the split t law of batches (traced, 1000 draws): weights are good and worth 100 in 74
-of 100 of these sets of two classes (noise of a t law of 10 degrees: 87; axes of a split t: 99), and in 4 of 50
-of three classes, where .0104 s a set would then be spent in vain. So batches keep the split t law, and chains.
+The normal law in place of the split t law of batches (traced, 1000 draws): weights are good and worth 100 in
+74 of 100 of these sets of two classes (noise of a t law of 10 degrees of freedom: 87; the split t: 99), and
+in 4 of 50 of three classes. So batches keep the split t law for two classes, and chains for more.
 
 README's first command prints what needs independence alone; models behind "what each assumption says" are
 fitted when they are shown (`--full`, a page, JSON). CPU seconds: 4.9, with an empty cache, 2.5 from then on

@@ -17,9 +17,8 @@ the mirror image in which all classes have exchanged names, a mode of its own th
 be wrong, is not where these chains begin. Where gold names the classes, all chains start at the mode. What
 comes of a start that leads to a mode without weight is told in `jtruth.latent.infer.gibbs` (`sources`).
 
-Models of strata have several modes too (who is hard, and what the hard ones are). Started in this way on
-3869 X-rays of five dentists, chains of shared strata stayed in different ones and the model was left out of
-the range, so it is not done there without an adversary; R-hat of chains from one mode does not see that.
+Models of strata have several modes too (who is hard, and what the hard ones are); there chains start so only
+where there is an adversary, since on real data they stayed in different modes.
 """
 
 from collections.abc import Callable

@@ -1,25 +1,18 @@
 """Labelers of one population: rows are alike, so that whoever gave two labels is known by all others.
 
-Most labelers of a crowd give few labels. A matrix of their own, with a prior that is fixed, is then mostly
-that prior, and the prior decides the answer. Here the rows of one class are alike over labelers: how often
-they are right, how much labelers differ, and where errors go is learned from all labels
-(`latent.models.alike`), together with every matrix, the class shares and the classes, by the Gibbs sampler
-of `fit_joint`. A labeler without labels has the population's matrix and an interval as wide as labelers
-differ; one with a thousand has their own.
+Most labelers of a crowd give few labels; with a fixed prior their matrices are mostly that prior. Here rows
+of one class are alike over labelers: how often they are right, how much labelers differ, and where errors go
+is learned from all labels (`latent.models.alike`) by the sampler of `fit_joint`. A labeler without labels has
+the population's matrix and an interval as wide as labelers differ; one with a thousand has their own.
 
-`fit_joint` pools in the same way by itself where labels say little of each labeler (see `Beliefs`);
-this is that model whatever the numbers, with the face of a consensus method, and with groups of labelers (a
-site, a language, a family of language models) if there are some. Each group is then a population of its own,
-which learns from its own labels only, so groups should hold a few labelers each.
+`fit_joint` pools so by itself where labels say little of each labeler (see `Beliefs`); this is that model
+whatever the numbers, with groups of labelers (a site, a language) if there are some. Each group is a
+population of its own, which learns from its own labels only, so groups should hold a few labelers each.
 
-Samples come from domains (languages, sites, kinds of question), and a labeler may err differently in each.
-Fitting each domain alone forgets that a labeler is one person; fitting all together forgets that domains
-differ. Between the two, as in the coupled models of Platanios, Dubey and Mitchell (2016), the error rates of
-one labeler in different domains have a law in common. There that law is a mixture of clusters (a Dirichlet
-process); here it is that of `fit_hierarchical`, rows that are alike, with each labeler a population of
-domains: how often the labeler is right, by how much domains differ, and where errors go. A domain in which a
-labeler gave two labels then has that labeler's mean matrix and a wide interval. Class shares are one set for
-all domains, unlike there.
+In `fit_domains` a labeler is a population of domains (languages, sites, kinds of question), as in the coupled
+models of Platanios, Dubey and Mitchell (2016), whose law is a mixture of clusters. A domain in which a
+labeler gave two labels has that labeler's mean matrix and a wide interval. Class shares are one set for all
+domains, unlike there.
 """
 
 from typing import Any

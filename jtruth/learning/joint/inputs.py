@@ -12,7 +12,7 @@ from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.models.alike import alike_classes, alike_raters
 from jtruth.latent.rows import Rows, by_number
-from jtruth.learning._fit import known_prior, read_given
+from jtruth.learning._fit import known_prior
 from jtruth.learning.joint.models import Priors
 from jtruth.stats.agreement import brennan_prediger
 
@@ -70,12 +70,6 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
     if not (codes >= 0).any():
         raise ValueError("y_pred holds no prediction at all (every entry is -1); leave it out")
     return codes, symbols
-
-
-def checked_gold(labels: Labels, gold: Any) -> np.ndarray | None:
-    """Known classes as int64, or None."""
-    known, _ = read_given(labels, gold, None)
-    return None if gold is None else known
 
 
 def checked_priors(

@@ -33,8 +33,7 @@ is w ~ Beta(1, 10), weights ~ Dirichlet(10, 1 - felt, felt) leave it as it is an
 samples hard (it reads the same text) or does not. For more than two classes w ~ Beta(1, 2). Each class has
 its own rho.
 
-That this one line could be the answer was measured and is not so: it covers less. It answers to
-assume="partly_shared".
+It answers to assume="partly_shared".
 """
 
 from collections.abc import Callable

@@ -29,6 +29,7 @@ from jtruth.latent.infer.normal import has_normal_law, run_normal
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
 from jtruth.latent.walk import Convergence
+from jtruth.learning._fit import read_given
 from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
 from jtruth.learning.joint.guard import (
     Switching,
@@ -41,7 +42,6 @@ from jtruth.learning.joint.guard import (
 from jtruth.learning.joint.inputs import (
     NOTHING,
     Beliefs,
-    checked_gold,
     checked_predictions,
     checked_priors,
     prior_decides,
@@ -222,7 +222,7 @@ def _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence) -> _As
     """The arguments of `fit_joint`, checked, as a model and what it sees."""
     build, name, share = named_model(dependence)
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
-    known = checked_gold(labels, gold)
+    known = None if gold is None else read_given(labels, gold, None)[0]
     own_rows = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")
     priors = checked_priors(labels, predicted, symbols, known, prior, beliefs, own_rows=own_rows)
     rows = merge_samples(labels, predicted, known)
