@@ -37,7 +37,7 @@ from jtruth._validation.in_range import check_codes, check_rows
 from jtruth._validation.words import some
 from jtruth.learning import dawid_skene_em
 from jtruth.learning.em.columns import columns_from_matrix
-from jtruth.learning.joint.batch import JointBatch, few_enough, joint_batch, weighted_batch
+from jtruth.learning.joint.batch import MOST_RATERS, JointBatch, joint_batch, weighted_batch
 from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
@@ -134,7 +134,7 @@ def evaluate_batch(
 def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
     """Draws of the count tables, read as `evaluate` reads draws: weighted ones, chains where those fail."""
     found, chosen = [], np.arange(len(y))
-    if few_enough(z.shape[2] + 1, classes):
+    if classes == 2 and z.shape[2] < MOST_RATERS:
         weighed = weighted_batch(key, z, y, classes, mesh=mesh)
         ess = np.asarray(present(weighed.ess, "effective draws"))
         good = np.asarray(weighed.ok) & (ess >= _MIN_ESS)

@@ -50,7 +50,7 @@ from jtruth.latent.density import Channel, Seen
 from jtruth.stats.loo import good_shape, smoothed_weights
 
 _AT_ONCE = 8  # sets, on a CPU: what stays in the cache; elsewhere 256
-_MOST_COORDINATES = 40
+MOST_RATERS = 19  # of two classes, for weighted draws to be worth trying
 _DRAWS, _KEPT = 1000, 500  # weighted draws, and how many by their weights give samples their classes
 _AT = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)  # standard deviations
 _EM_STEPS, _NEWTON_STEPS = 50, 5
@@ -208,11 +208,6 @@ def _log_dirichlet(key: Array, alpha: Float[Array, "*shape symbols"]) -> Float[A
     """Log of a draw from a Dirichlet law along the last axis."""
     logs = log_gamma_draws(alpha, JaxGenerator(jax.random.split(key), alpha.dtype))
     return jax.nn.log_softmax(logs, axis=-1)
-
-
-def few_enough(raters: int, classes: int) -> bool:
-    """Whether such draws are worth trying."""
-    return classes == 2 and 1 + 2 * raters <= _MOST_COORDINATES
 
 
 def weighted_batch(

@@ -7,8 +7,6 @@ mean matrices of all raters are looked at, over all chains and in each one: for 
 diagonal must not be below 1/2, for more the best matching of true classes to given labels must be the
 identity. Gold labels of every class name the classes, and this check has then nothing to say.
 
-Half of the chains start away from the mode that EM finds, so that another mode is not overlooked.
-
 All chains that start at one mode agree as long as none leaves it, and split R-hat is content. Where a
 labeler is more often wrong than right there are several modes, and EM from the votes may climb to the
 poorer one. There half of the chains start where one labeler is believed: the one who contradicts the mode

@@ -123,12 +123,7 @@ def _alike_by_group(number: Int[np.ndarray, " labelers"]) -> Build:
 def named(
     given: Any, what: str, size: int, axis: str, names: tuple | None
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Distinct names in `given`, one for each entry of an axis, and the number of each entry's.
-
-    Args:
-        given: (size,) names or numbers.
-        what: "group", "domain": for messages.
-        size, axis, names: how many there must be, of what ("labelers"), and how they are called.
+    """Distinct names in `given` (size,), and the number of each entry's; all else is for messages.
 
     Raises:
         ValueError: another shape, or entries without a name.

@@ -1,11 +1,9 @@
 """How good are classifier, labelers and labels when nobody knows how the labelers err? The joint posterior.
 
 The classifier under test is one more rater. Class prior pi, every labeler's confusion matrix, the
-classifier's matrix K and the true classes are drawn together given all labels and predictions, by the Gibbs
-sampler of `gibbs`. What testing needs falls out: a draw of the true classes is a draw of the count table
-n[c, u] (samples of true class c predicted u), a draw of (pi, K) is a draw of the population. The two answer
-different questions, "how good was it on these samples" and "how good is it", and have different widths;
-`tables` makes the caller say which.
+classifier's matrix K and the true classes are drawn together given all labels and predictions. A draw of the
+true classes is one of the count table n[c, u] (how good was it on these samples), a draw of (pi, K) one of
+the population (how good is it): different questions with different widths, and `tables` asks which.
 
 Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it.
 Where given the class all raters err independently, nominal 95 % intervals hold the truth about as often as
@@ -283,11 +281,7 @@ def gather(
 
 
 def _rater_means(run, labels):
-    """Mean matrices of raters who gave labels, of every chain, or of four groups where chains are short.
-
-    Returns:
-        (chains, raters, classes, classes).
-    """
+    """(chains, raters, classes, classes) means of active raters; where chains are short, of four groups."""
     active = labels.labels_per_labeler() > 0
     means = run.large["matrices"].mean(axis=1, dtype=np.float64)[:, active]
     classifier = run.draws.get("classifier")
