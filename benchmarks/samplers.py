@@ -36,7 +36,8 @@ numpy 2.4.6; with a limit of 120 s.
 
 `many` with four classes (1604 probabilities) by the weighed normal law, CPU seconds of one core beside other
 work: EM .2, information and root 1.2, 500 draws .4, their weights 4.3. The logs of the weights have variance
-4.4 and Pareto's k is 1.0; 500 draws are worth 12, so 400 would take minutes: left to Gibbs.
+4.4 and Pareto's k is 1.0; 500 draws are worth 12, so 400 would take minutes: left to Gibbs,
+which takes 8.2 s there from labels to a converged fit whose smallest ESS is 560.
 
 Runs that the limit ended in warm-up left no draws. If each of their draws were worth one (on `rte` and `few`
 .8 to 1.0), 400 would take 250 transitions: some 290 s (few, numpyro), 550 s (many, nuts) and 940 s (many,
