@@ -333,7 +333,7 @@ def _coords(labels: Labels) -> dict[str, list[Any]]:
     classes = list(labels.class_names)
     return {
         "labeler": list(labels.worker_names),
-        "task": list(labels.tasks or range(labels.num_samples)),
+        "task": list(labels.task_names),
         "class": classes,
         "given": classes,
         "wrong": list(range(len(classes) - 1)),

@@ -168,6 +168,11 @@ class Labels:
         return self.classes or tuple(map(str, range(self.num_classes)))
 
     @property
+    def task_names(self) -> tuple:
+        """Ids of the samples in order: `tasks`, or 0, 1, ... without them."""
+        return self.tasks or tuple(range(self.num_samples))
+
+    @property
     def worker_names(self) -> tuple:
         """Ids of the labelers in order of their codes: `workers`, or 0, 1, ... without them."""
         return self.workers or tuple(range(self.num_labelers))

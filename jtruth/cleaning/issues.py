@@ -92,7 +92,7 @@ class Issues(Answer):
     def screen(self, num: int | None = None, notes: tuple[str, ...] = ()) -> Shown:
         """The same with a queue of the `num` most suspicious labels, and notes on where rates come from."""
         labels, num = self.labels, self.label.size if num is None else num
-        tasks = labels.tasks or tuple(range(labels.num_samples))
+        tasks = labels.task_names
         workers = list(map(_plain, labels.worker_names))
         columns = self.sample, self.labeler, self.label, self.p_wrong, self.low, self.high
         rows: list[dict[str, Any]] = [

@@ -273,5 +273,5 @@ def consensus_table(labels: Labels, class_posterior: np.ndarray) -> tuple[list[s
     """Header and rows of a table: each task's most probable class and its class probabilities."""
     names = tuple(map(str, labels.class_names))
     best = [names[c] for c in class_posterior.argmax(axis=1)]
-    rows = zip(labels.tasks or range(labels.num_samples), best, class_posterior.tolist(), strict=True)
+    rows = zip(labels.task_names, best, class_posterior.tolist(), strict=True)
     return ["task", "label", *(f"p_{name}" for name in names)], [[task, name, *p] for task, name, p in rows]

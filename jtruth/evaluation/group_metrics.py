@@ -31,7 +31,7 @@ from jtruth.evaluation.by_group import PAIRED, SAME_ERRORS, WIDE, ReadGroups, ap
 from jtruth.evaluation.compare import comparison_of, judged_together
 from jtruth.evaluation.compared import Comparison, Laws, Pair, difference_table
 from jtruth.evaluation.gold.answer import labels_only_posterior
-from jtruth.evaluation.gold.shares import paired_shares
+from jtruth.evaluation.gold.shares import paired_shares, same_items
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.labeler_report import LabelerReport
 from jtruth.evaluation.labelers import evaluate_labelers
@@ -103,7 +103,8 @@ def compare_groups(
 
 def _paired(groups: ReadGroups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
     """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
-    if not (data.open and data.num_gold and data.sampling.at_random):
+    at_random = data.open and data.num_gold and data.sampling.at_random
+    if not (at_random and same_items(groups, data.gold >= 0)):
         return {}
     h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, of groups"))
     right = h[np.arange(len(h)), data.y_pred]
@@ -228,12 +229,15 @@ def _paired_labelers(
     groups: ReadGroups, labels: Labels, known: np.ndarray, key: Any
 ) -> dict[str, dict[Pair, DrawsEstimate]]:
     """By labeler: his differences in accuracy between groups of which he labelled the same items."""
-    h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
     sample, labeler, label = labels.entries()
+    his_rows = [sample[labeler == t] for t in range(labels.num_labelers)]
+    his_groups = [groups._replace(code=groups.code[rows], item=groups.item[rows]) for rows in his_rows]
+    if not any(same_items(his, known[rows] >= 0) for his, rows in zip(his_groups, his_rows, strict=True)):
+        return {}
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
     found = {}
     for t, name in enumerate(labels.worker_names):
-        rows, code = sample[labeler == t], label[labeler == t]
-        his = groups._replace(code=groups.code[rows], item=groups.item[rows])
+        rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
         pairs = paired_shares(
             his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
         )

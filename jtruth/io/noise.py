@@ -40,7 +40,7 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
     source = Source(file.name)
     try:
         data = strict_json(file.data.decode("utf-8-sig"))
-        tasks = labels.tasks or range(labels.num_samples)
+        tasks = labels.task_names
         return _parsed(data, tuple(map(str, tasks)), tuple(map(str, labels.worker_names)), labels.class_names)
     except Refused as problem:
         raise ValueError(source.says(str(problem))) from None

@@ -187,8 +187,7 @@ def _matrix(path: Any) -> np.ndarray | None:
 
 def write_labels(path: str | PathLike, labels: Labels) -> None:
     """Write labels as a table task,worker,label that `read_labels` reads (gzipped if it ends in .gz)."""
-    tasks = labels.tasks or range(labels.num_samples)
-    workers = labels.worker_names
+    tasks, workers = labels.task_names, labels.worker_names
     entries = zip(*(a.tolist() for a in labels.arrays), strict=True)
     rows = ((tasks[i], workers[t], labels.class_names[c]) for i, t, c in entries if c >= 0)
     write_table(path, ("task", "worker", "label"), rows)

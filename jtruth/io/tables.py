@@ -284,7 +284,7 @@ def only_rows(table: TextTable, kept: list[int]) -> TextTable:
 
 def task_names(labels: Labels) -> list[str]:
     """The ids of all samples as text, their numbers where labels have none."""
-    return [str(task) for task in (labels.tasks or range(labels.num_samples))]
+    return [str(task) for task in labels.task_names]
 
 
 def align_rows(

@@ -13,11 +13,9 @@ four chains the data are too large for this model: `TooLarge` with `give_up`, ot
 all the same, and the result says that they were too few.
 
 A mover (`GibbsMover`, `TemperMover`) knows one model: how to `start` its `num_chains` chains, to `advance`
-them by some sweeps (at most `block` between two looks), and what to do once burn-in is over (`settle`). All
-that the next sweep depends on is what it says the chain is, a few arrays, and the state of the random stream.
-`walk` lets it burn in, keeps draws, looks at split R-hat and effective sample size of what is monitored, and
-goes on until they are good or the effort is spent. A checkpoint holds chain, stream and draws so far, so a
-run that was killed goes on from there as if nothing had happened, to the last bit.
+them by some sweeps (at most `block` between two looks), and what to do once burn-in is over (`settle`). The
+next sweep depends on a few arrays, the chain, and on the random stream: a checkpoint holds both with the
+draws so far, so a run that was killed goes on to the last bit as if nothing had happened.
 
 `Store` holds the draws after burn-in, block by block. Large arrays (the matrices) are thinned: once they
 outgrow `max_bytes` only every second, then every fourth, ... sweep is kept, while their mean is taken over
@@ -57,9 +55,7 @@ class Effort(NamedTuple):
     max_rhat: float = 1.01
     min_ess: float = 400.0
     max_bytes: int = 200_000_000  # of large arrays; they are thinned to stay below
-    ends: bool = (
-        False  # True: the ESS at both ends of 95 % intervals must be enough too, not only the middle's
-    )
+    ends: bool = False  # True: enough draws at both ends of 95 % intervals too, not only in the middle
     nuisance: bool = True  # False: only what people ask of a classifier must converge, not weights of strata
     give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
     max_seconds: float | None = None  # a wall limit makes answers depend on the machine

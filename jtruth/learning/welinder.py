@@ -24,11 +24,12 @@ from scipy.special import ndtr
 
 from jtruth import _host
 from jtruth._random import as_key, host_rng
-from jtruth._validation.in_range import check_positive, check_whole
+from jtruth._validation.in_range import check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit
 from jtruth.learning.em import long_form as lf
 
+_SDS = (0.8, 1.0, 3.0)  # of x around the mean of its class, of w around the first axis, of tau around 0
 _AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
 
 
@@ -46,7 +47,6 @@ def fit_welinder(
     labels: Labels,
     *,
     dimensions: int = 1,
-    sds: tuple[float, float, float] = (0.8, 1.0, 3.0),
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
@@ -58,8 +58,6 @@ def fit_welinder(
     Args:
         labels, gold: see `jtruth.learning.methods`.
         dimensions: of the space. With more than one the start of the other axes is drawn, by `key`.
-        sds: standard deviations of normal laws: of x around the mean of its class, of w around the first
-            axis, of tau around 0.
         prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: they cannot be learned beside
             positions, which would all move to the more frequent class.
         key, max_steps, tol: as for `fit_glad`.
@@ -80,16 +78,15 @@ def fit_welinder(
         raise ValueError(reason)
     shares = np.full(2, 0.5) if prior is None else shares
     check_whole(dimensions=dimensions)
-    check_positive(sds, "sds", "three standard deviations", size=3)
     start = (*_start(labels, data, dimensions, key), shares)
-    end = lf.run(welinder, data, start, np.array(sds, np.float64), shares, max_steps=max_steps, tol=tol)
+    end = lf.run(welinder, data, start, np.array(_SDS), shares, max_steps=max_steps, tol=tol)
     doubts = (
         *_unlabelled(labels),
         *lf.silent(labels, "their direction and threshold are those of the prior."),
     )
     fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.posterior, labels)))
     position, labelers = end.summit.params[0][: labels.num_samples], labels.num_labelers
-    own = _of_labelers(end.summit.params[1][:labelers], end.summit.params[2][:labelers], float(sds[0]))
+    own = _of_labelers(end.summit.params[1][:labelers], end.summit.params[2][:labelers], _SDS[0])
     own |= {"position": position, "log_posterior": fit.log_posterior}
     return fit._replace(log_likelihood=float("nan"), own=own)
 

@@ -171,7 +171,6 @@ def test_difficulty_and_fallibility_of_5_1_2_are_found():
         (fit_difficulty_fallibility, {"fallibility": (0.5, 1.0)}, "Beta law, at least 1"),
         (fit_difficulty_fallibility, {"difficulty": (0.0, 1.0)}, "Beta law, above 0"),
         (fit_glad, {"ability": (1.0, 0.0)}, "one standard deviation, above 0"),
-        (fit_welinder, {"sds": (-1.0, 1.0, 3.0)}, "three standard deviations, above 0"),
     ],
 )
 def test_priors_that_are_none_are_refused(fit, priors, said):

@@ -156,7 +156,7 @@ def _advice(data: Inputs, posterior: np.ndarray) -> tuple[str, ...]:
             data.y_pred, posterior, data.known, min(_ASKED, left), key=stream(data.key, "pool"),
             classes=data.classes, positive=data.positive,
         )  # fmt: skip
-        tasks = data.own_labels().tasks or tuple(range(data.y_pred.size))
+        tasks = data.own_labels().task_names
         named = ", ".join(str(tasks[i]) for i in asked.samples)
         sentences.append(
             f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "

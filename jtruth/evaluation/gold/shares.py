@@ -321,6 +321,16 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: ReadGroups | None) -> 
     return _with_groups(answer, replace(data, key=key), groups, apart(laws, key), SAME_ERRORS, WIDE)
 
 
+def same_items(groups: ReadGroups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
+    """Pairs of groups that have the same items, the truth of both answers known to some: rows of both."""
+    by_item = np.argsort(groups.item)
+    order = enumerate(by_item[groups.code[by_item] == g] for g in range(len(groups.names)))
+    return {
+        (first, second): (a, b) for (first, a), (second, b) in combinations(order, 2)
+        if np.array_equal(groups.item[a], groups.item[b]) and (known[a] & known[b]).sum() >= FEW
+    }  # fmt: skip
+
+
 def paired_shares(
     groups: ReadGroups, chance: np.ndarray, sure: np.ndarray, known: np.ndarray, key: Any
 ) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
@@ -330,16 +340,9 @@ def paired_shares(
     Both answers to an item are one of four classes, whose counts gold of both corrects: what is hard for
     both cancels. New items are drawn together, so their variance is (share that differs - difference^2) / n.
     """
-    order = [np.flatnonzero(groups.code == g) for g in range(len(groups.names))]
-    order = [rows[np.argsort(groups.item[rows])] for rows in order]
     found = {}
-    for pair in combinations(range(len(order)), 2):
-        a, b = (order[g] for g in pair)
-        if not np.array_equal(groups.item[a], groups.item[b]):
-            continue
+    for pair, (a, b) in same_items(groups, known).items():
         gold = np.where(known[a] & known[b], 2 * sure[a] + sure[b], -1)
-        if (gold >= 0).sum() < FEW:
-            continue
         one_of, other_of = (np.stack([1 - chance[rows], chance[rows]], axis=1) for rows in (a, b))
         guess = one_of[:, :, None] * other_of[:, None]
         draw = stream(key, "paired groups", pair[0] * MOST + pair[1])

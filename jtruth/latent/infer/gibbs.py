@@ -7,9 +7,8 @@ more than four. With a mesh or on an accelerator XLA does it (`device`).
 
 `run_gibbs` starts the chains at a mode found by EM, half of them elsewhere if it is told to, leaves out a
 burn-in, and then goes on until split R-hat is below 1.01 and the effective sample size is at least 400 for
-every monitored quantity, or until the work or the sweeps of its `Effort` are done; which of them it was is
-part of the result. The same key gives the same draws to the last bit, on a busy machine too, and when the run
-was killed and resumed from its checkpoint.
+every monitored quantity, or until the work or the sweeps of its `Effort` are done; the result says which.
+The same key gives the same draws to the last bit, and so does a run that was killed and resumed.
 """
 
 from collections.abc import Callable
@@ -215,12 +214,9 @@ def sources(
 ) -> Int[np.ndarray, " chains"]:
     """The chain that each one goes on from: itself, or one in the best mode where its own has no weight.
 
-    The weight of a mode is its height times its volume. Heights are at hand, the likelihood with the states
-    summed out; of the volume it is known that each of P free probabilities adds half a log of a ratio of
-    widths, about P / 2 where widths differ by e. So a chain whose log-likelihood lies more than P / 2 + 10
-    below the best one sits where nothing is, by a factor of e^10 or so, and goes on from where the best one
-    is; the start of the chain had no say in what the posterior is. Modes that are nearer than that are left
-    alone, and R-hat speaks of them.
+    The weight of a mode is its height times its volume: the likelihood, and about half a log of a ratio of
+    widths for each of P free probabilities. A chain that is more than P / 2 + 10 below the best sits where
+    nothing is, and goes on from there: its start has no say in the posterior. Of nearer modes R-hat speaks.
     """
     counts = kernel.count_probabilities(problem, symbols)
     means = kernel.posterior_means(problem, problem.concentration + counts)

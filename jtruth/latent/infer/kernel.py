@@ -210,9 +210,8 @@ def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 def in_parts(problem: Problem, chains: int) -> list[Problem]:
     """The same rows, some at a time: as many as stay in a processor's cache with the numbers of their states.
 
-    A sweep reads and writes these a dozen times; from memory it takes almost three times as long. Rows in
-    several parts are many, and then p(state) is float32, whose last digit is far below what one sample
-    tells; sums over parts are float64.
+    From memory a sweep takes almost three times as long. Rows in several parts are many: p(state) is float32,
+    whose last digit is far below what one sample tells; sums over parts are float64.
     """
     rows, (columns, states), small = problem.multiplicity.size, problem.place.shape, np.float32
     number = -(-rows // max(_CACHED // (states * chains), columns))

@@ -220,7 +220,8 @@ def _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence) -> _As
     """The arguments of `fit_joint`, checked, as a model and what it sees."""
     build, name, share = named_model(dependence)
     predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
-    known = None if gold is None else read_given(labels, gold, None)[0]
+    known, _ = read_given(labels, gold, None)
+    known = None if gold is None else known
     own_rows = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")
     priors = checked_priors(labels, predicted, symbols, known, prior, beliefs, own_rows=own_rows)
     rows = merge_samples(labels, predicted, known)
