@@ -85,7 +85,7 @@ def seen_of(observed: Observed) -> Seen:
 def work_of(observed: Observed) -> float:
     """Numbers that one evaluation of the density of one point computes with these arrays."""
     states, rows = observed.offset.shape
-    columns = sum(symbols.shape[1] for symbols in observed.symbols) + number_of_groups(observed)
+    columns = sum(np.shape(symbols)[1] for symbols in observed.symbols) + number_of_groups(observed)
     return float(states * rounded(rows) * (columns + 8))
 
 

@@ -439,7 +439,7 @@ class HostEngine:
 
     def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
-        symbols, behind = 0, []
+        symbols, behind = np.zeros(()), []
         for part in self._parts:
             p = state_probabilities(part, log_theta)
             symbols = symbols + count_drawn(part, draw_states(part, p, rng))
