@@ -4,7 +4,7 @@ A program is compiled for each number of rows, so it is rounded up to a few size
 stands for no samples.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -84,9 +84,9 @@ def seen_of(observed: Observed) -> Seen:
 
 def work_of(observed: Observed) -> float:
     """Numbers that one evaluation of the density of one point computes with these arrays."""
-    states, rows = observed.offset.shape
-    columns = sum(np.shape(symbols)[1] for symbols in observed.symbols) + number_of_groups(observed)
-    return float(states * rounded(rows) * (columns + 8))
+    shapes: Any = [symbols.shape for symbols in observed.symbols]
+    columns = sum(width for _, width in shapes) + number_of_groups(observed)
+    return float(len(observed.offset) * rounded(observed.multiplicity.size) * (columns + 8))
 
 
 def _filled(design: np.ndarray, offset: np.ndarray, times: np.ndarray) -> Seen:
