@@ -159,7 +159,7 @@ def fit_nuts(
         model: a name of `MODELS`, or a `Spec` of your own that holds its NumPyro model.
         labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        hyper: prior settings that replace those of `_bayes_spec.SPECS`, e.g. {"class_concentration": 3.0}.
+        hyper: prior settings that replace those of `models.SPECS`, e.g. {"class_concentration": 3.0}.
         start: where chains start, up to jitter: "majority" (labelers as majority vote sees them), "em" (Dawid
             and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
             parameter name (others start at a prior draw).
