@@ -271,9 +271,10 @@ def _aligned(
         if labels.tasks and "tasks" in labels.inferred and not known:  # nobody chose the order of the ids
             notes += (ORDER_NOTE.format(what, quoted(labels.tasks[:3])),)
         return Aligned(values, np.arange(labels.num_samples), Source(what, ""), coded, notes)
-    rows, found, problems = match_ids(ids, _names(labels), Source(what, ""), complete=not partial)
+    names = list(map(str, labels.task_names))
+    rows, found, problems = match_ids(ids, names, Source(what, ""), complete=not partial)
     if problems:
-        known = quoted(_names(labels), 3)
+        known = quoted(names, 3)
         raise ValueError(
             f"{what}: {'; '.join(problems)}. It is matched by task id; the labels have {known}. "
             "Correct the ids, or hand over a plain sequence (.to_numpy()) in the order of the samples."
@@ -344,10 +345,6 @@ def match_ids(
     return rows, samples[rows], problems
 
 
-def _names(labels: Any) -> list[str]:
-    return [str(t) for t in (range(labels.num_samples) if labels.tasks is None else labels.tasks)]
-
-
 def _split(given: Any, labels: Any, what: str) -> tuple[list | None, Any]:
     """Task ids and values; None for the ids of a plain sequence."""
     if isinstance(given, Mapping):
@@ -400,7 +397,7 @@ def _index_ids(series: Any, labels: Any, what: str) -> list | None:
             f"{what} has the index {quoted(ids, 3)}, but these labels have no task ids: hand over "
             ".to_numpy() if its rows are in the order of the samples, or give the labels their ids"
         )
-    names = _names(labels)
+    names = list(map(str, labels.task_names))
     if not counted or index.name is not None or names == list(map(str, ids)):
         return ids
     if set(names) == set(map(str, ids)):

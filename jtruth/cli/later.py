@@ -87,12 +87,12 @@ class Ask(LabelsFile, Draws, Beside, Output):
     def _labels(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
         """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""
         from jtruth.asking.labels import Aim, next_labels
-        from jtruth.cli.reading import class_code, gold_of, task_names
+        from jtruth.cli.reading import class_code, gold_of
 
         gold = gold_of(self.gold, labels, given, self.common_only)
         aim = Aim(self.metric, class_code(self.positive, labels))
         found = next_labels(labels, y_pred, self.num, key=self.seed, aim=aim, gold=gold)
-        tasks, names = task_names(labels), labels.worker_names
+        tasks, names = list(map(str, labels.task_names)), labels.worker_names
         header = ["task", "worker", "drop"]
         rows = [[tasks[i], str(names[t]), float(d / found.variance)]
                 for i, t, d in zip(found.samples, found.labelers, found.drop, strict=True)]  # fmt: skip
@@ -116,7 +116,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         import numpy as np
 
         from jtruth.asking.gold import ask_next
-        from jtruth.cli.reading import gold_sample_of, task_names
+        from jtruth.cli.reading import gold_sample_of
         from jtruth.evaluation.gold.answer import labels_only_posterior
         from jtruth.io.gold import INCLUSION, Gold
 
@@ -126,7 +126,8 @@ class Ask(LabelsFile, Draws, Beside, Output):
         gold = Gold(known, _before(old))
         wanted = ask_next(y_pred, posterior, gold, self.num, **self._asked(labels))
         names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
-        every = list(map(list, zip(task_names(labels), names, map(float, wanted.inclusion), strict=True)))
+        tasks, inclusion = map(str, labels.task_names), map(float, wanted.inclusion)
+        every = list(map(list, zip(tasks, names, inclusion, strict=True)))
         header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION]
         filed = [*wanted.samples, *np.flatnonzero(known >= 0)]
         for path, samples in ((self.out, filed), (self.inclusion, range(len(every)))):
@@ -146,13 +147,13 @@ class Ask(LabelsFile, Draws, Beside, Output):
         import numpy as np
 
         from jtruth.asking.gold import ask_strata
-        from jtruth.cli.reading import task_names
         from jtruth.evaluation.gold.answer import labels_only_posterior
         from jtruth.io.gold import ASKED, INCLUSION, STRATUM
 
         posterior, doubts = labels_only_posterior(labels, self.seed)
         wanted = ask_strata(y_pred, posterior, self.num, **self._asked(labels))
-        tasks, strata = task_names(labels), [wanted.names[k] for k in np.asarray(wanted.strata)]
+        tasks = list(map(str, labels.task_names))
+        strata = [wanted.names[k] for k in np.asarray(wanted.strata)]
         rest = np.setdiff1d(np.arange(len(tasks)), wanted.samples)
         header = [self.gold_task or self.task, self.gold_label or self.label, INCLUSION, STRATUM, ASKED]
         if self.out is not None:

@@ -68,8 +68,8 @@ class Labelers(LabelsFile, Draws, Beside, Output):
             header, table = report.consensus(labels)
             write_table(self.consensus, header, table)
         if self.save is not None:
-            workers = labels.workers or tuple(range(len(report.rows)))
-            write_text(self.save, json.dumps(report.noise_dict(workers), indent=1, allow_nan=False) + "\n")
+            noise = report.noise_dict(labels.worker_names)
+            write_text(self.save, json.dumps(noise, indent=1, allow_nan=False) + "\n")
         self.give(report, self._next())
 
     def _sampled(self) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, STRATUM, read_gold_sample
 from jtruth.io.parsing import Parsed, as_table, parsed
 from jtruth.io.reading import export_table
-from jtruth.io.tables import probability_columns, task_names, task_table, tasks_by_group
+from jtruth.io.tables import probability_columns, task_table, tasks_by_group
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
@@ -71,7 +71,7 @@ def groups_of(given: Given, labels: Labels, positive: int) -> Any:
         return None
     from jtruth.evaluation.by_group import Groups
 
-    tasks = task_names(labels)
+    tasks = list(map(str, labels.task_names))
     lost = [task for task in tasks if task not in given.group_of]
     if lost:
         raise ValueError(
@@ -225,7 +225,7 @@ def inclusion_of(path: Path, labels: Labels) -> np.ndarray:
 
 def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray:
     """A number for each sample, by task."""
-    tasks = task_names(labels)
+    tasks = list(map(str, labels.task_names))
     numbers = np.empty(len(tasks))
     for k, task in enumerate(tasks):
         try:

@@ -39,7 +39,7 @@ class Prevalence(LabelsFile, Draws, Beside, Output):
     def run(self) -> None:
         """Say the shares, and what to find out next."""
         from jtruth.answers import facts, sentence_notes
-        from jtruth.cli.reading import begin, class_code, gold_of, groups_of, task_names, with_notes
+        from jtruth.cli.reading import begin, class_code, gold_of, groups_of, with_notes
         from jtruth.evaluation.gold.shares import gold_for_share, prevalence
 
         given, labels = begin(self, self.gold, by=self.by)
@@ -51,7 +51,7 @@ class Prevalence(LabelsFile, Draws, Beside, Output):
             found = prevalence(labels, assume=self.assume, labelers_are=kind, by=by, progress=advance, **how)
             num = min(self.ask, labels.num_samples - found.num_gold)
             asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
-        tasks = [] if asked is None else [task_names(labels)[i] for i in asked.samples]
+        tasks = [] if asked is None else [str(labels.task_names[i]) for i in asked.samples]
         found, name = with_notes(found, labels.notes), str(labels.class_names[code])
         named = ", ".join(filter(None, (self.task, self.by, self.label)))
         step = next_step(self, "--gold GOLD.csv", f"columns {named}")
@@ -125,12 +125,11 @@ class Calibrate(LabelsFile, Draws, Output):
 
         from jtruth._validation import quoted
         from jtruth._validation.text import read_table
-        from jtruth.cli.reading import task_names
 
         if self.fit_on is None:
             return self.folds
         (chosen,) = read_table(self.fit_on, self.sep).pick({"task": self.task})
-        tasks = task_names(labels)
+        tasks = list(map(str, labels.task_names))
         unknown = sorted(set(chosen) - set(tasks))
         if unknown:
             name = self.fit_on.name

@@ -40,8 +40,8 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
     source = Source(file.name)
     try:
         data = strict_json(file.data.decode("utf-8-sig"))
-        tasks = labels.task_names
-        return _parsed(data, tuple(map(str, tasks)), tuple(map(str, labels.worker_names)), labels.class_names)
+        tasks, workers = (tuple(map(str, ids)) for ids in (labels.task_names, labels.worker_names))
+        return _parsed(data, tasks, workers, labels.class_names)
     except Refused as problem:
         raise ValueError(source.says(str(problem))) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as problem:

@@ -282,11 +282,6 @@ def only_rows(table: TextTable, kept: list[int]) -> TextTable:
     return table._replace(columns=columns, source=table.source.only(kept))
 
 
-def task_names(labels: Labels) -> list[str]:
-    """The ids of all samples as text, their numbers where labels have none."""
-    return [str(task) for task in labels.task_names]
-
-
 def align_rows(
     table: TextTable, task: str, labels: Labels, common_only: bool | None, complete: bool
 ) -> tuple[np.ndarray, np.ndarray, tuple]:
@@ -295,7 +290,7 @@ def align_rows(
     `common_only` is None where every sample needs its row, so that there is no such choice.
     """
     (ids,) = table.pick({"task": task})
-    tasks = task_names(labels)
+    tasks = list(map(str, labels.task_names))
     options = {"noun": "row", "hint": f"; the columns are {check.quoted(table.header, 12)}"}
     rows, samples, problems = check.match_ids(ids, tasks, table.source, complete=complete, **options)
     if not problems:

@@ -64,6 +64,11 @@ def log_joint(channel: Channel, seen: Seen) -> Float[Array, "rows states P"]:
     return found + seen.offset[:, :, None]
 
 
+def numbers(offset: tuple[int, ...], columns: int) -> float:
+    """How many are computed for one point, by `log_joint` with an offset of this shape and what follows."""
+    return float(np.prod(offset) * (columns + 8))
+
+
 def total(joint: Float[Array | np.ndarray, "rows states P"]) -> Float[Array, "rows P"]:
     """log p(row): the states summed out."""
     top = jax.lax.stop_gradient(joint.max(axis=1))

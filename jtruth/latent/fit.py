@@ -40,9 +40,9 @@ def model_of(kind: Kind, arrays: Any, observed: Observed, classes: int) -> Model
     return Model(kind, arrays, seen_of(observed), classes, observed.multiplicity.size)
 
 
-def temperable(model: Model) -> bool:
-    """Whether tempering takes seconds."""
-    return model.work <= MOST_WORK and model.size <= MOST_COORDINATES
+def temperable(kind: Kind, arrays: Any, observed: Observed) -> bool:
+    """Whether tempering takes seconds; asked before rows are written out."""
+    return work_of(observed) <= MOST_WORK and kind.size(arrays) <= MOST_COORDINATES
 
 
 def run_tempered(
@@ -83,11 +83,9 @@ def run_tempered(
 
 def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
     """The model as a log density; None where tempering it would not take seconds."""
-    if work_of(observed) > MOST_WORK:  # before its rows are written out
-        return None
     arrays = strata.arrays_of(model, number_of_groups(observed))
-    found = model_of(strata.KIND, arrays, observed, model.num_classes)
-    return found if temperable(found) else None
+    able = temperable(strata.KIND, arrays, observed)
+    return model_of(strata.KIND, arrays, observed, model.num_classes) if able else None
 
 
 def tempered_run(

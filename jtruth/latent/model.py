@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jtruth.latent.density import Channel, Seen
+from jtruth.latent.density import Channel, Seen, numbers
 from jtruth.latent.models.alike import Alike
 
 Arrays = Any  # of a model: NamedTuples of float32 arrays
@@ -102,12 +102,8 @@ class Kind(NamedTuple):
     named: Callable[[Arrays, Any], dict[str, Any]]  # natural parameters, (..., P) each
     draw: Callable[[Arrays, np.random.Generator, int], np.ndarray]  # P points of the prior, (size, P)
     size: Callable[[Arrays], int]  # number of coordinates
-    fold: Callable[[Arrays, np.ndarray], np.ndarray] = (
-        _as_it_is  # one of the images of each point, on the host
-    )
-    unfold: Callable[[Arrays, Any, Any], Any] = (
-        _first  # (arrays, x, u): an image drawn by uniform u (classes, P)
-    )
+    fold: Callable[[Arrays, np.ndarray], np.ndarray] = _as_it_is  # one image of each point, on the host
+    unfold: Callable[[Arrays, Any, Any], Any] = _first  # (arrays, x, u): one drawn by uniform u (classes, P)
     images: Callable[[Arrays], list[tuple[np.ndarray, np.ndarray]]] = _alone  # x -> sign * x[place], each
 
 
@@ -123,7 +119,7 @@ class Model(NamedTuple):
     @property
     def work(self) -> float:
         """Numbers that one evaluation of one point computes."""
-        return float(np.prod(self.seen.offset.shape) * (self.seen.design.shape[1] + 8))
+        return numbers(self.seen.offset.shape, self.seen.design.shape[1])
 
     @property
     def size(self) -> int:

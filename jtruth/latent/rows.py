@@ -11,7 +11,7 @@ from scipy import sparse
 
 from jtruth import _validation as check
 from jtruth.labels import Labels
-from jtruth.latent.density import Seen
+from jtruth.latent.density import Seen, numbers
 from jtruth.latent.model import Observed
 
 _IMPOSSIBLE = -1e30  # a log probability that float32 can subtract from itself
@@ -86,7 +86,7 @@ def work_of(observed: Observed) -> float:
     """Numbers that one evaluation of the density of one point computes with these arrays."""
     shapes: Any = [symbols.shape for symbols in observed.symbols]
     columns = sum(width for _, width in shapes) + number_of_groups(observed)
-    return float(len(observed.offset) * rounded(observed.multiplicity.size) * (columns + 8))
+    return numbers((rounded(observed.multiplicity.size), len(observed.offset)), columns)
 
 
 def _filled(design: np.ndarray, offset: np.ndarray, times: np.ndarray) -> Seen:

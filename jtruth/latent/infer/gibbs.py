@@ -13,6 +13,7 @@ The same key gives the same draws to the last bit, and so does a run that was ki
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,6 +143,11 @@ class GibbsMover:
         held = self.num_chains * self.problem.concentration.size
         return int(np.clip(_BLOCK_NUMBERS // max(held, 1), 5, _BLOCK))
 
+    @cached_property
+    def engine(self) -> kernel.HostEngine:
+        """NumPy's, which lays the rows out by parts."""
+        return kernel.HostEngine(self.problem, self.num_chains)
+
     def start(self, rng: np.random.Generator) -> Chain:
         """States drawn at the mode, or at the other start."""
         problem = self.problem
@@ -177,9 +183,9 @@ class GibbsMover:
         if self.program is not None:
             chain, seen, states = device.run(self.program, chain, sweeps, self.block)
         else:
-            each, states, engine = [], np.zeros(()), kernel.HostEngine(self.problem, self.num_chains)
+            each, states = [], np.zeros(())
             for _ in range(sweeps):
-                chain, log_theta, p = kernel.sweep(engine, chain, rng)
+                chain, log_theta, p = kernel.sweep(self.engine, chain, rng)
                 if not burning:
                     each.append(chain | {"log_theta": log_theta})
                     states = states + p

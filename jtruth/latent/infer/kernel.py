@@ -255,9 +255,8 @@ def count_drawn(problem: Problem, drawn: Drawn) -> np.ndarray:
         return found
     # Each state but the last by a product with zeros and ones; the last has what is left of a column.
     states = found.shape[1]
-    chosen = (drawn.state == np.arange(states - 1, dtype=drawn.state.dtype)[:, None, None]).astype(
-        problem.single.dtype
-    )
+    each = np.arange(states - 1, dtype=drawn.state.dtype)[:, None, None]
+    chosen = (drawn.state == each).astype(problem.single.dtype)
     one = _samples_behind(problem.single, chosen) if states > 1 else found[:, :0]
     found[:, :-1] += one
     found[:, -1] += problem.in_single - one.sum(axis=1)

@@ -39,11 +39,7 @@ from jtruth.stats.loo import good_shape, smoothed_weights
 
 MOST_TOGETHER = 2500  # probabilities whose joint information matrix is made
 _MOST_WORK = 5e5  # numbers of the data times states, beyond which Gibbs sampling starts at once
-_WORK, _MOST, _CHAINS = (
-    2e9,
-    4000,
-    4,
-)  # numbers that all draws compute; draws, and parts that they are dealt to
+_WORK, _MOST, _CHAINS = 2e9, 4000, 4  # numbers that all draws compute; draws, and parts they are dealt to
 _FIRST, _HOPELESS = 500, 0.05  # draws that are looked at before all others, and what they are worth at least
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
 _BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM

@@ -265,9 +265,10 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
             (label_columns(rows.labels),), rows.multiplicity.astype(np.float64),
             np.zeros((classes * levels, rows.multiplicity.size)), rows.row_of_sample,
         )  # fmt: skip
-        model = model_of(kind_of(parameters, fit.spec.channel), arrays, observed, classes)
-        if not temperable(model):
+        kind = kind_of(parameters, fit.spec.channel)
+        if not temperable(kind, arrays, observed):
             return None
+        model = model_of(kind, arrays, observed, classes)
         keep_programs()
         try:
             found = temper.temper(model, host_rng(key, "evidence"), temper.lineages_for(model.work))

@@ -16,6 +16,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.latent import Effort
 from jtruth.latent.rows import merge_samples
 from jtruth.learning import fit_joint
+from jtruth.learning.joint import models
 from jtruth.learning.joint.inputs import Beliefs
 from jtruth.learning.joint.models import Priors, partly_shared, shared_strata
 
@@ -62,16 +63,17 @@ def test_labels_do_not_tell_rho():
     assert (rho.std(axis=0) > 0.25).all()
 
 
-def test_hard_samples_are_as_frequent_as_in_shared_strata():
+def test_hard_samples_are_as_frequent_as_in_shared_strata(monkeypatch):
     """Sums of a Dirichlet draw are Dirichlet with summed concentrations: only rho is new."""
     y_pred, labels = crowd(n=40)
     rows = merge_samples(labels, y_pred, np.where(np.arange(40) == 3, 1, -1))
     row = diagonal_rows(2, 2, 1)
     priors = Priors(np.ones(2), False, np.tile(row, (5, 1, 1)), row)
+    monkeypatch.setattr(models, "_FELT", 0.2)
     whole, split = shared_strata(priors, rows), partly_shared(priors, rows)
     prior = split.model.stratum_prior
     np.testing.assert_allclose(prior[:, 1:].sum(axis=1), whole.model.stratum_prior[:, 1])
-    np.testing.assert_allclose(prior[:, 2] / prior[:, 1:].sum(axis=1), 0.5)
+    np.testing.assert_allclose(prior[:, 2] / prior[:, 1:].sum(axis=1), 0.2)
     np.testing.assert_allclose(split.start_strata[1:].sum(axis=0), whole.start_strata[1])
     np.testing.assert_array_equal(split.offset, whole.offset[[0, 1, 1, 2, 3, 3]])
     seen = [rater.row_of_state.tolist() for rater in split.model.raters]
