@@ -9,37 +9,32 @@ The baselines are the fastest of the forms that were tried: classes in the outer
 bincount; gathers column by column, since one gather of all labels was slower; for SciPy a CSR matrix and its
 CSC view, since converting the transpose to CSR was slower.
 
-Measured: AMD EPYC, one of 2 quiet cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1. Steps in
-blocks (`jtruth.learning.em._steps`), 10 of them, so that a tenth of the first counts and of the last class
-posterior is in each:
+Measured: one of 2 cores (a slow machine), Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1. A tenth of
+the first counts and of the last class posterior is in each step:
 
     samples labels/sample labelers classes | jtruth  numpy  scipy | numpy/jtruth scipy/jtruth   (ms per step)
-     100000             5      200       4 |   2.00  14.31   8.63 |          7.1          4.3
-     100000             5      100       4 |   1.98  14.30   8.57 |          7.2          4.3
-      10000             5      200      10 |   0.88   2.56   1.52 |          2.9          1.7
-      10000            10      100       2 |   0.51   1.63   0.91 |          3.2          1.8
-    1000000             5      200       4 |  23.22 180.69  94.18 |          7.8          4.1
+     100000             5      200       4 |   5.63  21.96  12.35 |          3.9          2.2
+     100000             5      100       4 |   5.61  21.98  12.36 |          3.9          2.2
+      10000             5      200      10 |   1.98   4.67   3.84 |          2.4          1.9
+      10000            10      100       2 |   0.64   2.47   1.25 |          3.8          1.9
+    1000000             5      200       4 |  70.63 279.40 138.63 |          4.0          2.0
 
-The goal of 5 times SciPy at 1e5 samples, T = 100 is missed. Where a step goes (processor ms on a busy
-machine, SciPy 13.7 in the same process): 2.9 for one more step, of which 0.1 are logarithms; scattering the
-labels of a class posterior that lies in memory, and nothing else, takes 2.9 too, class posteriors at the
-end 2.8. The same loop without guard and known classes takes 2.7 (SciPy 13.3): XLA's scatter on a CPU goes
-label by label, and is the floor.
+Steps by blocks that stay in the cache, products in place of logs where these do not underflow, and rounding
+errors carried along in float32, were there until 2026-11 (a third of `jtruth.learning.em._steps`). On the
+same machine they took 3.5, 3.5, 1.9, .8 and 34 ms, with both cores as long as one pass in logs (3.7 to 3.6, 3.4
+to 2.7, 8.5 to 7.6 and 34 to 41 ms for 1e5 x 5 with C = 4, 2, 10 and 1e6 x 5), and 1.3 to 1.6 s to compile
+where the pass in logs takes .8 to 1.25. XLA's scatter on a CPU goes label by label: 2.9 ms at 1e5 x 5, C = 4.
+One EM for every model, by the gradient of its density over labels in long form, takes 2.8 to 4.1 times as
+long a step (`jtruth.learning.em.long_form`, 11 ms, 7.4, 33 and 152).
 
 A whole fit, `python -m benchmarks dawid_skene_speed 1000000`, processor seconds:
 
-    fit 1000000 x 5, T = 100, C = 4: 18 steps, jtruth 0.65 s (first call 2.31), NumPy 3.56 s, SciPy 1.69 s:
-    5.4 and 2.6; log-likelihood equal to 6e-15; peak 656 MB, 341 of it before the fit
-    500000 labels: crowd-kit 1.4.2 3.5 s for 21 steps, jtruth .12 s: 29 times; log-likelihoods equal
-    5000000 labels: crowd-kit 1.4.2 37.7 s for 18 steps, jtruth 1.37 s: 28 times; log-likelihood
-    -5474868.283220 of both, apart by 2e-15; peak of crowd-kit's process 945 MB
+    fit 1000000 x 5, T = 100, C = 4: 17 steps, jtruth 1.68 s (first call 3.40), NumPy 5.21 s, SciPy 2.32 s:
+    3.1 and 1.4; log-likelihood equal to 5e-15; peak 679 MB, 320 of it before the fit
 
-crowd-kit's part is by a script of its own on the same labels, from the same start and with as many
-steps (pandas 3.1.1; torch, nltk and transformers, which its package imports and Dawid-Skene does not use,
-were empty modules).
-
-The goals of .7 s, three times NumPy and ten times crowd-kit (measured on a busy machine) are met, 600 MB are
-not: 315 MB of the peak are the fit's.
+By blocks 1.13 s (first call 3.80, peak 582 MB). Those were 28 times as quick as crowd-kit 1.4.2 (37.7 s for 18
+steps of 5000000 labels, 1.37 s; 500000 labels: 3.5 and .12 s; log-likelihoods equal to 2e-15; by a script of
+its own on the same labels, from the same start and with as many steps), so about 19 times now.
 """
 
 import functools

@@ -12,18 +12,11 @@ raise the marginal likelihood of the labels:
 pseudo-counts turn maximum likelihood into the mode of a posterior; a sample may carry a weight, so that equal
 samples are handled once and a bootstrap is a `vmap` over weights.
 
-A step is one pass over the labels: probabilities in, expected counts and the log-likelihood out. It needs no
-class posterior: what a sample says is added to the counts of its labels and forgotten (speed:
-benchmarks/dawid_skene_speed.py). So samples are taken in blocks that stay in the processor's cache, and what
-a step reads from memory are the codes of the labels. In a block the class posterior is a product of gathered
-probabilities, which spares a logarithm for each label and an exponential for each sample and class. Products
-need a guard: once the total of some sample comes near the smallest number of its type, this pass is made
-again in logs, and all later ones; with more than 100 labels a sample logs are taken from the beginning. Short
-data are one block in logs: nothing branches, so `vmap` is cheap.
-
-In float32 a sum stops growing at 2**24 times what is added, so each block has sums of its own, and these are
-added with the rounding error of the last addition carried along (Kahan). The class posterior of the samples
-is computed once, when EM is done.
+A step is one pass over the labels, probabilities in, expected counts and the log-likelihood out, in logs:
+nothing underflows, nothing branches, so that `vmap` is cheap. Passes by blocks that stay in the processor's
+cache, with products of probabilities where these are large enough, were as quick to a fifth and took half as
+long again to compile (benchmarks/dawid_skene_speed.py). Sums over samples are of 64 bits where JAX has them:
+in float32 a sum stops growing at 2**24 times what is added.
 """
 
 from functools import partial
@@ -40,11 +33,8 @@ from jtruth._one_line import one_line
 from jtruth.learning.em.columns import LabelColumns
 
 _PLAIN_STEPS = 20  # of EM before the first jump: most problems are done by then
-
-_BLOCK = 4096  # samples on a CPU; elsewhere and in float32 with many labelers more
-_LARGEST = 2**20
-_MOST = 100  # labels a sample, above which products are not tried
 _UNROLL = 8  # labels a sample that are not a loop
+_MOST_FLOAT32 = 2**24  # samples that a sum of float32 can count
 
 
 class EMResult(NamedTuple):
@@ -86,7 +76,7 @@ def _m_step(counts, pseudo_counts, fixed_prior, one_coin=False):
     return parameters if fixed_prior is None else parameters.at[-1].set(fixed_prior)
 
 
-@partial(jax.jit, static_argnames=("max_steps", "one_coin", "block"))
+@partial(jax.jit, static_argnames=("max_steps", "one_coin"))
 def dawid_skene_em(
     data: LabelColumns,
     start: Float[Array | np.ndarray, "samples classes"],
@@ -98,7 +88,6 @@ def dawid_skene_em(
     max_steps: int,
     tol: float | Float[Array, ""],
     one_coin: bool = False,
-    block: int | None = None,
 ) -> EMResult:
     """EM from a first guess of the class posterior; pure, jitted, of the dtype of its float arguments.
 
@@ -113,41 +102,40 @@ def dawid_skene_em(
             can be met.
         one_coin: static; a labeler has one error rate, and errs towards every class alike. A jump keeps that
             but for rounding, which a long one enlarges, so it is made so again.
-        block: static; samples at a time. By default what suits the processor and the size; 0: all of them,
-            for samples that several devices share, and for `vmap` over more than 4096 samples, which would
-            make every pass both by products and in logs.
+
+    Raises:
+        ValueError: more than 2**24 samples where JAX has no 64-bit types.
     """
     of_prior, of_matrices = (jnp.asarray(each) for each in pseudo_counts)
     labelers, classes, _ = of_matrices.shape
-    rows = labelers * classes
-    block = block_size(data, rows, start.dtype) if block is None else block
+    rows, start = labelers * classes, jnp.asarray(start)
+    if _wide() == jnp.float32 and len(start) > _MOST_FLOAT32:
+        raise ValueError(f"float32 cannot count {len(start)} samples: set jax_enable_x64")
     last = of_prior[None, :] if prior is None else jnp.zeros((1, classes), start.dtype)
     pseudo = jnp.concatenate([of_matrices.reshape(-1, classes), last])
     entry_weight = data.weight if data.sample is None else data.weight[data.sample]
-    num_labels = jnp.where(data.code < rows, entry_weight[None, :], 0).sum()
+    num_labels = jnp.where(data.code < rows, entry_weight[None, :], 0).sum(dtype=start.dtype)
 
-    def after(counts):
-        return _m_step(counts, pseudo, prior, one_coin)
-
-    def improve(parameters, old):
-        found = expected(data, parameters, block, old.in_logs)
-        return found.log_likelihood + xlogy(pseudo, parameters).sum(), after(found.counts), found
+    def improve(parameters, _):
+        posterior, log_p = posterior_in_logs(data, parameters)
+        objective = _weighted(data.weight, log_p) + xlogy(pseudo, parameters).sum()
+        return objective, _m_step(counts_of(data, posterior, rows), pseudo, prior, one_coin), None
 
     def inside(far, plain):
         far = inside_simplex(far, plain)
         return _one_coin(far) / _one_coin(far).sum(axis=1, keepdims=True) if one_coin else far
 
-    counts = counts_of(data, jnp.asarray(start), rows, block)
     found = climb(
-        improve, after(counts), inside, max_steps=max_steps - 1, tol=tol, plain_steps=_PLAIN_STEPS,
-        terms=jnp.maximum(num_labels, 1), kept=Expected(counts, pseudo[0, 0], jnp.array(False)),
+        improve, _m_step(counts_of(data, start, rows), pseudo, prior, one_coin), inside,
+        max_steps=max_steps - 1, tol=tol, plain_steps=_PLAIN_STEPS, terms=jnp.maximum(num_labels, 1),
     )  # fmt: skip
+    posterior, log_p = posterior_in_logs(data, found.params)
     return EMResult(
         prior=found.params[-1],
         matrices=found.params[:-1].reshape(of_matrices.shape),
-        class_posterior=class_posterior(data, found.params, block, found.kept.in_logs),
-        row_labels=found.kept.counts[:-1].sum(axis=1).reshape(labelers, classes),
-        log_likelihood=found.kept.log_likelihood,
+        class_posterior=posterior,
+        row_labels=counts_of(data, posterior, rows)[:-1].sum(axis=1).reshape(labelers, classes),
+        log_likelihood=_weighted(data.weight, log_p),
         objective=found.objective,
         converged=found.converged,
         num_steps=found.num_steps + 1,
@@ -156,117 +144,33 @@ def dawid_skene_em(
     )
 
 
-class Expected(NamedTuple):
-    """What the E step says of all samples together."""
-
-    counts: Float[Array, "rows classes"]  # labels by (labeler, true class), then samples; by given class
-    log_likelihood: Float[Array, ""]
-    in_logs: Bool[Array, ""]  # products are too small at these parameters, or were before
-
-
-def block_size(data: Any, cells: int, dtype: Any) -> int:
-    """Samples of a block; in float32 no fewer than a table has cells to add up. 0: one block, in logs."""
-    width, rows = data.code.shape
-    if data.sample is not None or width > _MOST or rows <= _BLOCK:
-        return 0
-    if jax.default_backend() != "cpu":
-        return _LARGEST
-    return _BLOCK if jnp.dtype(dtype).itemsize > 4 else min(max(cells, _BLOCK), _LARGEST)
-
-
-def expected(data: Any, parameters: Array, block: int, in_logs: Array) -> Expected:
-    """E step and the counts of the M step, `block` samples at a time.
+def counts_of(data: Any, posterior: Array, cells: int) -> Array:
+    """Expected counts of a class posterior: labels by (labeler, true class), then samples; by given class.
 
     Args:
         data: labels by columns.
-        parameters: (labelers * classes + 1, classes) rows of all matrices, then the prior.
-        block: see `block_size`.
-        in_logs: products were too small before, so do not try them.
+        posterior: (samples, classes).
+        cells: labelers * classes.
+
+    Returns:
+        (cells + 1, classes), of the type of the posterior.
     """
-    if not block:
-        posterior, log_p = posterior_in_logs(data, parameters)
-        counts = counts_of(data, posterior, len(parameters) - 1)
-        return Expected(counts, _weighted(data.weight, log_p), in_logs)
-    data, starts = _in_blocks(data, block, len(parameters) - 1)
-    of_code, unit = _of_code(parameters, 1), jnp.finfo(parameters.dtype)
-
-    def products(part: Any) -> tuple[Array, Array, Array]:
-        joint, total = _joint(part, parameters, of_code)
-        return joint * (part.weight / total)[:, None], (part.weight * jnp.log(total)).sum(), total.min()
-
-    def logs(part: Any) -> tuple[Array, Array, Array]:
-        posterior, log_p = posterior_in_logs(part, parameters)
-        return part.weight[:, None] * posterior, _weighted(part.weight, log_p), jnp.ones_like(log_p[0])
-
-    def over(one: Any) -> Expected:
-        def add(sums: Any, start: Array) -> tuple[Any, Array]:
-            part = _part(data, start, block)
-            mass, log_p, least = one(part)
-            return _added(sums, part.code, mass, log_p), least
-
-        zero = jnp.zeros_like(of_code)
-        sums = (zero, zero[0], zero[0, 0])
-        (found, _), least = jax.lax.scan(add, (sums, sums), starts)
-        small = ~(least.min() > unit.tiny / unit.eps)
-        return Expected(_by_rows(found[0], found[1]), found[2], small)
-
-    def nothing() -> Expected:
-        return Expected(jnp.zeros_like(parameters), jnp.zeros_like(parameters[0, 0]), jnp.array(True))
-
-    found = jax.lax.cond(in_logs, nothing, lambda: over(products))
-    kept = jax.lax.cond(found.in_logs, lambda: over(logs), lambda: found)
-    return kept._replace(in_logs=found.in_logs)
-
-
-def counts_of(data: Any, posterior: Array, cells: int, block: int = 0) -> Array:
-    """Expected counts (cells + 1, classes) of a class posterior (samples, classes)."""
+    classes = posterior.shape[1]
     mass = data.weight[:, None] * posterior
-    counts = jnp.zeros((cells + 1, mass.shape[1]), mass.dtype)
-    if not block:
-        rows = mass if data.sample is None else mass[data.sample]
-        return _by_rows(_scattered(counts, data.code, rows), mass.sum(axis=0))
-    data, starts = _in_blocks(data, block, cells)
-    mass = jnp.pad(mass, ((0, data.weight.size - len(mass)), (0, 0)))
-
-    def add(sums: Any, start: Array) -> tuple[Any, None]:
-        code = jax.lax.dynamic_slice_in_dim(data.code, start, block, axis=1)
-        return _added(sums, code, jax.lax.dynamic_slice_in_dim(mass, start, block), counts[0, 0]), None
-
-    sums = (counts, counts[0], counts[0, 0])
-    (found, _), _ = jax.lax.scan(add, (sums, sums), starts)
-    return _by_rows(found[0], found[1])
-
-
-def class_posterior(data: Any, parameters: Array, block: int, in_logs: Array) -> Array:
-    """p(class of each sample) (samples, classes); `in_logs` as the pass with these parameters left it."""
-    if not block:
-        return posterior_in_logs(data, parameters)[0]
-    samples, of_code = data.weight.size, _of_code(parameters, 1)
-    data, starts = _in_blocks(data, block, len(parameters) - 1)
-
-    def products(start: Array) -> Array:
-        joint, total = _joint(_part(data, start, block), parameters, of_code)
-        return joint / total[:, None]
-
-    def logs(start: Array) -> Array:
-        return posterior_in_logs(_part(data, start, block), parameters)[0]
-
-    found = jax.lax.cond(in_logs, lambda: jax.lax.map(logs, starts), lambda: jax.lax.map(products, starts))
-    return found.reshape(-1, parameters.shape[1])[:samples]
-
-
-def _joint(part: Any, parameters: Array, of_code: Array) -> tuple[Array, Array]:
-    """p(class, labels of a sample) as products, and their sum over the classes."""
-    joint = jnp.where(of_another_class(part.known, parameters.shape[1]), 0, parameters[-1:])
-    joint = _over_labels(lambda p, code: p * of_code[code], joint, part.code)
-    return joint, joint.sum(axis=1)
+    rows = mass if data.sample is None else mass[data.sample]
+    zero = jnp.zeros((cells + 1, classes), _wide())
+    # Column by column: one large scatter would copy the rows for each.
+    by_code = _over_labels(lambda total, one: total.at[one].add(rows.astype(total.dtype)), zero, data.code)
+    by_class = by_code[:-1].reshape(-1, classes, classes).swapaxes(1, 2).reshape(-1, classes)
+    return jnp.concatenate([by_class, mass.sum(axis=0, dtype=_wide())[None]]).astype(posterior.dtype)
 
 
 def posterior_in_logs(data: Any, parameters: Array) -> tuple[Array, Array]:
     """Class posterior (2.5) and log p(labels of a sample); 0 and -inf where labels are impossible."""
     classes = parameters.shape[1]
     logs = jnp.log(parameters)
-    of_code = _of_code(logs, 0)
+    by_code = logs[:-1].reshape(-1, classes, classes).swapaxes(1, 2).reshape(-1, classes)
+    of_code = jnp.concatenate([by_code, jnp.zeros((1, classes), logs.dtype)])  # the last: no label
     log_joint = jnp.where(of_another_class(data.known, classes), -jnp.inf, logs[-1:])
     rows = log_joint if data.sample is None else jnp.zeros((data.code.shape[1], classes), logs.dtype)
     rows = _over_labels(lambda total, code: total + of_code[code], rows, data.code)
@@ -285,25 +189,6 @@ def _over_labels(step: Any, first: Array, code: Any) -> Array:
     )[0]
 
 
-def _of_code(parameters: Array, nothing: float) -> Array:
-    """(cells + 1, classes): the number of every code in each true class; the last is for no label."""
-    classes = parameters.shape[1]
-    table = parameters[:-1].reshape(-1, classes, classes).swapaxes(1, 2).reshape(-1, classes)
-    return jnp.concatenate([table, jnp.full((1, classes), nothing, table.dtype)])
-
-
-def _by_rows(counts: Array, samples: Array) -> Array:
-    """Counts by code as rows (labeler, true class), and the samples' as the last row."""
-    classes = counts.shape[1]
-    rows = counts[:-1].reshape(-1, classes, classes).swapaxes(1, 2)
-    return jnp.concatenate([rows.reshape(-1, classes), samples[None]])
-
-
-def _scattered(counts: Array, code: Any, rows: Array) -> Array:
-    """Counts and rows by code. Column by column: one large scatter would copy the rows for each."""
-    return _over_labels(lambda total, one: total.at[one].add(rows), counts, code)
-
-
 def of_another_class(known: Any, classes: int) -> Array:
     """(samples, classes) whether a sample is known to be of another class; -1 is unknown."""
     known = jnp.asarray(known)[:, None]
@@ -312,36 +197,9 @@ def of_another_class(known: Any, classes: int) -> Array:
 
 def _weighted(weight: Any, log_p: Array) -> Array:
     """Sum over samples; one of weight 0 counts nothing even if it is impossible."""
-    return jnp.where(weight > 0, weight * log_p, 0).sum()
+    return jnp.where(weight > 0, weight * log_p, 0).sum(dtype=_wide()).astype(log_p.dtype)
 
 
-def _in_blocks(data: Any, block: int, cells: int) -> tuple[Any, Array]:
-    """The data with samples of weight 0 until blocks are full, and where each block starts."""
-    more = -data.weight.size % block
-    if more:
-        data = data._replace(
-            code=jnp.pad(data.code, ((0, 0), (0, more)), constant_values=cells),
-            weight=jnp.pad(data.weight, (0, more)),
-            known=jnp.pad(data.known, (0, more), constant_values=-1),
-        )
-    return data, jnp.arange(0, data.weight.size, block, dtype=jnp.int32)
-
-
-def _part(data: Any, start: Array, block: int) -> Any:
-    return data._replace(
-        code=jax.lax.dynamic_slice_in_dim(data.code, start, block, axis=1),
-        weight=jax.lax.dynamic_slice_in_dim(data.weight, start, block),
-        known=jax.lax.dynamic_slice_in_dim(data.known, start, block),
-    )
-
-
-def _added(sums: Any, code: Array, mass: Array, log_p: Array) -> Any:
-    """(sums, what rounding took from them) after one more block."""
-    (counts, samples, total), lost = sums
-    if counts.dtype.itemsize > 4:
-        return (_scattered(counts, code, mass), samples + mass.sum(axis=0), total + log_p), lost
-    more = _scattered(jnp.zeros_like(counts), code, mass), mass.sum(axis=0), log_p
-    more = jax.tree.map(jnp.subtract, more, lost)
-    new = jax.tree.map(jnp.add, sums[0], more)
-    lost = jax.tree.map(lambda n, s, a: jnp.where(jnp.isfinite(n), (n - s) - a, 0), new, sums[0], more)
-    return new, lost
+def _wide() -> Any:
+    """The type of sums over samples: float64 where JAX has it."""
+    return jax.dtypes.canonicalize_dtype(float)

@@ -283,8 +283,7 @@ def _climb(columns, pseudo_counts, prior, starts, one_coin, shares):
     """EM from shares of votes."""
     data, start = _placed(starts.mesh, columns, shares)
     result = em_on(starts.mesh, dawid_skene_em)(
-        data, start, pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin,
-        block=None if starts.mesh is None else 0,
+        data, start, pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin
     )  # fmt: skip
     if drop := float(result.largest_drop):
         raise RuntimeError(

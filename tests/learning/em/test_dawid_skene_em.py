@@ -81,7 +81,7 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
     arguments = (columns_from_matrix(z, 3), np.eye(3)[y], (np.zeros(3), np.zeros((5, 3, 3))))
     monkeypatch.setattr(em_module, "_m_step", wrong)
     traced_anew = lambda *given, **options: dawid_skene_em.__wrapped__(*given, **options)  # noqa: E731
-    em = jax.jit(traced_anew, static_argnames=("max_steps", "one_coin", "block"))
+    em = jax.jit(traced_anew, static_argnames=("max_steps", "one_coin"))
     result = em(*arguments, max_steps=10, tol=0.0)
     drops = -np.diff(np.asarray(result.path))
     assert drops.max() > 0.1
@@ -171,3 +171,50 @@ def test_equal_samples_are_merged_without_changing_the_answer():
     assert float(one.log_likelihood) == pytest.approx(float(many.log_likelihood), rel=1e-12)
     np.testing.assert_allclose(one.matrices, many.matrices, rtol=1e-10)
     np.testing.assert_allclose(one.class_posterior[row], many.class_posterior[:3869], rtol=1e-8)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-8])
+def test_labels_of_vanishing_probability(error):
+    """Forty labels for each class: 1e-320, which a product would round; or impossible, log p = -inf."""
+    code = np.tile(np.arange(80, dtype=np.int32)[:, None] * 2, (1, 70))
+    code[40:, 3] += 1
+    data = LabelColumns(code, np.ones(70), np.full(70, -1, np.int32))
+    parameters = np.tile([[1 - error, error], [error, 1 - error]], (80, 1))
+    parameters = np.concatenate([parameters, [[0.5, 0.5]]])
+    posterior, log_p = em_module.posterior_in_logs(data, jnp.asarray(parameters))
+    assert log_p[3] == pytest.approx(40 * np.log(error) + 40 * np.log1p(-error) if error else -np.inf)
+    np.testing.assert_allclose(posterior[3], [0.5, 0.5] if error else [0, 0])
+
+
+def test_float32_cannot_count_what_it_cannot_hold():
+    """2**24 + 1 labels in one cell, added one by one in float32, would stay at 2**24."""
+    size = 2**24 + 1
+    with jax.enable_x64(False), pytest.raises(ValueError, match="float32 cannot count 16777217 samples"):
+        shape = jax.ShapeDtypeStruct
+        data = LabelColumns(shape((1, size), np.int32), shape((size,), np.float32), shape((size,), np.int32))
+        pseudo = (np.zeros(2, np.float32), np.zeros((1, 2, 2), np.float32))
+        run = lambda data, start: dawid_skene_em(data, start, pseudo, max_steps=2, tol=0.0)  # noqa: E731
+        jax.eval_shape(run, data, shape((size, 2), np.float32))
+
+
+@pytest.mark.slow
+def test_float32_counts_do_not_stop_at_16_million_where_there_is_float64():
+    size = 2**24 + 2**16
+    data = LabelColumns(
+        jnp.zeros((1, size), jnp.int32), jnp.ones(size, np.float32), jnp.full(size, -1, jnp.int32)
+    )
+    found = em_module.counts_of(data, jnp.ones((size, 1), np.float32), 1)
+    assert found.dtype == np.float32 and found[:, 0].tolist() == [size, size]
+
+
+@pytest.mark.slow
+def test_fit_in_float32():
+    labels = from_matrix(simulate(5, size=200, labelers=5)[0])
+    exact, found = fit_dawid_skene(labels), fit_dawid_skene(labels, dtype="float32", tol=1e-5)
+    assert found.converged and found.matrices.dtype == found.class_posterior.dtype == np.float64
+    np.testing.assert_allclose(found.matrices, exact.matrices, atol=2e-3)
+    np.testing.assert_allclose(found.log_likelihood, exact.log_likelihood, rtol=1e-5)
+    with pytest.raises(ValueError, match="float32 cannot tell changes below"):
+        fit_dawid_skene(labels, dtype="float32")
+    with pytest.raises(ValueError, match="dtype must be"):
+        fit_dawid_skene(labels, dtype="float16")
