@@ -13,7 +13,7 @@ import numpy as np
 
 import jtruth as jt
 from jtruth import plots
-from jtruth.planning import Limits, People, Question, plan_request
+from jtruth.planning import Labeler, Setting, best_plan
 
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parent / "examples"
@@ -62,11 +62,8 @@ def progress() -> object:
 
 def planned() -> object:
     """Cheap judges, or a person."""
-    people = People(("judge:0.15:0.01:3", "person:0.03:1.0"), prior=(0.3, 0.7))
-    found = plan_request(
-        people, width=0.06, question=Question(rates="known"), limits=Limits(num_sets=20), key=0
-    )
-    return found.plot()
+    labelers = Labeler("judge", 0.15, 0.01, people=3), Labeler("person", 0.03)
+    return best_plan(Setting((0.3, 0.7), 0.9, labelers, rates="known"), width=0.06, num_sets=20, key=0).plot()
 
 
 def scored() -> object:

@@ -90,8 +90,8 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     np.testing.assert_allclose(*gains, atol=1e-12)
     one = [names["Spammers"]([0.3], [0.4, 0.6]), matrices.matrices[2]]
     assert len({information.smallest_team(m, prior, 0.6) for m in one}) == 1
-    kinds = [planning.labeler("crowd", m, 0.05, 3).matrix for m in one]
-    np.testing.assert_array_equal(*kinds)
+    kinds = [planning.Labeler(name, m) for name, m in zip("ab", one, strict=True)]
+    np.testing.assert_array_equal(*(kind.matrix for kind in planning.Setting(prior, 0.9, kinds).labelers))
     sets = data.y_pred[None], labels.to_matrix()[None]
     batches = [jt.evaluate_batch(*sets, noise=m, prior=prior) for m in (model, matrices, matrices.matrices)]
     exact = jt.evaluate(data.y_pred, labels, noise=model, prior=prior)
@@ -113,14 +113,15 @@ def test_noise_models_that_no_matrices_say_are_refused_with_what_to_give():
     sets = np.array([[0, 1]]), np.array([[[0, 1], [1, 1]]])
     for wrong, said in ((hard, "makes labels of a sample dependent"), (two, "of 2 labelers and 1 is wanted")):
         with pytest.raises(ValueError, match=f"error is a {type(wrong).__name__}.*{said}.*give"):
-            planning.labeler("crowd", wrong)
+            planning.Setting(even, 0.9, [planning.Labeler("crowd", wrong)])
     with pytest.raises(ValueError, match=r"noise is a DifficultyFallibility.*give independent labelers"):
         jt.evaluate_batch(*sets, noise=hard, prior=np.array(even))
     with pytest.raises(ValueError, match="num_labelers is 1 but the noise model is for 2"):
         information.smallest_team(two, even, 0.5)
     symmetric = [Symmetric(0.2, 2), ConfusionMatrices([[[0.8, 0.2], [0.2, 0.8]]]), 0.2]
     assert len({information.smallest_team(m, even, 0.9) for m in symmetric}) == 1
-    assert len({planning.labeler("c", m).matrix.tobytes() for m in symmetric[:2]}) == 1
+    kinds = [planning.Labeler(name, m) for name, m in zip("ab", symmetric[:2], strict=True)]
+    np.testing.assert_array_equal(*(kind.matrix for kind in planning.Setting(even, 0.9, kinds).labelers))
     each = [DifficultyFallibility(d, 0.5, 2) for d in (0.1, 0.4)]  # two samples, whose difficulty is seen
     of_team = lambda k: np.mean([information.mutual_information(m, even, num_labelers=k).bits for m in each])  # noqa: E731
     size = information.smallest_team(hard, even, 0.5)

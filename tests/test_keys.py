@@ -19,21 +19,17 @@ from jtruth.noise import Symmetric
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
-CROWD = planning.labeler("crowd", 0.2, 0.05, people=3)
-KNOWN, TWO = planning.Question(rates="known"), planning.Limits(num_sets=2)
-SETTING = planning.setting([0.7, 0.3], 0.9, [CROWD], KNOWN, cost_sample=0.02)
+CROWD = planning.Labeler("crowd", 0.2, 0.05, people=3)
+SETTING = planning.Setting([0.7, 0.3], 0.9, [CROWD], rates="known", cost_sample=0.02)
 PLAN = planning.Plan(60, (1,), 0)
 PRIOR, ETA = np.array([0.6, 0.4]), np.array([1.0, 0.5])
 LABELS = Labels.from_matrix(np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]]), 2)
 GOOD = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
 
 MAY_BE_LEFT_OUT = {
-    "simulated_width": lambda **key: planning.simulation.simulated_width(SETTING, PLAN, num_sets=2, **key),
-    "cheapest_plan": lambda **key: planning.cheapest_plan(SETTING, 0.2, limits=TWO, **key).simulated,
-    "narrowest_plan": lambda **key: planning.narrowest_plan(SETTING, 5.0, limits=TWO, **key).simulated,
-    "plan_request": lambda **key: planning.plan_request(
-        planning.People(["crowd:0.2:0.05:3"]), budget=5.0, question=KNOWN, limits=TWO, **key
-    ).simulated,
+    "simulated_width": lambda **key: planning.widths.simulated_width(SETTING, PLAN, num_sets=2, **key),
+    "cheapest plan": lambda **key: planning.best_plan(SETTING, width=0.2, num_sets=2, **key).best,
+    "narrowest plan": lambda **key: planning.best_plan(SETTING, budget=5.0, num_sets=2, **key).best,
     "next_labels": lambda **key: asking.next_labels(
         LABELS, np.array([1, 0, 1, 0]), 1, aim=asking.Aim("precision"),
         rates=asking.Rates(GOOD, [0.5, 0.5], 50), **key,

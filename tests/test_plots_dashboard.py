@@ -12,7 +12,7 @@ from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.any_metric import MetricPosterior
 from jtruth.evaluation.gold.shares import Prevalence
-from jtruth.planning import Limits, People, Question, plan_request
+from jtruth.planning import Labeler, Setting, best_plan
 from jtruth.stats.draws import DrawsEstimate
 
 
@@ -83,9 +83,8 @@ def test_shares_and_the_progress_of_gold():
 
 
 def test_a_plan_is_a_curve_with_its_price():
-    people = People(("crowd:0.2:0.1:3", "expert:0.05:1.0"), prior=(0.4, 0.6))
-    question, limits = Question(rates="known"), Limits(num_sets=20)
-    found = plan_request(people, width=0.1, key=0, question=question, limits=limits)
+    kinds = [Labeler("crowd", 0.2, 0.1, 3), Labeler("expert", 0.05)]
+    found = best_plan(Setting((0.4, 0.6), 0.9, kinds, rates="known"), width=0.1, key=0, num_sets=20)
     above, *others = found.plot().axes
     curve = next(ax.lines[0].get_xydata() for ax in others if ax.get_xlabel() == "samples")
     mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)

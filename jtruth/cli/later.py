@@ -216,17 +216,20 @@ class Plan(Columns, Draws, Output):
     def run(self) -> None:
         """Search for it."""
         from jtruth.cli.reading import class_code, labels_of, numbers
-        from jtruth.planning import Limits, People, Question, plan_request
+        from jtruth.planning import best_plan, read_setting
 
         labels = None if self.file is None else labels_of(self.file, self)
         positive = class_code(self.positive, labels)
+        setting = read_setting(
+            self.labeler or (), labels, key=self.seed, prior=numbers(self.prior),
+            classifier=self.classifier, cost_label=self.cost_label, metric=self.metric, positive=positive,
+            rates=self.rates, target=self.target, level=self.level, cost_sample=self.cost_sample,
+            cost_gold=self.cost_gold,
+        )  # fmt: skip
         with progress("sets") as advance:
-            found = plan_request(
-                People(self.labeler or (), labels, numbers(self.prior), self.classifier, self.cost_label),
-                key=self.seed, width=self.width, budget=self.budget,
-                question=Question(self.metric, positive, self.rates, self.target, self.level),
-                cost_sample=self.cost_sample, cost_gold=self.cost_gold,
-                limits=Limits(self.samples, self.max_samples, self.sets, advance),
+            found = best_plan(
+                setting, width=self.width, budget=self.budget, key=self.seed, num_samples=self.samples,
+                max_samples=self.max_samples, num_sets=self.sets, progress=advance,
             )  # fmt: skip
         step = next_step(self, "--cost-gold 1", "what answers of an expert at that price would save")
         self.give(found, step if self.cost_gold == float("inf") else "")

@@ -2,43 +2,32 @@
 
 Every mix of labelers is tried, with and without gold, and the fast approximation says how many samples it
 takes. The winner is then simulated; where simulation and approximation differ, the mix is corrected by their
-ratio and has to win again. So the answer is a simulated one, and the search takes seconds.
-Whether its `labels` are 1 or 2 is the question of Lam & Stork (their Figure 2).
-
+ratio and has to win again. So the answer is a simulated one, and the search takes seconds. For a budget the
+three mixes that look best are simulated on common random numbers. Whether its `labels` are 1 or 2 is the
+question of Lam & Stork (their Figure 2).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jtruth._validation.in_range import check_positive
 from jtruth._validation.terminal import plain
-from jtruth.answers import (
-    Answer,
-    Column,
-    Curve,
-    Shown,
-    Table,
-    facts,
-    how,
-    sentence_notes,
-    warning_notes,
-)
-from jtruth.planning.approximation import (
-    ApproximateWidth,
+from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, how, sentence_notes, warning_notes
+from jtruth.planning.settings import MOST_MIXES, Plan, Setting, plan_cost
+from jtruth.planning.widths import (
     Information,
+    PlanWidth,
     approximate_width,
     information,
+    simulated_width,
     widths,
 )
-from jtruth.planning.settings import Plan, Row, Setting, plan_cost
-from jtruth.planning.simulation import SimulatedWidth, simulated_width
 
 GOLD = (0, *np.unique(np.geomspace(10, 5000, 32).round()))
-MOST_MIXES = 600
 _MOST_PRIOR = 0.3  # of the information; beyond it the prior would answer, not the data
 
 
@@ -68,10 +57,10 @@ def gold_options(setting: Setting, labels: tuple[float, ...], fixed: int | None)
 
 def cheapest_of_mix(
     setting: Setting, mix: Information, width: float, least: int, most: int, scale: float = 1.0
-) -> Row | None:
+) -> PlanWidth | None:
     """The cheapest plan of one mix whose predicted width, times `scale`, is at most `width`."""
 
-    def cheapest(gold: np.ndarray) -> Row | None:
+    def cheapest(gold: np.ndarray) -> PlanWidth | None:
         """The cheapest plan with one of these numbers of gold answers."""
         low, high = np.full(gold.size, least - 1), np.full(gold.size, most + 1)
         while (high - low > 1).any():  # the width falls with the samples: bisection
@@ -85,7 +74,7 @@ def cheapest_of_mix(
             for n, g in zip(high, gold, strict=True)
             if n <= most and (g < n or np.isinf(g))  # labels of samples that all have gold are of no use
         ]
-        rows = [Row(plan, plan_cost(setting, plan), width) for plan in plans]
+        rows = [PlanWidth(plan, plan_cost(setting, plan), width) for plan in plans]
         return min(rows, key=lambda row: row.cost, default=None)
 
     gold = gold_options(setting, mix.labels, least if least == most else None)
@@ -101,7 +90,9 @@ def cheapest_of_mix(
     return best._replace(width=scale * float(found["width"][0]))
 
 
-def narrowest_of_mix(setting: Setting, mix: Information, budget: float, least: int, most: int) -> Row | None:
+def narrowest_of_mix(
+    setting: Setting, mix: Information, budget: float, least: int, most: int
+) -> PlanWidth | None:
     """The plan of one mix with the least predicted width that the budget buys."""
     gold = gold_options(setting, mix.labels, least if least == most else None)
     if not gold.size:
@@ -124,7 +115,7 @@ def narrowest_of_mix(setting: Setting, mix: Information, budget: float, least: i
     if not np.isfinite(score[best]):
         return None
     plan = Plan(int(n[best]), mix.labels, int(gold[best]))
-    return Row(plan, plan_cost(setting, plan), float(score[best]))
+    return PlanWidth(plan, plan_cost(setting, plan), float(score[best]))
 
 
 _ROUNDS = 6
@@ -137,27 +128,14 @@ _INDEPENDENT = (
 )
 
 
-class Limits(NamedTuple):
-    """How many samples there may be, and how a search simulates."""
-
-    num_samples: int | None = None  # fix their number; needed for the in-sample target
-    max_samples: int = 100_000  # how many there are
-    num_sets: int | None = None  # data sets of a simulation; None: 200 for known rates, 16 for learned
-    progress: Callable[[int, int], None] | None = None  # called with (sets done, planned) of each simulation
-
-
-_LIMITS = Limits()
-
-
 @dataclass(frozen=True, repr=False)
 class PlanSearch(Answer):
     """A plan, how it was confirmed, and what else there is."""
 
-    best: Row  # its width is the simulated one
-    simulated: SimulatedWidth
-    approximate: ApproximateWidth
-    others: tuple[Row, ...]  # the best plan of other mixes, widths by approximation
-    neighbours: tuple[Row, ...]  # half and twice the samples; approximation times its error for `best`
+    best: PlanWidth  # simulated
+    predicted: float  # its width by Fisher information
+    others: tuple[PlanWidth, ...]  # the best plan of other mixes, widths by approximation
+    neighbours: tuple[PlanWidth, ...]  # half and twice the samples; approximation times its error for `best`
     setting: Setting
     wanted: str  # "width" or "budget"
     amount: float
@@ -165,53 +143,50 @@ class PlanSearch(Answer):
     warnings: tuple[str, ...]
 
     def blocks(self) -> Shown:
-        """The question, the answer and what stands behind it, for all faces."""
-        return plan_blocks(self)
+        """The plan, what else there is, and what was put in, for all faces."""
+        asked, best, size = self.setting, self.best, self.best.plan.num_samples
+        named = [("this plan", best), *(("other mix", row) for row in self.others)]
+        named += [("half" if row.plan.num_samples < size else "twice", row) for row in self.neighbours]
+        rows = [{"plan": name, **_row(self, one)} for name, one in named]
+        columns = (
+            Column("num_samples", "samples"),
+            *(Column(("labels_per_sample", k.name), plain(k.name), form="g") for k in asked.labelers),
+            Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"), Column("width", "width"),
+        )  # fmt: skip
+        labelers = [
+            {
+                "name": k.name,
+                "matrix": k.matrix.tolist(),
+                "cost": k.cost,
+                "people": k.people,
+                "labels": labels,
+            }
+            for k, labels in zip(asked.labelers, best.plan.labels, strict=True)
+        ]
+        mine = sorted((best, *self.neighbours), key=lambda row: row.plan.num_samples)
+        points = {"x": [row.plan.num_samples for row in mine], "mean": [row.width for row in mine]}
+        blocks = (
+            Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
+                  draw="cost" if self.wanted == "width" else "width"),
+            Curve("", "Width by the number of samples, this mix", "samples", "width", {"": points}),
+            facts(labelers=labelers),
+            sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(self.warnings),
+            how(("put in", _guesses(asked)), ("computed", _how(self))),
+            facts(
+                wanted={self.wanted: self.amount}, metric=asked.metric, target=asked.target,
+                level=asked.level, rates=asked.rates, prior=asked.prior, classifier=asked.confusion,
+                cost_sample=asked.cost_sample, cost_gold=asked.cost_gold, plan=_row(self, best),
+                simulated={"width": best.width, "standard_error": best.standard_error,
+                           "num_sets": int(best.widths.size), "method": best.method},
+                approximate_width=self.predicted, others=[_row(self, one) for one in self.others],
+                neighbours=[_row(self, one) for one in self.neighbours],
+            ),
+        )  # fmt: skip
+        about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
+        return Shown("Which labels to buy?", about, _sentence(self), blocks)
 
 
-def plan_blocks(found: PlanSearch) -> Shown:
-    """The plan, what else there is, and what was put in."""
-    asked, names = found.setting, [plain(kind.name) for kind in found.setting.labelers]
-    mine = sorted((found.best, *found.neighbours), key=lambda row: row.plan.num_samples)
-    size = found.best.plan.num_samples
-    named = [("this plan", found.best), *(("other mix", row) for row in found.others)]
-    named += [("half" if row.plan.num_samples < size else "twice", row) for row in found.neighbours]
-    rows = [{"plan": name, **_row(found, one)} for name, one in named]
-    columns = (
-        Column("num_samples", "samples"), *(Column(("labels_per_sample", k.name), name, form="g")
-                                            for k, name in zip(asked.labelers, names, strict=True)),
-        Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"), Column("width", "width"),
-    )  # fmt: skip
-    labelers = [
-        {"name": k.name, "matrix": k.matrix.tolist(), "cost": k.cost, "people": k.people,
-         "labels": found.best.plan.labels[i]}
-        for i, k in enumerate(asked.labelers)
-    ]  # fmt: skip
-    points = {"x": [row.plan.num_samples for row in mine], "mean": [row.width for row in mine]}
-    blocks = (
-        Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
-              draw="cost" if found.wanted == "width" else "width"),
-        Curve("", "Width by the number of samples, this mix", "samples", "width", {"": points}),
-        facts(labelers=labelers),
-        sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(found.warnings),
-        how(("put in", _guesses(asked)), ("computed", _how(found))),
-        facts(
-            wanted={found.wanted: found.amount}, metric=asked.metric, target=asked.target, level=asked.level,
-            rates=asked.rates, prior=asked.prior, classifier=asked.confusion, cost_sample=asked.cost_sample,
-            cost_gold=asked.cost_gold, plan=_row(found, found.best),
-            simulated={
-                "width": found.simulated.mean, "standard_error": found.simulated.standard_error,
-                "num_sets": int(found.simulated.widths.size), "method": found.simulated.method,
-            },
-            approximate_width=found.approximate.width, others=[_row(found, one) for one in found.others],
-            neighbours=[_row(found, one) for one in found.neighbours],
-        ),
-    )  # fmt: skip
-    about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
-    return Shown("Which labels to buy?", about, _sentence(found), blocks)
-
-
-def _row(found: PlanSearch, one: Row) -> dict[str, Any]:
+def _row(found: PlanSearch, one: PlanWidth) -> dict[str, Any]:
     labels = {k.name: c for k, c in zip(found.setting.labelers, one.plan.labels, strict=True)}
     return {
         "num_samples": one.plan.num_samples, "labels_per_sample": labels, "num_gold": one.plan.num_gold,
@@ -258,104 +233,102 @@ def _how(found: PlanSearch) -> str:
     rates = f"prior and error rates {'taken as known' if known else 'learned from the same labels'}"
     return (
         f"Computed: {found.num_mixes} mixes by Fisher information, {rates}; this plan confirmed by "
-        f"simulation (width {found.simulated.mean:.3f} +- {found.simulated.standard_error:.3f} in "
-        f"{found.simulated.widths.size} sets, {found.simulated.method}; predicted "
-        f"{found.approximate.width:.3f}). Widths of the other rows are predicted."
+        f"simulation (width {found.best.width:.3f} +- {found.best.standard_error:.3f} in "
+        f"{found.best.widths.size} sets, {found.best.method}; predicted {found.predicted:.3f}). Widths of "
+        "the other rows are predicted."
     )
 
 
-def cheapest_plan(setting: Setting, width: float, *, key: Any = None, limits: Limits = _LIMITS) -> PlanSearch:
-    """The cheapest plan whose expected interval is at most `width` wide.
+def best_plan(
+    setting: Setting,
+    *,
+    width: float | None = None,
+    budget: float | None = None,
+    key: Any = None,
+    num_samples: int | None = None,
+    max_samples: int = 100_000,
+    num_sets: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> PlanSearch:
+    """The cheapest plan of an expected width, or the narrowest one that a budget buys.
 
     Args:
-        setting: see `setting`; it holds the costs.
-        width: of the interval of the metric, high minus low.
+        setting: it holds the costs.
+        width, budget: one of them: how wide the interval of the metric may be (high minus low), or what may
+            be spent.
         key: of the simulation that confirms the plan: a whole number or a JAX key; left out, it is 0.
-        limits: of the number of samples, and of the simulations.
+        num_samples: fixes their number; needed for the in-sample target.
+        max_samples: how many there are.
+        num_sets: data sets of a simulation; None: 200 for known rates, 16 for learned ones.
+        progress: called with (sets done, sets planned) of each simulation.
 
     Raises:
-        ValueError: no plan within the limits is narrow enough, or a width that is not in (0, 1).
+        ValueError: both or neither of width and budget, a width not in (0, 1); no plan within the limits is
+            narrow enough, or the budget buys none that could tell anything.
 
-    >>> from jtruth.planning import Limits, Question, labeler, setting
-    >>> crowd, expert = labeler("crowd", 0.2, 0.05, people=5), labeler("expert", 0.05, 0.5)
-    >>> made = setting([0.7, 0.3], 0.9, [crowd, expert], Question(rates="known"), cost_sample=0.02)
-    >>> found = cheapest_plan(made, 0.06, key=0, limits=Limits(num_sets=20))
-    >>> found.best.plan.labels, 0.055 < found.simulated.mean < 0.065
+    >>> from jtruth.planning import Labeler
+    >>> kinds = [Labeler("crowd", 0.2, 0.05, people=5), Labeler("expert", 0.05, 0.5)]
+    >>> made = Setting([0.7, 0.3], 0.9, kinds, rates="known", cost_sample=0.02)
+    >>> found = best_plan(made, width=0.06, key=0, num_sets=20)
+    >>> found.best.plan.labels, 0.055 < found.best.width < 0.065
     ((3.0, 0.0), True)
     """
-    if not 0 < width < 1:
-        raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")
-    least, most = _limits(setting, limits)
-    tried, rows = _rows(cheapest_of_mix, setting, width, least, most)
-    if not rows:
-        raise ValueError(_impossible(setting, width, tried, least, most))
-    options = {"key": key, "num_sets": limits.num_sets, "progress": limits.progress}
-    best, simulated = _confirm(setting, width, tried, rows, least, most, options)
-    return _result(setting, rows, best, simulated, ("width", width), len(tried), width * _ABOVE, least < most)
-
-
-def _rows(of_mix: Any, setting: Setting, amount: float, least: int, most: int) -> tuple[dict, dict]:
-    """Labels of every mix -> what its samples tell, and its best plan where there is one."""
+    if (width is None) == (budget is None):
+        raise ValueError("say what is wanted: either width (--width .05) or budget (--budget 200)")
+    least, most = _limits(setting, num_samples, max_samples)
     tried = {mix.labels: mix for mix in mixes(setting)}
-    found = {labels: of_mix(setting, mix, amount, least, most) for labels, mix in tried.items()}
-    return tried, {labels: row for labels, row in found.items() if row is not None}
 
+    def simulate(plan: Plan) -> PlanWidth:
+        return simulated_width(setting, plan, key=key, num_sets=num_sets, progress=progress)
 
-def _confirm(setting, width, tried, rows, least, most, options) -> tuple[tuple, SimulatedWidth]:
-    """Simulate the cheapest, correct its mix by the error of the approximation, until it stays cheapest."""
-    simulated: dict[tuple, SimulatedWidth] = {}
-    for _ in range(_ROUNDS):
-        best = _cheapest(rows)
-        at = rows[best].plan
-        if best in simulated and simulated[best].plan == at:
-            break
-        simulated[best] = simulated_width(setting, at, **options)
-        found = simulated[best].mean
-        if width * _BELOW <= found <= width * _ABOVE or (least == most and found <= width):
-            break
-        scale = found / approximate_width(setting, at).width
-        row = cheapest_of_mix(setting, tried[best], width, least, most, scale)
-        if row is not None:
-            rows[best] = row
-            continue
-        del rows[best], simulated[best]
-        if not rows:
-            raise ValueError(_impossible(setting, width, tried, least, most))
-    if not simulated:  # every mix that was tried had to be given up
-        best = _cheapest(rows)
-        simulated[best] = simulated_width(setting, rows[best].plan, **options)
-    enough = {labels: found for labels, found in simulated.items() if found.mean <= width * _ABOVE}
-    cost = {labels: plan_cost(setting, found.plan) for labels, found in enough.items()}
-    best = min(cost or simulated, key=lambda labels: cost.get(labels, simulated[labels].mean))
-    return best, simulated[best]
-
-
-def narrowest_plan(
-    setting: Setting, budget: float, *, key: Any = None, limits: Limits = _LIMITS
-) -> PlanSearch:
-    """The plan with the narrowest expected interval that a budget buys; arguments as in `cheapest_plan`.
-
-    The three mixes that look best are simulated on common random numbers.
-
-    Raises:
-        ValueError: the budget buys no plan that could tell anything.
-    """
+    if width is not None:
+        if not 0 < width < 1:
+            raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")
+        found = {k: cheapest_of_mix(setting, mix, width, least, most) for k, mix in tried.items()}
+        rows = {labels: row for labels, row in found.items() if row is not None}
+        best = _confirmed(setting, width, tried, rows, (least, most), simulate)
+        return _result(setting, rows, best, ("width", width), len(tried), least < most)
     check_positive(budget, "budget", "what may be spent")
-    least, most = _limits(setting, limits)
-    tried, rows = _rows(narrowest_of_mix, setting, budget, least, most)
+    found = {k: narrowest_of_mix(setting, mix, float(budget or 0), least, most) for k, mix in tried.items()}
+    rows = {labels: row for labels, row in found.items() if row is not None}
     if not rows:
         raise ValueError(
             f"a budget of {budget:g} buys no plan of {least} or more samples that tells anything"
         )
-    first = sorted(rows, key=lambda labels: rows[labels].width)[:3]
-    options = {"key": key, "num_sets": limits.num_sets, "progress": limits.progress}
-    simulated = {labels: simulated_width(setting, rows[labels].plan, **options) for labels in first}
-    best = min(first, key=lambda labels: simulated[labels].mean)
-    return _result(setting, rows, best, simulated[best], ("budget", budget), len(tried), None, least < most)
+    first = sorted(rows.values(), key=lambda row: row.width)[:3]
+    best = min((simulate(row.plan) for row in first), key=lambda row: row.width)
+    return _result(setting, rows, best, ("budget", float(budget or 0)), len(tried), least < most)
 
 
-def _limits(setting: Setting, limits: Limits) -> tuple[int, int]:
-    num_samples, max_samples = limits[:2]
+def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -> PlanWidth:
+    """Simulate the cheapest, correct its mix by the error of the approximation, until it stays cheapest."""
+    simulated: dict[tuple, PlanWidth] = {}
+    for _ in range(_ROUNDS):
+        if not rows:
+            raise ValueError(_impossible(setting, width, tried, *limits))
+        best = min(rows, key=lambda labels: (rows[labels].cost, rows[labels].width))
+        if best in simulated and simulated[best].plan == rows[best].plan:
+            break
+        simulated[best] = simulate(rows[best].plan)
+        found = simulated[best].width
+        if width * _BELOW <= found <= width * _ABOVE or (limits[0] == limits[1] and found <= width):
+            break
+        scale = found / approximate_width(setting, rows[best].plan).width
+        row = cheapest_of_mix(setting, tried[best], width, *limits, scale)
+        if row is not None:
+            rows[best] = row
+        else:
+            del rows[best], simulated[best]
+    if not rows:
+        raise ValueError(_impossible(setting, width, tried, *limits))
+    if not simulated:  # every mix that was tried had to be given up
+        plan = min(rows.values(), key=lambda row: (row.cost, row.width)).plan
+        return simulate(plan)
+    enough = [found for found in simulated.values() if found.width <= width * _ABOVE]
+    return min(enough, key=lambda f: f.cost) if enough else min(simulated.values(), key=lambda f: f.width)
+
+
+def _limits(setting: Setting, num_samples: int | None, max_samples: int) -> tuple[int, int]:
     if num_samples is None and setting.target == "in-sample":
         raise ValueError(
             "for the in-sample target say num_samples: one sample whose class is known has an in-sample "
@@ -367,50 +340,39 @@ def _limits(setting: Setting, limits: Limits) -> tuple[int, int]:
     return least, most
 
 
-def _cheapest(rows: dict[tuple, Row]) -> tuple:
-    return min(rows, key=lambda labels: (rows[labels].cost, rows[labels].width))
-
-
 def _impossible(
     setting: Setting, width: float, tried: dict[tuple, Information], least: int, most: int
 ) -> str:
     found = [narrowest_of_mix(setting, mix, _NO_LIMIT, least, most) for mix in tried.values()]
-    narrow = min((row for row in found if row is not None), key=lambda row: row.width, default=None)
+    narrow = min((row.width for row in found if row is not None), default=None)
     text = f"no plan of at most {most} samples has an expected width of {width:g}"
     if narrow is None:
         return text + ": none of these labelers tells enough; add labelers, or gold (cost_gold)"
-    return (
-        f"{text}; the narrowest is {narrow.width:.3g}. Allow more samples, add labelers or gold, or widen it"
-    )
+    return f"{text}; the narrowest is {narrow:.3g}. Allow more samples, add labelers or gold, or widen it"
 
 
-def _result(setting, rows, best, simulated, asked, number, limit, free) -> PlanSearch:
-    wanted, amount = asked
-    plan = simulated.plan
-    row = Row(plan, plan_cost(setting, plan), simulated.mean)
+def _result(setting, rows, best: PlanWidth, asked, number, free) -> PlanSearch:
+    (wanted, amount), plan = asked, best.plan
     approximate = approximate_width(setting, plan)
-    order = sorted((r for k, r in rows.items() if k != best), key=lambda r: (r.cost, r.width))
+    others = sorted((r for k, r in rows.items() if k != plan.labels), key=lambda r: (r.cost, r.width))
     if wanted == "budget":
-        order.sort(key=lambda r: r.width)
-    sizes = {max(plan.num_samples // 2, 1), 2 * plan.num_samples} if free else set()
-    ratio = simulated.mean / approximate.width if approximate.width > 0 else 1.0
+        others.sort(key=lambda r: r.width)
+    ratio = best.width / approximate.width if approximate.width > 0 else 1.0
     near = []
-    for size in sorted(sizes):
-        other = Plan(
-            size, plan.labels, size if plan.num_gold == plan.num_samples else min(plan.num_gold, size)
-        )
-        width = ratio * approximate_width(setting, other).width
-        near.append(Row(other, plan_cost(setting, other), width))
-    warnings = list(approximate.warnings) + list(simulated.warnings)
+    for size in sorted({max(plan.num_samples // 2, 1), 2 * plan.num_samples}) if free else ():
+        gold = size if plan.num_gold == plan.num_samples else min(plan.num_gold, size)
+        other = approximate_width(setting, Plan(size, plan.labels, gold))
+        near.append(PlanWidth(other.plan, other.cost, ratio * other.width))
+    warnings = list(approximate.warnings) + list(best.warnings)
     if abs(ratio - 1) > 0.1:
         warnings.append(
             f"the simulated width is {ratio:.2f} times the approximate one; trust the simulated one"
         )
-    if limit is not None and simulated.mean > limit:
+    if wanted == "width" and best.width > amount * _ABOVE:
         warnings.append(
-            f"the simulated width {simulated.mean:.3g} misses the {amount:g} asked for: allow a margin"
+            f"the simulated width {best.width:.3g} misses the {amount:g} asked for: allow a margin"
         )
     return PlanSearch(
-        row, simulated, approximate, tuple(order[:4]), tuple(near), setting, wanted, float(amount), number,
+        best, approximate.width, tuple(others[:4]), tuple(near), setting, wanted, amount, number,
         tuple(warnings),
     )  # fmt: skip

@@ -1,96 +1,161 @@
-"""What a plan is made for, what a plan is, and who labels what under it: the words of `planning`.
+"""What a plan is made for, as Python or as a person types it, what a plan is, and who labels what under it.
 
 A `Setting` holds what stays fixed while plans are compared: the class prior, how the classifier under test is
 thought to err, the kinds of labelers with their matrices and costs, the metric, and what will be known when
 the answers are in. A `Plan` is what can be bought: samples, labels per sample of every kind, gold answers.
 
-Who labels what, before there is any label: a random regular assignment (Karger, Oh and Shah 2014).
+Labelers are typed as name:error:cost:people, the last optional, or learned from a file of labels, which are
+put into at most three kinds by accuracy, each with the mean matrix of its members, so that mixes stay few. A
+file's labels only say how well people label: the plan is for new samples.
 
-Such a graph has few short circles, so opinions reach a labeler's evaluation by independent ways, and no
-method can do better, up to a constant, by assigning otherwise without looking at answers. The draw is the
-configuration model of the paper: as many slots as labels, shuffled; a labeler who got a sample twice swaps
-one of the two with a random slot. Where more than half of all labelers see a sample, those who do NOT are
-drawn.
+Who labels what, before there is any label: a random regular assignment (Karger, Oh and Shah 2014). Such a
+graph has few short circles, so opinions reach a labeler's evaluation by independent ways, and no method can
+do better, up to a constant, by assigning otherwise without looking at answers. The draw is the configuration
+model of the paper: as many slots as labels, shuffled; a labeler who got a sample twice swaps one of the two
+with a random slot. Where more than half of all labelers see a sample, those who do NOT are drawn.
 """
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from math import comb, prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_probabilities, check_whole
+from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise.base import as_matrices
 from jtruth.posterior import validate_confusion, validate_prior
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import Metric, named_metric
 
-RATES, TARGETS = ("learned", "known"), ("population", "in-sample")
+MOST_MIXES = 600  # of labelers that a search tries
+_MOST_PEOPLE = 5  # labels per sample of one kind that a search tries, for labelers of a file
+_MOST_PATTERNS = 4000  # of labels in a mix, likewise
+_ALONE = 3  # so few labelers are not put into kinds
+_GRADES = ("good", "fair", "poor")
+_MOST_SWAPS = 200  # rounds of swaps; each one halves the number of repeats, or nearly
 
 
 class Labeler(NamedTuple):
     """One kind of labelers: `people` of them err independently of each other, all by the same matrix."""
 
     name: str
-    matrix: Float[np.ndarray, "classes classes"]  # rows = true class
-    cost: float  # of one label
-    people: int  # so many labels of this kind can a sample have
+    # (classes, classes), rows = true class. A `Setting` makes it of the probability of a wrong label, spread
+    # evenly over the wrong classes; of one for each true class; or of a noise model of one labeler.
+    matrix: Any
+    cost: float = 1.0  # of one label
+    people: int = 1  # so many labels of this kind can a sample have: nobody labels one twice
 
     __repr__ = one_line
 
 
-class Question(NamedTuple):
-    """What is asked of the classifier, and what will be known when the answers are in."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Setting:
+    """What does not change from plan to plan.
 
+    Raises:
+        ValueError: bad prior, matrix, metric, level or costs, kinds of the same name or of other classes.
+
+    >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", [0.1, 0.3], 0.05, 5)])
+    >>> made.confusion.round(2).tolist(), made.labelers[0].matrix.tolist(), round(made.value, 3)
+    ([[0.9, 0.1], [0.1, 0.9]], [[0.9, 0.1], [0.3, 0.7]], 0.9)
+    """
+
+    prior: Any  # (classes,)
+    confusion: Any  # (classes, classes) of the classifier, as guessed, rows = true class; or its accuracy
+    labelers: Sequence[Labeler]
+    _: KW_ONLY
     metric: str = "accuracy"  # any of `jtruth.tables.metrics`; precision, recall, ... are of class `positive`
     positive: int = 1  # code of the positive class
-    # "known": prior and error rates are known then; "learned": they must be learned from the same labels, as
-    # `fit_joint` does
+    # "known": prior and error rates are known when the answers are in; "learned": they must be learned from
+    # the same labels, as `fit_joint` does
     rates: str = "learned"
     target: str = "population"  # how good the classifier is on new samples; or "in-sample", on these
     level: float = 0.95  # of the interval whose width is planned
-
-
-ACCURACY = Question()
-
-
-class Setting(NamedTuple):
-    """What does not change from plan to plan; made by `setting`."""
-
-    prior: Float[np.ndarray, " classes"]
-    confusion: Float[np.ndarray, "classes symbols"]  # K of the classifier, as guessed beforehand
-    labelers: tuple[Labeler, ...]
-    metric: str
-    numerator: Float[np.ndarray, "classes symbols"]  # sum(numerator n) / sum(denominator n) is the metric,
-    denominator: Float[np.ndarray, "classes symbols"]  # or its first order around the guess
-    rates: str  # "known": prior and matrices of the labelers are given; "learned": from the same labels
-    target: str  # "population" or "in-sample"
-    level: float
-    cost_sample: float
-    cost_gold: float
-    positive: int = 1
+    cost_sample: float = 0.0  # of a sample without labels
+    cost_gold: float = np.inf  # of a gold answer; infinite: there are none
 
     __repr__ = one_line
 
+    def __post_init__(self) -> None:
+        """Arrays of what was given, checked."""
+        prior = np.asarray(validate_prior(self.prior, np.size(self.prior)), np.float64)
+        if (prior == 0).any():
+            raise ValueError(f"prior[{int(np.argmin(prior))}] is 0: leave this class out of the plan")
+        names = [one.name for one in self.labelers]
+        if len(set(names)) < len(names) or not names:
+            raise ValueError(f"give at least one kind of labeler, each with a name of its own; got {names}")
+        choose("rates", self.rates, ("learned", "known"))
+        choose("target", self.target, ("population", "in-sample"))
+        check_level(self.level)
+        check_not_negative(self.cost_sample, "cost_sample")
+        if not self.cost_gold >= 0:  # it may be infinite
+            raise ValueError(f"cost_gold is {self.cost_gold}; it must be 0 or more")
+        if not 0 <= self.positive < prior.size:
+            raise ValueError(f"positive is {self.positive}; classes are 0 to {prior.size - 1}")
+        error = 1 - np.asarray(self.confusion) if np.ndim(self.confusion) == 0 else self.confusion
+        object.__setattr__(self, "prior", prior)
+        object.__setattr__(self, "confusion", _confusion(error, prior.size, "the classifier"))
+        object.__setattr__(self, "labelers", tuple(_checked(one, prior.size) for one in self.labelers))
+        if not (self.terms[1] * self.table).sum() > 0:
+            raise ValueError(
+                f"{self.metric} is undefined for such a classifier: it never predicts class {self.positive}"
+            )
+
     @property
+    def table(self) -> Float[np.ndarray, "classes symbols"]:
+        """Shares of the cells in the population, if the classifier is as guessed."""
+        return self.prior[:, None] * self.confusion
+
+    @cached_property
     def of_table(self) -> Metric:
         """The metric itself."""
         return named_metric(self.metric, range(self.prior.size), self.positive)
 
-    @property
+    @cached_property
+    def terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Per cell (classes, symbols), the two sums whose ratio is the metric, or its first order."""
+        return self.of_table.terms(self.table)
+
+    @cached_property
     def value(self) -> float:
         """The metric in the population, if the classifier is as guessed."""
-        table = self.prior[:, None] * self.confusion
-        return float((self.numerator * table).sum() / (self.denominator * table).sum())
+        above, below = ((part * self.table).sum() for part in self.terms)
+        return float(above / below)
 
-    @property
+    @cached_property
     def influence(self) -> Float[np.ndarray, "classes symbols"]:
         """What one sample in a cell adds to N (metric - its value): the metric's linear form."""
-        table = self.prior[:, None] * self.confusion
-        return (self.numerator - self.value * self.denominator) / (self.denominator * table).sum()
+        above, below = self.terms
+        return (above - self.value * below) / (below * self.table).sum()
+
+
+def _checked(kind: Labeler, classes: int) -> Labeler:
+    """A kind with its matrix; ValueError where it cannot be meant."""
+    who = f"labeler {kind.name!r}"
+    check_not_negative(kind.cost, f"the cost of {who}")
+    check_whole(people=kind.people)
+    return Labeler(kind.name, _confusion(kind.matrix, classes, who), float(kind.cost), int(kind.people))
+
+
+def _confusion(given: Any, classes: int, who: str) -> Float[np.ndarray, "classes classes"]:
+    """The matrix of error probabilities (one, or one for each class), of a matrix, or of a noise model."""
+    matrices = as_matrices(given, 1, "error")
+    error = np.asarray(given if matrices is given else matrices[0], np.float64)
+    if error.ndim < 2 and error.size in (1, classes):
+        rates = np.broadcast_to(error, (classes,))
+        check_probabilities(rates, f"the error of {who}")
+        error = np.diag(1 - rates) + (1 - np.eye(classes)) * rates[:, None] / (classes - 1)
+    if error.shape != (classes, classes):
+        raise ValueError(f"{who} has {error.shape[0]} classes (shape {error.shape}), the prior {classes}")
+    return np.asarray(validate_confusion(error), np.float64)
 
 
 class Plan(NamedTuple):
@@ -101,100 +166,6 @@ class Plan(NamedTuple):
     num_gold: int  # gold answers, to a random part of the samples
 
     __repr__ = one_line
-
-
-def labeler(name: str, error: Any, cost: float | int = 1.0, people: int = 1, num_classes: int = 2) -> Labeler:
-    """A kind of labelers.
-
-    Args:
-        name: what to call it.
-        error: the probability of a wrong label, spread evenly over the wrong classes; or one such number for
-            each true class, (classes,); or a confusion matrix (classes, classes), rows = true class; or a
-            noise model of one labeler.
-        cost: of one label.
-        people: how many such labelers there are, at most; nobody labels a sample twice.
-        num_classes: C, where `error` does not tell.
-
-    Raises:
-        ValueError: error rates that are no probabilities, a negative cost, nobody.
-
-    >>> labeler("crowd", [0.1, 0.3], cost=0.05, people=5).matrix.tolist()
-    [[0.9, 0.1], [0.3, 0.7]]
-    """
-    matrices = as_matrices(error, 1, "error")
-    given = np.asarray(error if matrices is error else matrices[0], np.float64)
-    if given.ndim < 2:
-        classes = given.size if given.ndim else num_classes
-        rates = np.broadcast_to(given, (classes,))
-        check_probabilities(rates, f"the error of labeler {name!r}")
-        off = 1 - np.eye(classes)
-        given = np.diag(1 - rates) + off * rates[:, None] / (classes - 1)
-    matrix = np.asarray(validate_confusion(given), np.float64)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"labeler {name!r}: the confusion matrix must be square; got shape {matrix.shape}")
-    check_not_negative(cost, f"the cost of labeler {name!r}")
-    check_whole(people=people)
-    return Labeler(name, matrix, float(cost), int(people))
-
-
-def setting(
-    prior: Any,
-    classifier: Any,
-    labelers: Sequence[Labeler],
-    question: Question = ACCURACY,
-    *,
-    cost_sample: float = 0.0,
-    cost_gold: float = np.inf,
-) -> Setting:
-    """Put together and check what plans are made for.
-
-    Args:
-        prior: (classes,) class prior.
-        classifier: what is expected of the classifier under test: its accuracy, or its matrix (classes,
-            classes), rows = true class. For two classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
-        labelers: the kinds, see `labeler`.
-        question: the metric, of which class, on which samples, with what known.
-        cost_sample: of a sample without labels.
-        cost_gold: of a gold answer; infinite: there are none.
-
-    Raises:
-        ValueError: bad prior, matrix, metric, level or costs, kinds of the same name or of other classes.
-
-    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)])
-    >>> made.confusion.round(2).tolist(), round(made.value, 3)
-    ([[0.9, 0.1], [0.1, 0.9]], 0.9)
-    """
-    pi = np.asarray(validate_prior(prior, np.size(prior)), np.float64)
-    classes = pi.size
-    guess = np.asarray(classifier, np.float64)
-    matrix = labeler("classifier", 1 - guess, num_classes=classes).matrix if guess.ndim == 0 else guess
-    matrix = np.asarray(validate_confusion(matrix), np.float64)
-    if matrix.shape != (classes, classes):
-        raise ValueError(f"classifier has shape {matrix.shape} but the prior has {classes} classes")
-    if (pi == 0).any():
-        raise ValueError(f"prior[{int(np.argmin(pi))}] is 0: leave this class out of the plan")
-    names = [one.name for one in labelers]
-    if len(set(names)) < len(names) or not names:
-        raise ValueError(f"give at least one kind of labeler, each with a name of its own; got {names}")
-    for one in labelers:
-        if one.matrix.shape[0] != classes:
-            raise ValueError(f"labeler {one.name!r} has {one.matrix.shape[0]} classes, the prior {classes}")
-    metric, positive, rates, target, level = question
-    choose("rates", rates, RATES)
-    choose("target", target, TARGETS)
-    check_not_negative(cost_sample, "cost_sample")
-    if not cost_gold >= 0:  # it may be infinite
-        raise ValueError(f"cost_gold is {cost_gold}; it must be 0 or more")
-    if not 0 <= positive < classes:
-        raise ValueError(f"positive is {positive}; classes are 0 to {classes - 1}")
-    terms = named_metric(metric, range(classes), positive).terms(pi[:, None] * matrix)
-    made = Setting(
-        pi, matrix, tuple(labelers), metric, terms.numerator, terms.denominator, rates, target,
-        check_level(level), float(cost_sample), float(cost_gold), positive,
-    )  # fmt: skip
-    if not (made.denominator * pi[:, None] * matrix).sum() > 0:
-        raise ValueError(f"{metric} is undefined for such a classifier: it never predicts class {positive}")
-    return made
 
 
 def check_plan(setting: Setting, plan: Plan) -> Plan:
@@ -209,20 +180,10 @@ def check_plan(setting: Setting, plan: Plan) -> Plan:
     return plan
 
 
-class Row(NamedTuple):
-    """A plan with its price and its predicted width."""
-
-    plan: Plan
-    cost: float
-    width: float
-
-    __repr__ = one_line
-
-
 def plan_cost(setting: Setting, plan: Plan) -> float:
     """What the plan costs. With known rates samples with gold need no labels, and get none.
 
-    >>> made = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, 0.05, 5)], cost_sample=0.1, cost_gold=2)
+    >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, 0.05, 5)], cost_sample=0.1, cost_gold=2)
     >>> print(f"{plan_cost(made, Plan(100, (3,), 10)):.2f}")
     45.00
     """
@@ -232,41 +193,174 @@ def plan_cost(setting: Setting, plan: Plan) -> float:
     return plan.num_samples * setting.cost_sample + labelled * each + gold
 
 
-_MOST_SWAPS = 200  # rounds of swaps; each one halves the number of repeats, or nearly
+def read_setting(
+    labelers: Sequence[str],
+    labels: Labels | None = None,
+    *,
+    key: Any = None,
+    prior: Sequence[float] | None = None,
+    classifier: str = "0.9",
+    cost_label: float = 1.0,
+    **options: Any,
+) -> Setting:
+    """The setting of what a person types.
+
+    Args:
+        labelers: "name:error:cost" or "name:error:cost:people"; error is a number, or one for each true class
+            with slashes, "0.1/0.3". With `labels`, "name::cost" is the cost of one labeler of these.
+        labels: of which labelers and prior are learned.
+        key: of that: a whole number or a JAX key; 0 if None.
+        prior: (classes,); even, or learned from `labels`, if None.
+        classifier: its accuracy in every class; "0.85,0.1" its detection and false-alarm rate.
+        cost_label: of a label by a labeler of `labels` whose cost is not said.
+        options: of `Setting`: metric, positive, rates, target, level, cost_sample, cost_gold.
+
+    Raises:
+        ValueError: text that cannot be read, no labelers, or what `Setting` refuses.
+
+    >>> read_setting(["crowd:0.2:0.05:3"], prior=(0.3, 0.7), rates="known").labelers[0].people
+    3
+    """
+    typed = [_typed(text) for text in labelers]
+    if labels is None:
+        if rateless := [name for name, errors, *_ in typed if not errors]:
+            raise ValueError(
+                f"labeler {rateless[0]!r} has no error rate, and there is no file to learn it from"
+            )
+        kinds = [
+            Labeler(name, errors if len(errors) > 1 else errors[0], 1.0 if cost is None else cost, people)
+            for name, errors, cost, people in typed
+        ]
+        classes = max(2, *(len(errors) for _, errors, *_ in typed)) if typed else 2
+        learned = np.full(classes, 1 / classes)
+    else:
+        kinds, learned = kinds_of(labels, key=key, cost=cost_label, costs=_costs(typed, labels))
+    if not kinds:
+        raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
+    guess = learned if prior is None else prior
+    return Setting(guess, _classifier(classifier, len(guess)), kinds, **options)
 
 
-class Assignment(NamedTuple):
-    """Which labelers see which samples."""
+def kinds_of(
+    labels: Labels, *, key: Any = None, cost: float = 1.0, costs: dict[str, float] | None = None
+) -> tuple[list[Labeler], np.ndarray]:
+    """Kinds of labelers, and the class prior, learned from labels by the joint posterior.
 
-    labelers: Int[np.ndarray, "samples each"]  # of each sample, ascending, all different
-    per_labeler: Int[np.ndarray, " labelers"]  # number of samples of each labeler; they differ by one at most
+    Args:
+        labels: of at least two labelers.
+        key: a whole number or a JAX key; left out, it is 0.
+        cost: of a label.
+        costs: by labeler, where different; each of them is a kind of its own.
 
-    __repr__ = one_line
+    Returns:
+        Kinds, the best first, and (classes,) the posterior mean of the prior.
 
-    @property
-    def mask(self) -> Bool[np.ndarray, "samples labelers"]:
-        """Whether a labeler sees a sample, as the noise models' `sample` takes it."""
-        found = np.zeros((len(self.labelers), self.per_labeler.size), bool)
-        np.put_along_axis(found, self.labelers, True, axis=1)
-        return found
+    Raises:
+        ValueError: labels from which the labelers cannot be learned.
+    """
+    fit = fit_joint(labels, key=as_key(key))
+    if not fit.usable:
+        raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
+    given, costs = labels.labels_per_labeler(), costs or {}
+    names = [str(worker) for worker in labels.worker_names]
+    prior = fit.prior.mean(axis=0)
+    right = (np.diagonal(fit.mean_matrices, axis1=1, axis2=2) * prior).sum(axis=1)
+    order = [int(t) for t in np.argsort(-right, kind="stable") if given[t]]
+    groups = sorted(_groups(order, [names[t] in costs for t in order]), key=lambda m: -right[m].mean())
+    most = _most_people([len(members) for members in groups], labels.num_classes)
+    grades, kinds = iter(_GRADES), []
+    for members in groups:
+        matrix = np.average(fit.mean_matrices[members], axis=0, weights=given[members])
+        name = names[members[0]] if len(members) == 1 else next(grades)
+        price = costs.get(names[members[0]], cost)
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        kinds.append(Labeler(name, matrix, price, min(len(members), most)))
+    return kinds, prior / prior.sum()
+
+
+def _groups(order: list[int], alone: list[bool]) -> list[list[int]]:
+    """Labelers with a price of their own each by himself; the others, best first, in thirds."""
+    own = [[t] for t, single in zip(order, alone, strict=True) if single]
+    rest = [t for t, single in zip(order, alone, strict=True) if not single]
+    if len(rest) <= _ALONE:
+        return own + [[t] for t in rest]
+    return own + [part.tolist() for part in np.array_split(np.array(rest), len(_GRADES))]
+
+
+def _most_people(sizes: list[int], classes: int) -> int:
+    """How many labels of one kind to try at most, so that mixes and patterns stay few."""
+    for most in range(_MOST_PEOPLE, 1, -1):
+        people = [min(size, most) for size in sizes]
+        patterns = prod(comb(n + classes - 1, n) for n in people)
+        if prod(n + 1 for n in people) <= MOST_MIXES and patterns <= _MOST_PATTERNS:
+            return most
+    return 1
+
+
+def _typed(text: str) -> tuple[str, list[float], float | None, int]:
+    """name, error rates, cost, people."""
+    parts = text.split(":")
+    try:
+        if not (2 <= len(parts) <= 4 and parts[0]):
+            raise ValueError
+        errors = [float(part) for part in parts[1].split("/")] if parts[1] else []
+        cost = float(parts[2]) if len(parts) > 2 and parts[2] else None
+        people = int(parts[3]) if len(parts) > 3 else 1
+    except ValueError:
+        raise ValueError(
+            f"labeler {text!r}: write name:error:cost or name:error:cost:people, such as crowd:0.2:0.05:5; "
+            "error may be one number for each true class, 0.1/0.3"
+        ) from None
+    return parts[0], errors, cost, people
+
+
+def _costs(typed, labels: Labels) -> dict[str, float]:
+    known = [str(worker) for worker in labels.worker_names]
+    for name, errors, cost, _ in typed:
+        if errors or cost is None:
+            raise ValueError(f"labeler {name!r}: with a file of labels write name::cost; errors are learned")
+        if name not in known:
+            raise ValueError(f"there is no labeler {name!r} in the labels")
+    return {name: cost for name, _, cost, _ in typed}
+
+
+def _classifier(text: str, classes: int) -> Any:
+    """Accuracy, or (detection rate, false-alarm rate) as a matrix."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= 2 or not all(0 <= p <= 1 for p in numbers):
+        raise ValueError(
+            f"classifier {text!r}: give its accuracy, 0.9, or its detection and false-alarm rate, 0.85,0.1"
+        )
+    if len(numbers) == 1:
+        return numbers[0]
+    if classes != 2:
+        raise ValueError(f"an operating point is for two classes; the prior has {classes}: give an accuracy")
+    detection, alarm = numbers
+    return [[1 - alarm, alarm], [1 - detection, detection]]
 
 
 def regular_assignment(
     num_samples: int, num_labelers: int, labels_per_sample: int, *, key: Any = None
-) -> Assignment:
-    """Give every sample to as many labelers, and every labeler as many samples, at random.
+) -> Bool[np.ndarray, "samples labelers"]:
+    """Give every sample to as many labelers, and every labeler as many samples (or one more), at random.
 
     Args:
         num_samples, num_labelers: sizes.
         labels_per_sample: at least 1, at most `num_labelers`.
         key: of the draw; 0 if None.
 
+    Returns:
+        Whether a labeler sees a sample, as the noise models' `sample` takes it.
+
     Raises:
         ValueError: sizes that cannot be met.
 
     >>> found = regular_assignment(num_samples=12, num_labelers=6, labels_per_sample=3)
-    >>> found.labelers.shape, found.per_labeler.tolist()
-    ((12, 3), [6, 6, 6, 6, 6, 6])
+    >>> found.shape, found.sum(axis=0).tolist()
+    ((12, 6), [6, 6, 6, 6, 6, 6])
     """
     check_whole(num_samples=num_samples, num_labelers=num_labelers, labels_per_sample=labels_per_sample)
     if labels_per_sample > num_labelers:
@@ -274,15 +368,12 @@ def regular_assignment(
             f"labels_per_sample is {labels_per_sample} but there are {num_labelers} labelers, and nobody "
             "labels a sample twice; ask more people or for fewer labels"
         )
-    rng = host_rng(as_key(key), "regular assignment")
-    if 2 * labels_per_sample > num_labelers:
-        unseen = _draw(rng, num_samples, num_labelers, num_labelers - labels_per_sample)
-        mask = np.ones((num_samples, num_labelers), bool)
-        np.put_along_axis(mask, unseen, False, axis=1)
-        found = np.nonzero(mask)[1].reshape(num_samples, labels_per_sample)
-    else:
-        found = _draw(rng, num_samples, num_labelers, labels_per_sample)
-    return Assignment(np.sort(found, axis=1), np.bincount(found.ravel(), minlength=num_labelers))
+    most = 2 * labels_per_sample > num_labelers
+    each = num_labelers - labels_per_sample if most else labels_per_sample
+    drawn = _draw(host_rng(as_key(key), "regular assignment"), num_samples, num_labelers, each)
+    mask = np.full((num_samples, num_labelers), most)
+    np.put_along_axis(mask, drawn, not most, axis=1)
+    return mask
 
 
 def _draw(rng: np.random.Generator, samples: int, labelers: int, each: int) -> np.ndarray:

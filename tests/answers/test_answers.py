@@ -20,7 +20,7 @@ from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import quick_labelers
 from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.lam_stork import estimate_error_rate, rogan_gladen
-from jtruth.planning import Limits, People, Question, plan_request
+from jtruth.planning import Labeler, Setting, best_plan
 from jtruth.testing.of_labels import brier
 from tests.answers.test_pages import read
 
@@ -48,8 +48,8 @@ def models():
 
 
 def plan():
-    people = People(("crowd:0.2:0.1:3",), prior=(0.5, 0.5))
-    return plan_request(people, width=0.2, question=Question(rates="known"), limits=Limits(num_sets=5), key=0)
+    setting = Setting((0.5, 0.5), 0.9, [Labeler("crowd", 0.2, 0.1, 3)], rates="known")
+    return best_plan(setting, width=0.2, num_sets=5, key=0)
 
 
 def issues():

@@ -10,33 +10,17 @@ import pytest
 
 import jtruth as jt
 from jtruth.io import read_labels
-from jtruth.planning import (
-    Limits,
-    People,
-    Plan,
-    Question,
-    cheapest_plan,
-    labeler,
-    narrowest_plan,
-    setting,
-)
-from jtruth.planning.approximation import approximate_width, widths
-from jtruth.planning.requests import kinds_of, plan_request
+from jtruth.planning import Labeler, Plan, Setting, best_plan, read_setting
 from jtruth.planning.search import cheapest_of_mix, mixes, narrowest_of_mix
-from jtruth.planning.settings import plan_cost
-from jtruth.planning.simulation import simulated_width
+from jtruth.planning.settings import kinds_of, plan_cost
+from jtruth.planning.widths import approximate_width, simulated_width, widths
 
-KEY, KNOWN = jax.random.key(0), Question(rates="known")
-
-
-TEN = Limits(num_sets=10)
+KEY = jax.random.key(0)
 
 
 def made(target="population", gold=0.7, rates="known"):
-    kinds = [labeler("crowd", 0.25, 0.05, people=3), labeler("expert", 0.05, 0.4)]
-    return setting(
-        [0.6, 0.4], 0.9, kinds, Question(rates=rates, target=target), cost_sample=0.02, cost_gold=gold
-    )
+    kinds = [Labeler("crowd", 0.25, 0.05, people=3), Labeler("expert", 0.05, 0.4)]
+    return Setting([0.6, 0.4], 0.9, kinds, rates=rates, target=target, cost_sample=0.02, cost_gold=gold)
 
 
 def affordable(asked, sizes):
@@ -139,7 +123,7 @@ def test_kinds_of_labelers_by_hand(monkeypatch):
         prior=np.array([[0.5, 0.5], [0.7, 0.3]]),
         mean_matrices=np.stack([[[r, 1 - r], [1 - r, r]] for r in right]),
     )
-    monkeypatch.setattr("jtruth.planning.requests.fit_joint", lambda *_, **__: learned)
+    monkeypatch.setattr("jtruth.planning.settings.fit_joint", lambda *_, **__: learned)
     kinds, prior = kinds_of(labels, costs={"w5": 3.0})
     np.testing.assert_allclose(prior, [0.6, 0.4])
     pairs = [(0.95 * 10 + 0.9 * 40) / 50, (0.85 * 5 + 0.8 * 20) / 25, (0.7 * 30 + 0.6 * 10) / 40]
@@ -149,9 +133,9 @@ def test_kinds_of_labelers_by_hand(monkeypatch):
 
 @pytest.mark.slow
 def test_cheapest_plan_is_confirmed():
-    found = cheapest_plan(made(), 0.08, key=KEY, limits=Limits(num_sets=30))
+    found = best_plan(made(), width=0.08, key=KEY, num_sets=30)
     again = simulated_width(found.setting, found.best.plan, key=KEY, num_sets=30)
-    assert found.best.width == again.mean <= 0.08 * 1.006
+    assert found.best.width == again.width <= 0.08 * 1.006
     assert found.best.cost == pytest.approx(plan_cost(found.setting, found.best.plan))
     assert all(row.cost >= found.best.cost for row in found.others)
     half, twice = found.neighbours
@@ -174,27 +158,26 @@ def test_cheapest_plan_is_confirmed():
 @pytest.mark.slow
 def test_prices_decide():
     """Cheap gold: gold for all. A dear crowd: the expert. Free samples: one label each rather than three."""
-    gold = cheapest_plan(made(gold=0.01), 0.08, key=KEY, limits=TEN).best.plan
+
+    def cheapest(setting):
+        return best_plan(setting, width=0.08, key=KEY, num_sets=10).best.plan
+
+    gold = cheapest(made(gold=0.01))
     assert gold.num_gold == gold.num_samples and sum(gold.labels) == 0
-    kinds = [labeler("crowd", 0.25, 5.0, people=3), labeler("expert", 0.05, 0.4)]
-    expert = cheapest_plan(setting([0.6, 0.4], 0.9, kinds, KNOWN), 0.08, key=KEY, limits=TEN)
-    assert expert.best.plan.labels == (0, 1)
+    kinds = [Labeler("crowd", 0.25, 5.0, people=3), Labeler("expert", 0.05, 0.4)]
+    assert cheapest(Setting([0.6, 0.4], 0.9, kinds, rates="known")).labels == (0, 1)
     # Lam & Stork's Figure 2: good labelers should label other samples, poor ones the same, were they cheap.
     good, dear = (
-        cheapest_plan(
-            setting([0.5, 0.5], 0.9, [labeler("a", 0.03, 1.0, people=3)], KNOWN, cost_sample=c),
-            0.08, key=KEY, limits=TEN,
-        ).best.plan.labels
+        cheapest(Setting([0.5, 0.5], 0.9, [Labeler("a", 0.03, people=3)], rates="known", cost_sample=c))
         for c in (0.0, 30.0)
-    )  # fmt: skip
-    assert good == (1.0,) and dear[0] > 1
+    )
+    assert good.labels == (1.0,) and dear.labels[0] > 1
 
 
 def test_fixed_samples_and_budget():
-    asked = made(target="in-sample")
-    found = cheapest_plan(asked, 0.06, key=KEY, limits=Limits(300, num_sets=20))
+    found = best_plan(made(target="in-sample"), width=0.06, key=KEY, num_samples=300, num_sets=20)
     assert found.best.plan.num_samples == 300 and found.neighbours == () and found.best.width <= 0.0604
-    bought = narrowest_plan(made(), 40.0, key=KEY, limits=TEN)
+    bought = best_plan(made(), budget=40.0, key=KEY, num_sets=10)
     assert bought.best.cost <= 40 and "narrowest" in bought.summary(full=True)
 
 
@@ -208,39 +191,19 @@ def test_learned_from_a_file(pytestconfig):
     alone = labels.select_labelers([0])
     with pytest.raises(ValueError, match="cannot be learned"):
         kinds_of(alone, key=KEY)
-    with pytest.raises(ValueError, match="no labeler 'x'"):
-        plan_request(People(["x::3"], labels), key=KEY, width=0.1)
-    with pytest.raises(ValueError, match="errors are learned"):
-        plan_request(People(["5:0.2:3"], labels), key=KEY, width=0.1)
+    for typed, said in (("x::3", "no labeler 'x'"), ("5:0.2:3", "errors are learned")):
+        with pytest.raises(ValueError, match=said):
+            read_setting([typed], labels, key=KEY)
 
 
-@pytest.mark.slow
-def test_requests():
-    people = People(["a:0.1/0.3:2:3"], prior=[0.6, 0.4], classifier="0.8,0.1")
-    found = plan_request(people, key=KEY, width=0.1, question=KNOWN, limits=Limits(num_sets=4))
-    kind = found.setting.labelers[0]
+def test_what_a_person_types():
+    found = read_setting(["a:0.1/0.3:2:3"], prior=[0.6, 0.4], classifier="0.8,0.1")
+    kind = found.labelers[0]
     assert kind.people == 3 and kind.cost == 2 and kind.matrix[1, 0] == pytest.approx(0.3)
-    np.testing.assert_allclose(found.setting.confusion, [[0.9, 0.1], [0.2, 0.8]])
-    people = People(["a:0.2"], prior=[0.3, 0.3, 0.4])
-    recall = KNOWN._replace(metric="recall")
-    three = plan_request(people, key=KEY, width=0.3, question=recall, limits=Limits(200, num_sets=2))
-    assert three.setting.labelers[0].matrix[0, 1] == pytest.approx(0.1)
-
-
-def request(width=None, budget=None, **words):
-    """Arguments of `plan_request` from one flat list of words."""
-
-    def picked(cls, **given):
-        return cls(**given | {name: words.pop(name) for name in cls._fields if name in words})
-
-    people = picked(People, labelers=["a:.2:1:2"])
-    parts = {
-        "question": picked(Question, rates="known"),
-        **{name: words.pop(name) for name in ("cost_sample", "cost_gold") if name in words},
-        "limits": picked(Limits, num_sets=2),
-    }
-    assert not words
-    return {"people": people, "key": KEY, "width": width, "budget": budget, **parts}
+    np.testing.assert_allclose(found.confusion, [[0.9, 0.1], [0.2, 0.8]])
+    three = read_setting(["a:0.2"], prior=[0.3, 0.3, 0.4], metric="recall")
+    assert three.labelers[0].matrix[0, 1] == pytest.approx(0.1)
+    np.testing.assert_allclose(read_setting(["a:0.2/0.1/0.3"]).prior, 1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -277,8 +240,11 @@ def request(width=None, budget=None, **words):
     ],
 )
 def test_what_is_refused(as_installed, options, message):
+    limits = {name: options[name] for name in ("width", "budget", "max_samples") if name in options}
+    typed = {"labelers": ["a:.2:1:2"], "rates": "known"} | options
     with pytest.raises(ValueError, match=message):
-        plan_request(**request(**options))
+        made = read_setting(**{name: value for name, value in typed.items() if name not in limits})
+        best_plan(made, key=KEY, num_sets=2, **limits)
 
 
 def test_impossible_plans():

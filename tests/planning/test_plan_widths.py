@@ -1,6 +1,7 @@
 """Predicted widths: the information against enumeration, closed forms, limits; simulation against both."""
 
 import itertools
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -8,9 +9,17 @@ import pytest
 from scipy.stats import beta, norm
 
 from jtruth.lam_stork.rates import true_error_variance
-from jtruth.planning import Plan, Question, labeler, setting
-from jtruth.planning.approximation import approximate_width, beta_width, information
-from jtruth.planning.simulation import draw, known_binary, log_likelihood, simulated_width
+from jtruth.planning import Labeler, Plan, Setting
+from jtruth.planning.widths import (
+    approximate_width,
+    beta_width,
+    draw,
+    information,
+    law_of_metric,
+    log_likelihood,
+    simulated_width,
+    widths,
+)
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
@@ -20,8 +29,14 @@ EVEN = np.array([[0.85, 0.15], [0.2, 0.8]])
 
 
 def made(**options):
-    kinds = [labeler("a", [0.1, 0.25], people=2), labeler("b", 0.3)]
-    return setting([0.6, 0.4], EVEN, kinds, Question(**{"metric": "f1", **options}))
+    kinds = [Labeler("a", [0.1, 0.25], people=2), Labeler("b", 0.3)]
+    return Setting([0.6, 0.4], EVEN, kinds, **{"metric": "f1", **options})
+
+
+def sd_of(asked, plan):
+    return widths(asked, information(asked, plan.labels), np.array([plan.num_samples]), plan.num_gold)["sd"][
+        0
+    ]
 
 
 # ---- the information, by brute force ------------------------------------------------------------------
@@ -69,15 +84,15 @@ def test_information_of_exchangeable_labelers(classes):
     rng = np.random.default_rng(1)
     near = lambda: 0.7 * np.eye(classes) + 0.3 * rng.dirichlet(np.ones(classes), classes)  # noqa: E731
     first, second, confusion, pi = near(), near(), near(), rng.dirichlet(np.full(classes, 9.0))
-    kinds = [labeler("a", first, people=3), labeler("b", second)]
-    asked = setting(pi, confusion, kinds, Question("recall"))
+    kinds = [Labeler("a", first, people=3), Labeler("b", second)]
+    asked = Setting(pi, confusion, kinds, metric="recall")
     shares, matrices = [0.75, 0.75, 1.0], [first, first, second]
     theta = np.concatenate([logits(pi), *(logits(m).ravel() for m in (confusion, *matrices))])
     p = seen(theta, classes, shares)
     inside = p > 0
     scores = slope(lambda t: seen(t, classes, shares), theta)[:, inside]
     fisher = (scores / p[inside]) @ scores.T
-    d = slope(lambda t: metric_at(t, classes, (asked.numerator, asked.denominator)), theta)
+    d = slope(lambda t: metric_at(t, classes, asked.terms), theta)
     found = information(asked, (1.5, 1.0))
     ours = found.slope @ np.linalg.solve(found.labelled, found.slope)
     assert d @ np.linalg.solve(fisher, d) == pytest.approx(ours, rel=1e-5)
@@ -96,7 +111,7 @@ def test_gold_is_complete_information():
 def test_lam_stork_variance():
     """Even classes, a symmetric classifier and one labeler of known symmetric error: their section 4."""
     error, mislabel = 0.07, 0.12
-    asked = setting([0.5, 0.5], 1 - error, [labeler("a", mislabel)], Question(rates="known"))
+    asked = Setting([0.5, 0.5], 1 - error, [Labeler("a", mislabel)], rates="known")
     found = information(asked, (1.0,))
     ours = found.slope @ np.linalg.solve(found.labelled, found.slope)
     assert ours == pytest.approx(float(true_error_variance(error, mislabel, 1)), rel=1e-9)
@@ -104,12 +119,13 @@ def test_lam_stork_variance():
 
 def test_perfect_labels():
     """In-sample nothing is left to learn; in the population p (1 - p) / N is."""
-    perfect = [labeler("a", 0.0)]
-    asked = setting([0.5, 0.5], 0.9, perfect, Question(rates="known", target="in-sample"))
+    perfect = [Labeler("a", 0.0)]
+    asked = Setting([0.5, 0.5], 0.9, perfect, rates="known", target="in-sample")
     assert approximate_width(asked, Plan(400, (1.0,), 0)).width < 0.005  # errors are moved 1e-4 inside
     assert approximate_width(asked, Plan(400, (0.0,), 400)).width == 0
-    found = approximate_width(asked._replace(target="population"), Plan(4000, (1.0,), 0))
-    assert found.sd == pytest.approx(np.sqrt(0.09 / 4000), rel=0.01)
+    assert sd_of(replace(asked, target="population"), Plan(4000, (1.0,), 0)) == pytest.approx(
+        np.sqrt(0.09 / 4000), rel=0.01
+    )
 
 
 def test_width_of_a_beta_law():
@@ -135,9 +151,9 @@ def test_priors_are_those_of_fit_joint(classes):
     confusion = np.full((classes, classes), 0.1) + (1 - 0.1 * classes) * np.eye(classes)
     pi, kind = (
         np.arange(2.0, classes + 2) / np.arange(2.0, classes + 2).sum(),
-        labeler("a", confusion, people=2),
+        Labeler("a", confusion, people=2),
     )
-    found = information(setting(pi, confusion, [kind]), (2.0,))
+    found = information(Setting(pi, confusion, [kind]), (2.0,))
     own = np.full((classes, classes), 1 / (classes - 1)) + (2 - 1 / (classes - 1)) * np.eye(classes)
     laws = [(pi, np.ones(classes))]
     laws += [(row, times * a) for times in (1, 2) for row, a in zip(confusion, own, strict=True)]
@@ -159,20 +175,18 @@ def test_more_is_narrower():
         base = width(500, (2.0, 1.0), 20)
         assert width(1000, (2.0, 1.0), 20) < base > width(500, (2.0, 1.0), 100)
         assert width(500, (1.5, 1.0), 20) > base < width(500, (2.0, 0.0), 20)
-    known, learned = (
-        approximate_width(made(rates=r), Plan(500, (2.0, 1.0), 0)).sd for r in ("known", "learned")
-    )
+    known, learned = (sd_of(made(rates=r), Plan(500, (2.0, 1.0), 0)) for r in ("known", "learned"))
     assert known < learned
 
 
 def test_doubtful_predictions_say_so():
-    alone = setting([0.7, 0.3], 0.9, [labeler("a", 0.2)])
+    alone = Setting([0.7, 0.3], 0.9, [Labeler("a", 0.2)])
     assert "from the priors" in approximate_width(alone, Plan(1000, (1.0,), 0)).warnings[0]
-    three = setting([0.7, 0.3], 0.9, [labeler("a", 0.2, people=3)])
+    three = Setting([0.7, 0.3], 0.9, [Labeler("a", 0.2, people=3)])
     for size, said in ((100, True), (400, False)):  # the priors bring 12 and 4 % of what is known
         found = approximate_width(three, Plan(size, (3.0,), 0))
         assert any("from the priors" in text for text in found.warnings) == said
-    rare = setting([0.99, 0.01], 0.9, [labeler("a", 0.05, people=5)], Question(rates="known"))
+    rare = Setting([0.99, 0.01], 0.9, [Labeler("a", 0.05, people=5)], rates="known")
     assert "rarest class" in approximate_width(rare, Plan(500, (5.0,), 0)).warnings[-1]
 
 
@@ -218,7 +232,7 @@ def test_population_law_against_a_grid():
         log_p += np.log(given[0] * of_prediction[0] + given[1] * of_prediction[1])
     weight = np.exp(log_p - log_p.max()) / np.exp(log_p - log_p.max()).sum()
     value = 0.4 * p_d / (0.4 * p_d + 0.6 * p_fa)
-    law = known_binary(asked, data)
+    law = law_of_metric(asked, data, KEY)[0]
     assert law.mean == pytest.approx((weight * value).sum(), abs=1e-3)
     assert law.sd == pytest.approx(np.sqrt((weight * value**2).sum() - (weight * value).sum() ** 2), rel=5e-3)
 
@@ -238,7 +252,7 @@ def test_width_of_the_population_law_against_draws():
     A plan states the mean width of many sets. One set's nodes miss its width by up to 1 %, in both
     directions; over 12 sets the mean ratio was .9995 with a standard error of .001.
     """
-    asked = setting([0.7, 0.3], 0.9, [labeler("crowd", 0.2, people=5)], Question(rates="known"))
+    asked = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")
     rng, ratios = np.random.default_rng(5), []
     for number, seed in itertools.product((200, 991), range(3)):
         data = draw(asked, Plan(number, (2,), 0), seed, 0)
@@ -248,7 +262,7 @@ def test_width_of_the_population_law_against_draws():
         i, j = np.unravel_index(cell, table.probability.shape)
         a, b = table.a[i], table.b[j]
         false, true = rng.beta(table.n1 - a + 1, table.n0 - b + 1), rng.beta(a + 1, b + 1)
-        law, exact = known_binary(asked, data), DrawsEstimate(0.7 * (1 - false) + 0.3 * true)
+        law, exact = law_of_metric(asked, data, KEY)[0], DrawsEstimate(0.7 * (1 - false) + 0.3 * true)
         assert law.sd == pytest.approx(exact.sd, rel=5e-3)  # draws: 1.1e-3
         widths = [np.subtract(*one.interval(0.95)[1::-1]) for one in (law, exact)]
         ratios.append(widths[0] / widths[1])
@@ -260,12 +274,10 @@ def test_width_of_the_population_law_against_draws():
 
 def test_simulated_widths():
     """Few sets: near the prediction, on common random numbers, and covering what they are about."""
-    asked = setting(
-        [0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)], Question(rates="known", target="in-sample")
-    )
+    asked = Setting([0.7, 0.3], EVEN, [Labeler("a", 0.2, people=3)], rates="known", target="in-sample")
     one, three = (simulated_width(asked, Plan(400, (n,), 0), key=KEY, num_sets=30) for n in (1, 3))
     for found, labels in ((one, 1), (three, 3)):
-        assert found.mean == pytest.approx(approximate_width(asked, Plan(400, (labels,), 0)).width, rel=0.1)
+        assert found.width == pytest.approx(approximate_width(asked, Plan(400, (labels,), 0)).width, rel=0.1)
         assert found.covered >= 0.8  # nominal .95 in 30 sets: false alarm 1e-4
     difference = (one.widths - three.widths).std() / np.sqrt(30)
     assert difference < 1.5 * np.hypot(one.standard_error, three.standard_error)
@@ -274,7 +286,7 @@ def test_simulated_widths():
 
 def test_error_of_a_mean_width_and_how_many_sets_by_default():
     """sd / sqrt(sets); 200 sets where the rates are known, which is cheap, and 16 where they are learned."""
-    known = setting([0.7, 0.3], EVEN, [labeler("a", 0.2)], Question(rates="known", target="in-sample"))
+    known = Setting([0.7, 0.3], EVEN, [Labeler("a", 0.2)], rates="known", target="in-sample")
     planned = []
     found = simulated_width(
         known, Plan(20, (1,), 0), key=KEY, progress=lambda done, all_: planned.append(all_)
@@ -283,20 +295,20 @@ def test_error_of_a_mean_width_and_how_many_sets_by_default():
     assert np.unique(found.widths).size > 5  # every set is another one
     expected = np.sqrt(((found.widths - found.widths.mean()) ** 2).sum() / 199 / 200)
     assert found.standard_error == pytest.approx(expected, rel=1e-12)
-    gold = known._replace(rates="learned", target="population")  # no label: nothing is sampled
+    gold = replace(known, rates="learned", target="population")  # no label: nothing is sampled
     assert simulated_width(gold, Plan(20, (0,), 20), key=KEY).widths.size == 16
 
 
 @pytest.mark.slow
 def test_learned_rates_and_gold_only():
-    asked = setting([0.7, 0.3], EVEN, [labeler("a", 0.2, people=3)])
+    asked = Setting([0.7, 0.3], EVEN, [Labeler("a", 0.2, people=3)])
     found = simulated_width(asked, Plan(400, (3,), 30), key=KEY, num_sets=4)
-    assert found.mean == pytest.approx(approximate_width(asked, Plan(400, (3,), 30)).width, rel=0.2)
+    assert found.width == pytest.approx(approximate_width(asked, Plan(400, (3,), 30)).width, rel=0.2)
     assert "joint posterior" in found.method
     gold = simulated_width(asked, Plan(300, (0,), 300), key=KEY, num_sets=10)
-    assert gold.mean == pytest.approx(approximate_width(asked, Plan(300, (0,), 300)).width, rel=0.05)
-    nothing = simulated_width(asked._replace(target="in-sample"), Plan(300, (0,), 300), key=KEY, num_sets=2)
-    assert nothing.mean == 0
+    assert gold.width == pytest.approx(approximate_width(asked, Plan(300, (0,), 300)).width, rel=0.05)
+    nothing = simulated_width(replace(asked, target="in-sample"), Plan(300, (0,), 300), key=KEY, num_sets=2)
+    assert nothing.width == 0
     alone = simulated_width(asked, Plan(100, (1,), 0), key=KEY, num_sets=2)
     assert "not identified" in alone.warnings[0]
 
@@ -304,10 +316,10 @@ def test_learned_rates_and_gold_only():
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["population", "in-sample"])
 def test_three_classes_known(target):
-    kinds = [labeler("a", 0.2, people=3, num_classes=3)]
-    asked = setting([0.5, 0.3, 0.2], 0.85, kinds, Question("recall", 2, "known", target))
+    kinds = [Labeler("a", 0.2, people=3)]
+    asked = Setting([0.5, 0.3, 0.2], 0.85, kinds, metric="recall", positive=2, rates="known", target=target)
     found = simulated_width(asked, Plan(500, (3,), 0), key=KEY, num_sets=4)
-    assert found.mean == pytest.approx(approximate_width(asked, Plan(500, (3,), 0)).width, rel=0.15)
+    assert found.width == pytest.approx(approximate_width(asked, Plan(500, (3,), 0)).width, rel=0.15)
 
 
 @pytest.mark.slow
@@ -316,15 +328,13 @@ def test_random_plans_within_ten_per_cent(rates):
     """Planned widths come true; learned rates have an error of some 3 %, hence fewer plans."""
     rng = np.random.default_rng(11)
     for number in range(20 if rates == "known" else 4):
-        kinds = [labeler(n, rng.uniform(0.05, 0.35, 2).round(2), people=2) for n in "ab"]
+        kinds = [Labeler(n, rng.uniform(0.05, 0.35, 2).round(2), people=2) for n in "ab"]
         right = rng.uniform(0.7, 0.95, 2)
         share = rng.uniform(0.3, 0.7)
-        asked = setting(
+        asked = Setting(
             [1 - share, share], [[right[0], 1 - right[0]], [1 - right[1], right[1]]], kinds,
-            Question(
-                ("accuracy", "precision", "recall", "f1", "false_alarm_rate")[number % 5],
-                rates=rates, target=("population", "in-sample")[number % 2],
-            ),
+            metric=("accuracy", "precision", "recall", "f1", "false_alarm_rate")[number % 5],
+            rates=rates, target=("population", "in-sample")[number % 2],
         )  # fmt: skip
         plan = Plan(
             int(rng.integers(400, 2500)), (2.0, float(rng.choice([0.6, 1, 2]))), int(rng.choice([0, 50]))
@@ -332,4 +342,4 @@ def test_random_plans_within_ten_per_cent(rates):
         found = simulated_width(
             asked, plan, key=jax.random.key(number), num_sets=40 if rates == "known" else 16
         )
-        assert approximate_width(asked, plan).width == pytest.approx(found.mean, rel=0.1)
+        assert approximate_width(asked, plan).width == pytest.approx(found.width, rel=0.1)

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import jtruth as jt
 from jtruth.cli.app import app
-from jtruth.planning import Plan, labeler, setting
-from jtruth.planning.approximation import approximate_width
+from jtruth.planning import Labeler, Plan, Setting
+from jtruth.planning.widths import approximate_width, simulated_width
 from jtruth.tables import metrics
 from jtruth.testing import collapse
 from jtruth.testing.binary.batch import exact_batch
@@ -143,11 +143,9 @@ def test_many_sets_at_once():
 
 
 def test_planning():
-    people = [labeler("crowd", 0.2, people=5)]
+    people = [Labeler("crowd", 0.2, people=5)]
     width = [
-        approximate_width(
-            setting([0.7, 0.3], 0.9, people, jt.planning.Question(metric)), Plan(500, (3,), 0)
-        ).width
+        approximate_width(Setting([0.7, 0.3], 0.9, people, metric=metric), Plan(500, (3,), 0)).width
         for metric in ("miss_rate", "recall")
     ]
     assert width[0] == pytest.approx(width[1], rel=1e-6)
@@ -209,9 +207,7 @@ def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
 @pytest.mark.parametrize("metric", ["kappa", "macro_f1", "mcc"])
 def test_plans_for_metrics_that_are_no_ratio(metric):
     """Predicted width against simulated sets: the standard error of the simulation, and the approximation."""
-    made = setting(
-        [0.6, 0.4], 0.85, [labeler("crowd", 0.2, people=5)], jt.planning.Question(metric, rates="known")
-    )
+    made = Setting([0.6, 0.4], 0.85, [Labeler("crowd", 0.2, people=5)], metric=metric, rates="known")
     predicted = approximate_width(made, Plan(1500, (3,), 0)).width
-    simulated = jt.planning.simulation.simulated_width(made, Plan(1500, (3,), 0), key=KEY, num_sets=12)
-    assert predicted == pytest.approx(simulated.mean, rel=0.08)
+    simulated = simulated_width(made, Plan(1500, (3,), 0), key=KEY, num_sets=12)
+    assert predicted == pytest.approx(simulated.width, rel=0.08)

@@ -1,0 +1,441 @@
+"""How wide will the interval be? By Fisher information in milliseconds, and by simulation.
+
+**Fisher information of the collapsed likelihood.** With the true classes summed out, a sample with labels
+tells I_lab about the parameters, a sample with gold I_gold; both are sums over the few patterns of labels. N
+samples with G gold answers and the priors give
+
+    J = (N - G) I_lab + G I_gold + I_prior.
+
+The metric is a ratio of two linear forms of the count table; u[c, symbol] is its influence (delta method).
+Its posterior variance is, in the population and on the samples at hand,
+
+    population:  d' J^-1 d                                     d = E[u s],  s the complete-data score
+    in-sample:   (N - G) E[Var(u | x)] / N^2 + e' J^-1 e       e = (N - G)/N E[Cov(u, s | x)]
+
+x being what is seen on a sample: the first term is what is not known of the classes of these samples
+if all rates were known, the second what is not known of the rates. Apart from the prior, the population
+variance of accuracy is p (1 - p) / N with perfect labels, and with two even classes and one labeler and a
+classifier of symmetric errors that of Lam & Stork section 4. A beta law with this variance, its mean moved by
+the prior to first order, gives the width of the shortest interval: that matters near 0 and 1.
+
+It is an approximation at the guessed rates, and off where priors count as much as data (`share_of_prior`):
+a handful of samples of a class, labelers near chance, rates that the labels hardly identify.
+
+Labelers of one kind are exchangeable, so what matters of their labels is how many of them named each class:
+a pattern is one vector of such counts for every kind, and there are few of them. For a pattern, and for the
+predicted symbol u, the complete-data score of class c is e_k - p for every categorical law that was used (the
+prior, row c of K, row c of the labelers' matrices), in logits relative to class 0.
+
+Labelers of a kind share one parameter here; each is learned on his own, but exchangeable scores tell of K
+through their sum alone.
+
+**Simulation.** Data sets are drawn under a plan and analysed, by what will be known:
+
+rates="known"     two classes: the exact posterior of the counts (`testing.exact`). For the population metric
+                  the operating point is added: given the counts its rows are beta laws, exactly. More
+                  classes: draws of the count table (`testing.multiclass`).
+rates="learned"   the joint posterior `learning.fit_joint`: class prior, every person's matrix and the
+                  classifier's matrix are drawn together; gold is clamped.
+
+Plans are compared on common random numbers: every sample of every set has its own row of uniform numbers,
+one for its class, one for its prediction, and two for each person who may label it. Plans use the first N
+rows and the first people of each kind, so a plan with more samples, labels or gold contains the data of a
+plan with fewer, and the difference of two plans is far better known than either.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.linalg import block_diag
+from scipy.special import betaincinv, gammaln, ndtri, xlogy
+
+from jtruth._host import cross_table, diagonal_rows, known_classes, labels_log_likelihood, log_odds, picked
+from jtruth._one_line import one_line
+from jtruth._random import as_key, host_rng, stream
+from jtruth.information.law import compositions
+from jtruth.labels import Labels
+from jtruth.latent import Effort
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.planning.settings import Plan, Setting, check_plan, plan_cost
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.testing.binary.exact import confusion_nodes, count_table
+from jtruth.testing.binary.operating_point import collapse
+from jtruth.testing.multiclass import count_posterior
+
+_MOST_PATTERNS = 60_000
+_EDGE = 1e-4  # a probability of 0 or 1 has no logit; the information is taken this far inside
+
+
+def inside(matrix: np.ndarray) -> np.ndarray:
+    """Rows of probabilities moved off 0 and 1."""
+    moved = np.maximum(matrix, _EDGE)
+    return moved / moved.sum(axis=-1, keepdims=True)
+
+
+def _kind(matrix: np.ndarray, people: int, share: float):
+    """Counts (X_g, C) of one kind's labels and log p(counts | class), (X_g, C)."""
+    classes = matrix.shape[0]
+    counts = compositions(people, classes + 1)[:, :classes]  # the rest gave no label
+    if share == 1:
+        counts = counts[counts.sum(axis=1) == people]
+    given = counts.sum(axis=1)
+    ways = gammaln(people + 1) - gammaln(counts + 1).sum(axis=1) - gammaln(people - given + 1)
+    log_p = ways + xlogy(given, share) + xlogy(people - given, 1 - share)
+    return counts, log_p[:, None] + counts @ np.log(matrix).T
+
+
+def _patterns(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """p(pattern, u, c) of all patterns of a mix, and the complete-data scores (..., parameters)."""
+    classes = setting.prior.size
+    matrices = [inside(kind.matrix) for kind in setting.labelers]
+    used = [g for g, count in enumerate(labels) if count > 0]
+    kinds = [_kind(matrices[g], _people(labels[g]), labels[g] / _people(labels[g])) for g in used]
+    number = prod(len(counts) for counts, _ in kinds) * classes
+    if number > _MOST_PATTERNS:
+        raise ValueError(f"{number} patterns of labels; put labelers of like error into one kind")
+    where = np.array(list(product(*(range(len(counts)) for counts, _ in kinds))), int)
+    where = where.reshape(number // classes, len(kinds))
+    log_p = np.zeros((len(where), classes))
+    for column, (_, of_kind) in enumerate(kinds):
+        log_p = log_p + of_kind[where[:, column]]
+    confusion = inside(setting.confusion)
+    joint = np.exp(log_p)[:, None, :] * (setting.prior[:, None] * confusion).T[None]
+    blocks = [_row_scores(confusion, np.eye(confusion.shape[1]))[None]]
+    if setting.rates == "learned":
+        blocks.insert(0, (np.eye(classes) - setting.prior)[None, None, :, 1:])
+        blocks += [
+            _row_scores(matrices[g], counts[where[:, column]])[:, None]
+            for column, (g, (counts, _)) in enumerate(zip(used, kinds, strict=True))
+        ]
+    return joint, np.concatenate([np.broadcast_to(b, (*joint.shape, b.shape[-1])) for b in blocks], axis=-1)
+
+
+def _people(count: float) -> int:
+    """How many of a kind give so many labels a sample."""
+    return int(np.ceil(count - 1e-9))
+
+
+def _row_scores(matrix: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(X, C, C (U - 1)): in row c counts (X, U) - (their sum) matrix[c], elsewhere 0."""
+    classes, symbols = matrix.shape
+    block = np.zeros((len(counts), classes, classes, symbols))
+    for c in range(classes):
+        block[:, c, c] = counts - counts.sum(axis=1, keepdims=True) * matrix[c]
+    return block[..., 1:].reshape(len(counts), classes, -1)
+
+
+def row_prior(classes: int, learned: bool) -> np.ndarray:
+    """(C, C) Dirichlet concentrations of a matrix: those of `fit_joint`, or flat as in `exact`."""
+    return diagonal_rows(classes, 2.0, 1.0) if learned else np.ones((classes, classes))
+
+
+def _prior_terms(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Minus the Hessian, and the gradient, of the log prior in logits: a0 (diag p - p p'), a - a0 p.
+
+    In the order of the scores; people who share a parameter bring a prior each.
+    """
+    learned = setting.rates == "learned"
+    matrices = [(inside(setting.confusion), 1)]
+    rows = [(setting.prior, np.ones(setting.prior.size))] if learned else []
+    matrices += [
+        (inside(kind.matrix), _people(count))
+        for kind, count in zip(setting.labelers, labels, strict=True)
+        if count > 0 and learned
+    ]
+    for matrix, people in matrices:
+        rows += list(zip(matrix, people * row_prior(len(matrix), learned), strict=True))
+    information = [alpha.sum() * (np.diag(p) - np.outer(p, p))[1:, 1:] for p, alpha in rows]
+    pull = [(alpha - alpha.sum() * p)[1:] for p, alpha in rows]
+    return np.asarray(block_diag(*information)), np.concatenate(pull)
+
+
+_TAILS = 0.5 - 0.5 * np.cos(np.pi * np.arange(14) / 13)  # denser where a tail is empty
+_DOUBTFUL = 0.06  # above it predictions were off by more than 10 % in simulations
+_FEW = 10.0
+_NARROW = 1e5  # beta laws with larger a + b are normal to all digits shown
+
+
+class PlanWidth(NamedTuple):
+    """A plan, its price, and how wide the shortest interval of the metric is expected to be."""
+
+    plan: Plan
+    cost: float
+    width: float
+    standard_error: float = 0.0  # of the width, if it is simulated
+    share_of_prior: float = (
+        0.0  # of the information about the metric, that which the priors supply (predicted)
+    )
+    widths: Float[np.ndarray, " sets"] = np.zeros(0)  # of simulated data sets, where the metric was defined
+    covered: float = float("nan")  # share of the simulated intervals that held the truth
+    method: str = "Fisher information"
+    warnings: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+    def __str__(self) -> str:
+        """One line: expected width, its error, how many sets and how they were analysed."""
+        error = (
+            f" +- {self.standard_error:.3f} in {self.widths.size} simulated sets" if self.widths.size else ""
+        )
+        return f"expected width {self.width:.3f}{error}; {self.method}"
+
+
+class Information(NamedTuple):
+    """What one sample tells, under one mix of labelers. P parameters."""
+
+    labels: tuple[float, ...]  # per sample, of every kind
+    labelled: Float[np.ndarray, "parameters parameters"]  # I_lab
+    gold: Float[np.ndarray, "parameters parameters"]  # I_gold
+    prior: Float[np.ndarray, "parameters parameters"]  # I_prior, once
+    pull: Float[np.ndarray, " parameters"]  # gradient of the log prior
+    slope: Float[np.ndarray, " parameters"]  # d
+    hidden_slope: Float[np.ndarray, " parameters"]  # E[Cov(u, s | x)]
+    hidden: float  # E[Var(u | x)]
+
+
+def information(setting: Setting, labels: tuple[float, ...]) -> Information:
+    """Information of one sample about everything unknown, and the metric's slopes.
+
+    Raises:
+        ValueError: more than 60 000 patterns of labels.
+    """
+    joint, score = _patterns(setting, labels)
+    seen = joint.sum(axis=2)
+    share = joint / np.where(seen > 0, seen, 1)[..., None]
+    observed = (share[..., None] * score).sum(axis=2)
+    u = setting.influence.T[None]
+    mean_u = (share * u).sum(axis=2)
+    slope = np.einsum("xuc,xucp->p", joint * u, score)
+    flat = score.reshape(-1, score.shape[-1])
+    prior, pull = _prior_terms(setting, labels)
+    return Information(
+        labels=labels,
+        labelled=np.einsum("xu,xup,xuq->pq", seen, observed, observed, optimize=True),
+        gold=(flat * joint.reshape(-1, 1)).T @ flat,
+        prior=prior,
+        pull=pull,
+        slope=slope,
+        hidden_slope=slope - np.einsum("xu,xup->p", seen * mean_u, observed),
+        hidden=float((joint * (u - mean_u[..., None]) ** 2).sum()),
+    )
+
+
+def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
+    """Predicted width of the metric's interval under a plan, in milliseconds; look at its `warnings`.
+
+    Raises:
+        ValueError: a plan that is impossible, or too many kinds of labelers at once.
+
+    Source: Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
+
+    >>> from jtruth.planning import Labeler
+    >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")
+    >>> for count in (1, 3, 5):
+    ...     print(count, f"{approximate_width(made, Plan(500, (count,), 0)).width:.4f}")
+    1 0.1180
+    3 0.0703
+    5 0.0605
+    """
+    check_plan(setting, plan)
+    found = widths(setting, information(setting, plan.labels), np.array([plan.num_samples]), plan.num_gold)
+    width, share = (float(found[k][0]) for k in ("width", "share_of_prior"))
+    warnings, rarest = [], plan.num_samples * float(setting.prior.min())
+    if share > _DOUBTFUL:
+        warnings.append(
+            f"{share:.0%} of what would be known of the rates comes from the priors, not from the data: "
+            "predicted widths are rough"
+        )
+    if rarest < _FEW:
+        warnings.append(f"about {rarest:.0f} samples of the rarest class: predicted widths are rough")
+    cost = plan_cost(setting, plan)
+    return PlanWidth(plan, cost, width, share_of_prior=share, warnings=tuple(warnings))
+
+
+def widths(setting: Setting, found: Information, num_samples: np.ndarray, num_gold) -> dict:
+    """Width, sd and share of the prior for many (num_samples, num_gold) of one mix."""
+    n = np.atleast_1d(np.asarray(num_samples, np.float64))
+    g = np.broadcast_to(np.asarray(num_gold, np.float64), n.shape)
+    data = (n - g)[:, None, None] * found.labelled + g[:, None, None] * found.gold
+    total = data + found.prior
+    in_sample = setting.target == "in-sample"
+    slope = ((n - g) / n)[:, None] * found.hidden_slope if in_sample else np.tile(found.slope, (n.size, 1))
+    spread = np.linalg.solve(total, slope[..., None])[..., 0]
+    rates = (slope * spread).sum(axis=1)
+    variance = rates + in_sample * (n - g) / n**2 * found.hidden
+    by_prior = np.einsum("np,pq,nq->n", spread, found.prior, spread) / np.maximum(rates, 1e-300)
+    mean = np.clip(setting.value + spread @ found.pull, 1e-6, 1 - 1e-6)
+    width = beta_width(mean, variance, setting.level)
+    return {"width": width, "sd": np.sqrt(variance), "share_of_prior": by_prior}
+
+
+def beta_width(mean: np.ndarray, variance: np.ndarray, level: float) -> np.ndarray:
+    """Width of the shortest interval of the beta law with these moments; a narrow law is normal."""
+    most = mean * (1 - mean)
+    size = most / np.clip(variance, most / _NARROW, 0.999 * most) - 1
+    a, b = np.maximum(mean * size, 0.05), np.maximum((1 - mean) * size, 0.05)
+    low = (1 - level) * _TAILS[None, :]
+    ends = betaincinv(a[:, None], b[:, None], low), betaincinv(a[:, None], b[:, None], low + level)
+    normal = 2 * ndtri((1 + level) / 2) * np.sqrt(variance)
+    return np.where(variance > most / _NARROW, (ends[1] - ends[0]).min(axis=1), normal)
+
+
+class DataSet(NamedTuple):
+    """One simulated data set."""
+
+    y: Int[np.ndarray, " samples"]
+    y_pred: Int[np.ndarray, " samples"]
+    z: Int[np.ndarray, "samples people"]  # -1 where there is no label
+    kind: Int[np.ndarray, " people"]  # which kind each column of z is of
+    gold: Int[np.ndarray, " samples"]  # -1 where the class is not known
+
+
+def draw(setting: Setting, plan: Plan, key: Any, number: int) -> DataSet:
+    """Set `number` of a plan; the same key gives the same uniform numbers to every plan."""
+    people = np.array([kind.people for kind in setting.labelers])
+    rng = host_rng(key, "data set", number)
+    u = rng.random((plan.num_samples, 2 + 2 * int(people.sum())))  # rows first: more samples only append
+    y = picked(np.tile(setting.prior, (len(u), 1)), u[:, 0])
+    y_pred = picked(setting.confusion[y], u[:, 1])
+    columns, kinds = [], []
+    first = 2 + 2 * np.concatenate([[0], np.cumsum(people)[:-1]])
+    for g, count in enumerate(plan.labels):
+        used = _people(count)
+        for t in range(used):
+            at = first[g] + 2 * t
+            given = picked(setting.labelers[g].matrix[y], u[:, at + 1])
+            columns.append(np.where(u[:, at] < count / used, given, -1))
+            kinds.append(g)
+    z = np.array(columns, int).reshape(len(columns), len(u)).T
+    gold = np.where(np.arange(len(u)) < plan.num_gold, y, -1)  # rows are exchangeable: the first are random
+    return DataSet(y, y_pred, z, np.array(kinds, int), gold)
+
+
+def log_likelihood(setting: Setting, data: DataSet) -> Float[np.ndarray, "samples classes"]:
+    """log p(labels | class) at the known matrices; gold is certain. Labels of gold samples are not used."""
+    matrices = np.array([setting.labelers[g].matrix for g in data.kind]).reshape(-1, *setting.confusion.shape)
+    sample, labeler = (index.ravel() for index in np.indices(data.z.shape))
+    total = labels_log_likelihood(matrices, sample, labeler, data.z.ravel(), data.y.size)
+    return known_classes(total, data.gold)
+
+
+_QUICK = Effort(max_work=8e8, max_rhat=1.03, min_ess=150.0)  # of the sampler of a learned set
+_NODES = 8192  # of the quasi-random rule for population metrics with known rates, a power of 2
+
+
+def law_of_metric(setting: Setting, data: DataSet, key: Any) -> tuple[Estimate, tuple[str, ...]]:
+    """What one set tells: exact, by draws of the count table, or by the joint posterior; and doubts."""
+    population, doubts = setting.target == "population", ()
+    if setting.rates == "learned":
+        tables, doubts = _learned(setting, data, key)
+    elif setting.prior.size > 2:  # draws of the count table, and of K given it (its rows are Dirichlet laws)
+        found = count_posterior(log_likelihood(setting, data), setting.prior, data.y_pred, key=key)
+        tables = setting.prior[:, None] * found.confusion if population else found.counts.astype(np.float64)
+    else:
+        table = count_table(collapse(log_odds(log_likelihood(setting, data), setting.prior), data.y_pred))
+        if not population:
+            return table.estimate(setting.of_table), doubts
+        tables = setting.prior[:, None] * confusion_nodes(table, _NODES)
+    return DrawsEstimate(np.asarray(setting.of_table.of_table(tables))), doubts
+
+
+def _learned(setting: Setting, data: DataSet, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Tables of the joint posterior, with what was doubtful about it."""
+    if not (data.z >= 0).any():
+        return _gold_only(setting, data, key), ()
+    labels = Labels.from_matrix(data.z, setting.prior.size, allow_unlabelled=True)
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=data.gold, key=key, effort=_QUICK)
+    doubts = []
+    if not fit.identified:
+        doubts.append("were not identified: the draws repeat the prior")
+    elif fit.switching.switched:
+        doubts.append("had classes that exchanged their names")
+    if not fit.converged:
+        doubts.append("did not converge in the little work allowed")
+    return fit.tables(setting.target), tuple(doubts)
+
+
+def _gold_only(setting: Setting, data: DataSet, key: Any) -> np.ndarray:
+    """Without labels: gold samples alone tell about prior and classifier, and there is nothing to learn."""
+    known = data.gold >= 0
+    table = cross_table(data.gold[known], data.y_pred[known], setting.confusion.shape) * 1.0
+    if setting.target == "in-sample" and known.all():
+        return table[None]
+    if setting.target == "in-sample":
+        raise ValueError("samples without a label and without gold: give each one or the other")
+    rng = host_rng(key, "gold only")
+    rows = rng.standard_gamma(table + row_prior(len(table), True), size=(_NODES, *table.shape))
+    pi = rng.standard_gamma(table.sum(axis=1) + 1, size=(_NODES, len(table)))
+    return (pi / pi.sum(axis=1, keepdims=True))[..., None] * rows / rows.sum(axis=2, keepdims=True)
+
+
+_ANALYSED = {"known": "exact posterior at known error rates", "learned": "joint posterior (fit_joint)"}
+
+
+def simulated_width(
+    setting: Setting,
+    plan: Plan,
+    *,
+    key: Any = None,
+    num_sets: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> PlanWidth:
+    """Expected posterior width of the metric under a plan, on common random numbers.
+
+    Args:
+        setting: `setting.rates` says how a set is analysed.
+        plan: what to buy. `a.widths - b.widths` is what one plan costs or saves on the same data.
+        key: a whole number or a JAX key; left out, it is 0. The same key gives the same uniform
+            numbers to every plan.
+        num_sets: data sets; 200 for known rates, 16 for learned ones.
+        progress: called with (sets done, sets planned).
+
+    Raises:
+        ValueError: a plan that is impossible, or fewer than two sets.
+
+    >>> from jtruth.planning import Labeler
+    >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")
+    >>> one, three = (simulated_width(made, Plan(500, (n,), 0), key=0, num_sets=10) for n in (1, 3))
+    >>> bool(one.width > 1.3 * three.width), three.method
+    (True, 'exact posterior at known error rates')
+    """
+    key, plan = as_key(key), check_plan(setting, plan)
+    number = (200 if setting.rates == "known" else 16) if num_sets is None else num_sets
+    if number < 2:
+        raise ValueError(f"num_sets is {number}; a mean with an error needs at least 2")
+    ends, truths, doubts = [], [], []
+    for one in range(number):
+        data = draw(setting, plan, key, one)
+        law, doubt = law_of_metric(setting, data, stream(key, "analysis", one))
+        truths.append(setting.value)
+        if setting.target == "in-sample":
+            table = cross_table(data.y, data.y_pred, setting.confusion.shape) * 1.0
+            truths[-1] = float(setting.of_table.of_table(table))
+        ends.append(law.interval(setting.level))
+        doubts.append(doubt)
+        if progress is not None:
+            progress(one + 1, number)
+    (low, high), truth = np.array(ends).T, np.array(truths)
+    defined = np.isfinite(high - low)
+    warnings = [
+        f"{sum(d in own for own in doubts)} of {number} sets {d}" for d in sorted(set(sum(doubts, ())))
+    ]
+    if not defined.all():
+        lost = number - defined.sum()
+        warnings.insert(0, f"the metric was undefined in {lost} of {number} sets; they are left out")
+    low, high, truth = low[defined], high[defined], truth[defined]
+    width, nan = high - low, float("nan")
+    return PlanWidth(
+        plan,
+        plan_cost(setting, plan),
+        float(width.mean()) if width.size else nan,
+        float(width.std(ddof=1) / np.sqrt(width.size)) if width.size > 1 else nan,
+        widths=width,
+        covered=float(((low <= truth + 1e-9) & (truth <= high + 1e-9)).mean()) if width.size else nan,
+        method=_ANALYSED[setting.rates],
+        warnings=tuple(warnings),
+    )
