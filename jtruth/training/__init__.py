@@ -14,10 +14,9 @@ from jtruth.training.corrections import (
     vote_shares,
     with_labelers,
 )
-from jtruth.training.gaussian import fit_gaussians
+from jtruth.training.em import fit_gaussians, fit_mbem, fit_raykar
 from jtruth.training.linear import (
     Linear,
-    Restarts,
     fit_linear,
     linear_objective,
     linear_outputs,
@@ -36,10 +35,9 @@ from jtruth.training.objectives import (
     mmse,
     mmse_risk,
 )
-from jtruth.training.raykar import fit_mbem, fit_raykar
 
 __all__ = [
-    "Linear", "Recipe", "Restarts", "Stop", "backward", "brier", "cross_entropy", "discriminative_ml",
+    "Linear", "Recipe", "Stop", "backward", "brier", "cross_entropy", "discriminative_ml",
     "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem", "fit_raykar", "fit_voters", "forward",
     "generative_ml", "label_estimates", "layered", "linear_objective", "linear_outputs", "log_probabilities",
     "logistic", "median_scores", "ml", "mlp", "mmse", "mmse_risk", "outputs_of", "predict_labels",

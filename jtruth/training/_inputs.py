@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._one_line import one_line
@@ -30,17 +30,19 @@ class Stop(NamedTuple):
         return self
 
 
-class EMFit(NamedTuple):
-    """What EM found; `path[j]` is J after j steps; the last is repeated."""
+class ModelFit(NamedTuple):
+    """A trained model, and how it came about. Under `vmap` every field has the mapped axis in front."""
 
     model: Any
-    class_posterior: Float[Array, "samples classes"]  # given features and labels: the responsibilities
-    objective: Float[Array, ""]
-    converged: Bool[Array, ""]
-    num_steps: Int[Array, ""]
-    path: Float[Array, " steps"]
-    prior: Float[Array, " classes"] | None = None  # of `fit_gaussians`
-    matrices: Float[Array, "labelers classes classes"] | None = None  # of `fit_raykar`; rows of true classes
+    objective: Any  # J(theta), regulariser included; NaN of `fit_mbem`, which has none
+    converged: Any
+    num_steps: Any
+    class_posterior: Float[Array | np.ndarray, "*mapped samples classes"] | None = None  # responsibilities
+    path: Any = None  # J after each step of EM, the last repeated; of linear models J of all starts
+    prior: Float[Array | np.ndarray, " classes"] | None = None  # of `fit_gaussians` and `fit_mbem`
+    # Of `fit_raykar` and `fit_mbem`: rows of true classes.
+    matrices: Float[Array | np.ndarray, "labelers classes classes"] | None = None
+    y_pred: Int[np.ndarray, " samples"] | None = None  # classes that the model of `fit_mbem` predicts
 
     __repr__ = one_line
 

@@ -42,8 +42,8 @@ from jtruth._validation.in_range import (
 from jtruth.labels import Labels
 from jtruth.posterior import validate_confusion
 from jtruth.training import _inputs as inputs
-from jtruth.training._inputs import Stop, check_matrices, check_per_class
-from jtruth.training.linear import LinearFit, check_options, solve_linear, zero_start
+from jtruth.training._inputs import ModelFit, Stop, check_matrices, check_per_class
+from jtruth.training.linear import check_options, solve_linear, zero_start
 from jtruth.training.objectives import (
     LOSSES,
     BatchObjective,
@@ -323,7 +323,7 @@ def fit_voters(
     loss: str | None = None,
     regularisation: float = 1.0,
     stop: Stop = Stop(),
-) -> LinearFit:
+) -> ModelFit:
     """Voting (Su 3.7) with linear models: one fit for each labeler, with an axis of labelers in front.
 
     Args:

@@ -28,10 +28,9 @@ from jtruth.testing import collapse, curves_at_thresholds, exact_posterior
 from jtruth.testing.methods import multiclass_posterior
 from jtruth.training._inputs import Stop
 from jtruth.training.corrections import label_estimates, vote_shares
-from jtruth.training.gaussian import FAMILIES, fit_gaussians, gaussian_log_probabilities
-from jtruth.training.linear import Restarts, fit_linear, linear_outputs
+from jtruth.training.em import FAMILIES, fit_gaussians, fit_raykar, gaussian_log_probabilities
+from jtruth.training.linear import fit_linear, linear_outputs
 from jtruth.training.objectives import log_probabilities
-from jtruth.training.raykar import fit_raykar
 
 OBJECTIVES = ("mmse", "ml", "label_estimation", "raykar")
 MODELS = ("linear", *FAMILIES)
@@ -83,7 +82,7 @@ class _Methods:
     Attributes:
         classes_: classes in order of their columns.
         prior_: class prior.
-        fit_: result of the solver (`LinearFit` or `EMFit`), with NumPy arrays.
+        fit_: result of the solver (`ModelFit`), with NumPy arrays.
         n_iter_: steps that the solver took.
 
     Example:
@@ -183,7 +182,7 @@ class _Methods:
             log_likelihood = safe_log(jax.nn.one_hot(estimates, labels.num_classes, dtype=X.dtype))
             objective = "mmse"
         options |= {"loss": self.loss, "regularisation": self.regularisation}
-        options["restarts"] = Restarts(self.num_restarts, self._key())
+        options["restarts"] = self.num_restarts, self._key()
         return fit_linear(X, log_likelihood, self.prior_, objective=objective, **options)
 
     def _key(self):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from jtruth._arrays import as_array, is_concrete
 from jtruth._iterate import minimise
@@ -27,7 +27,14 @@ from jtruth._random import as_key
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_no_nan, check_not_negative, check_shape, check_whole
 from jtruth.posterior import class_posterior
-from jtruth.training._inputs import Stop, as_features, check_evidence, check_per_class, check_posterior
+from jtruth.training._inputs import (
+    ModelFit,
+    Stop,
+    as_features,
+    check_evidence,
+    check_per_class,
+    check_posterior,
+)
 from jtruth.training.objectives import (
     BINARY_LOSSES,
     LOSSES,
@@ -49,29 +56,6 @@ class Linear(NamedTuple):
 
     intercept: Float[Array | np.ndarray, "*outputs"]
     weights: Float[Array | np.ndarray, " features *outputs"]
-    __repr__ = one_line
-
-
-class Restarts(NamedTuple):
-    """Starts at random, beside the default one."""
-
-    num: int = 0
-    key: Any = None  # a random key or a whole number; 0 if None
-
-
-_NONE = Restarts()
-
-
-class LinearFit(NamedTuple):
-    """What `fit_linear` found. Under `vmap` every field has the mapped axis in front."""
-
-    model: Linear
-    objective: Float[Array, "*mapped"]  # J(theta), regulariser included
-    gradient: Float[Array, "*mapped"]  # its largest absolute entry
-    converged: Bool[Array, "*mapped"]
-    num_steps: Int[Array, "*mapped"]
-    start: Int[Array, "*mapped"]  # the start that won: 0 is the default one
-    start_objectives: Float[Array, "*mapped starts"]
     __repr__ = one_line
 
 
@@ -159,7 +143,7 @@ def solve_linear(
     loss: str = "logistic",
     where: Mask = None,
     stop: Stop = _PRECISE,
-) -> LinearFit:
+) -> ModelFit:
     """Minimise `linear_objective` from one start: pure and jitted, for `vmap` over any argument.
 
     Raises:
@@ -178,7 +162,7 @@ def solve_linear(
 
 
 @partial(jax.jit, static_argnums=6)
-def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> LinearFit:
+def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> ModelFit:
     """`solve_linear` compiled for (objective, loss, most steps)."""
     objective, loss, max_steps = options
     widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)
@@ -192,8 +176,7 @@ def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> L
 
         found = minimise(function, model, max_steps=max_steps, tol=tol)
         model, steps = found.params, steps + found.num_steps
-    first = jnp.zeros((), jnp.int32)
-    return LinearFit(model, found.value, found.gradient, found.converged, steps, first, found.value[None])
+    return ModelFit(model, found.value, found.converged, steps, path=found.value[None])
 
 
 def zero_start(x: Array, num_classes: int, loss: str) -> Linear:
@@ -210,9 +193,9 @@ def fit_linear(
     objective: str = "mmse",
     loss: str | None = None,
     regularisation: float | Float[Array | np.ndarray, " lambdas"] = 1.0,
-    restarts: Restarts = _NONE,
+    restarts: tuple[int, Any] = (0, None),
     stop: Stop = Stop(),
-) -> LinearFit:
+) -> ModelFit:
     """Train a linear model on noisy labels (Su 5.4, Appendix F).
 
     Args:
@@ -222,8 +205,9 @@ def fit_linear(
         objective: "mmse" (40), or "ml" (31)-(32), which with the regulariser is MAP.
         loss: "logistic" (the default for 2 classes), "hinge", "squared_hinge" (2 classes), "cross_entropy"
             (the default for more), "brier".
-        regularisation: lambda >= 0, or several of them, for one `LinearFit` with an axis of lambdas.
-        restarts: further starts, of normal weights; for "ml" and "brier", which are not convex.
+        regularisation: lambda >= 0, or several of them, for one `ModelFit` with an axis of lambdas.
+        restarts: how many further starts, of normal weights, for "ml" and "brier", which are not convex; and
+            their random key or a whole number, 0 if None.
         stop: of L-BFGS, per start.
 
     Raises:
@@ -242,9 +226,9 @@ def fit_linear(
     check_evidence(x, log_likelihood, prior)
     loss = check_options(objective, loss, log_likelihood.shape[1])
     check_not_negative(regularisation, "regularisation")
-    check_whole(0, num_restarts=restarts.num)
-    if restarts.num:
-        restarts = restarts._replace(key=as_key(restarts.key))
+    num_restarts, key = restarts
+    check_whole(0, num_restarts=num_restarts)
+    key = as_key(key) if num_restarts else None
     lam = jnp.asarray(regularisation, x.dtype)
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     posterior = class_posterior(log_likelihood, jnp.asarray(prior, x.dtype))
@@ -255,19 +239,13 @@ def fit_linear(
         start = zero_start(x, log_likelihood.shape[1], loss)
         if objective == "ml":
             start = solve_linear(x, posterior, lam, start, **options).model
-        starts = _starts(start, *restarts)
-        solve = partial(solve_linear, x, evidence, lam, objective=objective, **options)
-        return best_start(jax.vmap(solve)(starts))
+        starts = _starts(start, num_restarts, key)
+        fits = jax.vmap(partial(solve_linear, x, evidence, lam, objective=objective, **options))(starts)
+        reached = fits.objective  # of all starts; NaN never wins
+        best = jnp.argmin(jnp.where(jnp.isnan(reached), jnp.inf, reached))
+        return jax.tree.map(lambda leaf: leaf[best], fits)._replace(path=reached)
 
     return for_one(lam) if lam.ndim == 0 else jax.vmap(for_one)(lam)
-
-
-def best_start(fits: LinearFit) -> LinearFit:
-    """The fit of lowest objective among those along the first axis (NaN never wins)."""
-    objectives = fits.objective
-    best = jnp.argmin(jnp.where(jnp.isnan(objectives), jnp.inf, objectives)).astype(jnp.int32)
-    won = jax.tree.map(lambda leaf: leaf[best], fits)
-    return won._replace(start=best, start_objectives=objectives)
 
 
 def check_options(objective: str, loss: str | None, num_classes: int) -> str:

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from jtruth.noise import with_known_labels
 from jtruth.posterior import class_posterior
 from jtruth.training import Linear, Stop, fit_gaussians, generative_ml, solve_linear
-from jtruth.training.gaussian import Gaussians, gaussian_log_probabilities, log_densities, log_prior, update
+from jtruth.training.em import Gaussians, gaussian_log_probabilities, log_densities, log_prior, update
 
 PRIOR = np.array([0.6, 0.4])
 

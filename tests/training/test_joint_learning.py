@@ -23,7 +23,7 @@ from jtruth.training import (
     with_labelers,
 )
 from jtruth.training.corrections import labeler_matrices
-from jtruth.training.raykar import raykar_objective
+from jtruth.training.em import raykar_objective
 
 GOOD = np.array([[0.9, 0.1], [0.15, 0.85]])
 POOR = np.array([[0.6, 0.4], [0.35, 0.65]])
@@ -104,11 +104,11 @@ def test_mbem_with_one_label_for_each_sample():
     labels = Labels.from_matrix(z, 2)
     found = fit_mbem(train_linear(x), labels, prior=np.array([0.5, 0.5]), num_rounds=20)
     assert (labels.labels_per_sample() == 1).all()
-    assert found.converged and found.changed[-1] == 0 and found.num_steps == len(found.changed) + 1
+    assert found.converged and found.path[-1] == 0 and found.num_steps == len(found.path) + 1
     np.testing.assert_allclose(found.matrices, matrices, atol=0.15)
     assert (found.y_pred == y).mean() > 0.85
     one_round = fit_mbem(train_linear(x), labels, num_rounds=1)
-    assert not one_round.converged and one_round.changed == ()
+    assert not one_round.converged and one_round.path.size == 0
     predicted = np.bincount(one_round.y_pred, minlength=2) + 0.1  # a learned prior, with the pseudo-count
     np.testing.assert_allclose(one_round.prior, predicted / predicted.sum(), rtol=1e-12)
     runaway = fit_mbem(train_linear(x), labels, num_rounds=20)  # as the module says

@@ -16,7 +16,7 @@ from jtruth.posterior import class_posterior
 from jtruth.testing import binary_counts, binary_posterior, collapse, labeler_metrics
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.training.bayes import fit_bayes, predictive_probabilities
-from jtruth.training.gaussian import gaussian_log_probabilities
+from jtruth.training.em import gaussian_log_probabilities
 from jtruth.training.objectives import negative_auc
 
 RHO = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
@@ -35,8 +35,8 @@ LINE = tr.Linear(np.zeros(()), np.zeros(2))
 SHORT = tr.Linear(np.zeros(()), np.zeros(3))
 BAD_LINE = tr.Linear(np.zeros(()), np.array([np.nan, 0.0]))
 DRAWS = tr.Linear(np.zeros(4), np.zeros((4, 2)))
-CLASSES = tr.gaussian.Gaussians(np.zeros((2, 2)), np.ones((2, 2)))
-SHARED = tr.gaussian.Gaussians(np.zeros((2, 2)), np.eye(2))
+CLASSES = tr.em.Gaussians(np.zeros((2, 2)), np.ones((2, 2)))
+SHARED = tr.em.Gaussians(np.zeros((2, 2)), np.eye(2))
 TRAIN = lambda rho: (None, np.zeros(3, int))  # noqa: E731
 NONE = np.zeros((0, 2))
 
@@ -139,7 +139,7 @@ CASES = {
         lambda: tr.fit_linear(X, LOG, PRIOR + 0.1),
         lambda: tr.fit_linear(X, LOG, PRIOR, regularisation=-1),
         lambda: tr.fit_linear(X, LOG, PRIOR, regularisation="a"),
-        lambda: tr.fit_linear(X, LOG, PRIOR, restarts=tr.Restarts(-1)),
+        lambda: tr.fit_linear(X, LOG, PRIOR, restarts=(-1, None)),
         lambda: tr.fit_linear(NONE, NONE, PRIOR),
         lambda: tr.fit_linear(X, HOLE, PRIOR),
         lambda: tr.fit_linear(X, LOG, PRIOR, stop=tr.Stop(0)),
@@ -274,7 +274,7 @@ SAID = {
     "label_estimates": (lambda: tr.label_estimates(OFF), "not to 1"),
     "estimated_auc": (lambda: tr.estimated_auc(np.zeros(4), RHO), "two classes"),
     "estimated_auc, sums": (lambda: tr.estimated_auc(np.zeros(3), OFF), "not to 1"),
-    "fit_linear, key": (lambda: tr.fit_linear(X, LOG, PRIOR, restarts=tr.Restarts(1, 0.5)), "whole number"),
+    "fit_linear, key": (lambda: tr.fit_linear(X, LOG, PRIOR, restarts=(1, 0.5)), "whole number"),
 }  # fmt: skip
 
 
@@ -299,8 +299,8 @@ def test_checks_do_not_stand_in_the_way_of_jit():
 
 @pytest.mark.slow
 def test_a_whole_number_is_a_key():
-    one = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=tr.Restarts(1, 3))
-    other = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=tr.Restarts(1, jax.random.key(3)))
+    one = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=(1, 3))
+    other = tr.fit_linear(X, LOG, PRIOR, objective="ml", restarts=(1, jax.random.key(3)))
     np.testing.assert_array_equal(one.model.weights, other.model.weights)
 
 
