@@ -21,8 +21,8 @@ the first counts and of the last class posterior is in each step:
 
 Steps by blocks that stay in the cache, products in place of logs where these do not underflow, and rounding
 errors carried along in float32, were there until 2026-11 (a third of `jtruth.learning.em._steps`). On the
-same machine they took 3.5, 3.5, 1.9, .8 and 34 ms, with both cores as long as one pass in logs (3.7 to 3.6, 3.4
-to 2.7, 8.5 to 7.6 and 34 to 41 ms for 1e5 x 5 with C = 4, 2, 10 and 1e6 x 5), and 1.3 to 1.6 s to compile
+same machine they took 3.5, 3.5, 1.9, .8 and 34 ms, with both cores as long as one pass in logs (3.7 to 3.6,
+3.4 to 2.7, 8.5 to 7.6 and 34 to 41 ms for 1e5 x 5 with C = 4, 2, 10 and 1e6 x 5), and 1.3 to 1.6 s to compile
 where the pass in logs takes .8 to 1.25. XLA's scatter on a CPU goes label by label: 2.9 ms at 1e5 x 5, C = 4.
 One EM for every model, by the gradient of its density over labels in long form, takes 2.8 to 4.1 times as
 long a step (`jtruth.learning.em.long_form`, 11 ms, 7.4, 33 and 152).
@@ -32,8 +32,8 @@ A whole fit, `python -m benchmarks dawid_skene_speed 1000000`, processor seconds
     fit 1000000 x 5, T = 100, C = 4: 17 steps, jtruth 1.68 s (first call 3.40), NumPy 5.21 s, SciPy 2.32 s:
     3.1 and 1.4; log-likelihood equal to 5e-15; peak 679 MB, 320 of it before the fit
 
-By blocks 1.13 s (first call 3.80, peak 582 MB). Those were 28 times as quick as crowd-kit 1.4.2 (37.7 s for 18
-steps of 5000000 labels, 1.37 s; 500000 labels: 3.5 and .12 s; log-likelihoods equal to 2e-15; by a script of
+By blocks 1.13 s (first call 3.80, peak 582 MB). Those were 28 times as quick as crowd-kit 1.4.2 (37.7 s for
+18 steps of 5000000 labels, 1.37 s; 500000 labels: 3.5 and .12 s; log-likelihoods equal to 2e-15; a script of
 its own on the same labels, from the same start and with as many steps), so about 19 times now.
 """
 
