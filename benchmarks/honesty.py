@@ -148,8 +148,8 @@ none of the five that missed was called prior-driven ("fits" at most .19 in thre
 could not be trusted): doubling a prior that is off does not show that it is off. The same sets with rows
 that are alike held them in 9, and 7 were refused, the one that missed among them. So labelers who hardly
 agree more than if they guessed (Brennan and Prediger's coefficient below .1; here 0 to .04) have no fixed
-prior any more (`Beliefs`). The same samples with two labelers of .85 and three of .5, or four of .8 and
-one of .2 (below .1 too, 7 sets each): bias, width and coverage as with the fixed rows, within .01.
+prior any more (`DirichletPriors`). The same samples with two labelers of .85 and three of .5, or four of .8
+and one of .2 (below .1 too, 7 sets each): bias, width and coverage as with the fixed rows, within .01.
 """
 
 import os
@@ -172,7 +172,7 @@ from jtruth.evaluation.inputs import read  # noqa: E402
 from jtruth.labels import Labels  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402
 from jtruth.latent.models import alike  # noqa: E402
-from jtruth.learning import Beliefs  # noqa: E402
+from jtruth.learning import DirichletPriors  # noqa: E402
 from jtruth.learning.joint.models import independent  # noqa: E402
 from jtruth.learning.joint.posterior import fit_joint  # noqa: E402
 from jtruth.noise import ConfusionMatrices  # noqa: E402
@@ -190,7 +190,7 @@ MISSING, GIVEN = (
 )  # which share of the labels of each class is given
 ASKED = ("accuracy", "precision[1]", "recall[1]", "macro_f1")
 PRIOR = "from the prior"  # everything drawn from it, so no miss is the prior's fault
-OWN = Beliefs(diagonal=8.0, off_diagonal_total=2.0)
+OWN = DirichletPriors(diagonal=8.0, off_diagonal_total=2.0)
 LEARNED = [*CROWDS, "five", *KINDS, MISSING, PRIOR]
 EFFORT = Effort(min_sweeps=1500, max_rhat=1.02, min_ess=200, max_work=3e9, nuisance=False)
 
@@ -383,8 +383,8 @@ def main_learned(asked):
             for number in range(asked.sets):
                 truth, labels, y_pred = learned(np.random.default_rng([13, number]), kind)
                 begin = time.process_time()
-                beliefs = OWN if kind == PRIOR else Beliefs(shares=shares)
-                fit = fit_joint(labels, y_pred=y_pred, key=number, effort=EFFORT, beliefs=beliefs)
+                priors = OWN if kind == PRIOR else DirichletPriors(shares=shares)
+                fit = fit_joint(labels, y_pred=y_pred, key=number, effort=EFFORT, priors=priors)
                 checks = prior_check(read(y_pred, labels, None, None, None, None), fit)
                 spent += time.process_time() - begin
                 rows.append(np.full((len(ASKED), 3), np.nan))

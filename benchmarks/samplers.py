@@ -65,7 +65,7 @@ import jtruth as jt
 from jtruth.latent import (
     Effort,
     NutsSettings,
-    Watch,
+    Progress,
 )
 from jtruth.learning.annotation.bayes import fit_nuts
 from jtruth.learning.joint.posterior import fit_joint
@@ -151,17 +151,17 @@ def nuts(labels, limit, plan):
         settings = NutsSettings(plan.warm_up, plan.samples, CHAINS, chunk=plan.chunk)
 
         def run(meanwhile):
-            given = settings._replace(watch=meanwhile)
+            given = settings._replace(progress=meanwhile)
             return fit_nuts("dawid_skene", labels, key=jax.random.key(0), settings=given)
 
         began = time.process_time()
         try:
-            run(Watch(partial(watch, 2 * plan.chunk)))
+            run(Progress(partial(watch, 2 * plan.chunk)))
         except TimeIsUpError:
             compiling = (times[1][0] - began) - (times[2][0] - times[1][0]) if len(times) > 2 else np.nan
         times.clear()
         with contextlib.suppress(TimeIsUpError):
-            run(Watch(partial(watch, plan.warm_up + plan.samples), file, seconds=0))
+            run(Progress(partial(watch, plan.warm_up + plan.samples), file, seconds=0))
         with np.load(file) as saved:
             draws = {k[7:]: saved[k] for k in saved.files if k.startswith("sample/")}
     return found(draws, times, compiling, plan)

@@ -36,10 +36,10 @@ import jtruth.learning.em.laplace as laplace
 from jtruth.evaluation.labelers import quick_labelers, the_prior
 from jtruth.labels import Labels
 from jtruth.latent import Effort
-from jtruth.learning import Beliefs, begin_stream, close, fit_joint, update
+from jtruth.learning import DirichletPriors, begin_stream, close, fit_joint, update
 
 WAYS = ("together", "alone", "gibbs")
-DIAGONAL = Beliefs(diagonal=2.0, off_diagonal_total=1.0)  # the prior that `the_prior` stands for
+DIAGONAL = DirichletPriors(diagonal=2.0, off_diagonal_total=1.0)  # the prior that `the_prior` stands for
 EFFORT = Effort(chains=4, burn_in=200, min_sweeps=800, max_sweeps=800)
 
 
@@ -118,7 +118,7 @@ def coverage(sets=60):
             for name in WAYS:
                 laplace.MOST_TOGETHER = 0 if name == "alone" else most
                 if name == "gibbs":
-                    fit, who = fit_joint(labels, key=seed, beliefs=DIAGONAL, effort=EFFORT), labels.workers
+                    fit, who = fit_joint(labels, key=seed, priors=DIAGONAL, effort=EFFORT), labels.workers
                 else:
                     fit, who = laplace.laplace_draws(state, seed), state.workers
                 true = skill[[int(worker[1:]) for worker in who]]

@@ -12,7 +12,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 
-from jtruth.latent import NutsSettings, Watch
+from jtruth.latent import NutsSettings, Progress
 from jtruth.latent.infer import nuts
 from jtruth.stats.chains import mean_error
 
@@ -98,9 +98,9 @@ def test_killed_run_resumes_to_the_last_bit(first, tmp_path, transitions):
             raise Killed
 
     with pytest.raises(Killed):
-        run([1.0, 2.0, 4.0], [1, 3, 0], watch=Watch(kill, file, seconds=0))
+        run([1.0, 2.0, 4.0], [1, 3, 0], progress=Progress(kill, file, seconds=0))
     resumed = run(
-        [1.0, 2.0, 4.0], [1, 3, 0], watch=Watch(lambda done, total: seen.append((done, total)), file)
+        [1.0, 2.0, 4.0], [1, 3, 0], progress=Progress(lambda done, total: seen.append((done, total)), file)
     )
     assert seen[0] == (transitions, 450) and seen[-1] == (450, 450)
     for name, values in first.samples.items():
@@ -111,11 +111,11 @@ def test_killed_run_resumes_to_the_last_bit(first, tmp_path, transitions):
 
 def test_checkpoint_of_another_run_is_refused(tmp_path):
     file = tmp_path / "run.npz"
-    run([1.0, 2.0, 4.0], [1, 3, 0], watch=Watch(checkpoint=file))
+    run([1.0, 2.0, 4.0], [1, 3, 0], progress=Progress(checkpoint=file))
     with pytest.raises(ValueError, match="another run"):
-        run([1.0, 2.0, 5.0], [1, 3, 0], watch=Watch(checkpoint=file))
+        run([1.0, 2.0, 5.0], [1, 3, 0], progress=Progress(checkpoint=file))
     with pytest.raises(ValueError, match="another run"):
-        run([1.0, 2.0, 4.0], [1, 3, 0], watch=Watch(checkpoint=file), seed=1)
+        run([1.0, 2.0, 4.0], [1, 3, 0], progress=Progress(checkpoint=file), seed=1)
 
 
 def test_short_run_says_that_it_did_not_converge():

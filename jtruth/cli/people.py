@@ -124,9 +124,9 @@ class Labelers(LabelsFile, Draws, Beside, Output):
         labels = labels_of(self.file, self)
         if self.model is not None:
             with progress("steps of the model") as advance:
-                from jtruth.latent import NutsSettings, Watch
+                from jtruth.latent import NutsSettings, Progress
 
-                settings = NutsSettings(watch=Watch(advance))
+                settings = NutsSettings(progress=Progress(advance))
                 return labelers_by_model(labels, self.model, settings=settings, **options), labels
         return quick_labelers(labels, **options), labels
 
@@ -195,12 +195,14 @@ class Models(LabelsFile, Draws, Output):
         """Fit and compare them."""
         from jtruth.cli.reading import labels_of, with_notes
         from jtruth.comparison import STANDARD_MODELS, compare_models
-        from jtruth.latent import NutsSettings, Watch
+        from jtruth.latent import NutsSettings, Progress
 
         names = STANDARD_MODELS if self.models is None else [n.strip() for n in self.models.split(",")]
         labels = labels_of(self.file, self)
         with progress("model", len(names)) as advance:
-            settings = NutsSettings(num_warmup=self.warmup, num_samples=self.samples, watch=Watch(advance))
+            settings = NutsSettings(
+                num_warmup=self.warmup, num_samples=self.samples, progress=Progress(advance)
+            )
             found = compare_models(labels, models=names, key=self.seed, settings=settings)
         best = f"--model {found.names[0]}"
         step = next_step(self, best, "how good each labeler is, by the first model", "labelers", Columns)

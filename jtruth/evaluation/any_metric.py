@@ -52,6 +52,7 @@ from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import assumption_table
 from jtruth.evaluation.score_tables import BINS, bin_edges, finite_scores, odds_given_rates, with_bins
 from jtruth.labels import Labels
+from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
@@ -421,7 +422,8 @@ def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
     coarse = min(_COARSE, number)
     rough = data.y_pred * coarse // number if scored else data.y_pred
     fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior,
-                    key=stream(key, "rates of a metric"), num_symbols=coarse if scored else None)  # fmt: skip
+                    key=stream(key, "rates of a metric"),
+                    priors=DirichletPriors(num_symbols=coarse if scored else None))  # fmt: skip
     if not fit.usable:
         raise ValueError(fit.warnings[0])
     data.notes += fit.warnings

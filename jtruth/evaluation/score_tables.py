@@ -30,6 +30,7 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
 from jtruth.evaluation.gold.answer import NO_MODEL, gold_warnings, labels_posterior, tables_by_gold
 from jtruth.labels import Labels
+from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
@@ -274,7 +275,12 @@ def _learned(
     rough = np.searchsorted(coarse, values, side="right")
     key_rates = stream(key, "score rates")
     fit = fit_joint(
-        labels, y_pred=rough, num_symbols=symbols, gold=data.some_gold, prior=data.prior, key=key_rates
+        labels,
+        y_pred=rough,
+        priors=DirichletPriors(num_symbols=symbols),
+        gold=data.some_gold,
+        prior=data.prior,
+        key=key_rates,
     )
     if not fit.usable:
         raise ValueError(fit.warnings[0])

@@ -4,10 +4,10 @@ A model is a few arrays and pure functions: the log prior of its coordinates, an
 (how likely each class, each level inside a class, and each label there is). `density` turns channels and
 `rows` (equal samples merged) into log p(row, class, level | parameters), which everything else follows from.
 `models` are short files, `infer` are samplers: tempering, Gibbs, and NUTS for models of NumPyro. How long
-they run is an `Effort`; who is told and which file is kept, a `Watch`.
+they run is an `Effort`; who is told and which file is kept, a `Progress`.
 """
 
-from jtruth.latent.checkpoint import Watch
+from jtruth.latent.checkpoint import Progress
 from jtruth.latent.infer.gibbs import Digest, run_gibbs
 from jtruth.latent.infer.nuts_run import NutsSettings
 from jtruth.latent.model import LatentModel, Observed, Raters
@@ -20,8 +20,8 @@ __all__ = [
     "LatentModel",
     "NutsSettings",
     "Observed",
+    "Progress",
     "Raters",
     "TooLarge",
-    "Watch",
     "run_gibbs",
 ]

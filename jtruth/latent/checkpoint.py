@@ -1,7 +1,7 @@
 """What a long run does beside its sampling: it tells how far it is, and keeps a file to go on from.
 
-One `Watch` serves every sampler, Gibbs, Hamiltonian and NUTS. It changes no draw: the same key gives the same
-numbers watched or not, and a run that was killed goes on from its file as if nothing had happened.
+One `Progress` serves every sampler, Gibbs, Hamiltonian and NUTS. It changes no draw: the same key gives the
+same numbers with and without it, and a run that was killed goes on from its file as if nothing had happened.
 
 A checkpoint is an npz file of named arrays, and a few words about them. It carries a *mark*, a digest of
 everything that the draws depend on: data, model, key and settings. Arrays are digested by their bytes,
@@ -29,7 +29,7 @@ from jtruth._files import kept_still, replacing
 
 Words = dict[str, Any]
 _UNASKED = 5.0  # seconds before a bar appears that nobody asked for
-Told = Callable[[int, int], None]  # (steps done, steps planned so far), all chains together
+Report = Callable[[int, int], None]  # (steps done, steps planned so far), all chains together
 
 _LOST = (
     "{} holds what this does not: another process wrote it meanwhile, or it is of something else. Nothing "
@@ -103,10 +103,10 @@ class Checkpoint:
         return self.path is not None and time.monotonic() - self.written >= self.seconds
 
 
-class Watch(NamedTuple):
-    """Whom to tell, and what to write."""
+class Progress(NamedTuple):
+    """Where progress is reported and kept."""
 
-    progress: bool | Told | None = None  # called after every block of steps; True: a bar
+    report: bool | Report | None = None  # called after every block of steps; True: a bar
     checkpoint: str | Path | None = None  # a file to resume from if it exists, and to write
     seconds: float = 10.0  # least time between two writings; what is finished is always written
 
@@ -115,19 +115,19 @@ class Watch(NamedTuple):
         return Checkpoint(self.checkpoint, mark, self.seconds)
 
     @contextlib.contextmanager
-    def telling(self) -> Iterator[Told]:
+    def reporting(self) -> Iterator[Report]:
         """A function of (done, planned): the caller's, a tqdm bar's, or one that does nothing.
 
         Where nobody says anything a run of more than five seconds has a bar on a terminal, gone at its end.
         """
-        if callable(self.progress):
-            yield self.progress
-        elif not (sys.stderr.isatty() if self.progress is None else self.progress):
+        if callable(self.report):
+            yield self.report
+        elif not (sys.stderr.isatty() if self.report is None else self.report):
             yield lambda done, planned: None
         else:
             from tqdm.auto import tqdm  # here: in a notebook without ipywidgets its import prints a warning
 
-            unasked = {"delay": _UNASKED, "leave": False} if self.progress is None else {}
+            unasked = {"delay": _UNASKED, "leave": False} if self.report is None else {}
             with tqdm(unit="step", **unasked) as bar:
 
                 def show(done: int, planned: int) -> None:
@@ -135,9 +135,6 @@ class Watch(NamedTuple):
                     bar.update(done - bar.n)
 
                 yield show
-
-
-UNWATCHED = Watch()
 
 
 def _content(arrays: dict[str, np.ndarray], words: Words) -> str:

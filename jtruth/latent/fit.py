@@ -16,7 +16,6 @@ from jaxtyping import Float, Int
 from jtruth._cache import keep_programs
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
-from jtruth.latent.checkpoint import UNWATCHED, Watch
 from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import kernel, temper
 from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_of
@@ -52,7 +51,6 @@ def run_tempered(
     *,
     key: Any,
     effort: Effort,
-    watch: Watch = UNWATCHED,
 ) -> GibbsRun:
     """Sample a model.
 
@@ -63,7 +61,6 @@ def run_tempered(
             "table0", ... (chains, draws, classes, raters * symbols), "samples" (chains, draws, classes, 1).
         key: JAX random key.
         effort: when to stop; how many lineages there are follows from the size of the data.
-        watch: whom to tell how far it is, and a checkpoint.
     """
     keep_programs()
     lineages = temper.lineages_for(model.work)
@@ -75,8 +72,7 @@ def run_tempered(
         monitored=lambda draws: {name: draws[name] for name in wanted.monitored},
         effort=effort,
         limits=_limits(effort, lineages, model.work),
-        watch=watch,
-        mark=digest_of("temper", *words) if watch.checkpoint else "",
+        mark=digest_of("temper", *words) if effort.progress.checkpoint else "",
     )
     return run_of(store, convergence, evidence=mover.evidence)
 
@@ -89,14 +85,14 @@ def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
 
 
 def tempered_run(
-    model: LatentModel, observed: Observed, wanted: Digest, *, key: Any, effort: Effort, watch: Watch
+    model: LatentModel, observed: Observed, wanted: Digest, *, key: Any, effort: Effort
 ) -> GibbsRun | None:
     """A run by tempering; None where it would take too long, or does not get to the posterior."""
     found = tempered_model(model, observed)
     if found is None:
         return None
     try:
-        return run_tempered(found, observed, wanted, key=key, effort=effort, watch=watch)
+        return run_tempered(found, observed, wanted, key=key, effort=effort)
     except TooLarge:
         if effort.give_up:
             raise

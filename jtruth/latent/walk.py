@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth.latent.checkpoint import UNWATCHED, Checkpoint, Told, Watch
+from jtruth.latent.checkpoint import Checkpoint, Progress, Report
 from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
@@ -65,6 +65,7 @@ class Effort(NamedTuple):
     # Weighed draws of the normal law around the mode (`infer.normal`). None: where weights are even; True:
     # wherever there is such a law; False: never.
     normal: bool | None = None
+    progress: Progress = Progress()  # where it is reported, and a checkpoint
 
 
 STANDARD = Effort()
@@ -318,7 +319,6 @@ def walk(
     monitored: Callable[[Arrays], Arrays],
     effort: Effort,
     limits: Limits,
-    watch: Watch = UNWATCHED,
     mark: str = "",
 ) -> tuple[Store, Convergence]:
     """Sample until the draws are good or the effort is spent.
@@ -328,17 +328,16 @@ def walk(
         rng: the stream of random numbers.
         monitored: the kept arrays -> those that must converge.
         effort, limits: when to stop; `limits` are the effort's for these data (`limits`).
-        watch: whom to tell, and the file to resume from and to write.
         mark: what that file must carry: a digest of all that the draws depend on.
     """
-    file = watch.file(mark)
+    file = effort.progress.file(mark)
     now = Walk(mover, rng, Store(effort.max_bytes), limits.burn_in, limits.first)
     if not now.resume(file):
         now.chain = mover.start(rng)
         if not now.burn_in:
             now.chain = mover.settle(now.chain)
     began, stopped_by, rhat, ess = time.monotonic(), "", {}, {}
-    with watch.telling() as tell:
+    with effort.progress.reporting() as tell:
         while not stopped_by:
             in_time = _to_target(now, effort, file, tell, began)
             rhat, ess = diagnose(monitored(now.store.draws()), effort.ends)
@@ -357,7 +356,7 @@ def walk(
     return now.store, Convergence(stopped_by == "converged", stopped_by, rhat, ess, total, now.burn_in, spent)
 
 
-def _to_target(now: Walk, effort: Effort, file: Checkpoint, tell: Told, began: float) -> bool:
+def _to_target(now: Walk, effort: Effort, file: Checkpoint, tell: Report, began: float) -> bool:
     """Blocks of sweeps up to the target; False if an explicit wall limit struck first."""
     chains = now.mover.num_chains
     while now.done < now.burn_in + now.target:

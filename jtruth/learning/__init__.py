@@ -20,8 +20,8 @@ from jtruth.learning.em.streaming import (
     write_stream,
 )
 from jtruth.learning.joint.hierarchical import fit_domains, fit_hierarchical
-from jtruth.learning.joint.inputs import Beliefs
-from jtruth.learning.joint.models import Held, Priors
+from jtruth.learning.joint.inputs import DirichletPriors
+from jtruth.learning.joint.models import FixedShare, Priors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.known_classes import check_consistency, fit_known_classes
 from jtruth.learning.methods import METHODS, Method
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import fit_nuts
 
 __all__ = [
-    "METHODS", "Beliefs", "Fit", "Held", "LabelColumns", "LabelerDraws", "Method", "Priors", "Rows",
-    "Smoothing", "Spec", "Stream", "begin_stream", "check_consistency", "close", "columns_from_labels",
+    "METHODS", "DirichletPriors", "Fit", "FixedShare", "LabelColumns", "LabelerDraws", "Method", "Priors",
+    "Rows", "Smoothing", "Spec", "Stream", "begin_stream", "check_consistency", "close",
+    "columns_from_labels",
     "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
     "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",
     "fit_known_classes", "fit_kos", "fit_label_model", "fit_minimax_entropy", "fit_noise_layer",

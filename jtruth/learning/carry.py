@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.inputs import DirichletPriors
 
 _FEWEST = 20  # draws
 
@@ -27,7 +27,7 @@ def carried(
     labels: Labels,
     *,
     same_prior: bool = True,
-) -> Beliefs:
+) -> DirichletPriors:
     """Pseudo-counts and class prior for new labels from draws of a fit to other labels.
 
     The labels must be others: to carry a fit to the labels that it is of counts them twice.
@@ -40,7 +40,7 @@ def carried(
         same_prior: whether the new samples have the class shares of the old ones; else Dirichlet(1).
 
     Returns:
-        `Beliefs` for `fit_joint`: `pseudo_counts`, 0 for a labeler who is new, and `prior_concentration`.
+        `DirichletPriors` for `fit_joint`: `pseudo_counts`, 0 for a new labeler, and `prior_concentration`.
 
     Raises:
         ValueError: fewer than 20 draws, other classes, or no worker in common.
@@ -74,7 +74,7 @@ def carried(
     for t in known:
         found[t] = np.maximum(old[place[names[t]]] - own, 0.0)  # never less than the prior of a stranger
     shares = concentration(prior) if same_prior else np.ones(classes)
-    return Beliefs(prior_concentration=shares, pseudo_counts=found)
+    return DirichletPriors(prior_concentration=shares, pseudo_counts=found)
 
 
 def concentration(draws: Float[np.ndarray, "draws *rows classes"]) -> Float[np.ndarray, "*rows classes"]:

@@ -5,8 +5,8 @@ Where the class is known the likelihood of a labeler's row is multinomial, so th
     psi_t[c, k] = (n_t[c, k] + pseudo[c, k]) / sum_k (n_t[c, k] + pseudo[c, k]),
 
 n the labels k that t gave to gold samples of class c, and the posterior is Dirichlet(n + pseudo), exactly.
-Labels of other samples have no say. `fit_joint(labels, beliefs=Beliefs(pseudo_counts=fit.counts))` learns
-from these counts and other labels; the same gold given there again would count twice.
+Labels of other samples have no say. `fit_joint(labels, priors=DirichletPriors(pseudo_counts=fit.counts))`
+learns from these counts and other labels; the same gold given there again would count twice.
 
 **When can they be learned without?** By maximum likelihood from labels alone, errors independent given the
 class (Donmez, Lebanon and Balasubramanian 2010), if

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from jtruth.asking import Aim, Prices, Rates, next_labels
 from jtruth.asking import labels as asking
 from jtruth.labels import Labels
-from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.tables.metrics import named_metric
 from jtruth.testing.multiclass import count_posterior
@@ -171,7 +171,7 @@ def test_learned_rates_by_enumeration(monkeypatch):
     ]
     drop = spread(p) - np.array(left)
     monkeypatch.setattr(
-        asking, "fit_joint", partial(fit_joint, beliefs=Beliefs(diagonal=2.0))
+        asking, "fit_joint", partial(fit_joint, priors=DirichletPriors(diagonal=2.0))
     )  # rows of fixed priors
     found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY, rates=Rates(num_draws=3000))
     assert found.variance == pytest.approx(spread(p), rel=0.1)  # some 400 effective draws

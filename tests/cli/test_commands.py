@@ -25,7 +25,7 @@ from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
 from jtruth.io import read_gold, read_labels, read_noise
-from jtruth.latent import Effort, Watch
+from jtruth.latent import Effort, Progress
 from jtruth.learning import fit_joint
 
 
@@ -274,7 +274,7 @@ def test_the_bar_of_models_is_told_by_the_sampler_and_counts_the_models(run, sma
         yield lambda done, planned: calls.append((done, planned))
 
     def sampled(labels, *, models, key, settings):
-        settings.watch.progress(7, 9)
+        settings.progress.report(7, 9)
         raise ValueError(f"asked for {models}")
 
     monkeypatch.setattr("jtruth.cli.people.progress", spy)
@@ -311,7 +311,7 @@ def test_a_long_run_from_python_has_a_bar_on_a_terminal(monkeypatch, kind):
     screen = kind()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setattr("jtruth.latent.checkpoint._UNASKED", 0.05)
-    with Watch().telling() as tell:
+    with Progress().reporting() as tell:
         for done in range(1, 4):
             time.sleep(0.11)
             tell(done, 3)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 import jtruth as jt
-from jtruth.learning import Beliefs
+from jtruth.learning import DirichletPriors
 from jtruth.learning.joint.batch import BatchEffort, joint_batch, weighted_batch
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.tables.metrics import named_metric
@@ -16,7 +16,7 @@ from jtruth.testing import binary_posterior
 PRIOR = np.array([0.6, 0.4])
 NOISE = np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.9, 0.1], [0.1, 0.9]], [[0.7, 0.3], [0.2, 0.8]]])
 
-FIXED = Beliefs(diagonal=2, off_diagonal_total=1)
+FIXED = DirichletPriors(diagonal=2, off_diagonal_total=1)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_sets_that_are_no_hill_are_sampled_by_chains(sets):
 def test_weighted_means_are_those_of_a_long_run(sets):
     y_pred, labels = single(sets, 2)
     found = weighted_batch(5, np.tile(sets[1][2], (16, 1, 1)), np.tile(sets[0][2], (16, 1)), 2)
-    fit = fit_joint(labels, y_pred=y_pred, key=4, beliefs=FIXED)
+    fit = fit_joint(labels, y_pred=y_pred, key=4, priors=FIXED)
     each = np.asarray(found.matrices)[:, :3]
     error = np.hypot(each.std(axis=0, ddof=1) / 4, fit.matrices.std(axis=0) / np.sqrt(300))
     assert (np.abs(each.mean(axis=0) - fit.mean_matrices) < 5 * error).all() and error.max() < 0.01
@@ -163,7 +163,7 @@ def test_joint_is_fit_joint_with_fixed_priors(sets):
     assert found.mean.shape == (8, 5) and (found.ess > 50).all() and found.matrices.shape == (8, 4, 2, 2)
     for s in (2, 7):
         y_pred, labels = single(sets, s)
-        fit = fit_joint(labels, y_pred=y_pred, key=4, beliefs=FIXED)
+        fit = fit_joint(labels, y_pred=y_pred, key=4, priors=FIXED)
         accuracy = np.trace(fit.tables("in-sample"), axis1=1, axis2=2) / y_pred.size
         sd = accuracy.std()
         assert abs(found.mean[s, 0] - accuracy.mean()) < 8 * sd / np.sqrt(min(found.ess[s], 400))
@@ -193,7 +193,7 @@ def test_three_classes_have_the_metrics_that_evaluate_prints(three):
     for s in (0, 1):
         y_pred = data[0][s][data[0][s] >= 0]
         labels = jt.Labels.from_matrix(data[1][s][data[0][s] >= 0], 3)
-        fit = fit_joint(labels, y_pred=y_pred, key=4, beliefs=FIXED)
+        fit = fit_joint(labels, y_pred=y_pred, key=4, priors=FIXED)
         tables = fit.tables("in-sample")
         for k, name in enumerate(found.metrics):
             draws = named_metric(name, range(3)).of_table(tables)

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 import jtruth as jt
 from jtruth.evaluation.by_group import PAIRED, Groups, apart, group_shares, read_groups
 from jtruth.evaluation.gold.shares import prevalence
-from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
 
@@ -46,10 +46,13 @@ def test_counts_of_groups_are_the_joint_posterior():
         law[y[:3].sum(), y[3:].sum()] += np.exp(log_p)
     labels = jt.Labels.from_matrix(z, 2)
     groups = read_groups(group, labels)
-    beliefs = Beliefs(classifier_concentration=groups.symbols, diagonal=2.0, off_diagonal_total=1.0)
-    fit = fit_joint(
-        labels, gold=gold, key=KEY, y_pred=groups.code, num_symbols=groups.symbols.shape[1], beliefs=beliefs
+    priors = DirichletPriors(
+        num_symbols=groups.symbols.shape[1],
+        classifier_concentration=groups.symbols,
+        diagonal=2.0,
+        off_diagonal_total=1.0,
     )
+    fit = fit_joint(labels, gold=gold, key=KEY, y_pred=groups.code, priors=priors)
     shares = groups.of_tables(fit.counts)
     found = np.zeros((4, 4))
     np.add.at(found, tuple(np.rint(3 * shares).astype(int).T), 1 / len(shares))

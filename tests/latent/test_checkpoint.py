@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.latent import Effort, Watch
+from jtruth.latent import Effort, Progress
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning import fit_joint
 from tests import test_nuts
@@ -34,17 +34,19 @@ def small():
 
 def gibbs(path, key=0):
     labels, y_pred = small()
-    return fit_joint(labels, y_pred=y_pred, key=key, effort=EFFORT, watch=Watch(checkpoint=path))
+    return fit_joint(
+        labels, y_pred=y_pred, key=key, effort=EFFORT._replace(progress=Progress(checkpoint=path))
+    )
 
 
-def random_effect(path, key=0, **watch):
+def random_effect(path, key=0, **progress):
     labels, y_pred = small()
-    return fit_joint(labels, y_pred=y_pred, key=key, effort=EFFORT, watch=Watch(checkpoint=path, **watch),
-                     dependence="random_effect")  # fmt: skip
+    effort = EFFORT._replace(progress=Progress(checkpoint=path, **progress))
+    return fit_joint(labels, y_pred=y_pred, key=key, effort=effort, dependence="random_effect")
 
 
 def run_nuts(path, key=0):
-    return test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], seed=key, watch=Watch(checkpoint=path))
+    return test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], seed=key, progress=Progress(checkpoint=path))
 
 
 RUNS = {"gibbs": gibbs, "random effect": random_effect, "nuts": run_nuts}
@@ -189,10 +191,10 @@ def test_another_process_finds_the_same_mark():
 SCRIPT = """
 import sys, jax, numpy as np
 jax.config.update("jax_enable_x64", True)
-from jtruth.latent import Watch
+from jtruth.latent import Progress
 from tests import test_nuts
 found = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=int(sys.argv[2]),
-                      watch=Watch(lambda d, t: print(d, flush=True), sys.argv[1], seconds=0))
+                      progress=Progress(lambda d, t: print(d, flush=True), sys.argv[1], seconds=0))
 np.save(sys.argv[3], found.samples["total"])
 """
 

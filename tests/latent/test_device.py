@@ -17,9 +17,9 @@ from scipy.special import gammaln
 import jtruth as jt
 from jtruth._either import JaxGenerator
 from jtruth._host import vote_shares
-from jtruth.latent import Effort, Watch
+from jtruth.latent import Effort, Progress
 from jtruth.latent.infer import device, gibbs, kernel
-from jtruth.learning import Beliefs, fit_joint
+from jtruth.learning import DirichletPriors, fit_joint
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.stats.chains import effective_sample_size
 
@@ -54,8 +54,10 @@ def problem_of(dependence):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs, "kernel", type("kernel", (), {**vars(kernel), "flatten": staticmethod(stop)}))
         with pytest.raises(InterruptedError):
-            beliefs = Beliefs(start=vote_shares(labels.counts()))  # Gibbs sampling goes on from a given start
-            fit_joint(labels, y_pred=y_pred, gold=gold, dependence=dependence, beliefs=beliefs, key=KEY)
+            priors = DirichletPriors(
+                start=vote_shares(labels.counts())
+            )  # Gibbs sampling goes on from a given start
+            fit_joint(labels, y_pred=y_pred, gold=gold, dependence=dependence, priors=priors, key=KEY)
     return seen[0]
 
 
@@ -197,7 +199,7 @@ def fit_by(name, choice):
         gold = None
     kind = name if name in ("shared_strata", "copying", "labeler_strata") else "independent"
     return fit_joint(labels, y_pred=y_pred, gold=gold, dependence=kind, key=4, effort=effort,
-                     beliefs=Beliefs(shares="by_number") if many else Beliefs())  # fmt: skip
+                     priors=DirichletPriors(shares="by_number") if many else DirichletPriors())  # fmt: skip
 
 
 @pytest.mark.slow
@@ -234,7 +236,7 @@ def test_the_law_of_a_fit_is_that_of_numpy(name):
 def test_a_tiny_problem_against_all_label_vectors():
     """Four samples, two labelers, a classifier and Dirichlet rows, whose probabilities are integrated out."""
     z, y_pred = np.array([[0, 0], [1, 1], [0, 1], [1, 1]]), np.array([0, 1, 1, 0])
-    beliefs = Beliefs(
+    priors = DirichletPriors(
         diagonal=2.0, off_diagonal_total=1.0, classifier_concentration=np.array([[2.0, 1.0], [1.0, 2.0]])
     )
     every = np.array(list(itertools.product(range(2), repeat=4)))
@@ -254,7 +256,7 @@ def test_a_tiny_problem_against_all_label_vectors():
     weights = np.exp(np.array(weights) - max(weights))
     expected = (weights / weights.sum()) @ every
     effort = Effort(chains=8, burn_in=50, min_sweeps=40_000, max_sweeps=40_000, device=True)
-    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=1, beliefs=beliefs, effort=effort)
+    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=1, priors=priors, effort=effort)
     ones = fit.counts[:, 1].sum(axis=1).astype(float)
     size = effective_sample_size(ones.reshape(8, -1, 1), ranked=False)[0]
     assert abs(ones.mean() - expected.sum()) < 4.5 * ones.std() / np.sqrt(size)
@@ -272,18 +274,18 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path, dependence):
         if done >= 4 * 60:
             raise Killed
 
-    options = {"y_pred": y_pred, "gold": gold, "dependence": dependence, "key": jax.random.key(2),
-               "effort": SHORT._replace(device=True)}  # fmt: skip
-    whole = fit_joint(labels, **options)
+    options = {"y_pred": y_pred, "gold": gold, "dependence": dependence, "key": jax.random.key(2)}
+    on_device = SHORT._replace(device=True)
+    whole = fit_joint(labels, effort=on_device, **options)
     file = tmp_path / "run.npz"
     with pytest.raises(Killed):
-        fit_joint(labels, watch=Watch(kill, checkpoint=file, seconds=0.0), **options)
-    resumed = fit_joint(labels, watch=Watch(checkpoint=file), **options)
+        fit_joint(labels, effort=on_device._replace(progress=Progress(kill, file, seconds=0.0)), **options)
+    resumed = fit_joint(labels, effort=on_device._replace(progress=Progress(checkpoint=file)), **options)
     np.testing.assert_array_equal(whole.counts, resumed.counts)
     np.testing.assert_array_equal(whole.matrices, resumed.matrices)
     np.testing.assert_array_equal(whole.class_posterior, resumed.class_posterior)
     with pytest.raises(ValueError, match="another run"):
-        fit_joint(labels, watch=Watch(checkpoint=file), **options | {"effort": SHORT._replace(device=False)})
+        fit_joint(labels, effort=SHORT._replace(device=False, progress=Progress(checkpoint=file)), **options)
 
 
 def mover_of(problem, program, chains=4):
@@ -341,11 +343,11 @@ for kind in ("shared_strata",):
 labels, y_pred, gold = crowd(size=61)
 effort = Effort(chains=4, burn_in=20, min_sweeps=2000, max_sweeps=2000)
 fits = [fit_joint(labels, y_pred=y_pred, gold=gold, key=0, effort=effort._replace(device=True)),
-        *(fit_joint(labels, y_pred=y_pred, gold=gold, key=0, effort=effort, mesh=m) for m in meshes)]
+        *(fit_joint(labels, y_pred=y_pred, gold=gold, key=0, effort=effort._replace(mesh=m)) for m in meshes)]
 out["equal"] = bool(np.array_equal(fits[1].counts, fits[2].counts))
 out["means"] = float(np.abs(fits[0].class_posterior - fits[1].class_posterior).max())
 try:
-    fit_joint(labels, key=0, mesh=jax.make_mesh((2, 4), ("a", "b")))
+    fit_joint(labels, key=0, effort=Effort(mesh=jax.make_mesh((2, 4), ("a", "b"))))
 except ValueError as error:
     out["refused"] = str(error)
 print(json.dumps(out))

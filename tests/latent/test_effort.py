@@ -14,7 +14,7 @@ from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
 from jtruth.latent import Effort, TooLarge
 from jtruth.latent.walk import FEWEST, Convergence, diagnose, good, limits, next_target
-from jtruth.learning import Beliefs, fit_joint
+from jtruth.learning import DirichletPriors, fit_joint
 
 KEY = jax.random.key(3)
 
@@ -75,8 +75,10 @@ def test_the_next_look_is_where_the_worst_quantity_should_be_good():
 def test_burn_in_is_short_where_all_chains_start_at_the_mode():
     """Easy data: 50 sweeps, and looks at multiples of 50 from 200 on. Half of the chains elsewhere: 250."""
     labels, y_pred = crowd(size=200, labelers=6)
-    start = Beliefs(start=vote_shares(labels.counts()))  # Gibbs sampling goes on from a start that is given
-    done = fit_joint(labels, y_pred=y_pred, key=KEY, effort=Effort(nuisance=False), beliefs=start).convergence
+    start = DirichletPriors(
+        start=vote_shares(labels.counts())
+    )  # Gibbs sampling goes on from a start that is given
+    done = fit_joint(labels, y_pred=y_pred, key=KEY, effort=Effort(nuisance=False), priors=start).convergence
     assert done.converged and done.burn_in == 50 and done.num_sweeps % 50 == 0
     assert min(done.ess.values()) >= 400
     assert limits(Effort(), 4, 10, elsewhere=True).burn_in == 250

@@ -12,7 +12,7 @@ from jtruth.latent.infer import kernel, normal
 from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.rows import gold_offset, label_columns, prediction_columns
 from jtruth.learning import fit_joint
-from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.inputs import DirichletPriors
 
 LAW, SAMPLED = STANDARD._replace(normal=True), STANDARD._replace(normal=False)
 
@@ -35,8 +35,8 @@ def test_evidence_and_class_counts_are_those_of_all_assignments():
     """Four kinds of samples, 9 of each: every way to give them classes, weighed."""
     kinds, times = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0]]), 9
     z = np.repeat(kinds, times, axis=0)
-    beliefs = Beliefs(diagonal=6.0, off_diagonal_total=2.0)
-    fit = fit_joint(Labels.from_matrix(z[:, :2], 2), y_pred=z[:, 2], beliefs=beliefs, effort=LAW, key=1)
+    priors = DirichletPriors(diagonal=6.0, off_diagonal_total=2.0)
+    fit = fit_joint(Labels.from_matrix(z[:, :2], 2), y_pred=z[:, 2], priors=priors, effort=LAW, key=1)
     row, log_p, ones = np.array([[6.0, 2.0], [2.0, 6.0]]), [], []
     for one in product(range(times + 1), repeat=4):
         one = np.array(one)
@@ -179,13 +179,13 @@ def test_pointwise_terms_are_those_of_the_draws():
 def test_ranks_of_the_truth_are_uniform():
     """Simulation-based calibration: parameters from the prior, 600 sets, whatever way answers."""
     rng, ranks, by_law = np.random.default_rng(11), [], 0
-    beliefs = Beliefs(diagonal=12.0, off_diagonal_total=4.0)
+    priors = DirichletPriors(diagonal=12.0, off_diagonal_total=4.0)
     for k in range(600):
         prior = rng.dirichlet(np.ones(2))
         rows = np.stack([rng.dirichlet([12, 4], 4), rng.dirichlet([4, 12], 4)], axis=1)
         y = (rng.random(200) < prior[1]).astype(int)
         z = (rng.random((200, 4)) < rows[:, y, 1].T).astype(int)
-        fit = fit_joint(Labels.from_matrix(z[:, :3], 2), y_pred=z[:, 3], beliefs=beliefs, key=k)
+        fit = fit_joint(Labels.from_matrix(z[:, :3], 2), y_pred=z[:, 3], priors=priors, key=k)
         by_law += "weighed draws" in fit.convergence.ess
         right = (y == z[:, 3]).sum()
         draws = fit.counts[:, 0, 0] + fit.counts[:, 1, 1]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.learning import Beliefs, fit_joint
+from jtruth.learning import DirichletPriors, fit_joint
 from jtruth.learning.carry import carried, concentration
 
-FIXED = Beliefs(diagonal=2, off_diagonal_total=1)
+FIXED = DirichletPriors(diagonal=2, off_diagonal_total=1)
 
 
 def test_the_law_of_the_same_mean_and_spread():
@@ -31,20 +31,20 @@ def both_days():
     one, two = day(1, "abcd"), day(2, "abcd")
     first = Labels.from_long(*one)
     rows = [list(x) + list(y) for x, y in zip(one, two, strict=True)]
-    fits = [fit_joint(x, key=0, beliefs=FIXED) for x in (first, Labels.from_long(*rows))]
+    fits = [fit_joint(x, key=0, priors=FIXED) for x in (first, Labels.from_long(*rows))]
     return first, Labels.from_long(two[0], two[1], two[2], workers=list("dcba")), fits
 
 
 def test_two_days_by_the_sampler_are_nearly_one_fit_of_both(both_days):
     first, second, fits = both_days
     more = carried(fits[0].prior, fits[0].matrices, first.workers, second)
-    after = fit_joint(second, key=0, beliefs=FIXED._replace(
+    after = fit_joint(second, key=0, priors=FIXED._replace(
         pseudo_counts=more.pseudo_counts, prior_concentration=more.prior_concentration))  # fmt: skip
     sd = fits[1].labeler_accuracy.std(axis=0)
     off = after.labeler_accuracy.mean(axis=0)[::-1] - fits[1].labeler_accuracy.mean(axis=0)
     assert np.abs(off / sd).max() < 0.6
     assert (np.abs(after.labeler_accuracy.std(axis=0)[::-1] / sd - 1) < 0.3).all()
-    alone = fit_joint(second, key=0, beliefs=FIXED)
+    alone = fit_joint(second, key=0, priors=FIXED)
     assert after.labeler_accuracy.std(axis=0).mean() < 0.85 * alone.labeler_accuracy.std(axis=0).mean()
 
 

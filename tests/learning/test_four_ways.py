@@ -6,7 +6,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.latent import NutsSettings
-from jtruth.learning import Beliefs, Smoothing, begin_stream, fit_dawid_skene, fit_joint, fit_nuts
+from jtruth.learning import DirichletPriors, Smoothing, begin_stream, fit_dawid_skene, fit_joint, fit_nuts
 from jtruth.learning.em.laplace import laplace_draws
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("optimized")]
@@ -20,7 +20,7 @@ def test_four_ways_agree_on_3869_samples(pytestconfig):
     weak, key = Smoothing(diagonal=2.0, off_diagonal=1.0, prior=1.0), jax.random.key(3)
     mode = fit_dawid_skene(labels, smoothing=weak)
     normal = laplace_draws(begin_stream(labels, smoothing=weak), key).labeler_accuracy
-    tempered = fit_joint(labels, beliefs=Beliefs(diagonal=2.0, off_diagonal_total=1.0), key=key)
+    tempered = fit_joint(labels, priors=DirichletPriors(diagonal=2.0, off_diagonal_total=1.0), key=key)
     nuts = fit_nuts("dawid_skene", labels, key=key, settings=NutsSettings(num_warmup=300, num_samples=500))
     by_nuts = np.einsum("mc,mtcc->mt", nuts.run.flat("prior"), nuts.run.flat("matrices"))
     draws = tempered.labeler_accuracy

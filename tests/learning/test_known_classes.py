@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from jtruth.labels import Labels
-from jtruth.learning import Beliefs, check_consistency, fit_joint, fit_known_classes
+from jtruth.learning import DirichletPriors, check_consistency, fit_joint, fit_known_classes
 from tests.learning.crowds import from_matrix, simulate
 from tests.reference import dawid_skene as oracle
 
@@ -48,9 +48,9 @@ def test_its_counts_are_what_gold_says_to_the_joint_posterior():
     rest = labels.restrict(np.flatnonzero(gold < 0))
     counts = fit_known_classes(labels, gold=gold).counts
     options = {"key": 0, "prior": [0.3, 0.4, 0.3]}
-    fixed = Beliefs(diagonal=2.0, off_diagonal_total=1.0)
-    apart = fit_joint(rest, beliefs=fixed._replace(pseudo_counts=counts), **options)
-    together = fit_joint(labels, gold=gold, beliefs=fixed, **options)
+    fixed = DirichletPriors(diagonal=2.0, off_diagonal_total=1.0)
+    apart = fit_joint(rest, priors=fixed._replace(pseudo_counts=counts), **options)
+    together = fit_joint(labels, gold=gold, priors=fixed, **options)
     np.testing.assert_allclose(apart.mean_matrices, together.mean_matrices, atol=0.03)
 
 

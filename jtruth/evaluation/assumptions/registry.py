@@ -28,9 +28,9 @@ from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import POPULATION
 from jtruth.labels import Labels
-from jtruth.latent import Effort, Watch
-from jtruth.learning.joint.inputs import Beliefs
-from jtruth.learning.joint.models import Build, Held, partly_shared
+from jtruth.latent import Effort, Progress
+from jtruth.learning.joint.inputs import DirichletPriors
+from jtruth.learning.joint.models import Build, FixedShare, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
 _VOTE_DRAWS = 4000
@@ -61,11 +61,11 @@ def sampled(
     effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
     return fit_joint(
         data.own_labels(), y_pred=data.y_pred if data.judged else None,
-        num_symbols=None if given is None else given.shape[1],
         gold=data.some_gold, prior=data.prior,
-        beliefs=Beliefs(classifier_concentration=given, shares=data.shares),
-        dependence=model if share is None else Held(model, share), key=key,
-        effort=effort, watch=Watch(data.progress),
+        priors=DirichletPriors(classifier_concentration=given, shares=data.shares,
+                               num_symbols=None if given is None else given.shape[1]),
+        dependence=model if share is None else FixedShare(model, share), key=key,
+        effort=effort._replace(progress=Progress(data.progress)),
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
-from jtruth.latent.checkpoint import UNWATCHED, Watch, digest
+from jtruth.latent.checkpoint import digest
 from jtruth.latent.infer import device, kernel
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike
@@ -71,7 +71,6 @@ def run_gibbs(
     away: Callable[[np.ndarray], np.ndarray | None] | None = None,
     digest: Digest,
     effort: Effort = STANDARD,
-    watch: Watch = UNWATCHED,
 ) -> GibbsRun:
     """Sample a latent-class model.
 
@@ -88,7 +87,6 @@ def run_gibbs(
             common ones "common0", ...: (chains, sweeps, rows, symbols), see `pooled`; where
             the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
         effort: when to stop.
-        watch: whom to tell how far it is, and a checkpoint.
 
     Raises:
         ValueError: the checkpoint belongs to another run, or `effort` makes no sense.
@@ -112,7 +110,6 @@ def run_gibbs(
         monitored=lambda draws: {name: draws[name] for name in digest.monitored},
         effort=effort,
         limits=allowed,
-        watch=watch,
         mark=mark,
     )
     return run_of(store, convergence, em_steps=em_steps, apart=other is not None)

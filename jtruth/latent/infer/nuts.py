@@ -170,10 +170,10 @@ def run_nuts(
         if settings.chain_method == "parallel":
             state = jax.device_put(state, NamedSharding(around.chain_mesh(chains), CHAINS))
         data_of = jax.tree.leaves((args, starts, jax.random.key_data(keys)))
-        file = settings.watch.file(digest("nuts", data_of, model, static, made, num_samples))
+        file = settings.progress.file(digest("nuts", data_of, model, static, made, num_samples))
         state, pieces, done = around.resumed(file, state)
         total = num_warmup + num_samples
-        with settings.watch.telling() as tell:
+        with settings.progress.reporting() as tell:
             tell(done, total)
             while done < total:
                 number = min(chunk, (num_warmup if done < num_warmup else total) - done)

@@ -10,7 +10,7 @@ import numpy as np
 from jax.sharding import AxisType
 
 from jtruth._one_line import one_line
-from jtruth.latent.checkpoint import UNWATCHED, Checkpoint, Watch
+from jtruth.latent.checkpoint import Checkpoint, Progress
 from jtruth.stats.chains import effective_sample_size, split_rhat
 
 # One program, all chains in step (for accelerators and short chains); one chain after the other; or spread
@@ -36,7 +36,7 @@ class NutsSettings(NamedTuple):
     chain_method: str = "vectorized"  # see `CHAIN_METHODS`
     target_accept: float = 0.8
     max_tree_depth: int = 10
-    watch: Watch = UNWATCHED  # whom to tell how far it is, and a checkpoint
+    progress: Progress = Progress()  # where it is reported, and a checkpoint
     chunk: int = 100  # transitions between two looks at it
 
     def program(self, jitter: float, batched: bool) -> "Settings":

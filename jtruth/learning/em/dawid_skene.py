@@ -3,7 +3,7 @@
 The model: a sample's class is drawn from a prior, and each labeler, shown a sample of class c, gives label k
 with a probability psi[c, k] of its own, independently of the other labelers. `fit_dawid_skene` finds the
 prior and the matrices of highest likelihood (or, with pseudo-counts, of highest posterior density) by EM from
-majority vote, and from random starts if asked; in float64, unless float32 is asked for, whatever JAX's
+majority vote, and from random starts if asked; in float64, whatever JAX's
 default is. The pure function under it, `dawid_skene_em`, is there for `jit` and for `vmap` over simulated
 data sets, weights or starts.
 
@@ -30,7 +30,6 @@ from jaxtyping import Float, Int
 
 from jtruth import _mesh
 from jtruth._mesh import as_auto, mesh_axis, together
-from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import (
@@ -51,7 +50,6 @@ from jtruth.learning.em.columns import (
     random_trust,
 )
 
-_LEAST_TOL = 1e-5  # in float32
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
 _NO_LABELS = 1e-6  # a matrix row that rests on less than this expected number of labels was not learned
 
@@ -79,7 +77,6 @@ class Starts(NamedTuple):
     max_steps: int = 10_000
     tol: float = 1e-8
     mesh: jax.sharding.Mesh | None = None  # devices that share the samples
-    dtype: str = "float64"  # or "float32": half the memory
 
 
 def fit_dawid_skene(
@@ -93,7 +90,6 @@ def fit_dawid_skene(
     max_steps: int = 10_000,
     tol: float = 1e-8,
     mesh: jax.sharding.Mesh | None = None,
-    dtype: str = "float64",
 ) -> Fit:
     """Fit by EM from majority vote, and say what is doubtful about the result.
 
@@ -112,7 +108,6 @@ def fit_dawid_skene(
         mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md). Of
             several processes, each gives its part of the labels (`jtruth.io.read_shard`) and gets the class
             posterior of it; what is doubtful is then said of that part.
-        dtype: "float32" computes with half the memory, to about 1e-4 in a probability; needs tol >= 1e-5.
 
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns given label;
@@ -131,7 +126,7 @@ def fit_dawid_skene(
     >>> print(fit.prior.round(3), fit.matrices[2].round(3).tolist(), fit.converged)
     [0.5 0.5] [[0.667, 0.333], [0.333, 0.667]] True
     """
-    starts = Starts(num_restarts, key, max_steps, tol, mesh, dtype)
+    starts = Starts(num_restarts, key, max_steps, tol, mesh)
     known, fixed = _read(labels, mesh, (smoothing, gold, prior, starts))
     fit = best_of_starts(labels, known, fixed, smoothing, starts)
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
@@ -240,7 +235,7 @@ def best_of_starts(
     *,
     one_coin: bool = False,
 ) -> Fit:
-    """Climb from each start, in the type of `starts`; a random one wins only by more than rounding.
+    """Climb from each start; a random one wins only by more than rounding.
 
     Raises:
         RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
@@ -249,15 +244,13 @@ def best_of_starts(
     columns, row = columns_from_labels(labels, gold=gold, num_labelers=labelers)
     if starts.mesh is not None:
         columns = in_common(columns, starts.mesh, labelers * labels.num_classes)
-    columns = columns._replace(weight=columns.weight.astype(starts.dtype))
-    prior = None if prior is None else prior.astype(starts.dtype)
 
     def at_votes(trust: np.ndarray | None) -> np.ndarray:
-        shares = np.zeros((columns.weight.size, labels.num_classes), starts.dtype)
+        shares = np.zeros((columns.weight.size, labels.num_classes))
         shares[row] = first_guess(labels, gold, trust)
         return shares
 
-    run = partial(_climb, columns, _pseudo_counts(labels, labelers, smoothing, starts.dtype), prior, starts,
+    run = partial(_climb, columns, _pseudo_counts(labels, labelers, smoothing), prior, starts,
                   one_coin)  # fmt: skip
     with jax.enable_x64(True):
         best, winner = run(at_votes(None)), 0
@@ -270,13 +263,13 @@ def best_of_starts(
     return _on_host(best, size, row, winner, objectives)
 
 
-def _pseudo_counts(labels, labelers, smoothing, dtype):
+def _pseudo_counts(labels, labelers, smoothing):
     """Those of the class prior, and of matrices (labelers, classes, classes); padding has none."""
     classes = labels.num_classes
-    of_matrices = np.zeros((labelers, classes, classes), dtype)
+    of_matrices = np.zeros((labelers, classes, classes))
     every = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
     of_matrices[: labels.num_labelers] = every
-    return np.full(classes, smoothing.prior, dtype), of_matrices
+    return np.full(classes, smoothing.prior), of_matrices
 
 
 def _climb(columns, pseudo_counts, prior, starts, one_coin, shares):
@@ -337,11 +330,6 @@ def check_arguments(labels, smoothing, gold, prior, starts):
         raise ValueError("prior is held fixed, so smoothing.prior has nothing to act on; give one of the two")
     check_steps(starts.max_steps, starts.tol)
     check_whole(0, num_restarts=starts.num_restarts)
-    choose("dtype", starts.dtype, ("float64", "float32"))
-    if starts.dtype == "float32" and starts.tol < _LEAST_TOL:
-        raise ValueError(
-            f"float32 cannot tell changes below about {_LEAST_TOL}; give tol={_LEAST_TOL} or more"
-        )
     return (None if gold is None else known), fixed
 
 

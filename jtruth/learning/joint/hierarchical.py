@@ -5,8 +5,8 @@ of one class are alike over labelers: how often they are right, how much labeler
 is learned from all labels (`latent.models.alike`) by the sampler of `fit_joint`. A labeler without labels has
 the population's matrix and an interval as wide as labelers differ; one with a thousand has their own.
 
-`fit_joint` pools so by itself where labels say little of each labeler (see `Beliefs`); this is that model
-whatever the numbers, with groups of labelers (a site, a language) if there are some. Each group is a
+`fit_joint` pools so by itself where labels say little of each labeler (see `DirichletPriors`); this is that
+model whatever the numbers, with groups of labelers (a site, a language) if there are some. Each group is a
 population of its own, which learns from its own labels only, so groups should hold a few labelers each.
 
 In `fit_domains` a labeler is a population of domains (languages, sites, kinds of question), as in the coupled
@@ -23,8 +23,7 @@ from jaxtyping import Float, Int
 from jtruth._random import as_key, stream
 from jtruth._validation import quoted
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Effort, Watch
-from jtruth.latent.checkpoint import UNWATCHED
+from jtruth.latent import STANDARD, Effort
 from jtruth.latent.models.alike import alike_raters
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, clamp, read_given
@@ -51,7 +50,6 @@ def fit_hierarchical(
     prior: Any = None,
     key: Any = None,
     effort: Effort = STANDARD,
-    watch: Watch = UNWATCHED,
 ) -> Hierarchical:
     """Sample matrices, class shares and classes of labelers who are alike.
 
@@ -62,7 +60,6 @@ def fit_hierarchical(
         prior: (classes,) a known class prior, held fixed.
         key: a whole number or a JAX key; 0 if None.
         effort: when to stop sampling.
-        watch: whom to tell how far it is, and a checkpoint.
 
     Returns:
         A `Fit` of posterior means, with `accuracy_interval()`. Its own: `matrices` (labelers, classes,
@@ -88,7 +85,6 @@ def fit_hierarchical(
         prior=fixed,
         dependence=_alike_by_group(number),
         effort=effort,
-        watch=watch,
     )
     own = {
         "matrices": found.mean_matrices.astype(np.float64),

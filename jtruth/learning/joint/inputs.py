@@ -1,4 +1,4 @@
-"""Arguments of `fit_joint`: what is believed before any label, and all of them checked before sampling."""
+"""Arguments of `fit_joint`: the priors, and all of them checked before sampling."""
 
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from jtruth.stats.agreement import brennan_prediger
 FEW, WEAK = 10.0, 0.1
 
 
-class Beliefs(NamedTuple):
+class DirichletPriors(NamedTuple):
     """Dirichlet concentrations of everything that is drawn, and where the chains start.
 
     Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
@@ -46,12 +46,13 @@ class Beliefs(NamedTuple):
     # "one" class prior for all samples, or "by_number": samples with equally many labels (up to five groups)
     # have one of their own, as labels missing by class ask for. Not with a known prior.
     shares: str = "one"
+    num_symbols: int | None = None  # U, of the predictions; None: the classes. Others: score bins, "abstain"
     start: Any = None  # (samples, classes) class probabilities to start from instead of vote shares
 
     __repr__ = one_line
 
 
-NOTHING = Beliefs()
+WEAK_PRIORS = DirichletPriors()
 
 
 def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) -> tuple[Any, int]:
@@ -78,13 +79,13 @@ def checked_priors(
     symbols: int,
     gold,
     prior,
-    beliefs: Beliefs,
+    priors: DirichletPriors,
     *,
     own_rows: bool,
 ) -> Priors:
     """Priors of all rows: alike where they hold little and none is given; strata have fixed ones else."""
     classes = labels.num_classes
-    prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, *_ = beliefs
+    prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, *_ = priors
     alike = diagonal is None and off_diagonal_total is None
     diagonal = 2.0 if diagonal is None else diagonal
     off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total

@@ -223,16 +223,16 @@ MODELS: dict[str, Build] = {
 }
 
 
-class Held(NamedTuple):
-    """A model whose share of dependent samples (hard ones; copied predictions) is not drawn but held."""
+class FixedShare(NamedTuple):
+    """A model whose share of dependent samples (hard ones; copied predictions) is fixed."""
 
     model: str | Build
     dependent_share: float
 
 
-def named_model(dependence: str | Build | Held) -> tuple[Build, str, float | None]:
-    """The function that builds it, its name, and the share that is held."""
-    model, share = dependence if isinstance(dependence, Held) else (dependence, None)
+def named_model(dependence: str | Build | FixedShare) -> tuple[Build, str, float | None]:
+    """The function that builds it, its name, and the share that is fixed."""
+    model, share = dependence if isinstance(dependence, FixedShare) else (dependence, None)
     if not isinstance(model, str):
         return model, getattr(model, "func", model).__name__, share  # a partial has no name
     check.choose("dependence", model, tuple(MODELS))

@@ -19,8 +19,7 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Digest, Effort, Watch, run_gibbs
-from jtruth.latent.checkpoint import UNWATCHED
+from jtruth.latent import STANDARD, Digest, Effort, run_gibbs
 from jtruth.latent.fit import RowLikelihood, model_of, of_gibbs, of_tempering, run_tempered, tempered_run
 from jtruth.latent.infer.gibbs import GibbsRun
 from jtruth.latent.infer.normal import has_normal_law, run_normal
@@ -38,15 +37,15 @@ from jtruth.learning.joint.guard import (
     several_modes,
 )
 from jtruth.learning.joint.inputs import (
-    NOTHING,
-    Beliefs,
+    WEAK_PRIORS,
+    DirichletPriors,
     checked_predictions,
     checked_priors,
     prior_decides,
     share_groups,
     vote_start,
 )
-from jtruth.learning.joint.models import Build, Built, Held, hold_share, named_model
+from jtruth.learning.joint.models import Build, Built, FixedShare, hold_share, named_model
 
 _SHOWN = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 
@@ -107,14 +106,11 @@ def fit_joint(
     *,
     key: Any = None,
     y_pred: Any = None,
-    num_symbols: int | None = None,
     gold: Any = None,
     prior: Any = None,
-    beliefs: Beliefs = NOTHING,
-    dependence: str | Build | Held = "independent",
+    priors: DirichletPriors = WEAK_PRIORS,
+    dependence: str | Build | FixedShare = "independent",
     effort: Effort = STANDARD,
-    watch: Watch = UNWATCHED,
-    mesh: Any = None,
 ) -> JointPosterior:
     """Sample class prior, labelers, classifier and true classes given labels and predictions.
 
@@ -122,18 +118,17 @@ def fit_joint(
         labels: noisy labels. Several labels of a sample by one labeler count as independent.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         y_pred: (samples,) predicted symbols 0..U-1, -1 where there is none; None: only learn the labelers.
-        num_symbols: U; the classes by default. Other symbols may be score bins or "abstain".
+            They are the classes unless `priors.num_symbols` says that they are others.
         gold: (samples,) known classes, -1 where unknown. They are certain.
         prior: (classes,) known class prior, held fixed; by default it is drawn too.
-        beliefs: Dirichlet concentrations, earlier counts, and where to start.
+        priors: Dirichlet concentrations, earlier counts, and where to start.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "random_effect" (difficulty is gradual, two classes), "copying" (the classifier
             repeats labels). Or a function that builds another model, as those of `models` do; or one of these
-            `Held` at a share of dependent samples.
-        effort: when to stop, and whether to compute log p(one sample | draw) too.
-        watch: whom to tell how far it is, in sweeps, and a checkpoint.
-        mesh: a `jax.sharding.Mesh` over one axis, whose devices share the samples (docs/many_devices.md). The
-            draws depend on how many devices it has, not on which.
+            with a `FixedShare` of dependent samples.
+        effort: when to stop, whether to compute log p(one sample | draw) too, where progress is reported. Its
+            `mesh`, a `jax.sharding.Mesh` over one axis, has devices that share the samples
+            (docs/many_devices.md); the draws depend on how many it has, not on which.
 
     Returns:
         `JointPosterior`; look at `warnings` and `usable` first.
@@ -147,19 +142,18 @@ def fit_joint(
     >>> fit.usable, fit.tables("in-sample").shape[1:], bool(fit.mean_matrices[0, 0, 0] > 0.9)
     (True, (2, 2), True)
     """
-    effort = effort if mesh is None else effort._replace(mesh=mesh)
-    asked = _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence)
+    asked = _asked(labels, y_pred, gold, prior, priors, dependence)
     model, rows = asked.built.model, asked.rows
     digest = JointDigest(model, mean_share(labels) if asked.name == "copying" else None,
                          keep_states=effort.pointwise, group_share=asked.group_share,
                          shared=asked.built.other is not None)  # fmt: skip
-    run = _run(asked, digest, labels, beliefs, key, effort, watch)
-    informed = beliefs.pseudo_counts is not None and bool(np.any(beliefs.pseudo_counts))
+    run = _run(asked, digest, labels, priors, key, effort)
+    informed = priors.pseudo_counts is not None and bool(np.any(priors.pseudo_counts))
     found = gather(run, labels, rows, asked.y_pred, asked.gold, informed, asked.name)
     if asked.built.other is not None:
         values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
         found = found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
-    elif not isinstance(dependence, Held):
+    elif not isinstance(dependence, FixedShare):
         scaled = model if asked.observed.group is None else model._replace(class_fixed=True)
         found = found._replace(log_prior=log_prior(scaled, found, run.large))
     if not effort.pointwise:
@@ -169,38 +163,37 @@ def fit_joint(
     return found._replace(pointwise=of_gibbs(model, asked.observed, run.large))
 
 
-def _run(asked: "_Asked", digest: JointDigest, labels, beliefs: Beliefs, key, effort, watch) -> GibbsRun:
+def _run(asked: "_Asked", digest: JointDigest, labels, priors: DirichletPriors, key, effort) -> GibbsRun:
     """Draws by tempering where that takes seconds, else by Gibbs from the mode that EM finds."""
     named = asked.gold is not None and np.unique(asked.gold[asked.gold >= 0]).size == labels.num_classes
     monitored = digest.monitored if effort.nuisance else digest.essential
     kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
-    observed, model, given_start = asked.observed, asked.built.model, beliefs.start is not None
+    observed, model, given_start = asked.observed, asked.built.model, priors.start is not None
     usual = not (given_start or effort.device or effort.chains or effort.mesh is not None)
     usual = usual and effort.normal is None and not prior_decides(labels)
     if (usual or effort.normal) and asked.built.other is None and has_normal_law(model):
-        starts = _start(asked, labels, beliefs), *believing_each(model, asked.rows)
+        starts = _start(asked, labels, priors), *believing_each(model, asked.rows)
         run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
         if run is not None:
             return run
     if asked.built.other is not None:
         if given_start or effort.mesh is not None:
             why = f"{asked.name} starts from its prior, on one device"
-            raise ValueError(f"{why}: leave beliefs.start and mesh out")
+            raise ValueError(f"{why}: leave priors.start and mesh out")
         made = model_of(*asked.built.other(number_of_groups(observed)), observed, labels.num_classes)
-        return run_tempered(made, observed, kept, key=key, effort=effort, watch=watch)
+        return run_tempered(made, observed, kept, key=key, effort=effort)
     if not (given_start or effort.device or effort.mesh is not None):
-        run = tempered_run(model, observed, kept, key=key, effort=effort, watch=watch)
+        run = tempered_run(model, observed, kept, key=key, effort=effort)
         if run is not None:
             return run
     return run_gibbs(
         model,
         observed,
         key=key,
-        start=_start(asked, labels, beliefs),
+        start=_start(asked, labels, priors),
         away=None if given_start else away_from(model, asked.rows),
         digest=kept,
         effort=effort,
-        watch=watch,
     )
 
 
@@ -216,17 +209,17 @@ class _Asked(NamedTuple):
     gold: np.ndarray | None
 
 
-def _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence) -> _Asked:
+def _asked(labels, y_pred, gold, prior, priors, dependence) -> _Asked:
     """The arguments of `fit_joint`, checked, as a model and what it sees."""
     build, name, share = named_model(dependence)
-    predicted, symbols = checked_predictions(labels, y_pred, num_symbols)
+    predicted, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
     known, _ = read_given(labels, gold, None)
     known = None if gold is None else known
     own_rows = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")
-    priors = checked_priors(labels, predicted, symbols, known, prior, beliefs, own_rows=own_rows)
+    checked = checked_priors(labels, predicted, symbols, known, prior, priors, own_rows=own_rows)
     rows = merge_samples(labels, predicted, known)
-    group, group_share = share_groups(beliefs.shares, labels, rows, prior)
-    built = build(priors, rows)
+    group, group_share = share_groups(priors.shares, labels, rows, prior)
+    built = build(checked, rows)
     if share is not None:
         built = built._replace(model=hold_share(built.model, share))
     seen = [label_columns(rows.labels)]
@@ -237,9 +230,9 @@ def _asked(labels, y_pred, num_symbols, gold, prior, beliefs, dependence) -> _As
     return _Asked(name, built, rows, observed, group_share, predicted, known)
 
 
-def _start(asked: _Asked, labels: Labels, beliefs: Beliefs) -> Float[np.ndarray, "states rows"]:
+def _start(asked: _Asked, labels: Labels, priors: DirichletPriors) -> Float[np.ndarray, "states rows"]:
     """States to start from: vote shares, or what was given, in the strata where the model starts."""
-    classes = vote_start(labels, asked.gold, beliefs.start, asked.rows)
+    classes = vote_start(labels, asked.gold, priors.start, asked.rows)
     first = classes.T[:, None, :] * asked.built.start_strata[None, :, :]
     return np.ascontiguousarray(first.reshape(-1, first.shape[2]))
 

@@ -13,7 +13,7 @@ import jtruth as jt
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.sensitivity import Sensitivity, sensitivity
 from jtruth.lam_stork import error_bounds
-from jtruth.learning import Held, fit_joint
+from jtruth.learning import FixedShare, fit_joint
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
 from jtruth.noise.base import scale_errors
 from jtruth.stats.draws import DrawsEstimate
@@ -192,7 +192,7 @@ def test_what_is_refused(answer):
     alone = jt.evaluate(y_pred, jt.Labels.from_matrix(y_pred[:, None], 2))
     with pytest.raises(ValueError, match="Not identified"):
         alone.sensitivity("prior")
-    for held in (Held("independent", 0.1), Held("copying", 1.0)):
+    for held in (FixedShare("independent", 0.1), FixedShare("copying", 1.0)):
         with pytest.raises(ValueError, match="dependent_share"):
             fit_joint(labels, y_pred=y_pred, key=KEY, dependence=held)
 
@@ -204,7 +204,7 @@ def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_th
 
     def switched(*args, dependence, **options):
         found = fit(*args, dependence=dependence, **options)
-        if not isinstance(dependence, Held) or dependence.dependent_share == 0:
+        if not isinstance(dependence, FixedShare) or dependence.dependent_share == 0:
             return found
         return found._replace(identified=False, warnings=("Class labels have switched.",))
 

@@ -16,7 +16,7 @@ from jtruth.evaluation.checks.prior_sensitivity import (
 from jtruth.latent import Effort
 from jtruth.latent.models import alike
 from jtruth.latent.models import alike as tempered_alike
-from jtruth.learning import Beliefs
+from jtruth.learning import DirichletPriors
 from jtruth.learning.joint import inputs as joint_inputs
 from jtruth.learning.joint.draws import ALIKE_ROWS, HARD, LogPrior
 from jtruth.learning.joint.models import shared_strata
@@ -57,7 +57,9 @@ def test_the_density_is_that_of_scipy(few):
 def test_as_if_fitted_with_the_squared_prior(few):
     """Dirichlet(2, 1) squared is Dirichlet(3, 1). Five standard errors of each mean: 1e-5 for both."""
     y_pred, labels, fit = few
-    again = fit_joint(labels, y_pred=y_pred, key=1, beliefs=Beliefs(diagonal=3.0, off_diagonal_total=1.0))
+    again = fit_joint(
+        labels, y_pred=y_pred, key=1, priors=DirichletPriors(diagonal=3.0, off_diagonal_total=1.0)
+    )
     scaled = power_scaled(fit.log_prior.values, 2.0)
     assert scaled.reliable
     for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
@@ -109,10 +111,12 @@ squared_strata.__name__ = "shared_strata"  # whose rows are alike by the same ru
 def test_as_if_a_model_of_strata_had_the_squared_prior(model):
     """Weights of strata, rows, and rows that labelers share. Five standard errors of each mean."""
     y_pred, labels = simulated(120, 0.4, seed=3)
-    beliefs = Beliefs(diagonal=3.0, off_diagonal_total=1.0) if model == "copying" else Beliefs()
+    priors = (
+        DirichletPriors(diagonal=3.0, off_diagonal_total=1.0) if model == "copying" else DirichletPriors()
+    )
     fit = fit_joint(labels, y_pred=y_pred, key=0, dependence=model)
     other = squared_strata if model == "shared_strata" else model
-    again = fit_joint(labels, y_pred=y_pred, key=1, dependence=other, beliefs=beliefs)
+    again = fit_joint(labels, y_pred=y_pred, key=1, dependence=other, priors=priors)
     assert HARD in fit.log_prior.covers and len(fit.log_prior.covers) == 4
     scaled = power_scaled(fit.log_prior.values, 2.0)
     assert scaled.reliable

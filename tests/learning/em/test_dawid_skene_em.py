@@ -205,16 +205,3 @@ def test_float32_counts_do_not_stop_at_16_million_where_there_is_float64():
     )
     found = em_module.counts_of(data, jnp.ones((size, 1), np.float32), 1)
     assert found.dtype == np.float32 and found[:, 0].tolist() == [size, size]
-
-
-@pytest.mark.slow
-def test_fit_in_float32():
-    labels = from_matrix(simulate(5, size=200, labelers=5)[0])
-    exact, found = fit_dawid_skene(labels), fit_dawid_skene(labels, dtype="float32", tol=1e-5)
-    assert found.converged and found.matrices.dtype == found.class_posterior.dtype == np.float64
-    np.testing.assert_allclose(found.matrices, exact.matrices, atol=2e-3)
-    np.testing.assert_allclose(found.log_likelihood, exact.log_likelihood, rtol=1e-5)
-    with pytest.raises(ValueError, match="float32 cannot tell changes below"):
-        fit_dawid_skene(labels, dtype="float32")
-    with pytest.raises(ValueError, match="dtype must be"):
-        fit_dawid_skene(labels, dtype="float16")

@@ -7,7 +7,7 @@ from scipy.special import softmax
 from jtruth.labels import Labels
 from jtruth.latent.infer.normal import around, information
 from jtruth.learning import (
-    Beliefs,
+    DirichletPriors,
     Smoothing,
     begin_stream,
     close,
@@ -244,7 +244,7 @@ def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
     labels = named((task, worker, label), slice(None))
     state = begin_stream(labels, smoothing=PRIOR)
     quick = laplace_draws(state, 0)
-    full = fit_joint(labels, key=0, beliefs=Beliefs(diagonal=2.0, off_diagonal_total=1.0))
+    full = fit_joint(labels, key=0, priors=DirichletPriors(diagonal=2.0, off_diagonal_total=1.0))
     place = [labels.workers.index(name) for name in state.workers]
     ratio = quick.labeler_accuracy.std(axis=0) / full.labeler_accuracy.std(axis=0)[place]
     assert (np.abs(ratio - 1) < 0.2).all()

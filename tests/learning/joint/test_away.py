@@ -9,7 +9,7 @@ from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.learning.joint.draws import JointDigest
 from jtruth.learning.joint.guard import SEVERAL, away_from, several_modes
-from jtruth.learning.joint.inputs import Beliefs, checked_priors
+from jtruth.learning.joint.inputs import DirichletPriors, checked_priors
 from jtruth.learning.joint.models import MODELS
 
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=200, max_sweeps=200)
@@ -25,7 +25,7 @@ def crowd(right, samples=300, seed=0):
 
 def built(name, z):
     labels = Labels.from_matrix(z, 2)
-    priors = checked_priors(labels, None, 0, None, None, Beliefs(diagonal=2.0), own_rows=False)
+    priors = checked_priors(labels, None, 0, None, None, DirichletPriors(diagonal=2.0), own_rows=False)
     rows = merge_samples(labels, None, None)
     return rows, MODELS[name](priors, rows)
 

@@ -9,7 +9,7 @@ from scipy.special import gammaln, logsumexp
 
 from jtruth._host import diagonal_rows
 from jtruth.labels import Labels
-from jtruth.latent import Digest, Effort, Watch, run_gibbs
+from jtruth.latent import Digest, Effort, Progress, run_gibbs
 from jtruth.latent.infer import kernel
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
@@ -290,17 +290,22 @@ def test_resumes_bit_identically_after_a_kill(tmp_path, name, after):
             raise Killed
 
     with pytest.raises(Killed):
-        run_gibbs(model, observed, effort=effort, watch=Watch(kill, path, seconds=0), **options)
+        run_gibbs(
+            model, observed, effort=effort._replace(progress=Progress(kill, path, seconds=0)), **options
+        )
     steps = []
     again = run_gibbs(
-        model, observed, effort=effort, watch=Watch(lambda d, p: steps.append(d), path), **options
+        model,
+        observed,
+        effort=effort._replace(progress=Progress(lambda d, p: steps.append(d), path)),
+        **options,
     )
     assert steps[0] == 4 * 50 * (after + 1)  # went on, did not start again
     assert whole.thin > 1
     for a, b in zip(jax.tree.leaves(whole._replace(convergence=0)), jax.tree.leaves(again[:5]), strict=False):
         np.testing.assert_array_equal(a, b)
     assert whole.convergence._replace(seconds=0.0) == again.convergence._replace(seconds=0.0)
-    finished = run_gibbs(model, observed, effort=effort, watch=Watch(kill, path), **options)
+    finished = run_gibbs(model, observed, effort=effort._replace(progress=Progress(kill, path)), **options)
     np.testing.assert_array_equal(finished.draws["pi"], whole.draws["pi"])
 
 
@@ -309,8 +314,8 @@ def test_checkpoint_of_other_data_is_refused(tmp_path):
     model, observed, start = build("independent", labels, y_pred)
     path = tmp_path / "chain.npz"
     options = {
-        "start": start, "digest": Digest(keep_everything, ("pi",)), "watch": Watch(checkpoint=path),
-        "effort": Effort(chains=4, min_sweeps=400, max_sweeps=400),
+        "start": start, "digest": Digest(keep_everything, ("pi",)),
+        "effort": Effort(chains=4, min_sweeps=400, max_sweeps=400, progress=Progress(checkpoint=path)),
     }  # fmt: skip
     run_gibbs(model, observed, key=jax.random.key(0), **options)
     with pytest.raises(ValueError, match="belongs to another run"):

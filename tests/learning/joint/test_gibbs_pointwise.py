@@ -12,7 +12,7 @@ from jtruth.latent.fit import chosen_draws, of_gibbs
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
 from jtruth.learning import fit_joint
-from jtruth.learning.joint.inputs import Beliefs, checked_priors
+from jtruth.learning.joint.inputs import DirichletPriors, checked_priors
 from jtruth.learning.joint.models import MODELS
 
 KEY = jax.random.key(0)
@@ -35,7 +35,7 @@ def test_every_model_against_loops(name, classes):
     z, y_pred, gold = small(classes)
     labels = Labels.from_matrix(z, classes)
     own = name in ("shared_strata", "labeler_strata")
-    priors = checked_priors(labels, None, classes, gold, None, Beliefs(diagonal=2.0), own_rows=own)
+    priors = checked_priors(labels, None, classes, gold, None, DirichletPriors(diagonal=2.0), own_rows=own)
     rows = merge_samples(labels, y_pred, gold)
     model, offset, *_ = MODELS[name](priors, rows)
     seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, classes))

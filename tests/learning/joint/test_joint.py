@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Effort, Watch
-from jtruth.learning import Beliefs, Held
+from jtruth.latent import STANDARD, Effort, Progress
+from jtruth.learning import DirichletPriors, FixedShare
 from jtruth.learning.joint.guard import check_switching
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import mean_error
@@ -38,7 +38,7 @@ def test_anaesthetists_with_the_prior_of_rater():
     effort = Effort(min_sweeps=24_000)
     fit = fit_joint(
         crowds.anaesthetists(), key=KEY, effort=effort,
-        beliefs=Beliefs(prior_concentration=3.0, diagonal=4.8, off_diagonal_total=3.2),
+        priors=DirichletPriors(prior_concentration=3.0, diagonal=4.8, off_diagonal_total=3.2),
     )  # fmt: skip
     error = mean_error(by_chain(fit, fit.prior))
     wanted = np.array([0.37559632, 0.40734481, 0.14321934, 0.07383953])
@@ -98,7 +98,7 @@ def test_pseudo_counts_are_gold_questions():
     labels, _, y = simulated(labelers=3)
     earlier = np.zeros((3, 2, 2))
     earlier[0] = [[900, 100], [300, 700]]
-    fit = fit_joint(labels, gold=y, beliefs=Beliefs(pseudo_counts=earlier), key=KEY, effort=QUICK)
+    fit = fit_joint(labels, gold=y, priors=DirichletPriors(pseudo_counts=earlier), key=KEY, effort=QUICK)
     n = np.zeros((2, 2))
     mine = labels.labels_of(0)
     np.add.at(n, (y[mine >= 0], mine[mine >= 0]), 1)
@@ -136,8 +136,9 @@ def test_order_of_samples_and_labelers_does_not_matter():
 
 def test_resume_through_fit_joint(tmp_path):
     labels, y_pred, _ = simulated()
-    options = {"y_pred": y_pred, "key": KEY, "effort": Effort(min_sweeps=512 * 30)}
-    whole, seen = fit_joint(labels, **options), []
+    options = {"y_pred": y_pred, "key": KEY}
+    effort = Effort(min_sweeps=512 * 30)
+    whole, seen = fit_joint(labels, effort=effort, **options), []
 
     def stop(done, planned):
         seen.append((done, planned))
@@ -146,8 +147,8 @@ def test_resume_through_fit_joint(tmp_path):
 
     path = tmp_path / "run.npz"
     with pytest.raises(KeyboardInterrupt):
-        fit_joint(labels, **options, watch=Watch(stop, path, seconds=0))
-    again = fit_joint(labels, **options, watch=Watch(checkpoint=str(path)))
+        fit_joint(labels, **options, effort=effort._replace(progress=Progress(stop, path, seconds=0)))
+    again = fit_joint(labels, **options, effort=effort._replace(progress=Progress(checkpoint=str(path))))
     for name in ("prior", "matrices", "mean_matrices", "classifier", "counts", "class_posterior"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
 
@@ -166,7 +167,7 @@ def test_thinned_matrices_know_their_draw():
 def test_symbols_need_not_be_classes():
     labels, y_pred, y = simulated()
     bins = np.where(np.arange(y.size) % 3 == 0, 2, 3 * y_pred)  # symbol 1 never occurs
-    fit = fit_joint(labels, y_pred=bins, num_symbols=4, key=KEY, effort=BY_NORMAL_LAW)
+    fit = fit_joint(labels, y_pred=bins, priors=DirichletPriors(num_symbols=4), key=KEY, effort=BY_NORMAL_LAW)
     assert fit.counts.shape[1:] == (2, 4) and (fit.counts[:, :, 1] == 0).all()
     assert fit.counts[0].sum() == y.size
 
@@ -186,11 +187,13 @@ def test_missing_predictions_are_in_no_table():
 def test_a_permuted_start_is_caught(classes):
     labels, y_pred, y = simulated(classes=classes, accuracy=0.8)
     start = np.eye(classes)[(y + 1) % classes]
-    fit = fit_joint(labels, y_pred=y_pred, key=KEY, beliefs=Beliefs(start=start), effort=QUICK)
+    fit = fit_joint(labels, y_pred=y_pred, key=KEY, priors=DirichletPriors(start=start), effort=QUICK)
     assert fit.switching.switched and not fit.usable
     assert any("switched" in text for text in fit.warnings)
     assert (fit.class_posterior.argmax(axis=1) == y).mean() < 0.2  # it is indeed a mirror image
-    right = fit_joint(labels, y_pred=y_pred, key=KEY, beliefs=Beliefs(start=np.eye(classes)[y]), effort=QUICK)
+    right = fit_joint(
+        labels, y_pred=y_pred, key=KEY, priors=DirichletPriors(start=np.eye(classes)[y]), effort=QUICK
+    )
     assert right.usable and right.switching.sentence is None
 
 
@@ -201,7 +204,7 @@ def test_random_starts_are_judged_by_the_truth():
     for seed in range(24):
         labels, y_pred, y = simulated(seed)
         start = np.random.default_rng(seed).dirichlet(np.ones(2), y.size)
-        fit = fit_joint(labels, y_pred=y_pred, key=KEY, beliefs=Beliefs(start=start), effort=QUICK)
+        fit = fit_joint(labels, y_pred=y_pred, key=KEY, priors=DirichletPriors(start=start), effort=QUICK)
         mirrored = (fit.class_posterior.argmax(axis=1) == y).mean() < 0.5
         assert fit.switching.switched == mirrored
         verdicts.append(mirrored)
@@ -232,12 +235,14 @@ def test_a_classifier_that_only_copies_errs_as_the_labelers_of_a_random_sample_d
     z = labels.to_matrix().copy()
     z[::2, 1:] = -1  # labeler 0 is alone on every second sample
     some = Labels.from_matrix(np.where((z >= 0).any(axis=1, keepdims=True), z, labels.to_matrix()), 2)
-    fit = fit_joint(some, y_pred=y_pred, gold=y, key=KEY, effort=QUICK, dependence=Held("copying", 1 - 1e-9))
+    fit = fit_joint(
+        some, y_pred=y_pred, gold=y, key=KEY, effort=QUICK, dependence=FixedShare("copying", 1 - 1e-9)
+    )
     z = some.to_matrix()
     share = ((z >= 0) / (z >= 0).sum(axis=1, keepdims=True)).mean(axis=0)
     expected = np.einsum("t,ktcu->kcu", share, fit.matrices)
     np.testing.assert_allclose(fit.classifier[fit.matrix_draw], expected, atol=1e-5)
-    fit = fit_joint(some, y_pred=y_pred, key=KEY, effort=QUICK, dependence=Held("copying", 0.3))
+    fit = fit_joint(some, y_pred=y_pred, key=KEY, effort=QUICK, dependence=FixedShare("copying", 0.3))
     np.testing.assert_allclose(fit.classifier.sum(axis=2), 1, atol=1e-6)
 
 
@@ -253,7 +258,7 @@ def test_one_labeler_is_not_identified():
     assert fit_joint(alone, y_pred=y_pred, gold=gold, key=KEY, effort=BY_NORMAL_LAW).identified
     known = np.tile([[90.0, 10.0], [20.0, 80.0]], (1, 1, 1))
     assert fit_joint(
-        alone, y_pred=y_pred, beliefs=Beliefs(pseudo_counts=known), key=KEY, effort=BY_NORMAL_LAW
+        alone, y_pred=y_pred, priors=DirichletPriors(pseudo_counts=known), key=KEY, effort=BY_NORMAL_LAW
     ).identified
 
 
@@ -288,27 +293,27 @@ BAD = {
     "y_pred shape": ({"y_pred": [0, 1]}, r"y_pred must have shape \(20,\)"),
     "y_pred value": ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2 .* class codes 0 to 1"),
     "y_pred empty": ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
-    "symbols alone": ({"num_symbols": 3}, "y_pred was not given"),
+    "symbols alone": ({"priors": DirichletPriors(num_symbols=3)}, "y_pred was not given"),
     "gold": ({"gold": np.full(20, 5)}, r"gold\[0\] is 5 .* class codes 0 to 1"),
     "prior sum": ({"prior": [0.5, 0.6]}, "prior sums to 1.1"),
     "prior and gold": ({"prior": [1.0, 0.0], "gold": np.ones(20, int)}, "prior 0 but gold says"),
     "diagonal": (
-        {"beliefs": Beliefs(diagonal=0.0)},
+        {"priors": DirichletPriors(diagonal=0.0)},
         "diagonal is a Dirichlet concentration and must be positive",
     ),
     "pseudo-counts shape": (
-        {"beliefs": Beliefs(pseudo_counts=np.ones((2, 2)))},
+        {"priors": DirichletPriors(pseudo_counts=np.ones((2, 2)))},
         r"pseudo_counts must be numbers of shape",
     ),
     "pseudo-counts sign": (
-        {"beliefs": Beliefs(pseudo_counts=-np.ones((3, 2, 2)))},
+        {"priors": DirichletPriors(pseudo_counts=-np.ones((3, 2, 2)))},
         r"pseudo_counts\[0, 0, 0\] is -1.0",
     ),
     "pseudo-counts, strata": (
-        {"beliefs": Beliefs(pseudo_counts=np.ones((3, 2, 2))), "dependence": "shared_strata"},
+        {"priors": DirichletPriors(pseudo_counts=np.ones((3, 2, 2))), "dependence": "shared_strata"},
         "no room for pseudo_counts",
     ),
-    "start": ({"beliefs": Beliefs(start=np.ones((20, 2)))}, "row 0 of start sums to 2"),
+    "start": ({"priors": DirichletPriors(start=np.ones((20, 2)))}, "row 0 of start sums to 2"),
     "dependence": ({"dependence": "no"}, "dependence must be one of"),
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from jtruth.labels import Labels
-from jtruth.learning import Beliefs
+from jtruth.learning import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import mean_error
 
@@ -38,7 +38,7 @@ def enumerated():
 
 def test_equal_to_enumeration():
     fit = fit_joint(
-        Labels.from_matrix(Z, 2), y_pred=Y_PRED, key=jax.random.key(0), beliefs=Beliefs(diagonal=2.0)
+        Labels.from_matrix(Z, 2), y_pred=Y_PRED, key=jax.random.key(0), priors=DirichletPriors(diagonal=2.0)
     )
     exact = enumerated()
     chains = int(fit.chain.max()) + 1
@@ -63,7 +63,7 @@ def test_a_permuted_start_is_caught_and_one_labeler_is_not_identified():
     y = rng.integers(0, 2, 300)
     z = np.where(rng.random((300, 4)) < 0.15, 1 - y[:, None], y[:, None])
     start = np.eye(2)[1 - y]
-    fit = fit_joint(Labels.from_matrix(z, 2), beliefs=Beliefs(start=start), key=jax.random.key(0))
+    fit = fit_joint(Labels.from_matrix(z, 2), priors=DirichletPriors(start=start), key=jax.random.key(0))
     assert fit.switching.switched and not fit.usable and "switched" in fit.warnings[0]
     assert fit_joint(Labels.from_matrix(z, 2), key=jax.random.key(0)).usable
     alone = fit_joint(Labels.from_matrix(z[:, :1], 2), y_pred=z[:, 1], key=jax.random.key(0))

@@ -17,7 +17,7 @@ from jtruth.latent import Effort
 from jtruth.latent.rows import merge_samples
 from jtruth.learning import fit_joint
 from jtruth.learning.joint import models
-from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.models import Priors, partly_shared, shared_strata
 
 KEY = jax.random.key(0)
@@ -84,9 +84,9 @@ def test_what_it_refuses(as_installed):
     y_pred, labels = crowd(n=40)
     with pytest.raises(ValueError, match="about a classifier, give y_pred"):
         fit_joint(labels, dependence=partly_shared, key=KEY)
-    known = Beliefs(pseudo_counts=np.ones((5, 2, 2)))
+    known = DirichletPriors(pseudo_counts=np.ones((5, 2, 2)))
     with pytest.raises(ValueError, match="no room for pseudo_counts"):
-        fit_joint(labels, y_pred=y_pred, dependence=partly_shared, key=KEY, beliefs=known)
+        fit_joint(labels, y_pred=y_pred, dependence=partly_shared, key=KEY, priors=known)
 
 
 @pytest.mark.slow
@@ -100,6 +100,13 @@ def test_somebody_may_vouch_for_it_whatever_the_classes_and_symbols(monkeypatch)
     ]
     three = jt.Labels.from_matrix(np.where(np.arange(300)[:, None] < 40, 2, labels.to_matrix()), 3)
     four = np.where(np.arange(300) % 7, y_pred, 3)
-    fit = fit_joint(three, y_pred=four, num_symbols=4, dependence=partly_shared, key=KEY, effort=EFFORT)
+    fit = fit_joint(
+        three,
+        y_pred=four,
+        priors=DirichletPriors(num_symbols=4),
+        dependence=partly_shared,
+        key=KEY,
+        effort=EFFORT,
+    )
     assert fit.counts.shape[1:] == (3, 4) and fit.weights.shape[1:] == (3, 3)
     assert (fit.counts.sum(axis=1) == np.bincount(four)).all()

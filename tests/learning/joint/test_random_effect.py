@@ -11,7 +11,7 @@ from scipy.stats import chisquare, truncnorm
 
 import jtruth as jt
 from jtruth.latent import Effort
-from jtruth.learning import Beliefs, fit_joint
+from jtruth.learning import DirichletPriors, fit_joint
 
 fit_effect = partial(fit_joint, dependence="random_effect")
 
@@ -100,8 +100,8 @@ def test_what_it_cannot_take():
     with pytest.raises(ValueError, match="two classes"):
         fit_effect(three, y_pred=[0, 1], key=jax.random.key(0))
     two = jt.Labels.from_matrix(np.tile([[0, 1, 1, 0], [1, 1, 0, 1], [0, 0, 0, 1]], (10, 1)), 2)
-    for how in ({"mesh": object()}, {"beliefs": Beliefs(start=np.full((30, 2), 0.5))}):
-        with pytest.raises(ValueError, match=r"leave beliefs\.start and mesh out"):
+    for how in ({"effort": Effort(mesh=object())}, {"priors": DirichletPriors(start=np.full((30, 2), 0.5))}):
+        with pytest.raises(ValueError, match=r"leave priors\.start and mesh out"):
             fit_joint(two, dependence="random_effect", **how)
 
 

@@ -11,7 +11,7 @@ import jtruth as jt
 from jtruth.latent import Effort
 from jtruth.latent.rows import by_number, merge_samples
 from jtruth.learning import fit_joint
-from jtruth.learning.joint.inputs import Beliefs
+from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.stats.chains import effective_sample_size
 
 
@@ -33,7 +33,7 @@ def test_gibbs_equals_enumeration():
     weights = np.array(weights) / np.sum(weights)
     effort = Effort(chains=32, burn_in=50, min_sweeps=16_000)
     fit = fit_joint(
-        labels, key=jax.random.key(0), beliefs=Beliefs(shares="by_number", diagonal=2.0), effort=effort
+        labels, key=jax.random.key(0), priors=DirichletPriors(shares="by_number", diagonal=2.0), effort=effort
     )
     np.testing.assert_allclose(fit.class_posterior[:, 1], weights @ every, atol=0.02)
     for power in (1, 2):
@@ -76,7 +76,7 @@ def test_the_random_effect_has_them_too():
             labels,
             y_pred=y_pred,
             key=0,
-            beliefs=Beliefs(shares=shares),
+            priors=DirichletPriors(shares=shares),
             dependence="random_effect",
             effort=effort,
         )
@@ -90,4 +90,4 @@ def test_they_are_refused_beside_a_prior_and_by_another_name():
     _, labels, _ = missing_by_class(0, 50)
     for shares, message in (("by_number", "leave one of them out"), ("all", "shares")):
         with pytest.raises(ValueError, match=message):
-            fit_joint(labels, key=0, prior=[0.5, 0.5], beliefs=Beliefs(shares=shares))
+            fit_joint(labels, key=0, prior=[0.5, 0.5], priors=DirichletPriors(shares=shares))
