@@ -135,9 +135,9 @@ def test_the_random_effect_resumes_to_the_last_bit(tmp_path):
 
     path = tmp_path / "run.npz"
     with pytest.raises(KeyboardInterrupt):
-        random_effect(path, progress=kill, seconds=0)
+        random_effect(path, report=kill, seconds=0)
     resumed = []
-    again = random_effect(path, progress=lambda done, planned: resumed.append(done))
+    again = random_effect(path, report=lambda done, planned: resumed.append(done))
     assert resumed[0] > 400
     np.testing.assert_array_equal(whole.counts, again.counts)
     np.testing.assert_array_equal(whole.matrices, again.matrices)

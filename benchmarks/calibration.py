@@ -1,0 +1,109 @@
+"""Simulation-based calibration of every assumption: is the truth's rank among the draws uniform?
+
+Run: python -m benchmarks calibration [sets [name of an assumption ...]]
+Everything is drawn from the model's own prior, then 100 samples, 4 labelers and a classifier of two classes
+from its channel; the class of a random tenth of the samples is known, which names the classes. `fit_joint`
+answers by whatever way it takes for such data. If the posterior is right, the share of draws below the
+truth is uniform (Talts et al. 2018), for the class share, the first labeler's accuracy, recall of the
+classifier for a new sample, and how often it was right on these. A p-value is of chi-squared over ten bins.
+
+Rows have fixed priors (12 on the diagonal and 4 off it) where an assumption takes them, else "alike" names
+that labels are few and the rows' law is learned. Copying leaves recall out: its classifier's matrix depends
+on the labels.
+
+Measured: RESULTS
+"""
+
+import sys
+from functools import partial
+
+import jax
+import numpy as np
+from scipy.stats import chisquare
+
+from jtruth.labels import Labels
+from jtruth.latent.models import strata
+from jtruth.latent.rows import merge_samples
+from jtruth.learning import DirichletPriors, fit_joint
+from jtruth.learning.joint.inputs import checked_priors
+from jtruth.learning.joint.models import MODELS, partly_shared
+
+SAMPLES, LABELERS, BINS = 100, 4, 10
+NAMES = ("class share", "labeler's accuracy", "recall", "right in sample")
+FIXED, LEARNED = DirichletPriors(diagonal=12.0, off_diagonal_total=4.0), DirichletPriors()
+CASES = {
+    name: (FIXED if name in ("independent", "copying") else LEARNED, model)
+    for name, model in (MODELS | {"partly_shared": partly_shared}).items()
+}
+CASES["independent, alike"] = (LEARNED, MODELS["independent"])
+
+
+def kind_of(model, priors):
+    """The assumption as a log density: functions and arrays. Labels say how many there are, no more."""
+    blank = Labels.from_matrix(np.tile([[0] * LABELERS, [1] * LABELERS], (SAMPLES // 2, 1)), 2)
+    y_pred = np.tile([0, 1], SAMPLES // 2)
+    own = model not in (MODELS["independent"], MODELS["copying"])
+    checked = checked_priors(blank, y_pred, 2, None, None, priors, own_rows=own)
+    built = model(checked, merge_samples(blank, y_pred, None))
+    return built.other(1) if built.other else (strata.KIND, strata.arrays_of(built.model, 1))
+
+
+def truth_and_data(kind, arrays, rng):
+    """Numbers that are known, labels, predictions and classes."""
+    x = kind.draw(arrays, rng, 1)
+    channel = jax.tree.map(lambda a: np.asarray(a, np.float64), kind.channel(arrays, x))
+    of_class = np.exp(channel.log_class[0, :, 0])
+    level = np.exp(channel.log_level[:, 0])
+    states, seen = of_class.size, np.exp(channel.log_seen[:, :, 0]).reshape(LABELERS + 1, 2, -1)
+    of_state = np.repeat([0, 1], states // 2)
+    p = of_class * level
+    state = rng.choice(states, SAMPLES, p=p / p.sum())
+    z = (rng.random((LABELERS, SAMPLES)) < seen[:LABELERS, 1, state]).astype(int).T
+    copied = seen[LABELERS, :, state].sum(axis=1) > 1.5  # nothing is said of the symbol
+    y_pred = (rng.random(SAMPLES) < seen[LABELERS, 1, state]).astype(int)
+    y_pred[copied] = z[copied, rng.integers(LABELERS, size=copied.sum())]
+    share = np.array([p[of_state == c].sum() for c in (0, 1)])
+    within = np.array([[p[of_state == c] @ row[c, of_state == c] for c in (0, 1)] for row in seen])
+    y = of_state[state]
+    known = share[1], within[0].sum(), within[LABELERS, 1] / share[1], (y_pred == y).sum()
+    return known, z, y_pred, y
+
+
+def rank(draws, truth, rng):
+    """The share of draws below the truth, ties broken at random."""
+    return (draws < truth).mean() + rng.random() * (draws == truth).mean()
+
+
+def ranks_of(name, sets):
+    """(sets, 4) and how many were not usable or did not converge."""
+    priors, model = CASES[name]
+    kind, arrays = kind_of(model, priors)
+    rng, found, doubtful = np.random.default_rng(17), [], 0
+    for number in range(sets):
+        known, z, y_pred, y = truth_and_data(kind, arrays, rng)
+        gold = np.where(rng.random(SAMPLES) < 0.1, y, -1)
+        fit = fit_joint(
+            Labels.from_matrix(z, 2), y_pred=y_pred, gold=gold, priors=priors, key=number,
+            dependence=partial(model) if name == "partly_shared" else name.split(",")[0],
+        )  # fmt: skip
+        doubtful += not (fit.usable and fit.converged)
+        right = fit.counts[:, 0, 0] + fit.counts[:, 1, 1]
+        drawn = fit.prior[:, 1], fit.labeler_accuracy[:, 0], fit.classifier[:, 1, 1], right
+        found.append([rank(a, b, rng) for a, b in zip(drawn, known, strict=True)])
+    return np.array(found), doubtful
+
+
+def main():
+    """A line for each assumption."""
+    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    print(f"{sets} sets; p-values of {', '.join(NAMES)}; sets in doubt")
+    for name in sys.argv[2:] or CASES:
+        ranks, doubtful = ranks_of(name, sets)
+        shown = [f"{chisquare(np.histogram(column, BINS, (0, 1))[0]).pvalue:.3f}" for column in ranks.T]
+        if name == "copying":
+            shown[2] = "    -"
+        print(f"{name:20s} {' '.join(shown)}  {doubtful}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
