@@ -32,7 +32,7 @@ MAY_BE_LEFT_OUT = {
     "narrowest plan": lambda **key: planning.best_plan(SETTING, budget=5.0, num_sets=2, **key).best,
     "next_labels": lambda **key: asking.next_labels(
         LABELS, np.array([1, 0, 1, 0]), 1, aim=asking.Aim("precision"),
-        rates=asking.Rates(GOOD, [0.5, 0.5], 50), **key,
+        rates=(GOOD, [0.5, 0.5]), **key,
     ),
 }  # fmt: skip
 FIRST = {  # the first argument, as in jax.random

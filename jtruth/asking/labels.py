@@ -18,9 +18,9 @@ variance of E[M | data, k] over the answers; where rates are unknown, averages o
 Drops add up only roughly, so ask for some, then compute again. Asking like this is not a random choice of
 samples: labels of labelers may be asked so (their errors are modelled), gold for PPI++ may not (`ask_next`).
 
-**So that the classes become known soonest** (`expected_gain`). The labels of sample i have left the class
-posterior rho_i; if labeler t is asked the entropy falls on average by I(Z_t; Y | z_i), the information of the
-channel psi_t with rho_i in the place of the prior. Pure JAX, all samples at once.
+**So that the classes become known soonest** (`expected_gain_of_labels`). The labels of sample i have left
+the class posterior rho_i; if labeler t is asked the entropy falls on average by I(Z_t; Y | z_i), the
+information of the channel psi_t with rho_i in the place of the prior. Pure JAX, all samples at once.
 """
 
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import softmax
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import safe_log
 from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, majority
 from jtruth._random import as_key
 from jtruth._validation import choose, collapse_rows
-from jtruth._validation.in_range import check_codes, check_positive, check_rows, sum_tolerance
+from jtruth._validation.in_range import check_codes, check_positive
 from jtruth.answers import Answer, Column, Queue, Shown, facts, warning_notes
 from jtruth.information.law import label_law
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices, NoiseModel
-from jtruth.noise.base import Strata, as_parameter, current, sum_over_labels
+from jtruth.noise.base import Strata, current, sum_over_labels
 from jtruth.posterior import check_not_contradictory, class_posterior, validate_prior
 from jtruth.tables.metrics import Metric, expected_table, named_metric
 from jtruth.testing.binary.exact import confusion_nodes, count_table
@@ -128,6 +128,7 @@ def drawn_values(
 
 
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
+_DRAWS = 400  # of unknown rates, where there is no exact way
 _FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples that are held in memory
 _TARGETS = ("in-sample", "population")
 
@@ -140,22 +141,7 @@ class Aim(NamedTuple):
     target: str = "in-sample"  # the metric on these samples; or "population"
 
 
-class Rates(NamedTuple):
-    """Error rates of the labelers, where they are known, and how many draws stand for what is not."""
-
-    matrices: Any = None  # (labelers, classes, classes)
-    prior: Any = None  # (classes,), with the matrices
-    num_draws: int = 400  # of unknown rates, where there is no exact way
-
-
-class Prices(NamedTuple):
-    """What answers cost."""
-
-    labels: Any = None  # (labelers,) of a label; None: equal
-    gold: float = np.inf  # of a gold answer; infinite: there are none
-
-
-_ACCURACY, _LEARNED, _EQUAL = Aim(), Rates(), Prices()
+_ACCURACY = Aim()
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,14 +160,9 @@ class LabelRequest(Answer):
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        rows = [
-            {
-                "sample": int(i),
-                "labeler": "gold" if t < 0 else str(t),
-                "drop": float(d / max(self.variance, 1e-300)),
-            }
-            for i, t, d in zip(self.samples, self.labelers, self.drop, strict=True)
-        ]
+        share = self.drop / max(self.variance, 1e-300)
+        rows = [{"sample": int(i), "labeler": "gold" if t < 0 else str(t), "drop": float(d)}
+                for i, t, d in zip(self.samples, self.labelers, share, strict=True)]  # fmt: skip
         sd = float(np.sqrt(self.variance))
         columns = (Column("labeler", "labeler"), Column("drop", "drop of variance", form=".2%"))
         blocks = (
@@ -200,9 +181,9 @@ def next_labels(
     *,
     key: Any = None,
     aim: Aim = _ACCURACY,
-    rates: Rates = _LEARNED,
+    rates: tuple[Any, Any] | None = None,
     gold: Any = None,
-    prices: Prices = _EQUAL,
+    prices: tuple[Any, float] = (None, np.inf),
 ) -> LabelRequest:
     """Choose labels to ask for, by expected drop of the metric's posterior variance per cost.
 
@@ -213,16 +194,16 @@ def next_labels(
         key: a whole number or a JAX key; left out, it is 0.
         aim: the metric that is to become known. One that is no ratio of two sums, such as kappa, is taken to
             first order around the table of the majority vote where there is no exact way.
-        rates: known error rates. Without them they are learned by `fit_joint`, and answers are valued also
-            for what they tell of labelers.
+        rates: known error rates, (labelers, classes, classes), and the class prior, (classes,). Without them
+            they are learned by `fit_joint`, and answers are valued also for what they tell of labelers.
         gold: (samples,) known classes, -1 where unknown.
-        prices: of a label, and of a gold answer.
+        prices: of a label, (labelers,), equal if None, and of a gold answer; infinite: there are none.
 
     Returns:
         `LabelRequest`.
 
     Raises:
-        ValueError: sizes that do not match, matrices without a prior, costs that are not positive, or more
+        ValueError: sizes that do not match, costs that are not positive, or more
             labels wanted than can be asked for.
 
     Source: Su 6.3.2 asks how to distribute the labeling effort over samples.
@@ -230,13 +211,12 @@ def next_labels(
     >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]])
     >>> good = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
     >>> asked = next_labels(Labels.from_matrix(z, 2), np.array([1, 0, 1, 0]), 1,
-    ...                     aim=Aim("precision"), rates=Rates(good, [0.5, 0.5]))
+    ...                     aim=Aim("precision"), rates=(good, [0.5, 0.5]))
     >>> asked.samples.tolist(), asked.labelers.tolist()  # labelers disagree on 2, which is predicted positive
     ([2], [2])
     """
     key = as_key(key)
     metric, positive, target = aim
-    matrices, prior, num_draws = rates
     y, known, price = _checked(must_be_labels(labels), y_pred, gold, prices, target)
     classes = labels.num_classes
     voted = expected_table(majority(labels.counts()), y, classes)
@@ -245,14 +225,12 @@ def next_labels(
     asked = named._replace(joint=named.terms(voted + 1 / voted.size))
     # Samples with the same labels, prediction and gold are one row.
     rows = collapse_rows(np.column_stack([labels.patterns().inverse, y, known]))
-    num_draws = min(num_draws, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows[0])))
-    if (matrices is None) != (prior is None):
-        raise ValueError("known matrices need the known prior, and the other way round")
-    if matrices is None:
+    num_draws = min(_DRAWS, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows[0])))
+    if rates is None:
         values, method, doubts = _learned(labels, y, known, rows, asked, target, key, num_draws)
     else:
-        known_rates, doubts = rates._replace(num_draws=num_draws), ()
-        values, method = _known(labels, y, known, rows, asked, target, key, known_rates)
+        values, method = _known(labels, y, known, rows, asked, target, key, (*rates, num_draws))
+        doubts = ()
     probability, of_class, psi, variance = values
     truth = np.broadcast_to(np.eye(classes)[None, None], (len(psi), 1, classes, classes))
     drop = reductions(probability, of_class, np.concatenate([psi, truth], axis=1))[rows[1]]
@@ -281,7 +259,7 @@ def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
     )  # fmt: skip
 
 
-def _checked(labels: Labels, y_pred, gold, prices: Prices, target):
+def _checked(labels: Labels, y_pred, gold, prices, target):
     costs, cost_gold = prices
     choose("target", target, _TARGETS)
     y = np.asarray(y_pred)
@@ -300,7 +278,7 @@ def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> n
     return known_classes(labels_log_likelihood(matrices, *labels.arrays, labels.num_samples), gold)
 
 
-def _known(labels, y, gold, rows, asked: Metric, target, key, rates: Rates) -> tuple[Values, str]:
+def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> tuple[Values, str]:
     """Rates known: exact tables, or draws of the classifier's matrix."""
     matrices, prior, num_draws = rates
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
@@ -340,39 +318,13 @@ def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws):
     return values, f"{len(at)} draws of the joint posterior, rates learned", fit.warnings
 
 
-def expected_gain(
-    posterior: Float[Array | np.ndarray, "samples classes"],
-    matrices: Float[Array | np.ndarray, "labelers classes symbols"],
-) -> Float[Array, "samples labelers"]:
-    """Expected reduction of the entropy of each sample's class, in bits, if each labeler is asked once more.
-
-    Given the class, the answer must be independent of the labels so far; else see `expected_gain_of_labels`.
-
-    Args:
-        posterior: (samples, classes), p(y_i = c | labels so far), rows sum to 1.
-        matrices: (labelers, classes, symbols), rows = true class.
-
-    Raises:
-        ValueError: (concrete input) shapes that do not fit, or rows that are no distributions.
-    """
-    if posterior.ndim != 2 or matrices.ndim != 3 or posterior.shape[1] != matrices.shape[1]:
-        raise ValueError(
-            "posterior must be (samples, classes) and matrices (labelers, classes, symbols), of the same "
-            f"classes; got {posterior.shape} and {matrices.shape}"
-        )
-    if is_concrete(matrices) and is_concrete(posterior):
-        for given, name in ((posterior, "posterior"), (matrices, "matrices")):
-            check_rows(as_parameter(given, name), name, sum_tolerance(given))
-    states = as_array(posterior)[:, None, :]
-    return _gains(states, jnp.asarray(matrices, states.dtype)[:, None], None)
-
-
 def expected_gain_of_labels(
     noise, labels: Labels, prior: Float[Array | np.ndarray, " classes"]
 ) -> Float[Array, "samples labelers"]:
-    """The same for labels under any model of this package: dependent labelers, difficult samples.
+    """Expected reduction of the entropy of each sample's class, in bits, if each labeler is asked once more.
 
-    A labeler who has labelled a sample would say the same again: gain 0.
+    For any model of this package: dependent labelers, difficult samples. A labeler who has labelled a sample
+    would say the same again: gain 0.
 
     Args:
         noise: as for `label_law`; a difficulty for each sample of `labels` is used sample by sample.

@@ -41,9 +41,10 @@ logistic regression is trained by the likelihood (32) with these and the second 
 gives the accuracy. Without a first part the rates are those of `guess`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import jax
@@ -340,86 +341,80 @@ def _believed(state: State, found: Influence) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(flat, np.float64), covariance
 
 
-class World(NamedTuple):
-    """What is simulated."""
-
-    num_samples: int = 400
-    distance: float = 3.0  # between the means of the classes, in standard deviations
-    num_features: int = 2
-    rates: tuple[float, float] = (0.3, 0.1)  # P(label 1 | class 0), P(label 0 | class 1)
-    share: float = 0.5  # of class 1
-    guess: tuple[float, float] = (0.2, 0.2)  # rates that are believed without known labels
-
-
-class SplitOutcome(NamedTuple):
-    """What one way of dividing the known labels gave."""
-
-    split: tuple[int, int, int]  # known labels for noise, training, testing
-    accuracy: float  # true accuracy of the trained model, mean of the simulations
-    accuracy_error: float  # its standard error
-    test_error: float  # root mean squared error of the accuracy that the test part says; NaN without one
-    rate_error: float  # root mean squared error of the two noise rates
-
-    __repr__ = one_line
-
-
 def gold_splits(
-    splits: Sequence[tuple[int, int, int]], world: World | None = None, *, num_sims: int = 50, key: Any = None
-) -> tuple[SplitOutcome, ...]:
+    splits: Sequence[tuple[int, int, int]],
+    *,
+    num_samples: int = 400,
+    distance: float = 3.0,
+    rates: tuple[float, float] = (0.3, 0.1),
+    share: float = 0.5,
+    guess: tuple[float, float] = (0.2, 0.2),
+    num_sims: int = 50,
+    key: Any = None,
+) -> dict[str, Float[np.ndarray, " splits"]]:
     """Simulate each way of dividing the known labels between noise, training and testing.
 
     All ways see the same simulated sets, so that their differences are known better than each.
 
     Args:
         splits: ways, each three numbers of known labels.
-        world: what is simulated; `World()` if None.
+        num_samples: of a set, of two features.
+        distance: between the means of the classes, in standard deviations.
+        rates: P(label 1 | class 0), P(label 0 | class 1).
+        share: of class 1.
+        guess: rates that are believed without known labels.
         num_sims: how often.
         key: 0 if None.
+
+    Returns:
+        Of every split "accuracy", the true one of the trained model, mean of the simulations;
+        "accuracy_error", its standard error; and root mean squared errors: "test_error" of the accuracy that
+        the test part says (NaN without one), "rate_error" of the two noise rates.
 
     Raises:
         ValueError: more known labels than samples, or negative numbers of them.
     """
-    world = World() if world is None else world
-    bad = [s for s in splits if min(s) < 0 or sum(s) > world.num_samples]
+    bad = [s for s in splits if min(s) < 0 or sum(s) > num_samples]
     if bad or num_sims < 2:
         raise ValueError(f"split {bad[0] if bad else '()'} does not fit "
-                         f"{world.num_samples} samples; and simulate twice or more")  # fmt: skip
-    found = np.array([[_once(split, world, as_key(key), sim) for sim in range(num_sims)] for split in splits])
-    accuracy, test, rates = found.mean(axis=1).T
-    error = found[:, :, 0].std(axis=1, ddof=1) / np.sqrt(num_sims)
-    columns = zip(splits, accuracy, error.tolist(), test**0.5, rates**0.5, strict=True)
-    return tuple(SplitOutcome((split[0], split[1], split[2]), *rest) for split, *rest in columns)
+                         f"{num_samples} samples; and simulate twice or more")  # fmt: skip
+    key = as_key(key)
+
+    def drawn(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        y = (rng.random(size) < share).astype(np.int64)
+        x = rng.standard_normal((size, 2))
+        x[:, 0] += distance * y
+        return x, y
+
+    found = np.empty((len(splits), num_sims, 3))
+    for (row, split), sim in product(enumerate(splits), range(num_sims)):
+        rng = host_rng(key, "splits of known labels", sim)
+        x, y = drawn(rng, num_samples)
+        z = np.where(rng.random(num_samples) < np.where(y == 1, rates[1], rates[0]), 1 - y, y)
+        learned, predict = _trained_by(split, x, y, z, guess)
+        new_x, new_y = drawn(rng, 4000)
+        true, test = (predict(new_x) == new_y).mean(), slice(num_samples - split[2], num_samples)
+        tested = (predict(x[test]) == y[test]).mean() if split[2] else np.nan
+        found[row, sim] = true, (tested - true) ** 2, np.mean((learned - np.array(rates)) ** 2)
+    accuracy, test_error, rate_error = found.mean(axis=1).T
+    return {
+        "accuracy": accuracy,
+        "accuracy_error": found[:, :, 0].std(axis=1, ddof=1) / np.sqrt(num_sims),
+        "test_error": test_error**0.5,
+        "rate_error": rate_error**0.5,
+    }
 
 
-def _once(split: tuple[int, int, int], world: World, key: Any, sim: int) -> tuple[float, float, float]:
-    """(true accuracy, squared error of the tested accuracy, mean squared error of the rates) of one set."""
-    rng, (noise, train, test) = host_rng(key, "splits of known labels", sim), split
-    x, y = _samples(rng, world, world.num_samples)
-    a, b = world.rates
-    z = np.where(rng.random(y.size) < np.where(y == 1, b, a), 1 - y, y)
-    first, last = slice(0, noise), slice(world.num_samples - test, world.num_samples)
-    known, given = y[first], z[first]  # with one pseudo-count at the guess for each rate
-    wrong = [((given != known) & (known == c)).sum() + world.guess[c] for c in (0, 1)]
+def _trained_by(split, x, y, z, guess) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """The two rates that the first part says, and what a model trained with the second one predicts."""
+    noise, train, test = split
+    known, given = y[:noise], z[:noise]  # with one pseudo-count at the guess for each rate
+    wrong = [((given != known) & (known == c)).sum() + guess[c] for c in (0, 1)]
     rates = np.clip(np.array(wrong) / [(known == c).sum() + 1 for c in (0, 1)], 1e-3, 1 - 1e-3)
-    share = (known.sum() + 0.5) / (known.size + 1)
-    prior = np.array([1 - share, share])
+    share = (known.sum() + 0.5) / (noise + 1)
     matrix = np.array([[1 - rates[0], rates[0]], [rates[1], 1 - rates[1]]])
-    gold = np.full(y.size, -1)
-    gold[: noise + train] = y[: noise + train]
-    where = np.ones(y.size, bool)
-    where[last] = False
-    learner = LinearLearner("ml")
-    evidence = known_classes(log(matrix[:, z].T), gold)
-    model = learner.fit(x, learner.evidence(evidence, prior, z), where)[0]
-    stacked = type(model)(*(np.asarray(part)[None] for part in model))
-    new_x, new_y = _samples(rng, world, 4000)
-    true = (learner.predictions(stacked, new_x)[0] == new_y).mean()
-    tested = (learner.predictions(stacked, x[last])[0] == y[last]).mean() if test else np.nan
-    return float(true), float((tested - true) ** 2), float(np.mean((rates - np.array(world.rates)) ** 2))
-
-
-def _samples(rng: np.random.Generator, world: World, size: int) -> tuple[np.ndarray, np.ndarray]:
-    y = (rng.random(size) < world.share).astype(np.int64)
-    x = rng.standard_normal((size, world.num_features))
-    x[:, 0] += world.distance * y
-    return x, y
+    place, learner = np.arange(y.size), LinearLearner("ml")
+    evidence = known_classes(log(matrix[:, z].T), np.where(place < noise + train, y, -1))
+    evidence = learner.evidence(evidence, np.array([1 - share, share]), z)
+    model = learner.fit(x, evidence, place < y.size - test)[0]
+    return rates, lambda new: learner.probabilities(model, new).argmax(axis=1)

@@ -42,8 +42,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import minimize
-from scipy.sparse import csr_array
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from jtruth._host import cross_table, labels_log_likelihood, log
 from jtruth._one_line import one_line
@@ -301,7 +300,6 @@ class SharedConfusion(NamedTuple):
     matrix: Float[np.ndarray, "classes classes"]  # p(label | class) of the crowd
     rows: Float[np.ndarray, "labelers classes classes"]  # of each labeler, drawn to the crowd's
     concentration: float  # large: labels of one sample are independent given its class
-    concentrations: Float[np.ndarray, " draws"]  # of bootstrap samples
     class_posterior: Float[np.ndarray, "samples classes"]
     draws: Float[np.ndarray, "draws samples classes"]  # under bootstrap samples: for `suspicious_labels`
 
@@ -336,18 +334,15 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
         raise ValueError("shared confusion is learned from samples with two labels or more, and by "
                          f"num_bootstrap of 2 or more (got {num_bootstrap})")  # fmt: skip
     kinds, of_sample, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
-    of_sample, table = of_sample.ravel(), _Counts.of(kinds)
-    best = _fitted(table, times.astype(float), None)
     rng = host_rng(as_key(key), "bootstrap of shared confusion")
-    share = times / times.sum()
-    drawn = rng.multinomial(len(counts), share, num_bootstrap).astype(float)
-    again = [_fitted(table, times, best) for times in drawn]
-    first = softmax(table.log_joint(best), axis=1)[of_sample]
+    drawn = rng.multinomial(len(counts), times / times.sum(), num_bootstrap).astype(float)
+    best = _fitted(kinds, times.astype(float), None)
+    again = [_fitted(kinds, own, best) for own in drawn]
+    first = softmax(log_joint(best, kinds), axis=1)[of_sample.ravel()]
     rows, posterior = _with_labelers(labels, best, first)
     draws = [_with_labelers(labels, theta, posterior)[1] for theta in again]
     matrix, concentration, prior = _parts(best, kinds.shape[1])
-    each = np.array([_parts(theta, kinds.shape[1])[1] for theta in again])
-    return SharedConfusion(prior, matrix, rows, concentration, each, posterior, np.stack(draws))
+    return SharedConfusion(prior, matrix, rows, concentration, posterior, np.stack(draws))
 
 
 def _with_labelers(labels: Labels, theta: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -368,44 +363,26 @@ def _with_labelers(labels: Labels, theta: np.ndarray, posterior: np.ndarray) -> 
     return rows, posterior
 
 
-class _Counts(NamedTuple):
-    """Distinct rows of counts: which of the sums over l < y of log(alpha + l) each of them takes."""
-
-    picks: csr_array  # (rows, classes x (most + 1)) ones at (k, y_k)
-    totals: np.ndarray  # labels of each row
-    num_classes: int
-    most: int
-
-    @classmethod
-    def of(cls, kinds: np.ndarray) -> "_Counts":
-        rows, classes = kinds.shape
-        most = int(kinds.max())
-        columns = (np.arange(classes)[None] * (most + 1) + kinds).ravel()
-        starts = np.arange(0, rows * classes + 1, classes)
-        picks = csr_array((np.ones(rows * classes), columns, starts), (rows, classes * (most + 1)))
-        return cls(picks, kinds.sum(axis=1), classes, most)
-
-    def log_joint(self, theta: np.ndarray) -> np.ndarray:
-        """(rows, classes) log prior + log p(counts | class), without the multinomial coefficient."""
-        matrix, concentration, prior = _parts(theta, self.num_classes)
-        steps = np.log(concentration * matrix[..., None] + np.arange(self.most)[None, None])
-        whole = np.log(concentration + np.arange(self.totals.max()))
-        return self.picks @ _sums(steps).T - _sums(whole)[self.totals][:, None] + np.log(prior)[None]
-
-    def slopes(self, theta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
-        """d log p / d alpha (class, label), and / d concentration of what is subtracted, both weighted."""
-        matrix, concentration, _ = _parts(theta, self.num_classes)
-        steps = 1 / (concentration * matrix[..., None] + np.arange(self.most)[None, None])
-        taken = (self.picks.T @ weight).T.reshape(self.num_classes, self.num_classes, self.most + 1)
-        whole = _sums(1 / (concentration + np.arange(self.totals.max())))[self.totals]
-        each = (taken * _sums(steps).reshape(taken.shape)).sum(axis=2)
-        return each, float(weight.sum(axis=1) @ whole)
+def _summed(function: Any, alpha: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(rows, labels, classes): sums of function(alpha[class, label] + l) over l below each count."""
+    steps = function(alpha.T[:, None] + np.arange(counts.max())[None, :, None])
+    sums = np.concatenate([np.zeros((len(steps), 1, len(alpha))), np.cumsum(steps, axis=1)], axis=1)
+    return sums[np.arange(counts.shape[1])[None], counts]
 
 
-def _sums(steps: np.ndarray) -> np.ndarray:
-    """Sums of the first 0, 1, 2, ... along the last axis; the axes between it and the first in one."""
-    sums = np.concatenate([np.zeros((*steps.shape[:-1], 1)), np.cumsum(steps, axis=-1)], axis=-1)
-    return sums.reshape(len(sums), -1) if steps.ndim > 1 else sums
+def log_joint(theta: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """(rows, classes) log prior + log p(counts | class), without the multinomial coefficient."""
+    matrix, concentration, prior = _parts(theta, kinds.shape[1])
+    whole = _summed(np.log, np.array([[concentration]]), kinds.sum(axis=1, keepdims=True))[:, 0]
+    return _summed(np.log, concentration * matrix, kinds).sum(axis=1) - whole + np.log(prior)[None]
+
+
+def slopes(theta: np.ndarray, kinds: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """d log p / d alpha (class, label), and / d concentration of what is subtracted, both weighted."""
+    matrix, concentration, _ = _parts(theta, kinds.shape[1])
+    each = np.einsum("rc,rkc->ck", weight, _summed(np.reciprocal, concentration * matrix, kinds))
+    whole = _summed(np.reciprocal, np.array([[concentration]]), kinds.sum(axis=1, keepdims=True))
+    return each, float(weight.sum(axis=1) @ whole[:, 0, 0])
 
 
 def _parts(theta: np.ndarray, classes: int) -> tuple[np.ndarray, float, np.ndarray]:
@@ -414,40 +391,34 @@ def _parts(theta: np.ndarray, classes: int) -> tuple[np.ndarray, float, np.ndarr
     return softmax(rows, axis=1), float(np.exp(theta[classes**2])), softmax(prior)
 
 
-def _by_majority(table: _Counts, times: np.ndarray) -> np.ndarray:
+def _by_majority(kinds: np.ndarray, times: np.ndarray, pseudo: np.ndarray) -> np.ndarray:
     """Where the search begins: rows and shares of the most frequent labels."""
-    kinds = table.picks.indices.reshape(len(times), -1) - np.arange(table.num_classes) * (table.most + 1)
     voted = (kinds == kinds.max(axis=1, keepdims=True)) * times[:, None]
     voted = voted / (voted > 0).sum(axis=1, keepdims=True)
-    rows = voted.T @ kinds + _PSEUDO + _RIGHT * np.eye(table.num_classes)
-    shares = voted.sum(axis=0) + _PSEUDO
+    rows, shares = voted.T @ kinds + pseudo, voted.sum(axis=0) + _PSEUDO
     parts = np.log(rows / rows.sum(axis=1, keepdims=True)).ravel(), [_CENTRE], np.log(shares / shares.sum())
     return np.concatenate(parts)
 
 
-def _fitted(table: _Counts, times: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+def _fitted(kinds: np.ndarray, times: np.ndarray, start: np.ndarray | None) -> np.ndarray:
     """The vector of largest posterior density, rows of counts weighted by how often they occur."""
-    classes = table.num_classes
+    classes = kinds.shape[1]
     pseudo = _PSEUDO + _RIGHT * np.eye(classes)
 
     def cost(theta):
-        rows = theta[: classes**2].reshape(classes, classes)
-        joint = table.log_joint(theta)
-        log_rows, log_prior = log_softmax(rows, axis=1), log_softmax(theta[classes**2 + 1 :])
-        off = (theta[classes**2] - _CENTRE) / _WIDTH
-        value = times @ logsumexp(joint, axis=1) + (pseudo * log_rows).sum() + log_prior.sum() - off**2 / 2
-        return -value, -gradient(theta, softmax(joint, axis=1) * times[:, None], off)
-
-    def gradient(theta, weight, off):
         matrix, concentration, prior = _parts(theta, classes)
-        each, whole = table.slopes(theta, weight)
+        joint = log_joint(theta, kinds)
+        off = (theta[classes**2] - _CENTRE) / _WIDTH
+        value = times @ logsumexp(joint, axis=1) + (pseudo * np.log(matrix)).sum() + np.log(prior).sum()
+        weight = softmax(joint, axis=1) * times[:, None]
+        each, whole = slopes(theta, kinds, weight)
         by_row = concentration * matrix * (each - (each * matrix).sum(axis=1, keepdims=True))
-        by_log = concentration * ((each * matrix).sum() - whole) - off / _WIDTH
         by_row += pseudo - pseudo.sum(axis=1, keepdims=True) * matrix
+        by_log = concentration * ((each * matrix).sum() - whole) - off / _WIDTH
         by_prior = weight.sum(axis=0) - times.sum() * prior + 1 - classes * prior
-        return np.concatenate([by_row.ravel(), [by_log], by_prior])
+        return off**2 / 2 - value, -np.concatenate([by_row.ravel(), [by_log], by_prior])
 
-    start = _by_majority(table, times) if start is None else start
+    start = _by_majority(kinds, times, pseudo) if start is None else start
     found = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
     if not (np.isfinite(found.fun) and np.abs(found.jac).max() < 1e-2 * max(times.sum(), 1.0)):
         raise RuntimeError(f"the fit of shared confusion did not converge: {found.message}")

@@ -7,7 +7,7 @@ the labels; of one label a sample from out-of-sample probabilities, or from feat
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -40,47 +40,23 @@ _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
 # better, and one, fifty labels a picture, has 7.8, where it ranks much worse: nothing lies between.
 
 
-class Wanted(NamedTuple):
-    """What queue it should be."""
-
-    budget: int = 50  # its length
-    strategy: str | None = None  # of the cleaning; None: "risk", of one label a sample "wrong_label"
-    state_file: str | Path | None = None  # where the cleaning is remembered
-    seed: int = 0  # of whatever is drawn
-    level: float = 0.95  # of the interval of the number of wrong labels
-
-
-_USUAL = Wanted()
-
-
-def clean_request(
-    labels: Labels,
-    noise: NoiseModel | None,
-    prior: Any,
-    *,
-    features: Any = None,
-    probabilities: Any = None,
-    gold: Any = None,
-    costs: Any = None,
-    wanted: Wanted = _USUAL,
-) -> Shown:
-    """A queue of labels to check.
+def begin(
+    labels: Labels, noise: NoiseModel | None, prior: Any, features: Any, *, probabilities: Any = None,
+    costs: Any = None, strategy: str | None = None, seed: int = 0,
+) -> tuple[State, tuple[str, ...]]:  # fmt: skip
+    """A cleaning with features that has not begun, and notes on where error rates are from.
 
     Args:
         labels, noise, prior: as in `evaluate`; learned where noise is None.
-        features: (samples, features), or None for label issues.
-        probabilities: (samples, classes) p(y | features), out of sample; with features they say which answers
-            to expect, in the place of the learner.
-        gold: (samples,) classes known, -1 elsewhere; without features also a `jtruth.io.Gold`.
+        features: (samples, features).
+        probabilities: (samples, classes) p(y | features), out of sample: which answers to expect.
         costs: (samples, 1) of asking.
-        wanted: length of the queue, strategy, state file, seed and level.
+        strategy: of the cleaning; None: "risk", of one label a sample "wrong_label".
+        seed: of whatever is drawn.
 
     Raises:
         ValueError: what the functions behind it refuse.
     """
-    if features is None:
-        return _issues(labels, (noise, prior), probabilities, gold, wanted)
-    budget, strategy, state_file, seed, _ = wanted
     if noise is None and _one_label_each(labels):
         if probabilities is None:
             probabilities = crossed_probabilities(features, labels, seed)
@@ -92,28 +68,51 @@ def clean_request(
     held_out = 1 / 3 if "split" in strategy or strategy == "masked_tars" else 0.0
     price = None if costs is None else np.asarray(costs)[:, 0]
     options = {"validation": held_out, "costs": price, "probabilities": probabilities}
-    state = start(features, labels, known, prior, strategy=strategy, seed=seed, **options)
-    if state_file is not None and Path(state_file).exists():
-        state = read_state(state_file, state)
+    return start(features, labels, known, prior, strategy=strategy, seed=seed, **options), notes
+
+
+def queue(
+    state: State,
+    budget: int,
+    *,
+    gold: Any = None,
+    path: str | Path | None = None,
+    notes: tuple[str, ...] = (),
+) -> Shown:
+    """The next samples to check of a cleaning, begun or continued.
+
+    Args:
+        state: from `begin`.
+        budget: how many samples.
+        gold: (samples,) classes known, -1 elsewhere: answers to what was asked.
+        path: of the file where the cleaning is remembered; read where there is one, and written.
+        notes: to show beside.
+
+    Raises:
+        ValueError: more samples than are left, answers that nobody asked for, a file of another cleaning.
+    """
+    if path is not None and Path(path).exists():
+        state = read_state(path, state)
     state = _answered(state, gold)
     left = int(state.open.sum())
     if budget > left:
         raise ValueError(f"--budget {budget} is more than the {left} samples that are left to ask for")
     request = ask(state, budget)
-    if state_file is not None:
-        write_state(state_file, request.state)
+    if path is not None:
+        write_state(path, request.state)
     rows = [
         {"task": task, "reason": reason, "expected_gain": float(score)}
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
-    advice = stopping_advice(state, min(_ADVISED, left), key=seed)
+    advice = stopping_advice(state, min(_ADVISED, left), key=state.seed)
     accuracy = state.trail[-1].estimated if state.trail else None
     columns = (Column("expected_gain", "expected gain", form=".2e"), Column("reason", "why"))
     blocks = (
         Queue("queue", "Check these tasks, in this order", "task", columns, rows),
         warning_notes(notes),
-        how(("strategy", strategy), ("estimated accuracy", "" if accuracy is None else f"{accuracy:.3f}")),
-        facts(strategy=strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
+        how(("strategy", state.strategy),
+            ("estimated accuracy", "" if accuracy is None else f"{accuracy:.3f}")),
+        facts(strategy=state.strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
               advice=asdict(advice)),
     )  # fmt: skip
     about = f"{len(rows)} tasks to check, {len(state.answers)} answers so far"
@@ -188,11 +187,13 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
     return ConfusionMatrices(fit.mean_matrices.astype(np.float64)), fit.prior.mean(axis=0), notes
 
 
-def _issues(labels: Labels, rates: tuple[Any, Any], probabilities: Any, gold: Any, wanted: Wanted) -> Shown:
-    """Label issues: the most suspicious labels, and how many are wrong; `rates` are noise and prior."""
-    budget, seed, level = wanted.budget, wanted.seed, wanted.level
-    posterior, prior, notes = _class_posteriors(labels, *rates, probabilities, seed)
-    features = {} if probabilities is None else {"probabilities": probabilities, "prior": prior}
+def issues(
+    labels: Labels, noise: NoiseModel | None, prior: Any, *, probabilities: Any = None, gold: Any = None,
+    budget: int = 50, level: float = 0.95, seed: int = 0,
+) -> Shown:  # fmt: skip
+    """The most suspicious labels, and how many are wrong; arguments as in `begin` and `suspicious_labels`."""
+    posterior, shares, notes = _class_posteriors(labels, noise, prior, probabilities, seed)
+    features = {} if probabilities is None else {"probabilities": probabilities, "prior": shares}
     found = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
     if budget > found.label.size:
         raise ValueError(f"--budget {budget} is more than the {found.label.size} labels that there are")

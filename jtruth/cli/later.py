@@ -268,7 +268,7 @@ class Clean(LabelsFile, Draws, Beside, Output):
     def run(self) -> None:
         """Make the queue, or go on with it."""
         from jtruth.answers import Note, Notes
-        from jtruth.cleaning.request import Wanted, clean_request
+        from jtruth.cleaning.request import begin, issues, queue
         from jtruth.cli import reading
         from jtruth.io import read_features, read_scores
 
@@ -288,16 +288,17 @@ class Clean(LabelsFile, Draws, Beside, Output):
         prior = prior if self.prior is None else reading.numbers(self.prior)
         # Answers to a queue are no random sample, so how they were chosen has a say only without one.
         known = reading.gold_of if self.features is not None else reading.gold_sample_of
-        shown = clean_request(
-            labels, noise, prior, features=features, probabilities=probabilities,
-            gold=known(self.gold, labels, given, self.common_only), costs=costs,
-            wanted=Wanted(self.budget, self.strategy, self.state, self.seed, self.level),
-        )  # fmt: skip
-        notes = [Note("read", text) for text in labels.notes]
+        answers = known(self.gold, labels, given, self.common_only)
         if self.features is None:
+            shown = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
+                           budget=self.budget, level=self.level, seed=self.seed)  # fmt: skip
             more, why = "--gold GOLD.csv", f"columns {self.task}, {self.label}: how many are wrong"
             step = "" if self.gold is not None else next_step(self, more, why)
         else:
+            state, doubts = begin(labels, noise, prior, features, probabilities=probabilities, costs=costs,
+                                  strategy=self.strategy, seed=self.seed)  # fmt: skip
+            shown = queue(state, self.budget, gold=answers, path=self.state, notes=doubts)
             why = "remember what was asked; answers come as --gold"
             step = "" if self.state is not None else next_step(self, "--state cleaning.state", why)
+        notes = [Note("read", text) for text in labels.notes]
         self.give(shown.more(Notes("notes", "How it was read", notes)), step)

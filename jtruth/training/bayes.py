@@ -4,7 +4,6 @@
 
 The correct classes are summed out, so NUTS sees theta alone. Weights are normal with variance 1/lambda, which
 makes the regulariser of Appendix F; intercepts are normal with a wide scale, where Appendix F has them free.
-A new sample has the mean of p(c | x; theta) over the draws.
 """
 
 from typing import Any, NamedTuple
@@ -65,7 +64,7 @@ def fit_bayes(
     Args:
         x: (samples, features), finite numbers; features of like scale help the sampler.
         log_likelihood: (samples, classes), from a noise model.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: a whole number or a JAX key; 0 if None.
         regularisation: lambda > 0; weights have variance 1/lambda.
         intercept_scale: standard deviation of the intercepts.
         settings: of NUTS.

@@ -66,21 +66,13 @@ def weak_losses(
 
     Args:
         losses: (samples, classes), of the correct class.
-        channel: P = p(z | y), rows of true classes, which sum to 1; of full row rank. Labels worse than
-            chance are fine.
+        channel: P = p(z | y), rows of true classes; of full row rank. Labels worse than chance are fine.
 
     Returns:
-        (samples, symbols). For as many symbols as classes the proxy loss of Natarajan et al. (2013), for more
-        of least norm. Entries may be negative.
+        (samples, symbols). Entries may be negative.
 
     Raises:
-        ValueError: labels do not tell classes apart: some send (nearly) the same symbols.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training.corrections import weak_losses
-        >>> print(weak_losses(jnp.array([[0., 1.]]), jnp.array([[.9, .1], [.3, .7]])).round(3))
-        [[-0.167  1.5  ]]
+        ValueError: some classes send (nearly) the same symbols.
     """
     check_per_class({"losses": losses})
     classes = np.shape(losses)[1]
@@ -95,13 +87,7 @@ def weak_losses(
 
 
 def backward_risk(losses: PerClass, matrices: Matrices, z: LabelMatrix, *, where: Mask = None) -> Array:
-    """Backward correction: the mean proxy loss of all labels given.
-
-    Args:
-        losses: (samples, classes), of the correct class.
-        matrices: (labelers, classes, classes), each invertible.
-        z: (samples, labelers), -1 for no label.
-        where: (samples,), False for padding.
+    """Backward correction: the mean proxy loss of all labels given, of losses as for `weak_losses`.
 
     Raises:
         ValueError: sizes that do not match, rows that do not sum to 1, a label that is no class, or a matrix
@@ -126,22 +112,14 @@ def forward_risk(
 ) -> Array:
     """Forward correction: the mean of -log sum_c p(c | x_i) P_t[c, z_it] over all labels given.
 
-    Args:
-        log_probabilities: (samples, classes), log p(c | x_i).
-        log_matrices: (labelers, classes, classes), logarithms of p(z | c).
-        z: (samples, labelers), -1 for no label.
-        where: (samples,), False for padding.
-
     Raises:
         ValueError: sizes that do not match, NaN, rows of the matrices that do not sum to 1, a label that is
             no class.
     """
     check_per_class({"log_probabilities": log_probabilities}, where=where)
     check_no_nan(log_matrices, "log_matrices")
-    concrete = is_concrete(log_matrices)
-    check_matrices(
-        np.exp(np.asarray(log_matrices)) if concrete else log_matrices, np.shape(log_probabilities)[1]
-    )
+    matrices = np.exp(np.asarray(log_matrices)) if is_concrete(log_matrices) else log_matrices
+    check_matrices(matrices, np.shape(log_probabilities)[1])
     _check_given(z, np.shape(log_probabilities)[0], log_matrices)
     log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
     by_label = jnp.swapaxes(jnp.asarray(log_matrices, log_p.dtype), 1, 2)  # (labelers, given, true)
@@ -228,27 +206,18 @@ class WithLabelers(NamedTuple):
     __repr__ = one_line
 
 
-def with_labelers(
-    base: Any, num_labelers: int, num_classes: int, *, diagonal: float = 0.9, dtype: Any = None
-) -> WithLabelers:
+def with_labelers(base: Any, num_labelers: int, num_classes: int, *, diagonal: float = 0.9) -> WithLabelers:
     """A model with labelers that start out right with probability `diagonal`, their errors spread evenly.
 
     The start says which class is which: labelers are better than chance, and not much worse than they are.
-
-    Args:
-        base: any pytree of parameters.
-        num_labelers, num_classes: sizes.
-        diagonal: between 1/C and 1.
-        dtype: of the layer; JAX's default floating type if None.
+    `base` is any pytree of parameters, `diagonal` between 1/C and 1.
     """
     check_whole(num_labelers=num_labelers)
     check_whole(2, num_classes=num_classes)
     if not 1 / num_classes < diagonal < 1:
         raise ValueError(f"diagonal must lie between 1/{num_classes} and 1, got {diagonal}")
-    dtype = jnp.result_type(float) if dtype is None else dtype
     wrong = (1 - diagonal) / (num_classes - 1)
-    eye = jnp.eye(num_classes, dtype=dtype)
-    logits = eye * (jnp.log(jnp.asarray(diagonal, dtype)) - jnp.log(jnp.asarray(wrong, dtype)))
+    logits = jnp.eye(num_classes) * np.log(diagonal / wrong)
     return WithLabelers(base, jnp.broadcast_to(logits[None], (num_labelers, num_classes, num_classes)))
 
 
@@ -290,9 +259,6 @@ def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
 
     Their sum over labels and samples is a mean here, so `strength` does not depend on either number; .01 to
     .1 is a start. A single labeler that labels everything is not helped: its matrix is not identified.
-
-    Raises:
-        ValueError: a strength below 0.
     """
     check_not_negative(strength, "strength")
 

@@ -110,11 +110,10 @@ def linear_objective(
 
     Args:
         model: theta.
-        x: (samples, features).
+        x, where: (samples, features), and (samples,), False for padding.
         evidence: (samples, classes): the class posterior for "mmse", `log_likelihood` for "ml".
         regularisation: lambda.
         objective, loss: "mmse" (40) with a name in `LOSSES`; "ml" (32) with "logistic" or "cross_entropy".
-        where: (samples,), False for padding.
         width: of the rounded hinge; None for the hinge itself.
 
     Raises:

@@ -251,10 +251,7 @@ def _check(x: Any, evidence: Any, validation: Any, recipe: Recipe) -> int:
 def mlp(key: Any, num_features: int, num_classes: int, *, width: int = 64, depth: int = 2) -> eqx.nn.MLP:
     """A multilayer perceptron with ReLU: features of one sample to logits.
 
-    Args:
-        key: of the first weights: a whole number or a JAX key.
-        num_features, num_classes: sizes of input and output.
-        width, depth: of the hidden layers.
+    `key` of the first weights is a whole number or a JAX key; `width` and `depth` are of the hidden layers.
     """
     check_whole(num_features=num_features, num_classes=num_classes, width=width, depth=depth)
     return eqx.nn.MLP(num_features, num_classes, width, depth, key=as_key(key))

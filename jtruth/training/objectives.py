@@ -13,10 +13,10 @@ labels say of it: their `log_likelihood` log p(z_i | y_i = c), or their class po
     MAP                    either of them - 1/N log p(theta)                       Appendix E.1, E.3
     MMSE                   1/N sum_i sum_c p(c | z_i) L(s_i, c)                    (40)
 
-(32) does not use the class prior, although the paper lists it among its arguments; (40) does, through the
-class posterior. (40) is as convex as its loss is, (32) is not: start it more than once. (40) is unbiased on
-average over classes drawn from the prior, not given the features: weak labels pull what it fits from p(c | x)
-towards the prior, so thresholds suffer before the order of the samples does; where the model is probabilistic
+(32) does not use the class prior; (40) does, through the class posterior. (40) is as convex as its loss is,
+(32) is not: start it more than once. (40) is unbiased on average over classes drawn from the prior, not given
+the features: weak labels pull what it fits from p(c | x) towards the prior, so thresholds suffer before the
+order of the samples does; where the model is probabilistic
 (32) is the better of the two. The gradient (50) is `jax.grad` of `mmse_risk`.
 
 `where` (samples,) leaves samples out, for padding: they count neither in the sum nor in N, whatever their
@@ -61,15 +61,7 @@ ClassLosses = Float[Array, "samples classes"]
 
 
 def log_probabilities(outputs: Outputs) -> ClassLosses:
-    """log p(y_i = c | x_i; theta) from scores (a sigmoid, App. F) or logits (a softmax).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import log_probabilities
-        >>> print(jnp.exp(log_probabilities(jnp.array([0.0, 2.0]))).round(3))
-        [[0.5   0.5  ]
-         [0.119 0.881]]
-    """
+    """log p(y_i = c | x_i; theta) from scores (a sigmoid, App. F) or logits (a softmax)."""
     check_outputs(outputs)
     outputs = jnp.asarray(outputs)
     if outputs.ndim == 1:
@@ -168,11 +160,7 @@ def generative_ml(
 ) -> Scalar:
     """Su E.2: -1/N sum_i log sum_c p(x_i | c; theta) p(z_i | c) pi(c).
 
-    Args:
-        log_densities: (samples, classes), log p(x_i | y_i = c; theta).
-        log_likelihood: (samples, classes), from a noise model.
-        prior: (classes,), the class prior pi.
-        where: (samples,), False for padding.
+    `log_densities` are log p(x_i | y_i = c; theta), the rest as for `discriminative_ml`; `prior` is pi.
     """
     rows = {"log_densities": log_densities, "log_likelihood": log_likelihood}
     check_per_class(rows, prior=prior, where=where)
@@ -187,13 +175,6 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
         losses: (samples, classes), the loss of every sample under every class.
         posterior: (samples, classes), p(y_i = c | z_i) (41); of one-hot rows this is the empirical risk (33).
         where: (samples,), False for padding.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import cross_entropy, mmse_risk
-        >>> logits, posterior = jnp.array([[2., 0.], [0., 1.]]), jnp.array([[.9, .1], [.5, .5]])
-        >>> print(f"{mmse_risk(cross_entropy(logits), posterior):.4f}")
-        0.5701
     """
     samples, classes = check_shape(losses, "losses", "samples classes")
     check_shape(posterior, "posterior", "samples classes", samples=samples, classes=classes)
@@ -290,13 +271,6 @@ def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) 
         outputs: scores (samples,), or logits (samples, 2), whose difference is taken. Ties count half.
         posterior: (samples, 2), p(y_i = c | z_i). NaN if it is the same for all samples.
         where: (samples,), False for padding.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import estimated_auc
-        >>> rho = jnp.array([[.9, .1], [.2, .8], [.9, .1], [.2, .8]])
-        >>> print(f"{estimated_auc(jnp.array([0., 3., 1., 2.]), rho):.3f}")
-        1.000
     """
     return jnp.clip(_unbiased_auc(outputs, posterior, where=where), 0.0, 1.0)
 

@@ -13,7 +13,7 @@ from jtruth.answers.blocks import cell_text, few, value_of
 from jtruth.answers.data import answer_frame, table_rows
 from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
-from jtruth.asking import Rates, ask_next, ask_strata, next_labels
+from jtruth.asking import ask_next, ask_strata, next_labels
 from jtruth.cleaning import suspicious_labels
 from jtruth.cleaning.expected_fall import Advice
 from jtruth.comparison import LeaveOneOut, ModelComparison
@@ -75,7 +75,7 @@ ANSWERS = {
     "PlanSearch": plan,
     "LabelRequest": lambda: next_labels(
         jt.Labels.from_matrix(np.where(np.arange(N)[:, None] % 3 == np.arange(3), -1, Z), 2), PRED, 5,
-        rates=Rates(np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1)), EVEN)),
+        rates=(np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1)), EVEN)),
     "GoldRequest": lambda: ask_next(PRED, PROBABLE, jt.io.Gold(GOLD), 5, classes=("0", "1")),
     "GoldRequest in strata": lambda: ask_strata(PRED, PROBABLE, 12, classes=("0", "1")),
     "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity("prior", values=[0.3, 0.5]),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from jtruth.asking import Aim, Prices, Rates, next_labels
+from jtruth.asking import Aim, next_labels
 from jtruth.asking import labels as asking
 from jtruth.labels import Labels
 from jtruth.learning.joint.inputs import DirichletPriors
@@ -60,7 +60,7 @@ def small(classes, size, seed=0):
 def test_two_classes_exactly(metric):
     z, y_pred, psi, pi, labels = small(2, 7)
     now, drop = by_enumeration(z, y_pred, psi, pi, metric)
-    found = next_labels(labels, y_pred, 3, key=KEY, aim=Aim(metric), rates=Rates(psi, pi))
+    found = next_labels(labels, y_pred, 3, key=KEY, aim=Aim(metric), rates=(psi, pi))
     assert found.method == "exact, rates known"
     assert found.variance == pytest.approx(now, rel=1e-10)
     np.testing.assert_allclose(found.reductions, drop, atol=1e-13)
@@ -73,12 +73,13 @@ def test_three_classes_by_draws(monkeypatch):
     monkeypatch.setattr(asking, "count_posterior", partial(count_posterior, alpha=1.0))
     z, y_pred, psi, pi, labels = small(3, 6)
     now, drop = by_enumeration(z, y_pred, psi, pi, "accuracy")
-    found = next_labels(labels, y_pred, 2, key=KEY, rates=Rates(psi, pi, 4000))
+    monkeypatch.setattr(asking, "_DRAWS", 4000)
+    found = next_labels(labels, y_pred, 2, key=KEY, rates=(psi, pi))
     assert found.variance == pytest.approx(now, rel=0.05)  # 4000 draws
     np.testing.assert_allclose(found.reductions, drop, atol=0.05 * drop.max())
     for metric in ("recall", "f1"):  # linearised: six samples are few, the order is right
         now, drop = by_enumeration(z, y_pred, psi, pi, metric)
-        found = next_labels(labels, y_pred, 1, key=KEY, aim=Aim(metric), rates=Rates(psi, pi, 4000))
+        found = next_labels(labels, y_pred, 1, key=KEY, aim=Aim(metric), rates=(psi, pi))
         assert np.corrcoef(found.reductions.ravel(), drop.ravel())[0, 1] > 0.9
 
 
@@ -95,8 +96,8 @@ def crowd(size=400):
 
 def test_draws_agree_with_exact_tables(monkeypatch):
     _, _, y_pred, labels, matrices = crowd()
-    rates = Rates(matrices, [0.7, 0.3], 2000)
-    options = {"key": KEY, "aim": Aim("recall"), "rates": rates}
+    options = {"key": KEY, "aim": Aim("recall"), "rates": (matrices, [0.7, 0.3])}
+    monkeypatch.setattr(asking, "_DRAWS", 2000)
     monkeypatch.setattr(asking, "_MOST_TABLES", 1000)
     exact = next_labels(labels, y_pred, 20, **options)
     monkeypatch.setattr(asking, "_MOST_TABLES", 0)
@@ -111,16 +112,16 @@ def test_draws_agree_with_exact_tables(monkeypatch):
 def test_asked_as_expected():
     """Precision needs predicted positives; the good labeler is asked first; nobody is asked twice; costs."""
     y, z, y_pred, labels, matrices = crowd()
-    options = {"key": KEY, "aim": Aim("precision"), "rates": Rates(matrices, [0.7, 0.3], 300)}
+    options = {"key": KEY, "aim": Aim("precision"), "rates": (matrices, [0.7, 0.3])}
     found = next_labels(labels, y_pred, 20, **options)
     assert (y_pred[found.samples] == 1).all() and (found.labelers == 0).mean() > 0.6
     assert (z[found.samples, found.labelers] < 0).all()
     assert np.all(np.diff(found.drop) <= 1e-15) and (found.reductions[z >= 0] == 0).all()
     assert (found.gold_reductions[:, None] >= found.reductions - 1e-12).all()
-    dear = next_labels(labels, y_pred, 20, **options, prices=Prices([100.0, 1.0, 1.0, 1.0]))
+    dear = next_labels(labels, y_pred, 20, **options, prices=([100.0, 1.0, 1.0, 1.0], np.inf))
     assert (dear.labelers != 0).all()
     truth = np.where(np.arange(400) < 100, y, -1)
-    gold = next_labels(labels, y_pred, 20, **options, gold=truth, prices=Prices(gold=1.0))
+    gold = next_labels(labels, y_pred, 20, **options, gold=truth, prices=(None, 1.0))
     assert (gold.labelers == -1).all() and (gold.samples >= 100).all()
     assert (gold.reductions[:100] == 0).all() and "gold" in gold.summary(full=True)
     population = next_labels(labels, y_pred, 20, **options | {"aim": Aim("precision", target="population")})
@@ -131,7 +132,7 @@ def test_asked_as_expected():
 def test_learned_rates_are_near_known_ones():
     _, _, y_pred, labels, matrices = crowd()
     learned = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"))
-    known = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"), rates=Rates(matrices, [0.7, 0.3]))
+    known = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"), rates=(matrices, [0.7, 0.3]))
     assert learned.variance > known.variance and "learned" in learned.method
     assert np.corrcoef(learned.reductions.ravel(), known.reductions.ravel())[0, 1] > 0.8
     assert "sd of" in learned.summary(full=True)
@@ -170,10 +171,10 @@ def test_learned_rates_by_enumeration(monkeypatch):
         for i, t in np.argwhere(z < 0)
     ]
     drop = spread(p) - np.array(left)
-    monkeypatch.setattr(
-        asking, "fit_joint", partial(fit_joint, priors=DirichletPriors(diagonal=2.0))
-    )  # rows of fixed priors
-    found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY, rates=Rates(num_draws=3000))
+    fixed = partial(fit_joint, priors=DirichletPriors(diagonal=2.0))  # rows of fixed priors
+    monkeypatch.setattr(asking, "fit_joint", fixed)
+    monkeypatch.setattr(asking, "_DRAWS", 3000)
+    found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY)
     assert found.variance == pytest.approx(spread(p), rel=0.1)  # some 400 effective draws
     np.testing.assert_allclose(found.reductions[z < 0], drop, atol=0.1 * drop.max())
     assert np.corrcoef(found.reductions[z < 0], drop)[0, 1] > 0.99
@@ -184,7 +185,7 @@ def test_asking_pays():
     """Asking by expected drop leaves less variance than asking at random; both use the true error rates."""
     y, z, y_pred, _, matrices = crowd()
     rng = np.random.default_rng(0)
-    options = {"key": KEY, "aim": Aim("recall"), "rates": Rates(matrices, [0.7, 0.3])}
+    options = {"key": KEY, "aim": Aim("recall"), "rates": (matrices, [0.7, 0.3])}
     answers = np.where(rng.random(z.shape) < 1 - matrices[:, 0, 0], 1 - y[:, None], y[:, None])
     chosen, random = z.copy(), z.copy()
     for _ in range(6):
@@ -205,15 +206,14 @@ def test_what_is_refused(as_installed):
     z, y_pred, psi, pi, labels = small(2, 7)
     ask = lambda **o: next_labels(labels, o.pop("y_pred", y_pred), o.pop("num", 1), key=KEY, **o)  # noqa: E731
     for options, message in (
-        ({"rates": Rates(psi)}, "known prior"),
-        ({"rates": Rates(psi[:2], pi)}, "4"),
-        ({"rates": Rates(psi, pi), "num": 99}, "num is 99"),
-        ({"rates": Rates(psi, pi), "prices": Prices([1.0, 0.0, 1.0, 1.0])}, "above 0"),
-        ({"rates": Rates(psi, pi), "prices": Prices([1.0])}, "4 labelers"),
+        ({"rates": (psi[:2], pi)}, "4"),
+        ({"rates": (psi, pi), "num": 99}, "num is 99"),
+        ({"rates": (psi, pi), "prices": ([1.0, 0.0, 1.0, 1.0], 1.0)}, "above 0"),
+        ({"rates": (psi, pi), "prices": ([1.0], 1.0)}, "4 labelers"),
         ({"y_pred": y_pred[:3]}, r"shape \(7,\)"),
         ({"gold": np.full(7, 5)}, "class codes 0 to 1"),
-        ({"rates": Rates(psi, pi), "aim": Aim(target="luck")}, "target"),
-        ({"rates": Rates(psi, pi), "aim": Aim("luck")}, "luck"),
+        ({"rates": (psi, pi), "aim": Aim(target="luck")}, "target"),
+        ({"rates": (psi, pi), "aim": Aim("luck")}, "luck"),
     ):
         with pytest.raises(ValueError, match=message):
             ask(**options)

@@ -6,7 +6,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.cleaning import shared_confusion, suspicious_labels
-from jtruth.cleaning.issues import _Counts
+from jtruth.cleaning.issues import log_joint, slopes
 from jtruth.histograms.concentration import log_dirichlet_multinomial
 from jtruth.histograms.label_counts import from_counts
 from jtruth.posterior import class_posterior
@@ -35,7 +35,7 @@ def crowds():
 def test_the_likelihood_is_that_of_the_histograms():
     counts = np.array([[3, 0, 1], [0, 5, 0], [2, 2, 2], [1, 0, 0]])
     theta = np.concatenate([np.log(ROWS).ravel(), [np.log(7.0)], np.log([0.2, 0.3, 0.5])])
-    joint = _Counts.of(counts).log_joint(theta)
+    joint = log_joint(theta, counts)
     histograms = from_counts(counts)
     for c in range(3):
         rows, concentration = jnp.tile(jnp.asarray(ROWS[c]), (4, 1)), jnp.full(4, 7.0)
@@ -45,15 +45,14 @@ def test_the_likelihood_is_that_of_the_histograms():
 
 def test_slopes_are_differences(crowds):
     """Derivatives by alpha and by the concentration that is subtracted, against central differences."""
-    table, step = _Counts.of(np.asarray(crowds[0][1].counts())[:40]), 1e-6
+    kinds, step = np.asarray(crowds[0][1].counts())[:40], 1e-6
     theta = np.concatenate([np.log(ROWS).ravel(), [np.log(7.0)], np.zeros(3)])
     weight = np.random.default_rng(0).random((40, 3))
-    each, whole = table.slopes(theta, weight)
-    ends = [(weight * table.log_joint(theta + s * np.eye(13)[9])).sum() for s in (-step, step)]
-    np.testing.assert_allclose(7 * ((each * ROWS).sum() - whole), (ends[1] - ends[0]) / (2 * step), rtol=1e-6)
-    ends = [(weight * table.log_joint(theta + s * np.eye(13)[1])).sum() for s in (-step, step)]
-    by_row = 7 * ROWS[0] * (each[0] - (each[0] * ROWS[0]).sum())
-    np.testing.assert_allclose(by_row[1], (ends[1] - ends[0]) / (2 * step), rtol=1e-6)
+    each, whole = slopes(theta, kinds, weight)
+    moved = {9: 7 * ((each * ROWS).sum() - whole), 1: 7 * ROWS[0, 1] * (each[0, 1] - each[0] @ ROWS[0])}
+    for at, found in moved.items():
+        up, down = ((weight * log_joint(theta + s * np.eye(13)[at], kinds)).sum() for s in (step, -step))
+        np.testing.assert_allclose(found, (up - down) / (2 * step), rtol=1e-6)
 
 
 def test_it_finds_what_made_the_labels(crowds):

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.cleaning import (
-    World,
-    gold_splits,
-    posterior_draws,
-    suspicious_labels,
-)
+from jtruth.cleaning import gold_splits, posterior_draws, suspicious_labels
 from jtruth.learning import fit_noise_layer
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.posterior import class_posterior
@@ -134,10 +129,11 @@ def test_bad_input():
 
 
 def test_splits_of_gold_are_compared_on_the_same_sets():
-    world = World(num_samples=120, guess=(0.1, 0.1))
-    noise, train, test = gold_splits([(60, 0, 0), (0, 60, 0), (0, 0, 60)], world, num_sims=12)
-    assert noise.rate_error < train.rate_error == test.rate_error
-    assert np.isnan(noise.test_error) and 0 < test.test_error < 0.15
-    assert all(0.8 < outcome.accuracy < 0.95 for outcome in (noise, train, test))
+    splits, options = [(60, 0, 0), (0, 60, 0), (0, 0, 60)], {"num_samples": 120, "guess": (0.1, 0.1)}
+    found = gold_splits(splits, num_sims=12, **options)
+    noise, train, test = found["rate_error"]
+    assert noise < train == test
+    assert np.isnan(found["test_error"][0]) and 0 < found["test_error"][2] < 0.15
+    assert ((found["accuracy"] > 0.8) & (found["accuracy"] < 0.95)).all()
     with pytest.raises(ValueError, match=r"split \(100, 30, 0\) does not fit 120 samples"):
-        gold_splits([(100, 30, 0)], world)
+        gold_splits([(100, 30, 0)], **options)

@@ -133,38 +133,11 @@ def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_
     assert float(trace_penalty(0.5)(start)) == pytest.approx(0.4)
 
     def train(penalty):
-        return fit(
-            jax.random.key(0),
-            start,
-            layered(linear_outputs),
-            x,
-            z,
-            Recipe(predict_labels(), penalty, optimiser=optax.adam(0.03), batch_size=250, num_epochs=60),
-        ).model
+        recipe = Recipe(predict_labels(), penalty, optimiser=optax.adam(0.03), batch_size=250, num_epochs=60)
+        return fit(jax.random.key(0), start, layered(linear_outputs), x, z, recipe).model
 
     with_trace = train(trace_penalty(0.02))
     found = labeler_matrices(with_trace)
     np.testing.assert_allclose(found, matrices, atol=0.12)
     assert found.sum(axis=2).min() > 0.999
     assert ((np.asarray(linear_outputs(with_trace.base, x)) > 0) == y).mean() > 0.85
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x, labels: fit_raykar(x[:3], labels), r"x has shape \(3, \d\); it must be \(10 samples"),
-        (lambda x, labels: fit_raykar(x, labels, regularisation=-1.0), "regularisation must be 0 or more"),
-        (lambda x, labels: fit_raykar(x, labels, pseudo_counts=(1.0, -1.0)), "pseudo_counts must be 0 or"),
-        (
-            lambda x, labels: fit_mbem(lambda rho: (None, np.zeros(3)), labels),
-            r"y_pred must have shape \(10,\)",
-        ),
-        (lambda x, labels: fit_mbem(lambda rho: (None, np.full(10, 2)), labels), r"y_pred\[0\] is 2"),
-        (lambda x, labels: fit_mbem(train_linear(x), labels, num_rounds=0), "num_rounds must be a positive"),
-        (lambda x, labels: with_labelers(None, 2, 2, diagonal=0.4), "diagonal must lie between"),
-    ],
-)
-def test_bad_input(as_installed, call, message):
-    x, _, z, _ = crowd(n=10)
-    with pytest.raises(ValueError, match=message):
-        call(x, Labels.from_matrix(z, 2))

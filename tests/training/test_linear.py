@@ -176,27 +176,3 @@ def test_float32():
     precise = fit_linear(x, log_likelihood, PRIOR)
     np.testing.assert_allclose(scores, linear_outputs(precise.model, x), atol=5e-3)
     assert ((scores > 0) == y).mean() > 0.7
-
-
-GOOD = (np.zeros((2, 1)), np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5]))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((np.array([[1.0], [np.nan]]), *GOOD[1:]), {}, r"x\[1, 0\] is nan"),
-        ((np.zeros(2), *GOOD[1:]), {}, r"it must be \(samples, features\)"),
-        ((np.array([["a"], ["b"]]), *GOOD[1:]), {}, "encode categories"),
-        ((np.zeros((3, 1)), *GOOD[1:]), {}, "it must be .3 samples"),
-        ((GOOD[0], np.full((2, 2), -np.inf), GOOD[2]), {}, "impossible under every class"),
-        ((*GOOD[:2], np.array([0.5, 0.4])), {}, "prior sums to 0.9"),
-        (GOOD, {"objective": "map"}, "objective must be one of"),
-        (GOOD, {"loss": "zero_one"}, "loss must be one of"),
-        (GOOD, {"objective": "ml", "loss": "hinge"}, "needs probabilities"),
-        (GOOD, {"regularisation": -1.0}, "regularisation must be 0 or more, got -1"),
-        ((GOOD[0], np.zeros((2, 3)), np.ones(3) / 3), {"loss": "hinge"}, "is for 2 classes and there are 3"),
-    ],
-)
-def test_bad_input(as_installed, arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        fit_linear(*arguments, **options)

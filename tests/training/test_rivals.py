@@ -129,21 +129,3 @@ def test_backward_correction_is_unbiased_over_labels_drawn_anew():
     assert abs(mmse_risk(cross_entropy(logits), rho) - goal) < 0.2
     plain = optax.losses.softmax_cross_entropy_with_integer_labels(logits, draws[0]).mean()
     assert jnp.isfinite(plain)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: weak_losses(np.ones((2, 2)), np.full((2, 2), 0.5)), "does not tell all classes apart"),
-        (lambda: weak_losses(np.ones((2, 3)), np.full((3, 2), 0.5)), "does not tell all classes apart"),
-        (lambda: backward(np.full((1, 2, 2), 0.5)), "of labeler 0"),
-        (lambda: vote(np.array([[0, 3]]), 2), r"predictions\[0, 1\] is 3"),
-        (
-            lambda: fit_voters(np.ones((3, 1)), Labels.from_matrix(np.zeros((2, 1), int), 2)),
-            "x has shape .3, 1.; it must be .2 samples",
-        ),
-    ],
-)
-def test_bad_input(as_installed, call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
