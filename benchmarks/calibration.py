@@ -11,7 +11,17 @@ Rows have fixed priors (12 on the diagonal and 4 off it) where an assumption tak
 that labels are few and the rows' law is learned. Copying leaves recall out: its classifier's matrix depends
 on the labels.
 
-Measured: RESULTS
+Measured: 2 cores, Python 3.11.7, jtruth 0.1.0, jax 0.10.2, numpy 2.4.6, scipy 1.17.1; 100 sets each, all
+usable and converged. Of 27 p-values one is below .01 (one time in five some would be) and four below .05:
+
+                         class share  labeler's accuracy  recall  right in sample
+    independent                 .367                .027    .163             .192
+    independent, alike          .514                .109    .616             .172
+    shared_strata               .699                .898    .008             .071
+    labeler_strata              .202                .304    .534             .911
+    partly_shared               .033                .456    .817             .817
+    random_effect               .978                .779    .834             .046
+    copying                     .779                .924       -             .658
 """
 
 import sys

@@ -77,7 +77,7 @@ def times(sizes=(200_000, 2_000_000)):
         after = clock("update by 10^5 labels, compiling", update, state, today)
         after = clock("update by 10^5 labels", update, state, today)
         print(f"   steps: {state.num_steps} on the first day, {after.num_steps} to update; "
-              f"{after.kinds.length.size} rows for {len(after.tasks)} samples")  # fmt: skip
+              f"{after.patterns.length.size} rows for {len(after.tasks)} samples")  # fmt: skip
         shut = clock("close", close, state)
         short = clock("update by 10^5 labels, the rest closed", update, shut, today)
         print(

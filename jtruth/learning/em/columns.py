@@ -2,10 +2,10 @@
 
 The long form is the right form to read and check, and a slow one to sum over. Two forms are made of it.
 
-`Kinds` are the distinct rows and how many samples have each: for Dawid and Skene's model no fit can tell more
-from the samples one by one, and five dentists who looked at 3869 X-rays wrote 32 of them. A row is a stretch
-of `code` (labeler * classes + label, in increasing order), so that rows of any length cost what they hold,
-and rows of two sets can be merged without decoding them.
+`CodedPatterns` are the distinct rows and how many samples have each: for Dawid and Skene's model no fit can
+tell more from the samples one by one, and five dentists who looked at 3869 X-rays wrote 32 of them. A row is
+a stretch of `code` (labeler * classes + label, in increasing order), so that rows of any length cost what
+they hold, and rows of two sets can be merged without decoding them.
 
 In `LabelColumns` entry (l, r) of `code` is the l-th label of row r, or labelers * classes for no label. Sizes
 are rounded up (at most by a quarter, large ones by a 16th), so that a second data set of about the same size
@@ -26,16 +26,17 @@ from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth._validation import collapse_rows
 from jtruth.labels import Labels
+from jtruth.latent.rows import merge_samples
 
 _MOST_PADDING = 4  # cells per label, above which long samples are split into several rows
 
 
-class Kinds(NamedTuple):
+class CodedPatterns(NamedTuple):
     """Rows of labels and how many samples have each; NumPy."""
 
     code: Int[np.ndarray, " labels"]  # labels of row 0, then of row 1, ...; increasing within a row
-    length: Int[np.ndarray, " kinds"]  # labels of each row
-    number: Int[np.ndarray, " kinds"]  # samples of each row
+    length: Int[np.ndarray, " patterns"]  # labels of each row
+    number: Int[np.ndarray, " patterns"]  # samples of each row
 
     __repr__ = one_line
 
@@ -46,7 +47,7 @@ class Kinds(NamedTuple):
         return Labels(row, labeler, label, self.length.size, num_labelers, num_classes)
 
 
-def rows_of(labels: Labels) -> Kinds:
+def rows_of(labels: Labels) -> CodedPatterns:
     """Every sample of the labels as a row of its own, in the order of the samples."""
     sample, labeler, label = labels.entries(None)
     code = labeler.astype(np.int32) * np.int32(labels.num_classes) + label.astype(np.int32)
@@ -55,54 +56,48 @@ def rows_of(labels: Labels) -> Kinds:
     if not ((sample[1:] > sample[:-1]) | (same & (code[1:] >= code[:-1]))).all():
         place = sample.astype(np.int64) * (labels.num_labelers * labels.num_classes) + code
         code = code[np.argsort(place, kind="stable")]
-    return Kinds(code, length, np.ones(length.size, np.int64))
+    return CodedPatterns(code, length, np.ones(length.size, np.int64))
 
 
-def merged_kinds(
-    rows: Kinds, known: Int[np.ndarray, " rows"] | None = None
-) -> tuple[Kinds, Int[np.ndarray, " rows"]]:
-    """Equal rows made one, rows of number 0 left out; and the new row of each old one (-1 if left out).
-
-    Where classes are known, rows are equal only if these are, too.
-    """
+def merge_patterns(rows: CodedPatterns) -> tuple[CodedPatterns, Int[np.ndarray, " rows"]]:
+    """Equal rows made one, rows of number 0 left out; and the new row of each old one (-1 if left out)."""
     start, order = np.cumsum(rows.length) - rows.length, np.argsort(rows.length, kind="stable")
     first = np.empty(order.size, np.int64)  # the first row that is equal to each
     for some in np.split(order, np.flatnonzero(np.diff(rows.length[order])) + 1):
         table = rows.code[stretches(start[some], rows.length[some])]
-        table = table.reshape(some.size, rows.length[some].max(initial=0))
-        if known is not None:
-            table = np.column_stack([known[some], table])
-        one, kind, _ = collapse_rows(table)
-        first[some] = some[one[kind]]
+        one, same, _ = collapse_rows(table.reshape(some.size, rows.length[some].max(initial=0)))
+        first[some] = some[one[same]]
     number = np.bincount(first, rows.number, order.size).astype(np.int64)
     kept = np.flatnonzero(number > 0)
     new = np.full(order.size, -1, np.int64)
     new[kept] = np.arange(kept.size)
     code = rows.code[stretches(start[kept], rows.length[kept])]
-    return Kinds(code, rows.length[kept], number[kept]), new[first]
+    return CodedPatterns(code, rows.length[kept], number[kept]), new[first]
 
 
-def posterior_of(kinds: Kinds, prior: np.ndarray, matrices: np.ndarray) -> Float[np.ndarray, "kinds classes"]:
+def posterior_of(
+    patterns: CodedPatterns, prior: np.ndarray, matrices: np.ndarray
+) -> Float[np.ndarray, "patterns classes"]:
     """p(class | labels) of each row."""
-    labels = kinds.labels(len(matrices), prior.size)
+    labels = patterns.labels(len(matrices), prior.size)
     joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
     return softmax(joint, axis=1)
 
 
 def expected_counts(
-    kinds: Kinds, posterior: Float[np.ndarray, "kinds classes"], num_labelers: int
+    patterns: CodedPatterns, posterior: Float[np.ndarray, "patterns classes"], num_labelers: int
 ) -> tuple[
     Float[np.ndarray, "labelers classes classes"], Float[np.ndarray, "labelers classes classes classes"]
 ]:
     """For each labeler and label k: the sum of rho[c] as [t, c, k], and of rho[c] rho[d] as [t, k, c, d]."""
     classes = posterior.shape[1]
-    row, size = np.repeat(np.arange(kinds.length.size), kinds.length), num_labelers * classes
-    mass = kinds.number[:, None] * posterior
+    row, size = np.repeat(np.arange(patterns.length.size), patterns.length), num_labelers * classes
+    mass = patterns.number[:, None] * posterior
     counts, products = np.empty((size, classes)), np.empty((size, classes, classes))
     for c in range(classes):
-        counts[:, c] = np.bincount(kinds.code, mass[row, c], size)
+        counts[:, c] = np.bincount(patterns.code, mass[row, c], size)
         for d in range(c, classes):
-            products[:, c, d] = np.bincount(kinds.code, (mass[:, c] * posterior[:, d])[row], size)
+            products[:, c, d] = np.bincount(patterns.code, (mass[:, c] * posterior[:, d])[row], size)
             products[:, d, c] = products[:, c, d]
     shape = (num_labelers, classes, classes)
     return counts.reshape(shape).swapaxes(1, 2), products.reshape(*shape, classes)
@@ -158,19 +153,17 @@ def columns_from_labels(
         num_labelers: count labelers up to this number, which sets the code of "no label".
         merge: merge equal samples (of the same known class) where that at least halves their number.
     """
-    size, rows = labels.num_samples, rows_of(labels)
-    known = np.full(size, -1, np.int32) if gold is None else np.asarray(gold, np.int32)
-    row = np.arange(size)
-    if merge:
-        merged, kind = merged_kinds(rows, None if gold is None else known)
-        if 2 * merged.number.size <= size:
-            rows, row, of_sample = merged, kind, known
-            known = np.empty(merged.number.size, np.int32)
-            known[row] = of_sample
-    return columns_of(rows, known, (num_labelers or labels.num_labelers) * labels.num_classes), row
+    nothing = (num_labelers or labels.num_labelers) * labels.num_classes
+    if merge and 2 * labels.patterns().counts.size <= labels.num_samples:
+        rows = merge_samples(labels, None, gold)
+        if 2 * rows.multiplicity.size <= labels.num_samples:
+            patterns = rows_of(rows.labels)._replace(number=rows.multiplicity)
+            return columns_of(patterns, rows.gold.astype(np.int32), nothing), rows.row_of_sample
+    known = np.full(labels.num_samples, -1, np.int32) if gold is None else np.asarray(gold, np.int32)
+    return columns_of(rows_of(labels), known, nothing), np.arange(labels.num_samples)
 
 
-def columns_of(rows: Kinds, known: Int[np.ndarray, " rows"], nothing: int) -> LabelColumns:
+def columns_of(rows: CodedPatterns, known: Int[np.ndarray, " rows"], nothing: int) -> LabelColumns:
     """Rows by columns, NumPy; `nothing` is the code of no label."""
     size, number = rows.length.size, rows.code.size
     owner, width = None, max(int(rows.length.max(initial=0)), 1)

@@ -23,7 +23,7 @@ from jtruth.latent.infer.normal import MOST_TOGETHER
 from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.rows import label_columns
 from jtruth.learning._fit import LabelerDraws, labeler_draws
-from jtruth.learning.em.columns import Kinds, expected_counts, posterior_of, stretches
+from jtruth.learning.em.columns import CodedPatterns, expected_counts, posterior_of, stretches
 from jtruth.learning.em.streaming import Stream
 
 _MOST_ROWS, _PLENTY = 200_000, 1000  # rows that the information is taken from; labels of a labeler there
@@ -31,7 +31,7 @@ _MOST_CELLS, _FEWEST, _MOST = 20_000_000, 200, 1000  # numbers drawn in all, and
 
 
 def laplace_draws(
-    state: Stream, key: Any, posterior: Float[np.ndarray, "kinds classes"] | None = None
+    state: Stream, key: Any, posterior: Float[np.ndarray, "patterns classes"] | None = None
 ) -> LabelerDraws:
     """Draws of prior and matrices from the normal law around a fitted stream.
 
@@ -54,11 +54,11 @@ def laplace_draws(
     rng = host_rng(key, "normal law of labelers")
     draw = _draw_together if together else _draw_alone
     if posterior is None:
-        posterior = posterior_of(state.kinds, state.prior, state.matrices)
+        posterior = posterior_of(state.patterns, state.prior, state.matrices)
     prior, matrices = draw(state, posterior, num, rng)
     how = f"the normal law around the mode of EM, {num} draws"
     how += "" if together else ", each labeler alone, as if the others were known"
-    return labeler_draws(prior, matrices, posterior[state.kind], how, state.warnings)
+    return labeler_draws(prior, matrices, posterior[state.pattern], how, state.warnings)
 
 
 def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
@@ -71,7 +71,7 @@ def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.rando
 
 
 def laid_out(
-    state: Stream, posterior: Float[np.ndarray, "kinds classes"], kept: Int[np.ndarray, " kept"]
+    state: Stream, posterior: Float[np.ndarray, "patterns classes"], kept: Int[np.ndarray, " kept"]
 ) -> tuple[kernel.Problem, normal.Mode]:
     """The model and its mode, as the normal law takes them: the prior, then the matrices.
 
@@ -80,18 +80,20 @@ def laid_out(
         posterior: class posterior of each of its rows.
         kept: rows from which the loss by unknown classes is taken, and scaled to all.
     """
-    kinds, size, classes = state.kinds, len(state.workers), len(state.classes)
-    code = kinds.code[stretches((np.cumsum(kinds.length) - kinds.length)[kept], kinds.length[kept])]
-    seen = Kinds(code, kinds.length[kept], kinds.number[kept])
-    times = seen.number * (kinds.number.sum() / max(seen.number.sum(), 1))
+    patterns, size, classes = state.patterns, len(state.workers), len(state.classes)
+    code = patterns.code[
+        stretches((np.cumsum(patterns.length) - patterns.length)[kept], patterns.length[kept])
+    ]
+    seen = CodedPatterns(code, patterns.length[kept], patterns.number[kept])
+    times = seen.number * (patterns.number.sum() / max(seen.number.sum(), 1))
     pseudo_prior, pseudo = state.pseudo_counts
     every, one = np.arange(classes), np.zeros(classes, np.int64)
     raters = (Raters(pseudo, every),)
     model = LatentModel(every, one, pseudo_prior, False, one, np.ones((1, 1)), raters)
     symbols = (label_columns(seen.labels(size, classes)),)
     observed = Observed(symbols, times, np.zeros((classes, kept.size)), np.arange(kept.size))
-    counts, _ = expected_counts(kinds, posterior, size)
-    total = np.append(pseudo_prior + kinds.number @ posterior, pseudo + counts)
+    counts, _ = expected_counts(patterns, posterior, size)
+    total = np.append(pseudo_prior + patterns.number @ posterior, pseudo + counts)
     theta = np.append(state.prior, state.matrices)
     return kernel.flatten(model, observed), normal.Mode(posterior[kept].T, theta, total, state.num_steps)
 
@@ -105,10 +107,10 @@ def _drawn(
 
 def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
     """Rows that the information is taken from: all, unless a random part has plenty of every labeler."""
-    kinds, size = state.kinds, state.kinds.length.size
+    patterns, size = state.patterns, state.patterns.length.size
     if size > _MOST_ROWS:
         kept = rng.random(size) < _MOST_ROWS / size
-        labeler = kinds.code[np.repeat(kept, kinds.length)] // len(state.classes)
+        labeler = patterns.code[np.repeat(kept, patterns.length)] // len(state.classes)
         if np.bincount(labeler, minlength=len(state.workers)).min() >= _PLENTY:
             return np.flatnonzero(kept)
     return np.arange(size)
@@ -117,7 +119,7 @@ def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
 def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
     """Each labeler's matrix by its own block, and the prior by its own."""
     size, classes = len(state.workers), len(state.classes)
-    open_counts, products = expected_counts(state.kinds, posterior, size)
+    open_counts, products = expected_counts(state.patterns, posterior, size)
     counts, products = open_counts + state.closed.matrices, products + state.closed.products
     (pseudo_prior, pseudo), starts = state.pseudo_counts, np.arange(classes) * classes
     matrices = np.empty((num, size, classes, classes), np.float32)
@@ -129,8 +131,8 @@ def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.G
         total = (open_counts[t] + pseudo[t]).sum(axis=1)
         block = normal.curvature(lost, state.matrices[t].ravel(), total, starts)
         matrices[:, t] = _drawn(state.matrices[t], block, num, rng)
-    number = state.kinds.number.sum()
-    moment = (state.kinds.number[:, None] * posterior).T @ posterior
+    number = state.patterns.number.sum()
+    moment = (state.patterns.number[:, None] * posterior).T @ posterior
     # Closed samples are taken to be like open ones.
     share = moment / max(number, 1) * (state.closed.prior.sum() + number)
     if not number:

@@ -3,9 +3,9 @@
 `begin_stream` fits Dawid and Skene's model to the first labels; `update` adds labels to what it returned.
 New samples, new labelers and new labels of old samples may come in any order and any number of times. What is
 kept of the samples is what the model needs of them, the distinct rows of labels and how many samples have
-each (`kinds`), so an update ends where a fit of all labels together would: both stop at a fixed point of the
-same EM. It begins at yesterday's parameters instead of majority vote, which is what makes it quick. Where the
-likelihood has several maxima the two may end at different ones; a stream stays with its own.
+each (`patterns`), so an update ends where a fit of all labels together would: both stop at a fixed point of
+the same EM. It begins at yesterday's parameters instead of majority vote, which is what makes it quick. Where
+the likelihood has several maxima the two may end at different ones; a stream stays with its own.
 
 With many labelers almost every sample is a row of its own, and what is kept grows with the labels. `close`
 forgets the samples: they stay as expected counts of labels at the parameters of that day, as many numbers as
@@ -41,19 +41,19 @@ from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning._fit import check_steps, first_guess
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import (
-    Kinds,
+    CodedPatterns,
     bucket,
     columns_of,
     expected_counts,
-    merged_kinds,
+    merge_patterns,
     posterior_of,
     rows_of,
     stretches,
 )
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
 
-_MARK = "stream of labels, Dawid and Skene's model, format 1"
-_ARRAYS = ("prior", "matrices", "kind")
+_MARK = "stream of labels, Dawid and Skene's model, format 2"
+_ARRAYS = ("prior", "matrices", "pattern")
 _WORDS = ("log_likelihood", "converged", "num_steps", "warnings", "classes", "smoothing", "batches")
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
 
@@ -82,8 +82,8 @@ class Stream(NamedTuple):
     classes: tuple  # names in order of their codes
     workers: tuple  # id of each labeler
     tasks: tuple  # id of each sample that is not closed
-    kind: Int[np.ndarray, " samples"]  # which row of `kinds` these samples have
-    kinds: Kinds
+    pattern: Int[np.ndarray, " samples"]  # which row of `patterns` these samples have
+    patterns: CodedPatterns
     closed: Closed
     smoothing: Smoothing
     batches: tuple[str, ...]  # a digest of each set of labels that was counted
@@ -93,7 +93,7 @@ class Stream(NamedTuple):
     @property
     def class_posterior(self) -> Float[np.ndarray, "samples classes"]:
         """p(y_i = c | labels) of the samples that are not closed, in the order of `tasks`."""
-        return posterior_of(self.kinds, self.prior, self.matrices)[self.kind]
+        return posterior_of(self.patterns, self.prior, self.matrices)[self.pattern]
 
     @property
     def pseudo_counts(self) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "t classes classes"]]:
@@ -104,9 +104,12 @@ class Stream(NamedTuple):
 
     def labels(self) -> Labels:
         """The labels of the samples that are not closed, in the order of `tasks`."""
-        kinds, classes = self.kinds, len(self.classes)
-        start, length = (np.cumsum(kinds.length) - kinds.length)[self.kind], kinds.length[self.kind]
-        labeler, label = np.divmod(kinds.code[stretches(start, length)], classes)
+        patterns, classes = self.patterns, len(self.classes)
+        start, length = (
+            (np.cumsum(patterns.length) - patterns.length)[self.pattern],
+            patterns.length[self.pattern],
+        )
+        labeler, label = np.divmod(patterns.code[stretches(start, length)], classes)
         sample = np.repeat(np.arange(length.size, dtype=np.int32), length)
         found = Labels(sample, labeler, label, length.size, len(self.workers), classes)
         return found.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
@@ -139,7 +142,7 @@ def _fresh(class_names: tuple, smoothing: Smoothing) -> Stream:
     classes = len(class_names)
     none = np.zeros((0, classes, classes))
     nothing = Closed(none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0)
-    empty = Kinds(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
+    empty = CodedPatterns(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
     return Stream(
         np.full(classes, 1 / classes), none, 0.0, False, 0, (), class_names, (), (),
         np.zeros(0, np.int64), empty, nothing, smoothing, (),
@@ -199,14 +202,14 @@ def stream_of_table(
     >>> import polars as pl
     >>> rows = {"task": [1, 1, 1, 2, 2, 2, 3, 3, 3], "worker": list("abc" * 3), "label": list("xxxyyyxxy")}
     >>> state = stream_of_table(pl.DataFrame(rows).lazy())
-    >>> state.workers, state.classes, state.kinds.number.tolist(), state.converged
+    >>> state.workers, state.classes, state.patterns.number.tolist(), state.converged
     (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
     """
     columns = {"task": task, "worker": worker, "label": label}
     (labeler, given, length, number), workers, names, notes = lazy_patterns(frame, columns, classes, missing)
     code = (labeler * len(names) + given).astype(np.int32)
-    kinds, _ = merged_kinds(Kinds(code, length, number))
-    state = _fresh(names, smoothing)._replace(workers=workers, kinds=kinds)
+    patterns, _ = merge_patterns(CodedPatterns(code, length, number))
+    state = _fresh(names, smoothing)._replace(workers=workers, patterns=patterns)
     state = _first_matrices(state, len(workers))
     state = _climbed(state, digest("patterns", workers, code, length, number))
     return state._replace(warnings=(*state.warnings, *notes))
@@ -216,14 +219,14 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
     """Parameters by EM, from those of `state`, on the first day from votes; `mark`: digest of new labels."""
     size, classes = len(state.workers), len(state.classes)
     padded = bucket(size)
-    unknown = np.full(state.kinds.number.size, -1, np.int32)
-    columns = columns_of(state.kinds, unknown, padded * classes)
+    unknown = np.full(state.patterns.number.size, -1, np.int32)
+    columns = columns_of(state.patterns, unknown, padded * classes)
     start = np.zeros((columns.weight.size, classes))
     likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
     start[: unknown.size] = (
-        posterior_of(state.kinds, state.prior, likely)
+        posterior_of(state.patterns, state.prior, likely)
         if state.batches
-        else first_guess(state.kinds.labels(size, classes), None)
+        else first_guess(state.patterns.labels(size, classes), None)
     )
     pseudo_prior, rows = state.pseudo_counts
     pseudo_matrices = np.zeros((padded, classes, classes))
@@ -246,18 +249,18 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
 
 def close(state: Stream) -> Stream:
     """Forget the samples, keep what they say of labelers and classes at the parameters of today."""
-    posterior = posterior_of(state.kinds, state.prior, state.matrices)
-    counts, products = expected_counts(state.kinds, posterior, len(state.workers))
-    old, number = state.closed, state.kinds.number
+    posterior = posterior_of(state.patterns, state.prior, state.matrices)
+    counts, products = expected_counts(state.patterns, posterior, len(state.workers))
+    old, number = state.closed, state.patterns.number
     closed = Closed(
         old.matrices + counts,
         old.prior + number @ posterior,
         old.products + products,
         old.num_samples + int(number.sum()),
-        old.num_labels + int(number @ state.kinds.length),
+        old.num_labels + int(number @ state.patterns.length),
     )
-    empty = Kinds(state.kinds.code[:0], state.kinds.length[:0], number[:0])
-    return state._replace(tasks=(), kind=state.kind[:0], kinds=empty, closed=closed)
+    empty = CodedPatterns(state.patterns.code[:0], state.patterns.length[:0], number[:0])
+    return state._replace(tasks=(), pattern=state.pattern[:0], patterns=empty, closed=closed)
 
 
 def write_stream(path: str | Path, state: Stream) -> None:
@@ -267,7 +270,7 @@ def write_stream(path: str | Path, state: Stream) -> None:
         ValueError: the file holds sets of labels that the state has not counted, or something else.
     """
     arrays = {name: getattr(state, name) for name in _ARRAYS}
-    arrays |= {f"kinds_{name}": value for name, value in state.kinds._asdict().items()}
+    arrays |= {f"patterns_{name}": value for name, value in state.patterns._asdict().items()}
     arrays |= {f"closed_{name}": np.asarray(value) for name, value in state.closed._asdict().items()}
     arrays |= {"tasks": _text(state.tasks), "workers": _text(state.workers)}
     words = {name: getattr(state, name) for name in _WORDS}
@@ -288,7 +291,7 @@ def read_stream(path: str | Path) -> Stream:
     if found is None:
         raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
     arrays, words = found
-    kinds = Kinds(*(arrays[f"kinds_{name}"] for name in Kinds._fields))
+    patterns = CodedPatterns(*(arrays[f"patterns_{name}"] for name in CodedPatterns._fields))
     *kept, samples, labels = (arrays[f"closed_{name}"] for name in Closed._fields)
     for name in ("warnings", "classes", "batches"):
         words[name] = tuple(words[name])
@@ -298,7 +301,7 @@ def read_stream(path: str | Path) -> Stream:
         **words,
         tasks=tuple(json.loads(arrays["tasks"].tobytes())),
         workers=tuple(json.loads(arrays["workers"].tobytes())),
-        kinds=kinds,
+        patterns=patterns,
         closed=Closed(kept[0], kept[1], kept[2], int(samples), int(labels)),
     )
 
@@ -323,9 +326,9 @@ def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
         )
     for what, mine, theirs in (("tasks", state.tasks, new.tasks), ("workers", state.workers, new.workers)):
         if mine and isinstance(mine[0], str) != isinstance(theirs[0], str):
-            kinds = type(mine[0]).__name__, type(theirs[0]).__name__
+            types = type(mine[0]).__name__, type(theirs[0]).__name__
             raise ValueError(
-                f"{what} are {kinds[0]} in the state and {kinds[1]} in new_labels ({theirs[0]!r})"
+                f"{what} are {types[0]} in the state and {types[1]} in new_labels ({theirs[0]!r})"
             )
     check_steps(max_steps, tol)
     mark = digest(new.tasks, new.workers, *new.entries())
@@ -344,17 +347,19 @@ def _joined(state: Stream, new: Labels) -> Stream:
     tasks, sample_of, known = *_numbered(state.tasks, new.tasks or ()), len(state.tasks)
     sample, labeler, label = new.entries()
     touched = rows_of(Labels(sample, code_of[labeler], label, new.num_samples, len(workers), classes))
-    old = np.append(state.kind, -1)[np.minimum(sample_of, known)]
+    old = np.append(state.pattern, -1)[np.minimum(sample_of, known)]
     rows = _with_old(state, touched, old, len(workers), new)
-    kinds = state.kinds
-    number = kinds.number - np.bincount(old[old >= 0], minlength=kinds.number.size)
-    both = Kinds(*(np.concatenate(pair) for pair in zip(kinds._replace(number=number), rows, strict=True)))
-    merged, row = merged_kinds(both)
-    kind = np.full(len(tasks), -1, np.int64)
-    kind[:known] = row[state.kind]
-    kind[sample_of] = row[kinds.length.size :]
+    patterns = state.patterns
+    number = patterns.number - np.bincount(old[old >= 0], minlength=patterns.number.size)
+    both = CodedPatterns(
+        *(np.concatenate(pair) for pair in zip(patterns._replace(number=number), rows, strict=True))
+    )
+    merged, row = merge_patterns(both)
+    pattern = np.full(len(tasks), -1, np.int64)
+    pattern[:known] = row[state.pattern]
+    pattern[sample_of] = row[patterns.length.size :]
     state = _first_matrices(state, len(workers) - len(state.workers))
-    return state._replace(workers=workers, tasks=tasks, kind=kind, kinds=merged)
+    return state._replace(workers=workers, tasks=tasks, pattern=pattern, patterns=merged)
 
 
 def _first_matrices(state: Stream, more: int) -> Stream:
@@ -377,12 +382,14 @@ def _numbered(known: tuple, new: Sequence) -> tuple[tuple, np.ndarray]:
     return tuple(place), numbers
 
 
-def _with_old(state: Stream, new: Kinds, old: np.ndarray, num_labelers: int, labels: Labels) -> Kinds:
+def _with_old(
+    state: Stream, new: CodedPatterns, old: np.ndarray, num_labelers: int, labels: Labels
+) -> CodedPatterns:
     """Rows of new labels joined with the labels that their samples had (row `old` of the state, -1: none)."""
-    kinds, classes = state.kinds, len(state.classes)
-    start, again = np.cumsum(kinds.length) - kinds.length, np.flatnonzero(old >= 0)
-    had = kinds.code[stretches(start[old[again]], kinds.length[old[again]])]
-    row_had = np.repeat(again, kinds.length[old[again]])
+    patterns, classes = state.patterns, len(state.classes)
+    start, again = np.cumsum(patterns.length) - patterns.length, np.flatnonzero(old >= 0)
+    had = patterns.code[stretches(start[old[again]], patterns.length[old[again]])]
+    row_had = np.repeat(again, patterns.length[old[again]])
     row_new = np.repeat(np.arange(new.length.size), new.length)
     pair = row_new * num_labelers + new.code // classes
     twice = np.flatnonzero(np.isin(pair, row_had * num_labelers + had // classes))
@@ -395,7 +402,7 @@ def _with_old(state: Stream, new: Kinds, old: np.ndarray, num_labelers: int, lab
     row, code = np.concatenate([row_new, row_had]), np.concatenate([new.code, had])
     order = np.argsort(row * (num_labelers * classes) + code, kind="stable")
     length = np.bincount(row, minlength=new.length.size).astype(np.int32)
-    return Kinds(code[order], length, new.number)
+    return CodedPatterns(code[order], length, new.number)
 
 
 def _newcomer(state: Stream) -> Float[np.ndarray, "classes classes"]:

@@ -42,9 +42,9 @@ def in_memory(given):
 
 def patterns(state):
     """{labels of a row: how many samples have it}."""
-    ends = np.cumsum(state.kinds.length)
-    code = [tuple(part.tolist()) for part in np.split(state.kinds.code, ends[:-1])]
-    return dict(zip(code, state.kinds.number.tolist(), strict=True))
+    ends = np.cumsum(state.patterns.length)
+    code = [tuple(part.tolist()) for part in np.split(state.patterns.code, ends[:-1])]
+    return dict(zip(code, state.patterns.number.tolist(), strict=True))
 
 
 @engines

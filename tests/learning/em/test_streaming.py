@@ -16,7 +16,7 @@ from jtruth.learning import (
     update,
     write_stream,
 )
-from jtruth.learning.em.columns import Kinds, expected_counts, merged_kinds, posterior_of, rows_of
+from jtruth.learning.em.columns import CodedPatterns, expected_counts, merge_patterns, posterior_of, rows_of
 from jtruth.learning.em.laplace import laid_out, laplace_draws
 
 C, PRIOR = 3, Smoothing(2.0, 0.5, 1.0)
@@ -67,7 +67,7 @@ def test_days_end_where_all_labels_together_do(entries, stream, smoothing):
     assert state.log_likelihood == pytest.approx(batch.log_likelihood, abs=1e-6)
     for mine, theirs in zip(state.labels().padded(), every.padded(), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    assert state.kinds.number.sum() == len(state.tasks) == 240
+    assert state.patterns.number.sum() == len(state.tasks) == 240
 
 
 def test_rows_are_merged_as_by_comparing_them_one_by_one(entries):
@@ -78,7 +78,7 @@ def test_rows_are_merged_as_by_comparing_them_one_by_one(entries):
     for at, length, number in zip(start, rows.length, rows.number, strict=True):
         key = tuple(rows.code[at : at + length])
         wanted[key] = wanted.get(key, 0) + number
-    merged, new = merged_kinds(rows)
+    merged, new = merge_patterns(rows)
     start = np.cumsum(merged.length) - merged.length
     found = {
         tuple(merged.code[s : s + k]): n for s, k, n in zip(start, merged.length, merged.number, strict=True)
@@ -86,8 +86,8 @@ def test_rows_are_merged_as_by_comparing_them_one_by_one(entries):
     assert found == {key: n for key, n in wanted.items() if n}
     for row in np.flatnonzero(rows.number):
         assert merged.length[new[row]] == rows.length[row]
-    ties = Kinds(np.array([0, 1, 0, 2], np.int32), np.array([2, 2]), np.array([1, 1]))
-    assert merged_kinds(ties)[0].length.tolist() == [2, 2]
+    ties = CodedPatterns(np.array([0, 1, 0, 2], np.int32), np.array([2, 2]), np.array([1, 1]))
+    assert merge_patterns(ties)[0].length.tolist() == [2, 2]
 
 
 def test_a_labeler_whose_row_was_certain_can_still_surprise(entries):
@@ -106,7 +106,7 @@ def test_closed_samples_stay_as_the_counts_of_the_last_m_step(stream):
     """Their counts give the matrices back, and with one new sample the fixed point that plain loops find."""
     state = close(stream)
     prior_counts, counts = state.pseudo_counts
-    assert state.tasks == () and state.kinds.code.size == 0 and state.closed.num_samples == 240
+    assert state.tasks == () and state.patterns.code.size == 0 and state.closed.num_samples == 240
     np.testing.assert_allclose(counts / counts.sum(axis=2, keepdims=True), stream.matrices, atol=1e-8)
     np.testing.assert_allclose(prior_counts / prior_counts.sum(), stream.prior, atol=1e-8)
     after = update(state, one_more(), tol=1e-11)
@@ -131,8 +131,8 @@ def test_the_file_holds_the_state_and_refuses_others(tmp_path, entries, stream):
     path = tmp_path / "state"
     write_stream(path, stream)
     back = read_stream(path)
-    assert back._replace(kinds=0, closed=0, kind=0, prior=0, matrices=0) == stream._replace(
-        kinds=0, closed=0, kind=0, prior=0, matrices=0
+    assert back._replace(patterns=0, closed=0, pattern=0, prior=0, matrices=0) == stream._replace(
+        patterns=0, closed=0, pattern=0, prior=0, matrices=0
     )
     after = [update(state, one_more()) for state in (back, stream)]
     np.testing.assert_array_equal(after[0].matrices, after[1].matrices)
@@ -166,15 +166,15 @@ def test_what_is_refused(entries, stream):
 
 def test_products_of_expected_counts_row_by_row(stream):
     """Sums of rho[c] and of rho[c] rho[d] over the samples to which a labeler gave a label."""
-    size, start = len(stream.workers), np.cumsum(stream.kinds.length) - stream.kinds.length
-    posterior = posterior_of(stream.kinds, stream.prior, stream.matrices)
+    size, start = len(stream.workers), np.cumsum(stream.patterns.length) - stream.patterns.length
+    posterior = posterior_of(stream.patterns, stream.prior, stream.matrices)
     wanted = np.zeros((size, C, C)), np.zeros((size, C, C, C))
     for row, at in enumerate(start):
-        for k in stream.kinds.code[at : at + stream.kinds.length[row]]:
-            rho, number = posterior[row], stream.kinds.number[row]
+        for k in stream.patterns.code[at : at + stream.patterns.length[row]]:
+            rho, number = posterior[row], stream.patterns.number[row]
             wanted[0][k // C, :, k % C] += number * rho
             wanted[1][k // C, k % C] += number * np.outer(rho, rho)
-    for found, sums in zip(expected_counts(stream.kinds, posterior, size), wanted, strict=True):
+    for found, sums in zip(expected_counts(stream.patterns, posterior, size), wanted, strict=True):
         np.testing.assert_allclose(found, sums, atol=1e-9)
 
 
@@ -185,15 +185,15 @@ def test_the_information_is_minus_the_second_derivatives():
     smoothing = Smoothing(2.0, 1.0, 1.0)
     state = begin_stream(labels, smoothing=smoothing, tol=1e-12)
     rows = np.concatenate([state.prior[None], state.matrices.reshape(-1, 2)])
-    start = np.cumsum(state.kinds.length) - state.kinds.length
+    start = np.cumsum(state.patterns.length) - state.patterns.length
     pseudo = np.concatenate([np.ones((1, 2)), np.tile([[2.0, 1.0], [1.0, 2.0]], (3, 1))])
 
     def log_p(theta):
         p = np.exp(theta.reshape(-1, 2))
         p /= p.sum(axis=1, keepdims=True)
         total = (pseudo * np.log(p)).sum()
-        for at, number in zip(start, state.kinds.number, strict=True):
-            code = state.kinds.code[at : at + 3]
+        for at, number in zip(start, state.patterns.number, strict=True):
+            code = state.patterns.code[at : at + 3]
             total += number * np.log(
                 sum(p[0, c] * np.prod(p[1 + (code // 2) * 2 + c, code % 2]) for c in (0, 1))
             )
@@ -205,8 +205,8 @@ def test_the_information_is_minus_the_second_derivatives():
         return log_p(theta + a - b) + log_p(theta - a + b) - log_p(theta + a + b) - log_p(theta - a - b)
 
     wanted = np.array([[minus_second(a, b) / 4e-6 for a in step] for b in step])
-    posterior = posterior_of(state.kinds, state.prior, state.matrices)
-    found = information(*laid_out(state, posterior, np.arange(state.kinds.length.size)))
+    posterior = posterior_of(state.patterns, state.prior, state.matrices)
+    found = information(*laid_out(state, posterior, np.arange(state.patterns.length.size)))
     np.testing.assert_allclose(found - np.kron(np.eye(len(rows)), np.ones((2, 2))), wanted, atol=1e-3)
     accuracy = laplace_draws(state, 0).labeler_accuracy
     assert accuracy.mean(axis=0).argmin() == 1 and accuracy.std(axis=0)[0] < 0.01
