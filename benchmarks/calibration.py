@@ -97,8 +97,9 @@ def ranks_of(name, sets):
             dependence=partial(model) if name == "partly_shared" else name.split(",")[0],
         )  # fmt: skip
         doubtful += not (fit.usable and fit.converged)
-        right = fit.counts[:, 0, 0] + fit.counts[:, 1, 1]
-        drawn = fit.prior[:, 1], fit.labeler_accuracy[:, 0], fit.classifier[:, 1, 1], right
+        counts = fit.tables("in-sample")
+        right, recall = counts[:, 0, 0] + counts[:, 1, 1], np.asarray(fit.classifier)[:, 1, 1]
+        drawn = fit.prior[:, 1], fit.labeler_accuracy[:, 0], recall, right
         found.append([rank(a, b, rng) for a, b in zip(drawn, known, strict=True)])
     return np.array(found), doubtful
 
