@@ -131,7 +131,7 @@ def test_reliability_by_counts_draws_the_numbers():
 
     ax = plot_reliability(table.disagreement, name="x", what="disagreement")
     points = np.asarray(ax.collections[-1].get_offsets())
-    bins = table.disagreement.table
+    bins = table.disagreement
     used = np.asarray(bins.count)[0] > 0
     np.testing.assert_allclose(points, np.stack([bins.predicted[0], bins.target[0]], 1)[used])
     assert ax.get_xlabel() == "predicted disagreement"

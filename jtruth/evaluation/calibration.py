@@ -115,7 +115,7 @@ class CalibrationReport(Answer):
         before, after = self.tables
         what, pair = "probability that two labels differ", (before.disagreement, after.disagreement)
         found = [_reliability("Do experts disagree as often as predicted?", what, pair, 0)]
-        table = after.classes.table
+        table = after.classes
         share = (np.asarray(table.predicted) * np.asarray(table.count)).sum(axis=1)
         for k in sorted(map(int, np.argsort(-share, kind="stable")[:_MOST_CURVES])):
             what = f"probability of class {plain(self.classes[k])!r}"
@@ -137,9 +137,9 @@ def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], 
     """What was observed by what was predicted, before and after."""
     series = {}
     for name, one in zip(("before", "after"), found, strict=True):
-        count = np.asarray(one.table.count)[of]
+        count = np.asarray(one.count)[of]
         used = count > 0
-        parts = one.table.predicted, one.table.target, one.table.gap_spread
+        parts = one.predicted, one.target, one.gap_spread
         x, y, spread = (np.asarray(part)[of][used] for part in parts)
         error = 2 * np.sqrt(np.where(count[used] > 1, spread / np.maximum(count[used] - 1, 1), 0.0))
         points = {"x": x, "mean": y, "low": y - error, "high": y + error}

@@ -45,18 +45,6 @@ class MergedBins(NamedTuple):
     at_least: int = 2  # predictions in a bin; 2 rules out bins of one sample
 
 
-class BinTable(NamedTuple):
-    """Each bin of each class; means of empty bins are 0."""
-
-    count: Int[Array, "classes bins"]
-    target: Float[Array, "classes bins"]  # c-bar: mean of what was observed
-    predicted: Float[Array, "classes bins"]  # z-bar: mean prediction
-    spread: Float[Array, "classes bins"]  # mean of (target - c-bar)^2, sigma-bar^2 of (14)
-    gap_spread: Float[Array, "classes bins"]  # the same of target - prediction
-
-    __repr__ = one_line
-
-
 def equal_width_edges(num_bins: int, dtype: Any = None) -> Float[Array, " edges"]:
     """0, 1/B, 2/B, ..., 1."""
     if num_bins < 1:
@@ -150,8 +138,8 @@ def bin_table(
     bins: Int[Array, "samples classes"],
     num_bins: int,
     where: Bool[Array, " samples"],
-) -> BinTable:
-    """Counts, means and spreads of every bin, in two passes (means first), so that nothing cancels."""
+) -> dict[str, Array]:
+    """First fields of `Calibration`: in two passes (means first), so that nothing cancels."""
     there = jnp.broadcast_to(where[:, None], bins.shape)
     count = bin_sums(there.astype(jnp.int32), bins, num_bins)
     size = jnp.maximum(count, 1).astype(predicted.dtype)
@@ -161,7 +149,8 @@ def bin_table(
 
     c, z = mean(target), mean(predicted)
     gap = target - predicted - own_bin(c - z, bins)
-    return BinTable(count, c, z, mean((target - own_bin(c, bins)) ** 2), mean(gap**2))
+    spread, gap_spread = mean((target - own_bin(c, bins)) ** 2), mean(gap**2)
+    return {"count": count, "target": c, "predicted": z, "spread": spread, "gap_spread": gap_spread}
 
 
 DEBIASING = ("paper", "exact", "none")
@@ -171,10 +160,17 @@ Where = Bool[Array | np.ndarray, " samples"] | None
 
 
 class Calibration(NamedTuple):
-    """Calibration loss; `total` sums the classes, and its root is the calibration error CE."""
+    """Calibration loss; `total` sums the classes, and its root is the calibration error CE.
 
+    Means of empty bins are 0.
+    """
+
+    count: Int[Array, "classes bins"]
+    target: Float[Array, "classes bins"]  # c-bar: mean of what was observed
+    predicted: Float[Array, "classes bins"]  # z-bar: mean prediction
+    spread: Float[Array, "classes bins"]  # mean of (target - c-bar)^2, sigma-bar^2 of (14)
+    gap_spread: Float[Array, "classes bins"]  # the same of target - prediction
     by_bin: Float[Array, "classes bins"]
-    table: BinTable
     total: Float[Array, ""]
     standard_error: Float[Array, ""]
     influence: Float[Array, " samples"]  # how each sample moves N (total - its expectation), to first order
@@ -217,24 +213,27 @@ def calibration_loss(
     bins = bins_of(z, edges)
     table = bin_table(y, z, bins, num_bins, mask)
     by_bin = _by_bin(table, mask.sum().astype(z.dtype), debias, singletons)
-    gap = own_bin(table.target - table.predicted, bins)
+    gap, count = own_bin(table["target"] - table["predicted"], bins), table["count"]
     d = y - z
     influence = jnp.where(mask, (2 * gap * d - gap**2).sum(axis=1), 0.0)
     eps = jnp.where(mask[:, None], d - gap, 0.0)
-    pairs = _pair_variance(eps, bins, table.count, mask.sum().astype(z.dtype))
+    pairs = _pair_variance(eps, bins, count, mask.sum().astype(z.dtype))
     error = _error(influence, mask, pairs)
-    return Calibration(by_bin, table, by_bin.sum(), error, influence, pairs, (table.count == 1).sum())
+    return Calibration(
+        **table, by_bin=by_bin, total=by_bin.sum(), standard_error=error, influence=influence,
+        pair_variance=pairs, num_singletons=(count == 1).sum(),
+    )  # fmt: skip
 
 
-def _by_bin(table: BinTable, total: Array, debias: str, singletons: str) -> Array:
+def _by_bin(table: dict[str, Array], total: Array, debias: str, singletons: str) -> Array:
     """(13), (14), or (14) with the variance of the gap."""
-    m = table.count.astype(table.target.dtype)
-    plugin = m / total * (table.target - table.predicted) ** 2
+    m = table["count"].astype(table["target"].dtype)
+    plugin = m / total * (table["target"] - table["predicted"]) ** 2
     if debias == "none":
         return plugin
-    spread = table.spread if debias == "paper" else table.gap_spread
+    spread = table["spread" if debias == "paper" else "gap_spread"]
     debiased = plugin - m / total * spread / jnp.maximum(m - 1, 1.0)
-    return jnp.where(table.count > 1, debiased, plugin if singletons == "plugin" else 0.0)
+    return jnp.where(m > 1, debiased, plugin if singletons == "plugin" else 0.0)
 
 
 def _pair_variance(eps: Array, bins: Array, count: Array, total: Array) -> Array:

@@ -157,7 +157,8 @@ class Calibrator(eqx.Module):
         """Calibrate predictions of the same classifier."""
         p = as_array(probabilities)
         scaled = p if self.scaling is None else jnp.exp(scaled_log_probabilities(self.scaling, safe_log(p)))
-        return Calibrated(scaled, self.head(_features(scaled)))
+        weights, bias = self.head
+        return Calibrated(scaled, jnp.exp(_features(scaled) @ weights + bias))
 
 
 def _features(probabilities: Array) -> Array:

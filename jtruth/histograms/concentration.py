@@ -25,7 +25,6 @@ from jax.scipy.special import digamma
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, safe_log
-from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.label_counts import Histograms, samples_of
 
@@ -136,6 +135,7 @@ PENALTY = 0.005  # the paper's lambda_alpha
 _HEAD_STEPS, _PATIENCE = 300, 20  # of the solver of heads, and steps without improvement
 
 Where = Bool[Array | np.ndarray, " samples"] | None
+Head = tuple[Float[Array, " features"], Float[Array, ""]]  # log alpha_0 = features @ weights + bias
 
 
 @partial(jax.jit, static_argnames="coefficient")
@@ -157,26 +157,6 @@ def concentration_loss(
     return -jnp.where(mask, log_p, 0.0).sum() / total + penalty * jnp.where(mask, t**2, 0.0).sum() / number
 
 
-class Head(eqx.Module):
-    """log alpha_0 as a linear function of standardised features."""
-
-    centre: Float[Array, " features"]
-    scale: Float[Array, " features"]
-    weights: Float[Array, " features"]
-    bias: Float[Array, ""]
-
-    __repr__ = one_line
-
-    def __call__(self, features: Float[Array | np.ndarray, "samples features"]) -> Float[Array, " samples"]:
-        """alpha_0 of each sample."""
-        return jnp.exp(self.log(features))
-
-    def log(self, features: Float[Array | np.ndarray, "samples features"]) -> Float[Array, " samples"]:
-        """log alpha_0 of each sample."""
-        x = (jnp.asarray(features, self.centre.dtype) - self.centre[None]) / self.scale[None]
-        return x @ self.weights + self.bias
-
-
 def fit_concentration_head(
     key: PRNGKeyArray,
     features: Float[Array | np.ndarray, "samples features"],
@@ -185,7 +165,7 @@ def fit_concentration_head(
     *,
     penalty: float = PENALTY,
 ) -> Head:
-    """Fit alpha_0(x) = exp(head(x)) until (50) on held-out samples has not improved for a while.
+    """Fit log alpha_0(x) = x w + b until (50) on held-out samples has not improved for a while.
 
     Args:
         key: of the split: a fifth is held out, as in the paper.
@@ -196,18 +176,17 @@ def fit_concentration_head(
     f = as_array(probabilities)
     x = jnp.asarray(features, f.dtype)
     held_out = jax.random.permutation(jax.random.split(key)[1], jnp.arange(f.shape[0]) % 5 == 0)
-    sd = x.std(axis=0)
-    head = Head(x.mean(axis=0), jnp.where(sd > 0, sd, 1.0), jnp.zeros_like(sd), jnp.zeros((), f.dtype))
+    centre, sd = x.mean(axis=0), x.std(axis=0)
+    sd = jnp.where(sd > 0, sd, 1.0)
+    standard = (x - centre[None]) / sd[None]
 
-    def with_params(params: tuple) -> Head:
-        return Head(head.centre, head.scale, *params)
-
-    def loss(params: tuple, where: Array) -> Array:
-        t = with_params(params).log(x)
+    def loss(params: Head, where: Array) -> Array:
+        t = standard @ params[0] + params[1]
         return concentration_loss(t, histograms, f, penalty=penalty, coefficient=False, where=where)
 
-    best = _early_stopped(lambda p: loss(p, ~held_out), lambda p: loss(p, held_out), head.weights, head.bias)
-    return with_params(best)
+    start = jnp.zeros_like(sd), jnp.zeros((), f.dtype)
+    weights, bias = _early_stopped(lambda p: loss(p, ~held_out), lambda p: loss(p, held_out), *start)
+    return weights / sd, bias - centre @ (weights / sd)
 
 
 def _early_stopped(train: Any, held_out: Any, *start: Array) -> tuple:

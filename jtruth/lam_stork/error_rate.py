@@ -42,11 +42,10 @@ from jaxtyping import Float
 from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
-from jtruth._one_line import one_line
 from jtruth._random import Stated, host_rng, stated
 from jtruth._validation.in_range import check_probabilities, check_whole
 from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
-from jtruth.lam_stork.rates import ErrorBounds, error_bounds, nonnegative_lower_bound, true_error_rate
+from jtruth.lam_stork.rates import ErrorBounds, bounds_over, error_bounds, true_error_rate
 from jtruth.stats.regions import check_level
 
 INTERVALS = ("delta", "bootstrap", "exact")
@@ -285,22 +284,9 @@ def estimate_error_rate(
     return found
 
 
-class BoundsEstimate(NamedTuple):
-    """Bounds of the error rate from counts, without the assumption of independent errors."""
-
-    at_estimates: ErrorBounds  # as if the two shares were exact
-    low: float  # covers with at least the level, whatever the dependence
-    high: float
-    low_nonnegative: float  # the same if dependence is non-negative
-    level: float
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
-
-
 def estimate_bounds(
     differ: HowMany, *, mislabeling: Known, num_classes: int = 2, level: float = 0.95
-) -> BoundsEstimate:
+) -> ErrorBounds:
     """Bounds of the error rate that hold with probability `level`, whatever the dependence of the errors.
 
     Clopper-Pearson intervals of the apparent and the mislabeling rate, each with half of the risk, and the
@@ -310,32 +296,23 @@ def estimate_bounds(
         differ: (predictions that differ from their label, test samples).
         mislabeling: the rate if known, or (labels found wrong, labels audited).
         num_classes: how many.
-        level: probability that [low, high] holds the error rate, at least.
+        level: probability that the bounds hold the error rate, at least.
 
     Raises:
         ValueError: impossible counts, rates or level.
 
     >>> found = estimate_bounds((68, 1000), mislabeling=(2, 200))
-    >>> print(f"[{found.low:.3f}, {found.high:.3f}]", found.at_estimates[:2])
-    [0.011, 0.128] (0.058, 0.078)
+    >>> print(f"[{found.lower:.3f}, {found.upper:.3f}]")
+    [0.011, 0.128]
     """
     check_level(level)
     seen, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
-    plug_in = error_bounds(seen.value, wrong.value, num_classes=num_classes)
+    warnings = error_bounds(seen.value, wrong.value, num_classes=num_classes).warnings
     risk = (1 - level) / (1 + np.isfinite(wrong.size))
-    (a_low, a_high), (m_low, m_high) = seen.ends(risk), wrong.ends(risk)
-    low = max(0.0, a_low - m_high, m_low - a_high)
-    totals = a_low + m_low, a_high + m_high
-    high = min(1.0, totals[1])
-    if num_classes == 2 and totals[0] > 1:
-        high = 2 - totals[0]
-    least, warnings = low, plug_in.warnings
-    if m_high < (0.5 if num_classes == 2 else 1.0):
-        ends = [nonnegative_lower_bound(a_low, m, num_classes=num_classes) for m in (m_low, m_high)]
-        least = max(low, min(ends))
-    elif not warnings:
-        warnings = (f"mislabeling may be as high as {m_high:.3g}: non-negative dependence adds no bound",)
-    return BoundsEstimate(plug_in, float(low), float(high), float(least), level, warnings)
+    found, most = bounds_over(seen.ends(risk), wrong.ends(risk), num_classes), wrong.ends(risk)[1]
+    if not warnings and most >= (0.5 if num_classes == 2 else 1.0):
+        warnings = (f"mislabeling may be as high as {most:.3g}: non-negative dependence adds no bound",)
+    return found._replace(warnings=warnings)
 
 
 OF_SHARES = (*INTERVALS, "adjusted")

@@ -64,7 +64,7 @@ def true_error_variance(error: Rates, mislabeling: Rates, num_samples: float) ->
 
 
 class ErrorBounds(NamedTuple):
-    """What an apparent error rate and a mislabeling rate say of the error rate, both known exactly."""
+    """Bounds of the error rate, without the assumption that prediction and label err independently."""
 
     lower: float  # whatever the dependence
     upper: float  # whatever the dependence
@@ -83,7 +83,7 @@ def nonnegative_lower_bound(apparent: float, mislabeling: float, *, num_classes:
 
 
 def error_bounds(apparent: float, mislabeling: float, *, num_classes: int = 2) -> ErrorBounds:
-    """Bounds of the error rate without the assumption that prediction and label err independently.
+    """Bounds of the error rate from rates that are known exactly.
 
     |a - m| <= error <= a + m for any number of classes (disagreement is a distance). With two classes also
     error <= 2 - a - m, and both ends are attained; with more, error <= 1. Source: Lam & Stork 6.
@@ -96,13 +96,25 @@ def error_bounds(apparent: float, mislabeling: float, *, num_classes: int = 2) -
     check_rate(mislabeling, "mislabeling")
     if num_classes < 2:
         raise ValueError(f"num_classes is {num_classes}; there must be two or more")
-    total, warnings = apparent + mislabeling, []
-    lower = least = abs(apparent - mislabeling)
-    upper = min(total, 2 - total) if num_classes == 2 else min(total, 1.0)
-    if mislabeling < (0.5 if num_classes == 2 else 1.0):
-        least = max(lower, nonnegative_lower_bound(apparent, mislabeling, num_classes=num_classes))
-    else:
+    found = bounds_over((apparent, apparent), (mislabeling, mislabeling), num_classes)
+    warnings, total = [], apparent + mislabeling
+    if mislabeling >= (0.5 if num_classes == 2 else 1.0):
         warnings.append("labels are wrong at least as often as right: non-negative dependence adds no bound")
     if total > 1:
-        warnings.append(f"a + m is {total:.3g}, above 1: the upper bound is the sharper {upper:.3g}")
-    return ErrorBounds(float(lower), float(upper), float(least), tuple(warnings))
+        warnings.append(f"a + m is {total:.3g}, above 1: the upper bound is the sharper {found.upper:.3g}")
+    return found._replace(warnings=tuple(warnings))
+
+
+def bounds_over(
+    apparent: tuple[float, float], mislabeling: tuple[float, float], num_classes: int
+) -> ErrorBounds:
+    """The widest of the bounds for rates between these ends."""
+    (a_low, a_high), (m_low, m_high) = apparent, mislabeling
+    low = least = max(0.0, a_low - m_high, m_low - a_high)
+    high = min(1.0, a_high + m_high)
+    if num_classes == 2 and a_low + m_low > 1:
+        high = 2 - (a_low + m_low)
+    if m_high < (0.5 if num_classes == 2 else 1.0):
+        each = [nonnegative_lower_bound(a_low, m, num_classes=num_classes) for m in mislabeling]
+        least = max(low, min(each))
+    return ErrorBounds(float(low), float(high), float(least), ())

@@ -220,11 +220,10 @@ def plot_reliability(
         ax: where to draw; a new figure if None.
     """
     ax = new_axes(ax)
-    table = found.table
-    used = np.asarray(table.count)[of] > 0
-    m = np.asarray(table.count)[of][used]
-    x, y = (np.asarray(values)[of][used] for values in (table.predicted, table.target))
-    error = np.sqrt(np.asarray(table.gap_spread)[of][used] / np.maximum(m - 1, 1))
+    used = np.asarray(found.count)[of] > 0
+    m = np.asarray(found.count)[of][used]
+    x, y = (np.asarray(values)[of][used] for values in (found.predicted, found.target))
+    error = np.sqrt(np.asarray(found.gap_spread)[of][used] / np.maximum(m - 1, 1))
     error = np.where(m > 1, error, np.nan)  # one sample has no error
     ax.plot([0, 1], [0, 1], ls="--", color=GREY, lw=1, zorder=0)
     ax.fill_between(x, y - 2 * error, y + 2 * error, color=color, alpha=0.2, lw=0)

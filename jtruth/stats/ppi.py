@@ -72,15 +72,6 @@ class GoldSample(NamedTuple):
         return 1.0 / self.inclusion
 
 
-class FittedPower(NamedTuple):
-    """The best power by the gold, and so many answers as predicted that pull it towards 1."""
-
-    pseudo_gold: float = 0.0
-
-
-BY_GOLD = FittedPower()
-
-
 class PpiEstimate(NamedTuple):
     """A prediction-powered estimate and its law."""
 
@@ -149,7 +140,8 @@ def ppi_ratio(
     predicted: tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " samples"]],
     gold: GoldSample,
     *,
-    power: float | FittedPower = BY_GOLD,
+    power: float | None = None,
+    pseudo_gold: float = 0.0,
     target: str = "in-sample",
     bounds: tuple[float, float] = (0.0, 1.0),
     surprise: float = 0.5,
@@ -162,7 +154,8 @@ def ppi_ratio(
         predicted: what is predicted for them, (samples,) each, made without the gold answers. Equal to the
             truth where that is known anyway (predicted positives).
         gold: from `gold_sample`.
-        power: weight of the predictions; the best one by the gold (PPI++), or 1: plain PPI, 0: gold only.
+        power: weight of the predictions; None: the best one by the gold (PPI++); 1: plain PPI, 0: gold only.
+        pseudo_gold: so many answers that are as predicted pull the best power towards 1.
         target: "in-sample" or "population".
         bounds: the range of the ratio; its law is kept to it.
         surprise: see the module docstring.
@@ -181,8 +174,8 @@ def ppi_ratio(
     a, b, f, g = _checked(*truth, *predicted, gold)
     informative = int(((a != 0) | (b != 0)).sum())
     share = gold.weight / gold.weight.sum()
-    fits = isinstance(power, FittedPower)
-    weight, value, converged = (1.0 if fits else power), np.nan, False
+    pull, value, converged = pseudo_gold / a.size, np.nan, False
+    weight = 1.0 if power is None else power
     for _ in range(_ROUNDS):
         top = weight * f.mean() + share @ (a - weight * f[gold.chosen])
         bottom = weight * g.mean() + share @ (b - weight * g[gold.chosen])
@@ -192,9 +185,9 @@ def ppi_ratio(
         if abs(before - value) < _CLOSE:
             converged = True
             break
-        if fits:
+        if power is None:
             guess = f - value * g
-            prior = power.pseudo_gold / a.size * float(guess.var())
+            prior = pull * float(guess.var())
             weight = _best_power(a - value * b, guess[gold.chosen], share, gold.stratum, prior)
     fitted = len(np.unique(gold.stratum)) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
@@ -204,7 +197,7 @@ def ppi_ratio(
     left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
     half = surprise / bottom**2 * (reach / reach.sum() if reach.any() else share)
-    prior = power.pseudo_gold / a.size * float(((f - value * g) / bottom).var()) if fits else 0.0
+    prior = pull * float(((f - value * g) / bottom).var()) if power is None else 0.0
     variance = _residual_variance(left, weight, guess, share, gold, half, prior)
     if target == "population":
         spread = left - share @ left

@@ -12,15 +12,12 @@ methods that share no code test each other.
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Float, Int
-from numpyro.distributions import constraints
 
-from jtruth._arrays import safe_log
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.latent import NutsSettings, Observed
@@ -39,31 +36,6 @@ from jtruth.testing.multiclass import (
 _DRAWS_AT_ONCE = 100  # parameter draws for which classes are drawn together
 
 
-class PredictedSymbols(dist.Distribution):
-    """y_pred of each sample with the true class summed out: sum_c rho[i, c] K[c, y_pred_i]."""
-
-    def __init__(self, log_rho: Any, log_confusion: Any):
-        self.log_rho, self.log_confusion = log_rho, log_confusion
-        super().__init__(batch_shape=log_rho.shape[:1])
-
-    @property
-    def support(self):
-        """Symbols 0, 1, ..."""
-        return constraints.integer_interval(0, self.log_confusion.shape[1] - 1)
-
-    def log_prob(self, value):
-        """(samples,) log sum_c rho[i, c] K[c, value_i]."""
-        return jax.nn.logsumexp(self.log_rho + self.log_confusion.T[value], axis=1)
-
-    def sample(self, key: Any, sample_shape=()):
-        """Draw classes from rho, then symbols from the rows of K."""
-        if sample_shape != ():
-            raise NotImplementedError("draw predictions once for each draw of the parameters")
-        key_class, key_symbol = jax.random.split(key)
-        y = jax.random.categorical(key_class, self.log_rho, axis=1)
-        return jax.random.categorical(key_symbol, self.log_confusion[y], axis=1)
-
-
 def testing_model(
     log_rho: Float[Array, "samples classes"],
     y_pred: Int[Array, " samples"] | None,
@@ -73,7 +45,8 @@ def testing_model(
     """Rows of K ~ Dirichlet(alpha); log p(y_i = c | z_i) with weights of merged samples."""
     confusion = numpyro.sample("confusion", dist.Dirichlet(alpha).to_event(1))
     with numpyro.plate("samples", log_rho.shape[0]), numpyro.handlers.scale(scale=weight):
-        numpyro.sample("y_pred", PredictedSymbols(log_rho, safe_log(jnp.asarray(confusion))), obs=y_pred)
+        p = jnp.exp(log_rho) @ jnp.asarray(confusion)
+        numpyro.sample("y_pred", dist.CategoricalProbs(p), obs=y_pred)
 
 
 class NutsTesting(NamedTuple):

@@ -145,7 +145,7 @@ def test_dispersion_and_masks_agree_with_loops():
             if len(d) > 1:
                 pairs = sum(x * y for i, x in enumerate(d) for j, y in enumerate(d) if i != j)
                 total += pairs / (len(d) - 1) / len(p)
-            assert classes.table.count[k, b] == len(d)
+            assert classes.count[k, b] == len(d)
         dispersion += ((mu - p)[:, k] ** 2 - mu[:, k] * (1 - mu[:, k]) / 3).mean()
     np.testing.assert_allclose(masked["calibration_loss"].value, total, rtol=1e-10)
     np.testing.assert_allclose(masked["dispersion_loss"].value, dispersion - total, rtol=1e-9)
@@ -181,7 +181,7 @@ def test_bins():
     text = merged_by_class(z[:, :1], MergedBins(10, 2))[1]
     assert text == "10 bins were merged to 1, so that each has 2 samples or more."
     table = hist.loss_estimates(FOUR, z, bins="mass")
-    assert np.asarray(table.classes.table.count)[:, [0, -1]].sum() <= 4
+    assert np.asarray(table.classes.count)[:, [0, -1]].sum() <= 4
     assert "bins hold one sample: they count 0" in table.notes[-1]
 
 
@@ -202,7 +202,7 @@ def test_few_samples_in_merged_bins_equal_those_bins_given():
     said = [note for note in table.notes if "merged" in note]
     assert said[0].startswith("Class probabilities: 15 bins were merged to ") and said[1].startswith("Disagr")
     assert not any("hold one sample" in note for note in table.notes)
-    count = np.asarray(table.classes.table.count)
+    count = np.asarray(table.classes.count)
     assert count[count > 0].min() >= 2 and (count.sum(axis=1) == 8).all()
     total = 0.0
     for k in range(3):  # each class in its own merged bins
