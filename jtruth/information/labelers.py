@@ -1,14 +1,10 @@
 """Whom do I pay? What each labeler is worth, alone and beside the others, and who to add next.
 
-A labeler adds what the others have not said already. For labelers who err independently given the class the
-information is submodular, so that the greedy choice of k labelers has at least 1 - 1/e = 63 % of the
-information of the best k (Nemhauser, Wolsey and Fisher 1978). For labelers who share errors nothing is
-promised.
+For labelers who err independently given the class information is submodular: the greedy choice of k labelers
+has at least 1 - 1/e = 63 % of the information of the best k (Nemhauser, Wolsey and Fisher 1978).
 
-Many mediocre labelers or one expert? Su (4.1-4.3) compares teams by the error eps' of a single labeler with
-the same information; for any number of classes that is the symmetric labeler, who errs with probability eps'
-and then names each wrong class equally often. A smaller error is more informative, so eps' in [0, (C-1)/C] is
-unique.
+Many mediocre labelers or one expert? Su (4.1-4.3) compares teams by the error eps' in [0, (C-1)/C] of the one
+symmetric labeler with the same information, who names each wrong class equally often.
 """
 
 from bisect import bisect_left
@@ -150,7 +146,7 @@ def _greedy(
 def _teams(
     law: Strata, prior: np.ndarray, teams: Bool[np.ndarray, "teams labelers"], participation, key
 ) -> Float[np.ndarray, " teams"]:
-    """Information of each team; the same key for all, so that simulated differences keep little noise."""
+    """Information of each team; the same key for all, so that differences keep little noise."""
     if len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
         kept = chances_to_label(participation, law.num_labelers) > 0
         law = label_law(law, participation=participation)
@@ -176,8 +172,7 @@ class EquivalentLabeler(NamedTuple):
 def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numbers) -> np.ndarray:
     """Information of T equal symmetric labelers of a binary class, in bits: the closed form of Su 4.1.
 
-    I = H(Z) - H(Z | Y), H(Z | Y) = T h(eps), H(Z) a sum over the number of errors 0..T. (The printed formula
-    has a factor pi(0) too much on its first sum.) No large entropies are subtracted.
+    The printed formula has a factor pi(0) too much on its first sum.
 
     Args:
         num_labelers: T >= 0; the three arguments broadcast.

@@ -1,12 +1,7 @@
 """The law of the labels of one sample in a form that sums can be taken over, and its exact information.
 
-Information averages over labels that nobody has given yet. `Strata` holds what that takes; every noise model
-that answers `strata` has one:
-
-    p(z | y) = sum_s weights[s, y] prod_t rows[s, t, y, z_t].
-
-A labeler who may stay silent has "no label" as one more symbol. Where somebody knows the stratum of each
-sample, information is the average over strata.
+The law is a `Strata`; a labeler who may stay silent has "no label" as one more symbol. Where somebody knows
+the stratum of each sample, information is the average over strata.
 
 **Independent, unequal labelers, two or three classes: one integral.** The entropy that labels leave is a sum
 over label vectors z of a function of the numbers q_c = prior[c] prod_t p(z_t | c) alone, eta(q) = sum_c q_c
@@ -22,12 +17,9 @@ product of the q becomes a product over labelers of M_t(s) = sum_k prod_c p_t(k 
     I(Z; Y) = sum_S (2 pi i)^(1 - |S|) integral prod_c Gamma(-s_c) prior[c]^(s_c) [1 - prod_t M_t(s)] ds.
 
 |M_t(s)| is at most 1 in the whole strip 0 < Re s_c and the kernel falls like exp(-pi |Im s|), so the
-trapezoidal rule converges geometrically: 159 points for two classes and 83 000 for three, whatever T is, give
-14 digits. (Four classes would need a volume of points.)
+trapezoidal rule converges geometrically: 159 points for two classes and 83 000 for three give 14 digits.
 
-**Equal labelers, dependent or not: a sum over counts.** T labelers with the same rows have binomial or
-multinomial counts; the counts of different groups are combined by adding logarithms, and the probability of
-a cell is summed over the strata before its logarithm is taken.
+**Equal labelers, dependent or not: a sum over counts**, binomial or multinomial for each group.
 """
 
 import itertools

@@ -7,9 +7,8 @@ One entry, four ways to the same number; "auto" takes the first that applies:
 - "enumerate": every label vector of a noise model of your own, from its `log_likelihood` alone, exact;
 - "monte_carlo": anything, with a standard error.
 
-By simulation it is E KL(rho || prior), rho the class posterior that drawn labels give. The posterior is on
-average the prior, so its C entries, less the prior, are control variates: the part of the divergence that
-they explain by linear regression is taken away before averaging.
+By simulation it is E KL(rho || prior), rho the class posterior that drawn labels give, whose entries, of mean
+`prior`, are control variates.
 """
 
 import itertools

@@ -3,13 +3,12 @@
 Somebody gave one label to each test sample and was wrong in a share m of them. If classifier and labeler err
 independently, the share a of samples on which they differ gives the classifier's error rate in closed form,
 e = (a - m)/(1 - 2m) (2), and with the labeler's confusion matrix the classifier's own and the class shares
-(5), (6), `recover_confusion`. Three weak spots are named here rather than hidden:
+(5), (6), `recover_confusion`.
 
-- m is known or it is not. `estimate_error_rate` takes a number or the counts of an audit and carries their
-  uncertainty into the interval; `error_rate_posterior` does so by Bayes.
+- `estimate_error_rate` takes m, or the counts of an audit, whose uncertainty the interval carries;
+  `error_rate_posterior` does so by Bayes.
 - Estimates leave [0, 1]; nothing is clipped, `warnings` says so.
-- Errors may not be independent. `error_bounds` and `estimate_bounds` need no such assumption, for any number
-  of classes: |a - m| <= e <= a + m.
+- `error_bounds` and `estimate_bounds` need no independence: |a - m| <= e <= a + m, any number of classes.
 
 Both numbers here are functions of shares, each known or seen in a binomial sample, that are monotone in each
 of them while the others stay. Intervals:
@@ -28,8 +27,7 @@ of them while the others stay. Intervals:
     share = (called + specificity - 1)/(sensitivity + specificity - 1).
 
 It is Lam & Stork (6) for two classes. Gold must come from the same population as the answers that are
-corrected: a judge that is good on easy answers is not as good on hard ones. Where gold is a random part of
-the N, other rules use it better (`jtruth.stats.ppi`, `jtruth.evaluation.gold.shares`).
+corrected. Where it is a random part of the N, `jtruth.evaluation.gold.shares` uses it better.
 """
 
 from collections.abc import Callable, Sequence

@@ -15,14 +15,11 @@ answers them gets what is asked for:
     to_dict, from_dict  JSON (`jtruth evaluate --noise`); nothing to write
 
 Build `log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN)
-and gradients stay finite.
-
-Parameters are checked in `__init__` and kept as float64 NumPy: JAX rebuilds an `equinox.Module` without
-calling `__init__`, so placeholders, batched arrays and gradients pass unchecked, and the same model gives
-float64 results under `with jax.enable_x64(True)` and float32 results outside of it.
+and gradients stay finite. Parameters are checked in `__init__`, which JAX does not call when it rebuilds an
+`equinox.Module`, and kept as float64 NumPy: results are float64 under `jax.enable_x64(True)`, else float32.
 
 A sample whose correct class is known has a row of the log-likelihood that is 0 at the class and -inf
-elsewhere (Su 2.2.2), and nothing behind that array has to know about it.
+elsewhere (Su 2.2.2).
 """
 
 import abc
@@ -214,11 +211,7 @@ def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Fl
 
 
 def draw_rows(key: PRNGKeyArray, rows: Float[Array, "*shape classes"]) -> Int[Array, "*shape"]:
-    """One class from every row of probabilities, by inversion. A class of probability 0 is never drawn.
-
-    Probabilities are added up from left to right, so that such a class adds nothing, not even by rounding,
-    and the uniform number lies in (0, 1] times the total of the same sums.
-    """
+    """One class from every row of probabilities; one of probability 0 is never drawn, not even by rounding."""
     from_left = jnp.moveaxis(rows, -1, 0)
     few = min(from_left.shape[0], _UNROLLED)
 
@@ -325,10 +318,7 @@ def check_ndim(x: Parameter, name: str, allowed: tuple[int, ...], axes: str) -> 
 
 
 def current(*parameters: Parameter) -> tuple[jax.Array, ...]:
-    """Parameters as JAX arrays of one floating dtype: the widest of JAX's own, else JAX's current default.
-
-    It is always said, for the reason given in `as_array`.
-    """
+    """Parameters as JAX arrays of one floating dtype: the widest of JAX's own, else JAX's current default."""
     traced = [p.dtype for p in parameters if isinstance(p, jax.Array)]
     floating = [dtype for dtype in traced if jnp.issubdtype(dtype, jnp.floating)]
     dtype = max(floating, key=lambda d: d.itemsize) if floating else jnp.result_type(float)

@@ -9,7 +9,6 @@ a fallibility phi_t, both in [0, 1], and
     eps(delta, phi) = (delta + phi - delta phi) (C - 1) / C.                                            (60)
 
 With delta = phi = 0 the label is certain; with delta = 1 or phi = 1 it is a uniform draw over the C classes.
-What is run on many labels is compiled as a whole: operation by operation a million take ten times as long.
 """
 
 import abc
@@ -155,7 +154,6 @@ class Symmetric(EvenErrors):
     num_classes: int = eqx.field(static=True)
 
     def __init__(self, error, num_classes: int):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see base.py).
         check_whole(2, num_classes=num_classes)
         self.num_classes = int(num_classes)
         self.error = _checked(error, "error", "labelers")
@@ -197,7 +195,6 @@ class DifficultyFallibility(EvenErrors):
     num_classes: int = eqx.field(static=True)
 
     def __init__(self, difficulty, fallibility, num_classes: int):
-        # Runs only where a model is constructed, never when JAX rebuilds one (see base.py).
         check_whole(2, num_classes=num_classes)
         self.num_classes = int(num_classes)
         self.difficulty = _checked(difficulty, "difficulty", "samples")

@@ -1,10 +1,9 @@
 """A law known through draws: the third kind of Estimate (see `estimates`).
 
-The shortest interval that holds 95 % of the draws holds less of the law: of all intervals it is the one on
-which the draws happen to be dense. So the draws smoothed by a normal kernel say only which share to leave out
-below, and the ends are order statistics: between the r-th and the (r + k)-th of n draws lies the share
-k/(n + 1) of the law on average, whatever the law is. The choice of r costs a little, so k is one more than
-the level asks for (2500 sets of 400 normal draws: .9492).
+The shortest interval that holds 95 % of the draws holds less of the law. So the draws smoothed by a normal
+kernel say only which share to leave out below, and the ends are order statistics: between the r-th and the
+(r + k)-th of n draws lies the share k/(n + 1) of the law on average. The choice of r costs a little, so k is
+one more than the level asks for (2500 sets of 400 normal draws: .9492).
 """
 
 from dataclasses import dataclass

@@ -5,10 +5,7 @@ Gabry 2017); raising the prior to the power a, by p(x)^(a - 1), and the likeliho
 (Kallioinen, Paananen, Buerkner and Vehtari 2024). The largest weights decide the answer and are few, so they
 are replaced by the quantiles of a generalised Pareto law fitted to them (Zhang and Stephens 2009: a posterior
 mean over a grid, for all rows at once), whose shape k says whether the answer can be trusted (Vehtari et al.
-2024). ArviZ computes the same row by row and is the reference of the tests; it is needed only to export fits.
-
-Where a prior depends on parameters that have a prior themselves, only the latter is to be scaled: the former
-is part of the model.
+2024). Where a prior depends on parameters that have a prior themselves, only the latter is to be scaled.
 """
 
 from importlib import import_module

@@ -19,11 +19,9 @@ Sampling. Where samples had unequal chances, give each one's `inclusion` probabi
 Small samples. Residuals are divided by the root of 1 - leverage. The law is Student's t with as many degrees
 of freedom as gold samples tell something about the ratio (recall: those of the class), less the numbers
 fitted, and at least one; it is kept to the range. All gold answers may agree with the predictions; a variance
-of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual, with
-the weight that it would have: it could be any of all samples, but rather one whose class matters
-(`possible`). A power fitted to ten points is noise, and its residuals are too small; `pseudo_gold` adds so
-many answers that are as predicted, which pulls the power towards 1. 0 is the textbook for both. Measured
-coverage and width: `tests/stats/test_ppi.py` and `benchmarks/judges.py`.
+of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual, of
+a sample whose class matters (`possible`). A power fitted to ten points is noise; `pseudo_gold` adds so many
+answers that are as predicted. 0 is the textbook for both. Measured coverage: `benchmarks/judges.py`.
 
 Class counts of all samples from the true classes of a few (`class_counts`). Samples lie in strata of known
 sizes N_s. In each a guess m_s says which share belongs to each class, and k_s known samples are of each:

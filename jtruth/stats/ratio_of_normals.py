@@ -1,11 +1,8 @@
 """The ratio Z/W of two jointly normal variables (Su Appendix B, after Marsaglia 1965, 2006).
 
-P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). The ratio has no
-moments in the strict sense; what is called its mean is one of three things: `second_order_mean` (Taylor,
-whose error vanishes as the variances do), `marsaglia_mean` (the printed closed form, which tends to be 1 %
-off however small the variances are; kept to reproduce the paper), `mean_on_unit_interval` (an integral).
-
-Pure JAX functions of scalars; they broadcast and vmap.
+P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). What is called their
+mean is one of three things: `second_order_mean` (Taylor), `marsaglia_mean` (the printed closed form, 1 % off
+however small the variances are), `mean_on_unit_interval` (an integral). Pure JAX functions of scalars.
 """
 
 from typing import Any, NamedTuple

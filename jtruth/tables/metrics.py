@@ -10,9 +10,6 @@ above and below the line say it all (Su Tables 8 and 16):
 
     miss rate = fn / (tp + fn)    is    LinearRatio("miss_rate", num=(0, 0, 1, 0), den=(1, 0, 1, 0))
 
-From the weights follow its value, its terms for single samples (gold, planning), its law when the counts are
-normal, and the true positives at which it has a given value (a million samples).
-
 `OfTable`: any other function of the table, such as Cohen's kappa. What the package does with a ratio exactly
 it does with these by draws, by atoms, or by the first derivatives at the estimated table (delta method).
 
@@ -25,8 +22,7 @@ it does with these by draws, by atoms, or by the first derivatives at the estima
 
 macro is the plain mean over classes, micro the metric of the summed binary tables, weights of weighted the
 numbers of samples of the true classes. A class for which the metric is 0/0 is LEFT OUT of macro and weighted
-averages, as scikit-learn does with zero_division=nan (its default counts 0, which mixes "no information" with
-"always wrong"); an average is NaN only when every class is left out.
+averages (scikit-learn: zero_division=nan); an average is NaN only when every class is left out.
 """
 
 import re

@@ -1,10 +1,9 @@
 """The posterior over count tables n[true class, predicted symbol]: what every way of testing hands over.
 
-`TablePosterior` says what may be asked of it, whoever made it: `CountTable` and `Mixture` of such in
-`jtruth.testing` (exact, two classes), `NormalTable` and `GivenMatrix` there (ratios in closed form),
-`TableDraws` (equally weighted draws, any number of classes and symbols; `CountDraws` are the engine's),
-`PredictiveTable` of `jtruth.evaluation` (readings of labels, widened). An estimated table with resamples of
-it is held by `TableDraws` with a point: such draws are confidence, no posterior.
+`TablePosterior` says what may be asked of it, whoever made it: `CountTable` and `Mixture` (exact, two
+classes), `NormalTable` and `GivenMatrix` (ratios in closed form), `TableDraws` and `CountDraws` (equally
+weighted draws), `PredictiveTable` (readings of labels, widened). An estimated table with resamples of it is
+held by `TableDraws` with a point: such draws are confidence, no posterior.
 
 Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
 as a metric makes sense of them. Classes have numbers here: hand over `named_metric("recall[cat]", classes)`.

@@ -3,19 +3,14 @@
 - `labeler_metrics`: each labeler's labels taken as the truth on the samples that the labeler labelled, then
   merged by mean or by the geometric median (the second suboptimal method).
 - `carlotto_accuracy`: accuracy against the truth from accuracy against labels of a known accuracy.
-- `prior_marginal_table`: the paper's "fully Bayesian" formula of 2.6.2. It averages the posterior given the
-  operating point over the PRIOR of the operating point, which is not Bayes' rule; kept to reproduce Table 10.
+- `prior_marginal_table`: the paper's formula of 2.6.2, which averages over the PRIOR of the operating point
+  and is not Bayes' rule; kept to reproduce Table 10.
 - `lehner_accuracy`: labelers of ONE accuracy p agree with each other in A = p^2 + (1 - p)^2 / (C - 1) of all
-  pairs, so A says p; p says how probable the best class of each sample is; and how often the classifier
-  agrees with classes that are right with a known probability says how often it is right.
+  pairs, so A says p, and p how probable the best class of each sample is.
 - `weighted_vote_accuracy`: the classifier votes with the labelers, votes weigh C w - 1 where w is the share
   of a rater's votes that won, and so on until nothing changes.
 
-The last two take all raters to err independently, with errors spread evenly over the wrong classes. They are
-likely, not certainly, among the estimates that Holodnak, Matterer and Streilein (2018, MIT Lincoln
-Laboratory, Technical Report 1225) compare: a package of the same laboratory (StatSWAG, 2019) has them. The
-report was not to be had; its two models of dependent labelers stand nowhere else, so nothing here bears their
-name.
+The last two take all raters to err independently, with errors spread evenly over the wrong classes.
 """
 
 from typing import Any, NamedTuple

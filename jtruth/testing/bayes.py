@@ -5,9 +5,8 @@
 with rho_i(c) = p(y_i = c | z_i) of (21). Metrics follow: given a draw of the parameters the classes y_i are
 independent with the law (10) = (25), a draw of them gives a count table, and metrics are functions of it.
 
-This is not how jtruth tests by default: `exact.count_table` has no Monte Carlo error and `count_posterior` is
-faster. The model is here because it can be read, changed and put into a larger model, and because two
-methods that share no code test each other.
+`exact.count_table` has no Monte Carlo error and `count_posterior` is faster: this model is here to be read,
+changed and put into a larger one.
 """
 
 from typing import Any, NamedTuple

@@ -21,7 +21,7 @@ Any number of classes (2.7), where K is the operating matrix:
 "no_predictions"    predictions not exploited (K uniform); exact laws given it
 
 Plugging in leaves out that the point or K is itself uncertain: intervals are too short where a class is rare
-or the labels are poor. Majority vote and single labelers need the votes and live in `baselines`.
+or the labels are poor.
 """
 
 from collections.abc import Sequence

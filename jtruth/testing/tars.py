@@ -2,17 +2,14 @@
 
 **One label from many** (1)-(5). The labels of a sample become its most probable class given them (2), and
 beside it is kept the law of this *rule*, R[y, k] = P(consolidated label k | true class y). It depends on who
-labelled the sample (and on its difficulty, where that is known), not on what they said; that is what makes
-the estimators unbiased. For two classes and independent labelers it is the sign of a sum of log-odds, exact
-up to 36 different labelers and any number of equal ones; else the sum over all label vectors, up to a few
-million numbers; else draws. Ties go to one of the tied classes at random, as in the paper, or to the first of
-them.
+labelled the sample (and on its known difficulty), not on what they said, so the estimators are unbiased. For
+two classes and independent labelers it is the sign of a sum of log-odds, exact up to 36 different labelers;
+else the sum over all label vectors, up to a few million numbers; else draws.
 
 **Counts** (6)-(8). W = row `label` of R^-1 has the expectation "1 at the true class, 0 elsewhere", whatever
 that class is: E[W(c) | y] = sum_k R[y, k] R^-1[k, c] = [y = c]; for two classes this is (7). The count of
 (true class c, prediction u) is the sum of W(c) over the samples predicted u, unbiased and not confined to
-0..N. Precision is unbiased too, its denominator being known; recall and F are ratios of two estimates and are
-not. (Figure 3 of the paper swaps FP and FN.)
+0..N; so is precision, but not recall and F. (Figure 3 of the paper swaps FP and FN.)
 
 **Intervals** (9)-(15), 4.2.2: confidence, not probability, about one of two targets. "population": all
 samples that might have been drawn, by the bootstrap; samples that add the same to the counts are

@@ -13,14 +13,12 @@ formulas are those of `operating_point` and `exact`, and the prior is a `BetaPri
    interval is a run of whole bins that holds the level: `resolution` is the width of a bin, at most sd/128 at
    the default of 2048, and the interval is at most two bins wider than the shortest of `exact`.
 
-Nothing is cut silently: `edge_mass` is the posterior mass in the outermost cells that the window, or the
-range of the floating-point numbers, leaves, and `ok` says whether it is negligible. For a set that is not ok
-take a larger window, or `testing.exact.count_table`, which has no such limits.
+`edge_mass` is the posterior mass in the outermost cells that the window, or the range of the floating-point
+numbers, leaves, and `ok` says whether it is negligible; if not, take a larger window, or `exact.count_table`.
 
-Precision, measured at N = 1000: float64 agrees with `count_table` to 1e-12 (means, sd); float32 to 1e-5 sd
-(means), 1e-5 of itself (sd), a bin (intervals) and 1e-3 (log evidence). If the posterior is much wider than
-the tilted laws (labelers near chance; about 2 times in float32, 4 times in float64), these underflow inside
-the window and the set is flagged.
+At N = 1000 float64 agrees with `count_table` to 1e-12 (means, sd); float32 to 1e-5 sd (means), 1e-5 of itself
+(sd), a bin (intervals) and 1e-3 (log evidence). Where the posterior is much wider than the tilted laws
+(labelers near chance), these underflow and the set is flagged.
 """
 
 from functools import partial

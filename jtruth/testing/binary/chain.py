@@ -19,9 +19,7 @@ logit f_b is a walk along the bins in the normal quantile u of their middle rank
     f_(b+1) = f_b + slope (u_(b+1) - u_b) + step sqrt(u_(b+1) - u_b) noise,
 
 so with step 0 this is the binormal model's line. Slope and step are learned: a score that ranks well over
-many bins is taken to rank well where labels do not say. (Polya trees and Dirichlet rows, which take
-neighbouring bins for *equal* there, pull the area to one half: `benchmarks/curves.py`.) With o, p the odds of
-pi_b and of the prior,
+many bins is taken to rank well where labels do not say. With o, p the odds of pi_b and of the prior,
 
     p(labels of bin b | f_b) ~ sum_a PB_b(a) (o/p)^a ((1 - pi_b) / (1 - prior))^N_b,
 

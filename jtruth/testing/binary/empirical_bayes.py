@@ -6,9 +6,8 @@ matrix, and Algorithm 1, whose step `ratio_step` is the means of ratios of norma
 which may be infinite (known labels), and `y_pred` (samples,) of 0 and 1.
 
 **Plugging it in.** `normal_law` is the paper's: U and V normal by the central limit theorem, so accuracy and
-precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]. (`exact.law_at` is exact: A
-and B are independent Poisson-binomials.) Joint densities (17) and (18) are the normal form. What it costs:
-the intervals ignore that the operating point is itself uncertain; `exact_posterior` does not.
+precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]; so are the joint densities
+(17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior` does not.
 """
 
 from functools import partial
