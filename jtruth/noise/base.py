@@ -211,7 +211,7 @@ def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Fl
 
 
 def draw_rows(key: PRNGKeyArray, rows: Float[Array, "*shape classes"]) -> Int[Array, "*shape"]:
-    """One class from every row of probabilities; one of probability 0 is never drawn, not even by rounding."""
+    """One class from every row of probabilities; one of probability 0 is never drawn, even by rounding."""
     from_left = jnp.moveaxis(rows, -1, 0)
     few = min(from_left.shape[0], _UNROLLED)
 
