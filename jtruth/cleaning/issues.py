@@ -50,7 +50,7 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
 from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_notes
-from jtruth.evaluation.gold.tables import PSEUDO_GOLD
+from jtruth.evaluation.gold.tables import POWER
 from jtruth.io import Gold
 from jtruth.labels import Labels
 from jtruth.stats.ppi import gold_sample, ppi_ratio
@@ -245,7 +245,7 @@ def wrong_share(
     bounds = (float(found.sum() / labels.sum()), float(most / labels.sum()))
     expected = (wrong * posterior).sum(axis=1)
     return ppi_ratio(
-        (found, labels[rows]), (expected, labels), sample, bounds=bounds, pseudo_gold=PSEUDO_GOLD,
+        (found, labels[rows]), (expected, labels), sample, bounds=bounds, power=POWER,
         possible=(wrong[rows], np.repeat(labels[rows, None], counts.shape[1], axis=1)),
     ).law  # fmt: skip
 

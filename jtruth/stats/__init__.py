@@ -1,7 +1,7 @@
 """Plain statistics that know nothing of labels."""
 
-from jtruth.stats.ppi import gold_sample, ppi_mean, ppi_ratio
+from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean, ppi_ratio
 
 __all__ = [
-    "gold_sample", "ppi_mean", "ppi_ratio",
+    "FittedPower", "gold_sample", "ppi_mean", "ppi_ratio",
 ]  # fmt: skip

@@ -70,6 +70,15 @@ class GoldSample(NamedTuple):
         return 1.0 / self.inclusion
 
 
+class FittedPower(NamedTuple):
+    """The best power by the gold, and so many answers as predicted that pull it towards 1."""
+
+    pseudo_gold: float = 0.0
+
+
+BY_GOLD = FittedPower()
+
+
 class PpiEstimate(NamedTuple):
     """A prediction-powered estimate and its law."""
 
@@ -138,8 +147,7 @@ def ppi_ratio(
     predicted: tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " samples"]],
     gold: GoldSample,
     *,
-    power: float | None = None,
-    pseudo_gold: float = 0.0,
+    power: float | FittedPower = BY_GOLD,
     target: str = "in-sample",
     bounds: tuple[float, float] = (0.0, 1.0),
     surprise: float = 0.5,
@@ -152,8 +160,7 @@ def ppi_ratio(
         predicted: what is predicted for them, (samples,) each, made without the gold answers. Equal to the
             truth where that is known anyway (predicted positives).
         gold: from `gold_sample`.
-        power: weight of the predictions; None: the best one by the gold (PPI++); 1: plain PPI, 0: gold only.
-        pseudo_gold: so many answers that are as predicted pull the best power towards 1.
+        power: weight of the predictions; the best one by the gold (PPI++), or 1: plain PPI, 0: gold only.
         target: "in-sample" or "population".
         bounds: the range of the ratio; its law is kept to it.
         surprise: see the module docstring.
@@ -172,8 +179,8 @@ def ppi_ratio(
     a, b, f, g = _checked(*truth, *predicted, gold)
     informative = int(((a != 0) | (b != 0)).sum())
     share = gold.weight / gold.weight.sum()
-    pull, value, converged = pseudo_gold / a.size, np.nan, False
-    weight = 1.0 if power is None else power
+    fits = isinstance(power, FittedPower)
+    weight, value, converged = (1.0 if fits else power), np.nan, False
     for _ in range(_ROUNDS):
         top = weight * f.mean() + share @ (a - weight * f[gold.chosen])
         bottom = weight * g.mean() + share @ (b - weight * g[gold.chosen])
@@ -183,9 +190,9 @@ def ppi_ratio(
         if abs(before - value) < _CLOSE:
             converged = True
             break
-        if power is None:
+        if fits:
             guess = f - value * g
-            prior = pull * float(guess.var())
+            prior = power.pseudo_gold / a.size * float(guess.var())
             weight = _best_power(a - value * b, guess[gold.chosen], share, gold.stratum, prior)
     fitted = len(np.unique(gold.stratum)) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
@@ -195,7 +202,7 @@ def ppi_ratio(
     left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
     half = surprise / bottom**2 * (reach / reach.sum() if reach.any() else share)
-    prior = pull * float(((f - value * g) / bottom).var()) if power is None else 0.0
+    prior = power.pseudo_gold / a.size * float(((f - value * g) / bottom).var()) if fits else 0.0
     variance = _residual_variance(left, weight, guess, share, gold, half, prior)
     if target == "population":
         spread = left - share @ left

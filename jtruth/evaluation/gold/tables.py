@@ -25,6 +25,7 @@ from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import (
+    FittedPower,
     GoldSample,
     PpiEstimate,
     class_counts,
@@ -39,7 +40,7 @@ from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import Metric, named_metric, settled
 from jtruth.tables.posterior import TableDraws
 
-PSEUDO_GOLD = 10.0  # of PPI++: its power is pulled by ten answers as the labels foretell them
+POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 _DRAWS = 4000
 _MOVED = {0.35: 0.2, 0.7: 0.2}  # the classifier may know better: share of the prediction, how probable
 _TILTED = {1.0: 0.15, 2.0: 0.2, 4.0: 0.2, 8.0: 0.15}  # so may a score: log odds at its last rank
@@ -192,7 +193,7 @@ def ppi_metric(
     a, b = (part[rows, gold[rows]] for part in terms)
     f, g = ((part * class_posterior).sum(axis=1) for part in terms)
     possible = (terms.numerator[rows], terms.denominator[rows])
-    return ppi_ratio((a, b), (f, g), how, possible=possible, pseudo_gold=PSEUDO_GOLD, **options)
+    return ppi_ratio((a, b), (f, g), how, possible=possible, **{"power": POWER, **options})
 
 
 def ppi_table(
@@ -208,5 +209,5 @@ def ppi_table(
         here = y_pred == u
         for c in range(classes):
             truth = (here[rows] & (gold[rows] == c)).astype(np.float64)
-            cells[c, u] = ppi_mean(truth, here * class_posterior[:, c], sample, pseudo_gold=PSEUDO_GOLD).value
+            cells[c, u] = ppi_mean(truth, here * class_posterior[:, c], sample, power=POWER).value
     return np.maximum(cells, 0.0) * y_pred.size

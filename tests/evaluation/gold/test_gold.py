@@ -10,7 +10,7 @@ from jtruth.evaluation.gold.shares import gold_for_share
 from jtruth.evaluation.gold.tables import ppi_metric
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
-from jtruth.stats.ppi import gold_sample, ppi_mean
+from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
 from jtruth.tables.metrics import binary_counts, named_metric
 
 KEY = jax.random.key(5)
@@ -67,7 +67,7 @@ def test_strata_and_inclusion_reach_ppi():
     chance = np.where(strata == 1, 0.2, 0.05)
     sample = gold_sample(gold >= 0, inclusion=chance, strata=strata)
     right = (y_pred == gold)[gold >= 0] * 1.0
-    same = ppi_mean(right, h[np.arange(400), y_pred], sample, pseudo_gold=10.0)
+    same = ppi_mean(right, h[np.arange(400), y_pred], sample, power=FittedPower(10.0))
     found = ppi_metric("accuracy", y_pred, h, gold, sample=sample)
     assert found.value == pytest.approx(same.value)
     assert found.standard_error == pytest.approx(same.standard_error)
