@@ -221,7 +221,11 @@ def test_files_of_other_shapes(tmp_path, text, layout, mapping, advice):
 def test_file_columns(tmp_path):
     (tmp_path / "file.csv").write_text("task,worker,label\n1,a,x\n2,a,\n2,b,NA\n")
     columns = inspect_file(tmp_path / "file.csv").columns
-    assert [c.num_values for c in columns] == [2, 2, 1] and [c.num_missing for c in columns] == [0, 0, 2]
+    assert [c["num_values"] for c in columns] == [2, 2, 1] and [c["num_missing"] for c in columns] == [
+        0,
+        0,
+        2,
+    ]
 
 
 def test_labelers_who_use_different_words_are_seen():

@@ -25,24 +25,12 @@ FEW_VALUES = 20  # a column of labels in a wide table has no more different valu
 
 
 @dataclass(frozen=True)
-class ColumnLook:
-    """One column."""
-
-    name: str
-    num_values: int  # different values
-    num_missing: int  # empty, or text such as "NA"
-    examples: tuple
-
-    __repr__ = one_line
-
-
-@dataclass(frozen=True)
 class FileLook:
     """The columns of a file and how to read it."""
 
     file: str
     num_rows: int
-    columns: tuple[ColumnLook, ...]
+    columns: tuple[dict[str, Any], ...]  # name; number of different values, of missing ones; examples
     layout: str  # "long", "one row per task", "wide" or "unknown"
     mapping: dict | None  # role -> column name, where all three are clear
     advice: tuple
@@ -57,12 +45,12 @@ class FileLook:
 
     def __str__(self) -> str:
         """The columns and the advice, a line each."""
-        width = max(len(plain(column.name)) for column in self.columns)
+        width = max(len(plain(column["name"])) for column in self.columns)
         lines = [f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"]
         for column in self.columns[:12]:
-            missing = f", {column.num_missing} missing" if column.num_missing else ""
-            values = f"{column.num_values} values{missing}: {quoted(column.examples, 4)}"
-            lines.append(f"  {plain(column.name):<{width}}  {values}")
+            missing = f", {column['num_missing']} missing" if column["num_missing"] else ""
+            values = f"{column['num_values']} values{missing}: {quoted(column['examples'], 4)}"
+            lines.append(f"  {plain(column['name']):<{width}}  {values}")
         if len(self.columns) > 12:
             lines.append(f"  and {len(self.columns) - 12} more columns")
         return "\n".join(lines + list(self.advice))
@@ -118,22 +106,24 @@ def unused_counts(
     return ()
 
 
-def _column(name: str, values: Sequence[str]) -> ColumnLook:
+def _column(name: str, values: Sequence[str]) -> dict[str, Any]:
+    """Name; number of different values, and of those that are empty or text such as "NA"; four examples."""
     names = different(values)
     missing = {value for value in names if value.strip().casefold() in MISSING_TEXT - {"-1"}}
     examples = [value for value in names if value not in missing][:4]
     absent = sum(v in missing for v in values) if missing or not isinstance(values, Coded) else 0
-    return ColumnLook(name, len(names) - len(missing), absent, tuple(examples))
+    return {"name": name, "num_values": len(names) - len(missing), "num_missing": absent,
+            "examples": tuple(examples)}  # fmt: skip
 
 
-def _label_columns(columns: tuple[ColumnLook, ...], num_rows: int) -> list[str]:
+def _label_columns(columns: tuple[dict[str, Any], ...], num_rows: int) -> list[str]:
     """Columns that look like one labeler each: few values, and the same ones."""
-    few = [c for c in columns if 0 < c.num_values <= min(FEW_VALUES, num_rows // 2)]
-    few = [c for c in few if c.name.casefold() not in COUNT_WORDS]
-    values = [{SIDE.get(value.casefold(), value) for value in c.examples} for c in few]  # yes is true is pass
-    return [
-        c.name for c, mine in zip(few, values, strict=True) if sum(bool(mine & one) for one in values) > 1
-    ]
+    values = {
+        c["name"]: {SIDE.get(value.casefold(), value) for value in c["examples"]}  # yes is true is pass
+        for c in columns
+        if 0 < c["num_values"] <= min(FEW_VALUES, num_rows // 2) and c["name"].casefold() not in COUNT_WORDS
+    }
+    return [name for name, mine in values.items() if sum(bool(mine & one) for one in values.values()) > 1]
 
 
 def _long_advice(roles: dict) -> tuple:

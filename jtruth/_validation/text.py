@@ -114,10 +114,6 @@ class NoRows(ValueError):
     """A table with a header alone."""
 
 
-class TooLargeUnpacked(ValueError):
-    """A compressed file that becomes larger than was allowed."""
-
-
 class File(NamedTuple):
     """A file that has been read: what messages call it, and its bytes."""
 
@@ -153,7 +149,7 @@ def largest() -> int:
 def check_size(size: int, name: str) -> None:
     """Refuse a compressed file that becomes larger than that."""
     if size > largest():
-        raise TooLargeUnpacked(
+        raise ValueError(
             f"{name}: unpacked this is more than {largest() / 1e9:g} GB. If it is meant to be so large, say "
             f"how large it may be: {_LIFT}=50 in the environment is 50 GB"
         )

@@ -12,7 +12,6 @@ from jtruth.cli.options import (
     Assume,
     Beside,
     By,
-    Columns,
     CommonOnly,
     Draws,
     LabelersAre,
@@ -58,25 +57,19 @@ class Graded(LabelsFile, Draws, Beside, Output):
         if self.fast and self.method != "bayes":
             raise ValueError(f"--fast and --method {self.method} are two ways to an answer: choose one")
         from jtruth import evaluation
-        from jtruth._validation.words import Read
-        from jtruth.cli import reading
+        from jtruth.cli.reading import Tables, with_notes
 
         with progress("part", 2 if what_if else 1) as advance:
-            given, labels = reading.begin(self, self.predictions, self.gold, self.noise)
-            if self.predictions is not None:
-                found = reading.predictions_of(self.predictions, labels, given, self.common_only)
-            else:
-                found = reading.rater_of(str(self.rater), labels)
-            y_pred, labels, notes = found
+            tables, file = Tables(self, self.predictions, self.gold, self.noise), self.predictions
+            y_pred, notes = tables.rater(str(self.rater)) if file is None else tables.predictions(file)
             result = evaluation.evaluate(
-                y_pred, labels, method="laplace" if self.fast else self.method, target=self.target,
-                order=None if self.order is None else reading.order_of(self.order, given, labels),
-                positive=None if self.positive is None else reading.class_code(self.positive, labels),
-                **reading.known(self, given, labels, self.inclusion), progress=advance,
+                y_pred, tables.labels, method="laplace" if self.fast else self.method, target=self.target,
+                order=tables.order(), positive=tables.positive, **tables.known(self.inclusion),
+                progress=advance,
             )  # fmt: skip
             if what_if:
                 _ = result.assumptions
-        return result.with_warnings(map(Read, notes)), (*labels.notes, *notes)
+        return with_notes(result, notes), (*tables.labels.notes, *notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +107,7 @@ class Evaluate(Graded):
         if kind == "predictive":
             why = f"columns {self.task}, {self.label}: the truth of 30 random samples"
             return next_step(self, "--gold GOLD.csv", why)
-        return next_step(self, "", "what the labels look like, and what is suspicious", "inspect", Columns)
+        return next_step(self, "", "what the labels look like, and what is suspicious", "inspect", LabelsFile)
 
     def _refuse_idle(self, where: str) -> None:
         """Refuse options that have no say."""
@@ -128,32 +121,31 @@ class Evaluate(Graded):
         self._refuse_idle("groups are compared (--by)")
         if self.predictions is None:
             raise ValueError("say what to grade in every group: --predictions PRED.csv")
-        from jtruth.cli import reading
+        from jtruth.cli.reading import Tables, with_notes
         from jtruth.evaluation import compare_groups
 
         with progress("answer") as advance:
-            given, labels = reading.begin(self, self.predictions, self.gold, self.noise, by=self.by)
-            y_pred, labels, notes = reading.predictions_of(self.predictions, labels, given, self.common_only)
+            tables = Tables(self, self.predictions, self.gold, self.noise, by=self.by)
+            y_pred, notes = tables.predictions(self.predictions)
             found = compare_groups(
-                y_pred, labels, reading.groups_of(given, labels, 1), metric=self.metric,
-                positive=None if self.positive is None else reading.class_code(self.positive, labels),
-                **reading.known(self, given, labels, self.inclusion), progress=advance,
+                y_pred, tables.labels, tables.groups(1), metric=self.metric, positive=tables.positive,
+                **tables.known(self.inclusion), progress=advance,
             )  # fmt: skip
-        return reading.with_notes(found, (*labels.notes, *notes))
+        return with_notes(found, (*tables.labels.notes, *notes))
 
     def _grade_scores(self) -> None:
         """Areas and curves of two classes, or one against the rest."""
-        from jtruth.cli import reading
+        from jtruth.cli.reading import Tables, with_notes
 
         if self.predictions is None:
             raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
         self._refuse_idle("scores are graded")
         with progress("answer") as advance:
-            given, labels = reading.begin(self, self.predictions, self.gold, self.noise)
-            scores, labels, notes = reading.scores_of(self.predictions, labels, given, self.common_only)
-            known = reading.known(self, given, labels, self.inclusion)
-            found = self._judged_scores(scores, labels, **known, progress=advance)
-        found = reading.with_notes(found, [text for text in notes if text not in found.warnings])
+            tables = Tables(self, self.predictions, self.gold, self.noise)
+            scores, notes = tables.scores(self.predictions)
+            known = tables.known(self.inclusion)
+            found = self._judged_scores(scores, tables.labels, **known, progress=advance)
+        found = with_notes(found, [text for text in notes if text not in found.warnings])
         if self.plot is not None:
             from jtruth.plots import plot_curves
 
@@ -243,18 +235,17 @@ class Compare(LabelsFile, Draws, Beside, Output):
 
     def run(self) -> None:
         """Compare them; a classifier is called by the name of its file."""
-        from jtruth.cli import reading
+        from jtruth.cli.reading import Tables, with_notes
         from jtruth.evaluation import compare_classifiers
 
         with progress("answer") as advance:
-            given, labels = reading.begin(self, *self.files, self.gold, self.noise)
-            predictions, labels, notes = reading.rivals_of(self.files, labels, given, self.common_only)
+            tables = Tables(self, *self.files, self.gold, self.noise)
+            predictions, notes = tables.rivals(self.files)
             found = compare_classifiers(
-                predictions, labels, metric=self.metric, margin=self.margin, at_least=self.at_least,
-                positive=None if self.positive is None else reading.class_code(self.positive, labels),
-                **reading.known(self, given, labels), progress=advance,
+                predictions, tables.labels, metric=self.metric, margin=self.margin, at_least=self.at_least,
+                positive=tables.positive, **tables.known(), progress=advance,
             )  # fmt: skip
-        found = reading.with_notes(found, notes)
+        found = with_notes(found, notes)
         if self.plot is not None:
             write_picture(self.plot, found.plot())
         more = f"{shlex.join(map(str, self.files))} --gold GOLD.csv"

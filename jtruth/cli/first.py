@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth.cli.options import Columns, Draws, LabelsFile, Missing, Prior, Repeats, next_step, option, typed
+from jtruth.cli.options import Draws, LabelsFile, Missing, Prior, Repeats, next_step, option, typed
 from jtruth.cli.output import Output
 
 
@@ -83,7 +83,7 @@ class Agreement(LabelsFile, Draws, Output):
         labels = labels_of(self.file, self)
         found = labeler_agreement(labels, weights=self.weights, differences=self.differences,
                                   level=self.level, key=self.seed)  # fmt: skip
-        step = next_step(self, "", "how good each labeler is", "labelers", Columns)
+        step = next_step(self, "", "how good each labeler is", "labelers", LabelsFile)
         self.give(with_notes(found, labels.notes), step)
 
 

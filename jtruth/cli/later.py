@@ -9,7 +9,6 @@ import typer
 from jtruth._files import write_table
 from jtruth.cli.options import (
     Beside,
-    Columns,
     CommonOnly,
     Draws,
     GoldCommonOnly,
@@ -64,12 +63,13 @@ class Ask(LabelsFile, Draws, Beside, Output):
         import numpy as np
 
         from jtruth.answers import Column, Note, Notes, Queue, Shown, facts
-        from jtruth.cli.reading import begin, predictions_of
+        from jtruth.cli.reading import Tables
 
-        given, labels = begin(self, self.predictions, self.gold)
-        y_pred, labels, notes = predictions_of(self.predictions, labels, given, self.common_only)
+        tables = Tables(self, self.predictions, self.gold)
+        y_pred, notes = tables.predictions(self.predictions)
+        labels = tables.labels
         way = self._labels if not self.truth else self._strata if self.stratified else self._truths
-        head, header, rows, doubts = way(labels, np.asarray(y_pred), given)
+        head, header, rows, doubts = way(tables, np.asarray(y_pred))
         notes = tuple(dict.fromkeys((*labels.notes, *notes)))
         doubts = [text for text in doubts if text not in notes]
         items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
@@ -84,12 +84,12 @@ class Ask(LabelsFile, Draws, Beside, Output):
         about = f"{len(rows)} of {labels.num_samples} tasks"
         self.give(Shown("What to ask next?", about, head, blocks), step)
 
-    def _labels(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
+    def _labels(self, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
         """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""
         from jtruth.asking.labels import Aim, next_labels
-        from jtruth.cli.reading import class_code, gold_of
+        from jtruth.cli.reading import class_code
 
-        gold = gold_of(self.gold, labels, given, self.common_only)
+        labels, gold = tables.labels, tables.gold()
         aim = Aim(self.metric, class_code(self.positive, labels))
         found = next_labels(labels, y_pred, self.num, key=self.seed, aim=aim, gold=gold)
         tasks, names = list(map(str, labels.task_names)), labels.worker_names
@@ -111,16 +111,15 @@ class Ask(LabelsFile, Draws, Beside, Output):
         return {"key": self.seed, "metric": self.metric, "classes": tuple(map(str, labels.class_names)),
                 "positive": class_code(self.positive, labels)}  # fmt: skip
 
-    def _truths(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
+    def _truths(self, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
         """The same with a row (task, inclusion)."""
         import numpy as np
 
         from jtruth.asking.gold import ask_next
-        from jtruth.cli.reading import gold_sample_of
         from jtruth.evaluation.gold.answer import labels_only_posterior
         from jtruth.io.gold import INCLUSION, Gold
 
-        old = gold_sample_of(self.gold, labels, given, self.common_only)
+        labels, old = tables.labels, tables.gold_sample()
         known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
         posterior, doubts = labels_only_posterior(labels, self.seed)
         gold = Gold(known, _before(old))
@@ -142,7 +141,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         rows = [[every[i][0], every[i][2]] for i in wanted.samples]
         return head, ["task", "inclusion"], rows, doubts
 
-    def _strata(self, labels: Any, y_pred: Any, given: Any) -> tuple[str, list, list, Any]:
+    def _strata(self, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
         """The same in strata, with a row (task, stratum); writes a row of every task."""
         import numpy as np
 
@@ -150,6 +149,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         from jtruth.evaluation.gold.answer import labels_only_posterior
         from jtruth.io.gold import ASKED, INCLUSION, STRATUM
 
+        labels = tables.labels
         posterior, doubts = labels_only_posterior(labels, self.seed)
         wanted = ask_strata(y_pred, posterior, self.num, **self._asked(labels))
         tasks = list(map(str, labels.task_names))
@@ -187,7 +187,7 @@ def _before(gold: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Columns, Draws, Output):
+class Plan(LabelsFile, Draws, Output):
     """The cheapest number of samples, labels and gold answers for an interval of a given width."""
 
     file: Annotated[
@@ -273,8 +273,8 @@ class Clean(LabelsFile, Draws, Beside, Output):
         from jtruth.io import read_features, read_scores
 
         files = self.gold, self.features, self.predictions, self.costs, self.noise
-        given, labels = reading.begin(self, *files)
-        noise, prior = reading.noise_of(self.noise, labels)
+        tables = reading.Tables(self, *files)
+        labels, (noise, prior) = tables.labels, tables.noise()
         features, costs = (
             None if one is None else read_features(reading.table_of(one, self), labels, task=self.task)
             for one in (self.features, self.costs)
@@ -285,10 +285,8 @@ class Clean(LabelsFile, Draws, Beside, Output):
             probabilities = read_scores(table, labels, task=self.task, common_only=None).probabilities
             if probabilities is None:
                 raise ValueError(f"{self.predictions} has no column of probabilities for each class")
-        prior = prior if self.prior is None else reading.numbers(self.prior)
         # Answers to a queue are no random sample, so how they were chosen has a say only without one.
-        known = reading.gold_of if self.features is not None else reading.gold_sample_of
-        answers = known(self.gold, labels, given, self.common_only)
+        answers = tables.gold() if self.features is not None else tables.gold_sample()
         if self.features is None:
             shown = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
                            budget=self.budget, level=self.level, seed=self.seed)  # fmt: skip

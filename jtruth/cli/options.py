@@ -87,9 +87,12 @@ Missing = Annotated[str, typer.Option("--missing", help="Rows without a label: e
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
-    """How to read a table of labels."""
+class LabelsFile:
+    """A table of labels, and how it is read."""
 
+    file: Annotated[
+        Path, typer.Argument(metavar="LABELS.csv", help="Columns task, worker, label; - reads a pipe.")
+    ]
     task: str = option("--task", "Name of the column of task ids.", "task")
     worker: str = option("--worker", "Name of the column of worker ids.", "worker")
     label: str = option("--label", "Name of the column of labels.", "label")
@@ -124,15 +127,6 @@ class Beside:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelsFile(Columns):
-    """A table of labels that must be given, and how it is read."""
-
-    file: Annotated[
-        Path, typer.Argument(metavar="LABELS.csv", help="Columns task, worker, label; - reads a pipe.")
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Draws:
     """Level of the intervals, and the seed of whatever is drawn at random."""
 
@@ -141,10 +135,9 @@ class Draws:
 
 
 _SHARED = {  # the part of `--help` in which options stand, in the order in which they are said
-    "LabelsFile": "Arguments",
     "": "Question",  # a command's own
     "Draws": "Question",
-    "Columns": READING,
+    "LabelsFile": READING,
     "Beside": READING,
     "Output": "What is written",
 }
@@ -182,7 +175,7 @@ def _options(command: type) -> dict[str, tuple[Field, Any, str]]:
             own = known[name].metadata.get("option")
             hint = hints[name] if own is None else Annotated[hints[name], own]
             found[name] = known[name], hint, _SHARED[_shared(kind)]
-    return found
+    return {name: found[name] for name in sorted(found, key=lambda name: name != "file")}  # typed first
 
 
 def _shared(kind: type) -> str:

@@ -9,7 +9,6 @@ from jtruth._files import write_table, write_text
 from jtruth.cli.options import (
     Beside,
     By,
-    Columns,
     Draws,
     GoldCommonOnly,
     KnownGold,
@@ -74,10 +73,11 @@ class Labelers(LabelsFile, Draws, Beside, Output):
 
     def _sampled(self) -> tuple[Any, Any]:
         """The report by Gibbs sampling (of very many labels by EM), and the labels."""
-        from jtruth.cli.reading import begin, gold_sample_of, order_of
+        from jtruth.cli.reading import Tables
         from jtruth.evaluation import evaluate_labelers, quick_labelers
 
-        given, labels = begin(self, self.gold)
+        tables = Tables(self, self.gold)
+        labels = tables.labels
         plain = self.fast is self.gold is self.order is self.labelers_are is None
         if plain and labels.num_labels > QUICK_ABOVE:
             report = quick_labelers(labels, key=self.seed, level=self.level)
@@ -85,30 +85,29 @@ class Labelers(LabelsFile, Draws, Beside, Output):
         with progress("answer") as advance:
             report = evaluate_labelers(
                 labels, level=self.level, target=self.target, labelers_are=self.labelers_are, key=self.seed,
-                gold=gold_sample_of(self.gold, labels, given, self.common_only), progress=advance,
-                order=None if self.order is None else order_of(self.order, given, labels),
+                gold=tables.gold_sample(), order=tables.order(), progress=advance,
             )  # fmt: skip
         return report, labels
 
     def _by_group(self, other: bool) -> None:
         """Every labeler in each group."""
-        from jtruth.cli.reading import begin, gold_of, groups_of, with_notes
+        from jtruth.cli.reading import Tables, with_notes
         from jtruth.evaluation import labelers_by_group
 
         idle = {"--fast, --update and --model": other, "--order": self.order, "--save": self.save,
                 "--consensus": self.consensus, "--target": self.target != "in-sample"}  # fmt: skip
         refuse(idle, "and --by do not go together; leave one out")
-        given, labels = begin(self, self.gold, by=self.by)
-        gold, groups = gold_of(self.gold, labels, given, self.common_only), groups_of(given, labels, 1)
+        tables = Tables(self, self.gold, by=self.by)
+        gold, groups = tables.gold(), tables.groups(1)
         with progress("group", len(set(groups.group))) as advance:
             found = labelers_by_group(
-                labels, groups, gold=gold, key=self.seed, level=self.level, labelers_are=self.labelers_are,
-                progress=advance,
+                tables.labels, groups, gold=gold, key=self.seed, level=self.level,
+                labelers_are=self.labelers_are, progress=advance,
             )  # fmt: skip
-        self.give(with_notes(found, labels.notes), self._next())
+        self.give(with_notes(found, tables.labels.notes), self._next())
 
     def _next(self) -> str:
-        return next_step(self, "", "the class of each task, and who says otherwise", "consensus", Columns)
+        return next_step(self, "", "the class of each task, and who says otherwise", "consensus", LabelsFile)
 
     def _by_engine(self) -> tuple[Any, Any]:
         """The report of another engine, and the labels (or the stream) that it is of."""
@@ -169,17 +168,16 @@ class Consensus(LabelsFile, Beside, Output):
 
     def run(self) -> None:
         """Find one class for each task."""
-        from jtruth.cli.reading import begin, gold_of, numbers
+        from jtruth.cli.reading import Tables, numbers
         from jtruth.evaluation import consensus
         from jtruth.learning.methods import method_called
 
         method_called(self.method)
-        given, labels = begin(self, self.gold)
-        gold = gold_of(self.gold, labels, given, self.common_only)
-        found = consensus(labels, self.method, gold=gold, prior=numbers(self.prior), key=self.seed)
+        tables, prior = Tables(self, self.gold), numbers(self.prior)
+        found = consensus(tables.labels, self.method, gold=tables.gold(), prior=prior, key=self.seed)
         if self.out is not None:
             write_table(self.out, *found.table())
-        step = next_step(self, "", "which labels may be wrong, and how many", "clean", Columns)
+        step = next_step(self, "", "which labels may be wrong, and how many", "clean", LabelsFile)
         self.give(found, step)
 
 
@@ -205,5 +203,5 @@ class Models(LabelsFile, Draws, Output):
             )
             found = compare_models(labels, models=names, key=self.seed, settings=settings)
         best = f"--model {found.names[0]}"
-        step = next_step(self, best, "how good each labeler is, by the first model", "labelers", Columns)
+        step = next_step(self, best, "how good each labeler is, by the first model", "labelers", LabelsFile)
         self.give(with_notes(found, labels.notes), step)

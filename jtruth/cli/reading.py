@@ -1,17 +1,17 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from jtruth._validation import check_columns, quoted, with_tasks
 from jtruth._validation.names import column_called
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import Read
-from jtruth.cli.options import Beside, Columns
+from jtruth._validation.words import Read, duplicates
+from jtruth.cli.options import LabelsFile
 from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, STRATUM, read_gold_sample
@@ -27,65 +27,213 @@ _COLUMN, _EXPORT = "column:", "export:"
 UNUSED = "column {!r} of the gold has no say in this answer"
 
 
-def table_of(path: Any, columns: Columns) -> TextTable:
+def table_of(path: Any, columns: LabelsFile) -> TextTable:
     """A table beside the labels, read as was typed."""
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
 
 
-class Given(NamedTuple):
-    """The file of labels, and how it and the tables beside it are to be read."""
+class Tables:
+    """The tables that a command reads: its labels, read once, and what stands beside them, by task.
 
-    file: Parsed
-    columns: Columns
-    beside: Beside = Beside()
-    by: str | None = None  # the column of groups
-    group_of: Mapping[str, tuple[str, str]] = {}  # group and item of every task
-
-
-def begin(asked: Any, *others: Path | None, by: str | None = None) -> tuple[Given, Labels]:
-    """The file of labels, read once, and its labels.
-
-    Args:
-        asked: a command that reads a `LabelsFile`.
-        others: the files that it reads beside it.
-        by: a column of groups: tasks that stand in several groups are a sample in each.
+    `labels` lose the samples that predictions do not have (`--common-only`).
     """
-    file, columns = asked.file, asked
-    if [file, *others].count(_STDIN) > 1:
-        raise ValueError("only one file can be '-': standard input is read once")
-    beside = asked if isinstance(asked, Beside) else Beside()
-    given = Given(parsed(file, columns.sep), columns, beside, by)
-    if by is not None:
-        if given.file.records is not None and of_records(given.file.records, given.file.source, None):
-            why = "this is an export of an annotation tool, in which --by finds no column; save it as a table"
-            raise ValueError(given.file.source.says(why))
-        table, group_of = tasks_by_group(table_of(given.file, columns), columns.task, by)
-        given = given._replace(file=Parsed(None, table, table.source), group_of=group_of)
-        others = (*others, Path(f"{_COLUMN}{by}"))
-    return given, labels_of(given.file, columns, others)
 
+    def __init__(self, asked: Any, *others: Path | None, by: str | None = None):
+        """Read the labels.
 
-def groups_of(given: Given, labels: Labels, positive: int) -> Any:
-    """The group and the item of each sample, as `Groups`; None without a column of groups."""
-    if given.by is None:
-        return None
-    from jtruth.evaluation.by_group import Groups
+        Args:
+            asked: a command that reads a `LabelsFile`.
+            others: the files that it reads beside it.
+            by: a column of groups: tasks that stand in several groups are a sample in each.
+        """
+        if [asked.file, *others].count(_STDIN) > 1:
+            raise ValueError("only one file can be '-': standard input is read once")
+        self.asked, self.by = asked, by
+        self.file, self.group_of = parsed(asked.file, asked.sep), {}
+        if by is not None:
+            if self.file.records is not None and of_records(self.file.records, self.file.source, None):
+                why = "this is an export of an annotation tool, in which --by finds no column"
+                raise ValueError(self.file.source.says(f"{why}; save it as a table"))
+            table, self.group_of = tasks_by_group(table_of(self.file, asked), asked.task, by)
+            self.file = Parsed(None, table, table.source)
+            others = (*others, Path(f"{_COLUMN}{by}"))
+        self.labels = labels_of(self.file, asked, others)
 
-    tasks = list(map(str, labels.task_names))
-    lost = [task for task in tasks if task not in given.group_of]
-    if lost:
-        raise ValueError(
-            f"the column {given.by!r} says no group of {quoted(lost, 3)}: groups are read from tables with a "
-            "column of tasks; say which by --task"
-        )
-    both = [given.group_of[task] for task in tasks]
-    group, item = (with_tasks(np.array(one), labels.tasks) for one in zip(*both, strict=True))
-    return Groups(group, item, positive)
+    @property
+    def positive(self) -> int | None:
+        """Code of the positive class, if one was named."""
+        return None if self.asked.positive is None else self.labels.class_code(self.asked.positive)
+
+    def groups(self, positive: int) -> Any:
+        """The group and the item of each sample, as `Groups`; None without a column of groups."""
+        if self.by is None:
+            return None
+        from jtruth.evaluation.by_group import Groups
+
+        tasks = list(map(str, self.labels.task_names))
+        lost = [task for task in tasks if task not in self.group_of]
+        if lost:
+            raise ValueError(
+                f"the column {self.by!r} says no group of {quoted(lost, 3)}: groups are read from tables "
+                "with a column of tasks; say which by --task"
+            )
+        both = [self.group_of[task] for task in tasks]
+        group, item = (with_tasks(np.array(one), self.labels.tasks) for one in zip(*both, strict=True))
+        return Groups(group, item, positive)
+
+    def gold(self) -> np.ndarray | None:
+        """Class codes known to be true, -1 elsewhere; None without a file. How gold was chosen has no say."""
+        found = self.gold_sample()
+        if found is None:
+            return None
+        ways = {INCLUSION: found.inclusion, STRATUM: found.strata}
+        unused = tuple(UNUSED.format(name) for name, column in ways.items() if column is not None)
+        return with_tasks(found.classes, self.labels.tasks, (*getattr(found.classes, "notes", ()), *unused))
+
+    def gold_sample(self) -> Gold | None:
+        """Gold, and how it was chosen if its table has a column inclusion or stratum; None without a file."""
+        if self.asked.gold is None:
+            return None
+        table, options = self._beside(self.asked.gold, "gold")
+        return read_gold_sample(table, self.labels, common_only=self.asked.common_only, **options)
+
+    def noise(self) -> tuple[NoiseModel | None, Any]:
+        """(noise model, prior) of the file of error rates; the prior that was typed goes first."""
+        noise, prior = noise_of(self.asked.noise, self.labels)
+        return noise, prior if self.asked.prior is None else numbers(self.asked.prior)
+
+    def known(self, inclusion: Path | None = None) -> dict[str, Any]:
+        """What a question takes beside labels and predictions; the command has options of these names."""
+        (noise, prior), gold, asked = self.noise(), self.gold_sample(), self.asked
+        return {
+            "noise": noise, "prior": prior, "gold": sampled(inclusion, gold, self.labels),
+            "assume": asked.assume, "labelers_are": asked.labelers_are, "level": asked.level,
+            "key": asked.seed,
+        }  # fmt: skip
+
+    def predictions(self, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+        """(y_pred, notes) of a file or column of predictions."""
+        table, options = self._beside(path, "pred")
+        read = read_predictions(table, self.labels, common_only=self.asked.common_only, **options)
+        self._keep(read.samples)
+        return read.y_pred, read.notes
+
+    def scores(self, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+        """(scores, notes) of a file of predictions: its column score, or its probabilities.
+
+        Scores are (samples,) of a column score, or (samples, classes) of a probability for each class.
+        """
+        table, options = self._scored(path)
+        read = read_scores(table, self.labels, common_only=self.asked.common_only, **options)
+        either = (read.scores, read.probabilities)
+        either = either[::-1] if self.labels.num_classes > 2 else either
+        scores = next((s for s in either if s is not None), None)
+        if scores is None:
+            names = ", ".join(map(str, self.labels.class_names))
+            raise ValueError(f"{path}: there is no column 'score' to grade, nor one for each class ({names})")
+        self._keep(read.samples)
+        return scores, read.notes
+
+    def rivals(self, files: Sequence[Path]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+        """(predictions by name of the file, notes) of several files of predictions."""
+        names = [column_of(file) or file.name.removesuffix(".gz").rsplit(".", 1)[0] for file in files]
+        if twice := duplicates(names):
+            raise ValueError(
+                f"two classifiers are called {twice[0]!r}: the name of the file is the classifier's"
+            )
+        tables, common_only = [self._beside(file, "pred") for file in files], self.asked.common_only
+        read = [read_predictions(one, self.labels, common_only=common_only, **how) for one, how in tables]
+        common = reduce(np.intersect1d, [one.samples for one in read])
+        if not common.size:
+            raise ValueError("no task has a prediction of every classifier")
+        kept = [
+            one.y_pred if one.samples.size == common.size else one.y_pred[np.isin(one.samples, common)]
+            for one in read
+        ]
+        if self._keep(common):
+            kept = [with_tasks(np.asarray(one), self.labels.tasks) for one in kept]
+        return dict(zip(names, kept, strict=True)), tuple(note for one in read for note in one.notes)
+
+    def rater(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        """(y_pred, notes) of one labeler, to be graded by the others."""
+        split = self.labels.split_rater(worker)
+        self.labels = split.labels
+        if not len(split.alone):
+            return split.y_pred, ()
+        note = f"{len(split.alone)} samples that only {worker!r} labelled say nothing of its errors; left out"
+        return split.y_pred, (note,)
+
+    def order(self) -> np.ndarray | None:
+        """When each sample was labelled, from a column of numbers; None if none was named."""
+        name = self.asked.order
+        if name is None:
+            return None
+        table = task_table(self.file, self.asked.task, name, sep=self.asked.sep)
+        return _number_each(dict(zip(*table.columns, strict=True)), self.labels, f"--order {name}")
+
+    def _keep(self, samples: np.ndarray) -> bool:
+        """Leave the labels of other samples out; whether there are any."""
+        fewer = samples.size < self.labels.num_samples
+        if fewer:
+            self.labels = self.labels.restrict(samples)
+        return fewer
+
+    def _beside(self, path: Path, kind: Literal["pred", "gold"]) -> tuple[Any, dict[str, Any]]:
+        """A table with a row for each task, and how to read it.
+
+        Of two columns that which is not the tasks' holds the classes, whatever its name (but a score or the
+        chance to be gold is no class). Predictions may be probabilities of each class, without such a column.
+        """
+        asked, options = self.asked, {"words": words_of(self.asked)}
+        table = self._inside(path)
+        if table is not None:
+            return table, options | {"task": table.header[0], "label": table.header[1]}
+        own = {role: getattr(asked, f"{kind}_{role}", None) for role in ("task", "label")}
+        wanted = {"task": own["task"] or asked.task, "label": own["label"] or asked.label}
+        table = table_of(path, asked)
+        if own["task"] is None and wanted["task"] == "task":
+            wanted["task"] = column_called("task", table.header) or "task"  # ids must agree
+        if self.by in table.header:
+            table, _ = tasks_by_group(table, wanted["task"], str(self.by))
+        others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
+        if own["label"] is None and len(table.header) == 2 and len(others) == 1:
+            wanted["label"] = others[0]
+        elif own["label"] is None and wanted["label"] == "label":
+            wanted["label"] = column_called("label", others) or "label"
+        no_label = kind == "pred" and own["label"] is None and wanted["label"] not in table.header
+        if no_label and probability_columns(table.header, self.labels) is not None:
+            del wanted["label"]
+        elif no_label and "score" in table.header:
+            raise ValueError(
+                f"{path}: scores, but no column {wanted['label']!r} of predicted classes. Grade the scores "
+                "by --scores, or say by --pred-label which column holds the classes"
+            )
+        check_columns(table.header, wanted, table.source, option=f"--{kind}-")
+        return table, options | wanted
+
+    def _scored(self, path: Path) -> tuple[Any, dict[str, Any]]:
+        """A table of scores or probabilities, and how to read it: no column of classes is needed."""
+        table = self._inside(path)
+        if table is not None:
+            return table, {"task": table.header[0], "score": table.header[1]}
+        table, task = table_of(path, self.asked), self.asked.pred_task or self.asked.task
+        wanted = {"task": (column_called("task", table.header) or "task") if task == "task" else task}
+        check_columns(table.header, wanted, table.source, option="--pred-")
+        return table, wanted
+
+    def _inside(self, path: Path) -> TextTable | None:
+        """The table of column:NAME, or of export:NAME, both in the file of labels; None for a file."""
+        name = column_of(path)
+        if name is None:
+            return None
+        if str(path).startswith(_EXPORT):
+            return export_table(self.file, name, label=self.asked.label)
+        return task_table(table_of(self.file, self.asked), self.asked.task, name)
 
 
 def labels_of(
     file: Path | Parsed,
-    columns: Columns,
+    columns: LabelsFile,
     beside: tuple[Path | None, ...] = (),
     classes: Sequence[str] | None = None,
 ) -> Labels:
@@ -107,7 +255,7 @@ def labels_of(
     )  # fmt: skip
 
 
-def words_of(columns: Columns) -> Words:
+def words_of(columns: LabelsFile) -> Words:
     """What labels mean, as far as that was said."""
     return Words(None if columns.map is None else typed_map(columns.map), columns.pass_at).with_silent(())
 
@@ -116,93 +264,6 @@ def column_of(path: Path | None) -> str | None:
     """The name in column:NAME or export:NAME; None for a file."""
     begin, _, name = str(path).partition(":")
     return name if f"{begin}:" in (_COLUMN, _EXPORT) else None
-
-
-def gold_of(path: Path | None, labels: Labels, given: Given, common_only: bool = False) -> np.ndarray | None:
-    """Class codes known to be true, -1 elsewhere; None without a file. How gold was chosen has no say."""
-    found = gold_sample_of(path, labels, given, common_only)
-    if found is None:
-        return None
-    ways = {INCLUSION: found.inclusion, STRATUM: found.strata}
-    unused = tuple(UNUSED.format(name) for name, column in ways.items() if column is not None)
-    return with_tasks(found.classes, labels.tasks, (*getattr(found.classes, "notes", ()), *unused))
-
-
-def gold_sample_of(path: Path | None, labels: Labels, given: Given, common_only: bool = False) -> Gold | None:
-    """Gold, and how it was chosen if the table has a column inclusion or stratum; None without a file."""
-    if path is None:
-        return None
-    table, options = _beside(path, given, "gold", labels)
-    return read_gold_sample(table, labels, common_only=common_only, **options)
-
-
-def known(asked: Any, given: Given, labels: Labels, inclusion: Path | None = None) -> dict[str, Any]:
-    """What a question takes beside labels and predictions; the command has options of these names."""
-    noise, prior = noise_of(asked.noise, labels)
-    gold = gold_sample_of(asked.gold, labels, given, asked.common_only)
-    return {
-        "noise": noise, "prior": prior if asked.prior is None else numbers(asked.prior),
-        "gold": sampled(inclusion, gold, labels), "assume": asked.assume, "labelers_are": asked.labelers_are,
-        "level": asked.level, "key": asked.seed,
-    }  # fmt: skip
-
-
-def predictions_of(
-    path: Path, labels: Labels, given: Given, common_only: bool
-) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
-    """(y_pred, labels to judge it by, notes) of a file or column of predictions."""
-    table, options = _beside(path, given, "pred", labels)
-    read = read_predictions(table, labels, common_only=common_only, **options)
-    chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
-    return read.y_pred, chosen, read.notes
-
-
-def scores_of(
-    path: Path, labels: Labels, given: Given, common_only: bool
-) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
-    """(scores, labels to judge them by, notes) of a file of predictions: its score, or its probabilities.
-
-    Scores are (samples,) of a column score, or (samples, classes) of a probability for each class.
-    """
-    table, options = _scored(path, given)
-    read = read_scores(table, labels, common_only=common_only, **options)
-    either = (read.scores, read.probabilities)
-    scores = next((s for s in (either[::-1] if labels.num_classes > 2 else either) if s is not None), None)
-    if scores is None:
-        names = ", ".join(map(str, labels.class_names))
-        raise ValueError(f"{path}: there is no column 'score' to grade, nor one for each class ({names})")
-    chosen = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
-    return scores, chosen, read.notes
-
-
-def rivals_of(
-    files: Sequence[Path], labels: Labels, given: Given, common_only: bool
-) -> tuple[dict[str, np.ndarray], Labels, tuple[str, ...]]:
-    """(predictions by name of the file, labels to judge them by, notes) of several files of predictions."""
-    names = [column_of(file) or file.name.removesuffix(".gz").rsplit(".", 1)[0] for file in files]
-    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
-    if twice is not None:
-        raise ValueError(f"two classifiers are called {twice!r}: the name of the file is the classifier's")
-    tables = [_beside(file, given, "pred", labels) for file in files]
-    read = [read_predictions(one, labels, common_only=common_only, **options) for one, options in tables]
-    notes = tuple(note for one in read for note in one.notes)
-    common = reduce(np.intersect1d, [one.samples for one in read])
-    if not common.size:
-        raise ValueError("no task has a prediction of every classifier")
-    kept = {
-        name: one.y_pred if one.samples.size == common.size else one.y_pred[np.isin(one.samples, common)]
-        for name, one in zip(names, read, strict=True)
-    }
-    if common.size == labels.num_samples:
-        return kept, labels, notes
-    chosen = labels.restrict(common)
-    return {name: with_tasks(np.asarray(y), chosen.tasks) for name, y in kept.items()}, chosen, notes
-
-
-def order_of(name: str, given: Given, labels: Labels) -> np.ndarray:
-    """When each sample was labelled, from a column of numbers."""
-    table = task_table(given.file, given.columns.task, name, sep=given.columns.sep)
-    return _number_each(dict(zip(*table.columns, strict=True)), labels, f"--order {name}")
 
 
 def sampled(inclusion: Path | None, gold: Gold | None, labels: Labels) -> Gold | None:
@@ -234,72 +295,6 @@ def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray
             text = repr(found[task]) if task in found else "nothing"
             raise ValueError(f"{what}: task {task!r} has {text}; a number is needed for each task") from None
     return with_tasks(numbers, labels.tasks)
-
-
-def _beside(
-    path: Path, given: Given, kind: Literal["pred", "gold"], labels: Labels
-) -> tuple[Any, dict[str, Any]]:
-    """A table with a row for each task, and how to read it.
-
-    Of two columns that which is not the tasks' holds the classes, whatever its name (but a score or the
-    chance to be gold is no class). Predictions may be probabilities of each class, without such a column.
-    """
-    columns, options = given.columns, {"words": words_of(given.columns)}
-    table = _inside(path, given)
-    if table is not None:
-        return table, options | {"task": table.header[0], "label": table.header[1]}
-    own = {role: getattr(given.beside, f"{kind}_{role}") for role in ("task", "label")}
-    wanted = {"task": own["task"] or columns.task, "label": own["label"] or columns.label}
-    table = table_of(path, columns)
-    if own["task"] is None and wanted["task"] == "task":
-        wanted["task"] = column_called("task", table.header) or "task"  # ids must agree
-    if given.by in table.header:
-        table, _ = tasks_by_group(table, wanted["task"], str(given.by))
-    others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
-    if own["label"] is None and len(table.header) == 2 and len(others) == 1:
-        wanted["label"] = others[0]
-    elif own["label"] is None and wanted["label"] == "label":
-        wanted["label"] = column_called("label", others) or "label"
-    no_label = kind == "pred" and own["label"] is None and wanted["label"] not in table.header
-    if no_label and probability_columns(table.header, labels) is not None:
-        del wanted["label"]
-    elif no_label and "score" in table.header:
-        raise ValueError(
-            f"{path}: scores, but no column {wanted['label']!r} of predicted classes. Grade the scores by "
-            "--scores, or say by --pred-label which column holds the classes"
-        )
-    check_columns(table.header, wanted, table.source, option=f"--{kind}-")
-    return table, options | wanted
-
-
-def _scored(path: Path, given: Given) -> tuple[Any, dict[str, Any]]:
-    """A table of scores or probabilities, and how to read it: no column of classes is needed."""
-    table = _inside(path, given)
-    if table is not None:
-        return table, {"task": table.header[0], "score": table.header[1]}
-    table, task = table_of(path, given.columns), given.beside.pred_task or given.columns.task
-    wanted = {"task": (column_called("task", table.header) or "task") if task == "task" else task}
-    check_columns(table.header, wanted, table.source, option="--pred-")
-    return table, wanted
-
-
-def _inside(path: Path, given: Given) -> TextTable | None:
-    """The table of column:NAME, or of export:NAME, both in the file of labels; None for a file."""
-    columns, name = given.columns, column_of(path)
-    if name is None:
-        return None
-    if str(path).startswith(_EXPORT):
-        return export_table(given.file, name, label=columns.label)
-    return task_table(table_of(given.file, columns), columns.task, name)
-
-
-def rater_of(worker: str, labels: Labels) -> tuple[np.ndarray, Labels, tuple[str, ...]]:
-    """(y_pred, labels to judge it by, notes) of one labeler, to be graded by the others."""
-    split = labels.split_rater(worker)
-    if not len(split.alone):
-        return split.y_pred, split.labels, ()
-    note = f"{len(split.alone)} samples that only {worker!r} labelled say nothing of its errors; left out"
-    return split.y_pred, split.labels, (note,)
 
 
 def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.ndarray | None]:

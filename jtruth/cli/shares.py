@@ -39,15 +39,15 @@ class Prevalence(LabelsFile, Draws, Beside, Output):
     def run(self) -> None:
         """Say the shares, and what to find out next."""
         from jtruth.answers import facts, sentence_notes
-        from jtruth.cli.reading import begin, class_code, gold_of, groups_of, with_notes
+        from jtruth.cli.reading import Tables, class_code, with_notes
         from jtruth.evaluation.gold.shares import gold_for_share, prevalence
 
-        given, labels = begin(self, self.gold, by=self.by)
-        gold = gold_of(self.gold, labels, given, self.common_only)
+        tables = Tables(self, self.gold, by=self.by)
+        labels, gold = tables.labels, tables.gold()
         code = class_code(self.positive, labels)
         how: dict[str, Any] = {"gold": gold, "level": self.level, "key": self.seed}
         with progress("answer") as advance:
-            kind, by = self.labelers_are, groups_of(given, labels, code)
+            kind, by = self.labelers_are, tables.groups(code)
             found = prevalence(labels, assume=self.assume, labelers_are=kind, by=by, progress=advance, **how)
             num = min(self.ask, labels.num_samples - found.num_gold)
             asked = gold_for_share(labels, code, num, progress=advance, **how) if num else None
@@ -97,12 +97,12 @@ class Calibrate(LabelsFile, Draws, Output):
 
     def run(self) -> None:
         """Calibrate and judge."""
-        from jtruth.cli.reading import begin, table_of, with_notes
+        from jtruth.cli.reading import Tables, table_of, with_notes
         from jtruth.evaluation.calibration import evaluate_calibration
         from jtruth.histograms import MergedBins
         from jtruth.io import read_scores
 
-        _, labels = begin(self, self.predictions, self.fit_on)
+        labels = Tables(self, self.predictions, self.fit_on).labels
         table = table_of(self.predictions, self)
         read = read_scores(table, labels, task=self.task, common_only=self.common_only)
         if read.probabilities is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jtruth._validation import Source, quoted
 from jtruth._validation.text import read_bytes
-from jtruth.io.parsing import Refused, strict_json
+from jtruth.io.parsing import strict_json
 from jtruth.labels import Labels
 
 _KINDS = ("confusion_matrices", "symmetric", "fallibility", "model")
@@ -42,25 +42,25 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
         data = strict_json(file.data.decode("utf-8-sig"))
         tasks, workers = (tuple(map(str, ids)) for ids in (labels.task_names, labels.worker_names))
         return _parsed(data, tasks, workers, labels.class_names)
-    except Refused as problem:
-        raise ValueError(source.says(str(problem))) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as problem:
         raise ValueError(source.says(f"this is not JSON text: {problem}")) from None
+    except ValueError as problem:
+        raise ValueError(source.says(str(problem))) from None
 
 
 def _parsed(
     data: Any, tasks: Sequence[str], workers: Sequence[str], classes: Sequence[str]
 ) -> dict[str, Any]:
-    """The object that `read_noise` describes, checked; `Refused` says what is wrong with it."""
+    """The object that `read_noise` describes, checked; a ValueError says what is wrong with it."""
     kinds = [key for key in _KINDS if isinstance(data, dict) and key in data]
     if len(kinds) != 1:
         found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
-        raise Refused(f"expected an object with one of {quoted(_KINDS)}; got {found}")
+        raise ValueError(f"expected an object with one of {quoted(_KINDS)}; got {found}")
     other = set(data) - {kinds[0], "classes", "prior"} - _BESIDE.get(kinds[0], set())
     if kinds[0] == "model":
         return _any_model(data, tasks, workers, classes)
     if other:
-        raise Refused(f"keys {quoted(sorted(other))} mean nothing beside {kinds[0]!r}")
+        raise ValueError(f"keys {quoted(sorted(other))} mean nothing beside {kinds[0]!r}")
     order, parsed = _class_order(data.get("classes"), classes), {}
     if "prior" in data:
         parsed["prior"] = _distributions(data["prior"], (len(classes),), "prior")[order]
@@ -85,7 +85,7 @@ def _parsed(
 def _draws(given: Any, workers: Sequence[str], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(prior, matrices) of every draw, checked."""
     if not isinstance(given, dict) or set(given) != {"prior", "confusion_matrices"} or not given["prior"]:
-        raise Refused("draws must be an object with prior and confusion_matrices")
+        raise ValueError("draws must be an object with prior and confusion_matrices")
     size, number = order.size, len(given["prior"])
     prior = _distributions(given["prior"], (number, size), "prior of the draws")
     shape = (number, size, size)
@@ -97,7 +97,9 @@ def _draws(given: Any, workers: Sequence[str], order: np.ndarray) -> tuple[np.nd
 def _any_model(data, tasks, workers, classes) -> dict[str, Any]:
     """What `NoiseModel.to_dict` wrote; a parameter may be an object with one entry per worker or per task."""
     if data.get("classes") not in (None, list(classes)):
-        raise Refused(f"classes of a {data['model']!r} must be in the order of the labels: {quoted(classes)}")
+        raise ValueError(
+            f"classes of a {data['model']!r} must be in the order of the labels: {quoted(classes)}"
+        )
     parsed = {name: value for name, value in data.items() if name != "classes"}
     for name, value in parsed.items():
         if isinstance(value, dict):
@@ -115,18 +117,18 @@ def _class_order(given: Any, classes: Sequence[str]) -> np.ndarray:
         return np.arange(len(classes))
     names = list(map(str, given)) if isinstance(given, list) else [str(given)]
     if sorted(names) != sorted(classes):
-        raise Refused(f"classes are {quoted(names, 8)}, but those of the labels are {quoted(classes, 8)}")
+        raise ValueError(f"classes are {quoted(names, 8)}, but those of the labels are {quoted(classes, 8)}")
     return np.array([names.index(name) for name in classes])
 
 
 def _by_name(given: Any, names: Sequence[str], shape: tuple, what: str) -> np.ndarray:
     """Parameters from an object with one entry per worker or task, in the order of `names`."""
     if not isinstance(given, dict):
-        raise Refused(f"{what} must be an object with one entry per name; got {given!r:.60}")
+        raise ValueError(f"{what} must be an object with one entry per name; got {given!r:.60}")
     without = [name for name in names if name not in given]
     if without:
         extra = [name for name in given if name not in set(names)]
-        raise Refused(
+        raise ValueError(
             f"{what} has no entry for {len(without)} of {len(names)} ({quoted(without)}); "
             f"{len(extra)} of its entries are for others ({quoted(extra)})"
         )
@@ -141,9 +143,9 @@ def _array(value: Any, shape: tuple, what: str) -> np.ndarray:
         array = np.asarray(None)
     if array.dtype.kind not in "iuf" or array.shape != shape:
         kind = f"numbers of shape {shape}" if shape else "one number"
-        raise Refused(f"{what} must be {kind}; got {value!r:.80}")
+        raise ValueError(f"{what} must be {kind}; got {value!r:.80}")
     if not ((array >= 0) & (array <= 1)).all():
-        raise Refused(f"{what} must lie in [0, 1]; got {value!r:.80}")
+        raise ValueError(f"{what} must lie in [0, 1]; got {value!r:.80}")
     return array.astype(np.float64)
 
 
@@ -157,5 +159,5 @@ def _sums_to_one(p: np.ndarray, what: str) -> np.ndarray:
     rows = p.reshape(-1, p.shape[-1])
     bad = rows[np.abs(rows.sum(axis=1) - 1) > 1e-6]
     if len(bad):
-        raise Refused(f"{what} sums to {bad[0].sum():.6g}, not to 1: {bad[0].tolist()}")
+        raise ValueError(f"{what} sums to {bad[0].sum():.6g}, not to 1: {bad[0].tolist()}")
     return p

@@ -21,7 +21,6 @@ from jtruth._validation.coded import merged
 from jtruth._validation.text import (
     File,
     TextTable,
-    TooLargeUnpacked,
     check_size,
     header_of,
     largest,
@@ -87,12 +86,11 @@ def _zipped(file: File) -> list[File]:
             names = [one.filename for one in inside if not _HIDDEN.search(one.filename)]
             if "xl/workbook.xml" in names:
                 return []
-            check_size(size, file.name)
-            found = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in names]
-    except TooLargeUnpacked:
-        raise
+            read = names if size <= largest() else []
+            found = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in read]
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, ValueError, EOFError, OSError):
         return []  # damaged, or encrypted; what is no table is refused where tables are read
+    check_size(size, file.name)
     if twice := duplicates(Path(name).stem for name in names):
         alike = quoted(name for name in names if Path(name).stem in twice)
         raise ValueError(
@@ -132,16 +130,17 @@ def _cell(value: Any) -> str:
     return value.isoformat() if isinstance(value, date | time) else as_text(value)
 
 
-class Refused(ValueError):
-    """JSON that says a thing twice, or is nested too deeply; the standard library would take the last."""
-
-
 def strict_json(text: str) -> Any:
-    """What a JSON text says, with every name of an object once (else `Refused`)."""
+    """What a JSON text says.
+
+    Raises:
+        ValueError: a name twice in an object (the standard library takes the last), or too many brackets; of
+            what is no JSON a `json.JSONDecodeError`, which is one.
+    """
     try:
         return json.loads(text, object_pairs_hook=_once)
     except RecursionError:
-        raise Refused("brackets are nested too deeply") from None
+        raise ValueError("brackets are nested too deeply") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -149,7 +148,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = quoted(duplicates(name for name, _ in pairs))
-        raise Refused(f"{twice} stands there more than once in one object. Keep one of them.")
+        raise ValueError(f"{twice} stands there more than once in one object. Keep one of them.")
     return found
 
 
@@ -165,7 +164,7 @@ def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
         except json.JSONDecodeError as problem:
             where = f"{source.name}, line {problem.lineno}"
             raise ValueError(f"{where}: this is no JSON ({problem.msg})") from None
-        except Refused as problem:
+        except ValueError as problem:
             raise ValueError(source.says(str(problem))) from None
     else:
         found, lines = _lines(text, source.name)
@@ -187,13 +186,13 @@ def _lines(text: str, name: str) -> tuple[list[Any], list[int]]:
             continue
         try:
             found.append(strict_json(line))
-        except Refused as problem:
-            raise ValueError(f"{name}, line {number}: {problem}") from None
         except json.JSONDecodeError as problem:
             try:
                 return [strict_json(text)], [1]
             except ValueError:
                 raise ValueError(f"{name}, line {number}: this is no JSON ({problem.msg})") from None
+        except ValueError as problem:
+            raise ValueError(f"{name}, line {number}: {problem}") from None
         numbers.append(number)
     return found, numbers
 

@@ -11,9 +11,8 @@ Wide tables: one row for each task, one column for each labeler, and empty cells
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -37,23 +36,14 @@ _WORDS = Words()
 _ROUNDED_TEXT = 1e-2  # ... and this closely they were rounded when written: rescaled, with a note
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores or class probabilities of the samples that have them; entry k is for sample `samples[k]`."""
+class Predictions(NamedTuple):
+    """What a classifier says of the samples that it covers; entry k is for sample `samples[k]`."""
 
     samples: Int[np.ndarray, " covered"]  # increasing; all samples unless only common tasks were asked for
     scores: Float[np.ndarray, " covered"] | None
     probabilities: Float[np.ndarray, "covered classes"] | None
     notes: tuple  # sentences: what was left out
-
-    __repr__ = one_line
-
-
-@dataclass(frozen=True)
-class Predictions(Scores):
-    """What `Scores` holds, and the predicted classes."""
-
-    y_pred: Int[np.ndarray, " covered"]  # class codes
+    y_pred: Any = None  # (covered,) class codes; None of `read_scores`, which reads none
 
     __repr__ = one_line
 
@@ -66,7 +56,7 @@ def read_scores(
     score: str | None = None,
     common_only: bool | None = False,
     sep: str | None = None,
-) -> Scores:
+) -> Predictions:
     """Scores and class probabilities alone: arguments and errors of `read_predictions`, no classes read.
 
     `common_only` is None where every sample needs its row, so that errors do not offer it.
@@ -125,10 +115,8 @@ def read_predictions(
         text = f"every prediction is {name!r} after the cut at {words.pass_at:g}: is this the labels' scale?"
         unused = (LOOK + table.source.says(text),)
     notes = read.notes + remarks + unused
-    return Predictions(
-        read.samples, read.scores, read.probabilities, notes,
-        check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes),
-    )  # fmt: skip
+    y_pred = check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes)
+    return read._replace(notes=notes, y_pred=y_pred)
 
 
 def _scores(
@@ -138,7 +126,7 @@ def _scores(
     score: str | None,
     common_only: bool | None,
     label: str = "label",
-) -> tuple[Scores, np.ndarray]:
+) -> tuple[Predictions, np.ndarray]:
     """What `read_scores` says, and the row of the table that each entry is of."""
     score = "score" if score is None and "score" in table.header else score
     scores = None if score is None else numbers(table, score)
@@ -147,7 +135,7 @@ def _scores(
     notes, p = notes + rounded, None if probabilities is None else probabilities[rows]
     if scores is not None:
         scores = check.with_tasks(scores[rows], _tasks_of(labels, samples), notes)
-    return Scores(samples, scores, p, notes), rows
+    return Predictions(samples, scores, p, notes), rows
 
 
 def _tasks_of(labels: Labels, samples: np.ndarray) -> tuple | None:

@@ -18,9 +18,10 @@ import typer
 import jtruth as jt
 from jtruth.answers import Shown, facts
 from jtruth.cli.app import EXAMPLES, SECTIONS, Sectioned
-from jtruth.cli.options import Columns, LabelsFile, flat, option
+from jtruth.cli.classifier import Evaluate
+from jtruth.cli.options import LabelsFile, flat, option
 from jtruth.cli.output import Output, progress
-from jtruth.cli.reading import Given, inclusion_of, labels_of, noise_of, order_of
+from jtruth.cli.reading import Tables, inclusion_of, labels_of, noise_of
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
@@ -222,12 +223,11 @@ def test_order_is_a_number_for_each_task(small):
     rows = (small / "labels.csv").read_text().splitlines()
     when = [f"{line},{10 - int(line.split(',')[0][1:])}" for line in rows[1:]]
     (small / "when.csv").write_text("\n".join([rows[0] + ",when", *when]) + "\n")
-    labels = read_labels(small / "when.csv")
-    given = Given(small / "when.csv", Columns())
-    assert order_of("when", given, labels).tolist() == [10 - int(task[1:]) for task in labels.tasks]
+    tables = Tables(Evaluate(file=small / "when.csv", order="when"))
+    assert tables.order().tolist() == [10 - int(task[1:]) for task in tables.labels.tasks]
     (small / "when.csv").write_text("\n".join([rows[0] + ",when", *when]).replace(",10", ",noon") + "\n")
     with pytest.raises(ValueError, match="--order when: task 't0' has 'noon'; a number is needed"):
-        order_of("when", given, labels)
+        Tables(Evaluate(file=small / "when.csv", order="when")).order()
 
 
 def test_help_groups_commands_and_options(run):

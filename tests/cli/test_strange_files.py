@@ -74,8 +74,8 @@ def test_all_missing_columns_in_one_sentence_with_what_to_type(run, tmp_path):
 
 def test_semicolons_and_decimal_commas(tmp_path):
     """By what every command reads its tables with."""
-    from jtruth.cli import reading
-    from jtruth.cli.options import LabelsFile
+    from jtruth.cli.classifier import Evaluate
+    from jtruth.cli.reading import Tables
 
     z, y = answers()
     path = write(tmp_path / "l.csv", ("task", "worker", "label"), long(z), sep=";")
@@ -83,8 +83,7 @@ def test_semicolons_and_decimal_commas(tmp_path):
     def scores(texts, sep=";", decimal=None):
         rows = [(f"c{i}", y[i], text) for i, text in enumerate(texts)]
         one = write(tmp_path / "p.csv", ("task", "label", "score"), rows, sep)
-        given, labels = reading.begin(LabelsFile(file=path, decimal=decimal), one)
-        return reading.scores_of(one, labels, given, False)[0]
+        return Tables(Evaluate(file=path, decimal=decimal), one).scores(one)[0]
 
     numbers = np.random.default_rng(1).uniform(0.1, 0.9, 40).round(2)
     texts = [f"{x:.2f}" for x in numbers]
