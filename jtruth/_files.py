@@ -102,6 +102,12 @@ def write_text(path: str | os.PathLike, text: str) -> None:
         file.write(text)
 
 
+def write_picture(path: Path, figure: Any) -> None:
+    """Write a figure of matplotlib, in the format that the name of the file says."""
+    with replacing(path, "wb") as file:
+        figure.savefig(file, format=path.suffix.removeprefix(".") or "png")
+
+
 def write_table(path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a table as CSV, gzipped if its name ends in .gz; numbers stay numbers, text is no formula."""
     with replacing(path, "wb") as raw:

@@ -1,13 +1,15 @@
-"""`repr` of a result: its name and fields in one line, with sizes where an array or another result stands.
+"""What every result does: `__repr__ = one_line` and, where there is a picture of it, `plot = picture`.
 
-A class of results says `__repr__ = one_line` behind its fields. Numbers and short texts are shown, of an
-array the type and shape, of what holds many things how many, of another result its name: a notebook cell or a
-debugger that shows a result never prints thousands of numbers, and never computes one.
+One line is the name and fields, numbers and short texts as they are, of an array the type and shape, of what
+holds many things how many, of another result its name: a notebook cell or a debugger never prints thousands
+of numbers, and never computes one. Pictures live above results and need matplotlib: which a result gets is
+said in `jtruth.plots.blocks`, and nothing is imported before somebody asks.
 """
 
 import dataclasses
 import reprlib
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,14 @@ def one_line(self: Any) -> str:
     shown = [f"{name}={_brief(getattr(self, name, None))}" for name in names if not name.startswith("_")]
     line = f"{type(self).__name__}({', '.join(shown)})"
     return line if len(line) <= _MOST else line[: _MOST - 4] + "...)"
+
+
+def picture(self: Any, ax: Any = None) -> Any:
+    """This answer as a picture: a new Figure with all its panels, or the first of them on `ax`.
+
+    Needs matplotlib (the extra `plots`). For more say in it see `jtruth.plots`.
+    """
+    return import_module(f"{__package__}.plots").plot_result(self, ax=ax)
 
 
 def _brief(value: Any) -> str:

@@ -1,4 +1,8 @@
-"""Words for messages: short lists, and where an entry stands."""
+r"""Words for messages: short lists, where an entry stands, and text of strangers on a terminal.
+
+A class called "\x1b[2J" clears the screen of whoever prints it. Names go through `plain` where text is made;
+the command line sends everything that it prints through `escaped`, in case one was forgotten.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,6 +11,7 @@ from typing import Any, TypeVar
 from jtruth._one_line import one_line
 
 T = TypeVar("T")
+_LONGEST = 80
 LOOK = "Look first: "  # begins a sentence that stands above the answer: numbers below it mean nothing
 
 
@@ -118,3 +123,19 @@ def position(name: Any, known: Sequence, what: str) -> int:
     if name not in known:
         raise ValueError(f"no {what} {name!r}; there are {quoted(known, 8)}")
     return known.index(name)
+
+
+def plain(name: Any) -> str:
+    r"""A name for tables and sentences: as it is, by repr where it cannot be printed, cut where it is long.
+
+    >>> plain("ann"), plain("a\tb")
+    ('ann', "'a\\tb'")
+    """
+    text = str(name)
+    text = text if text.isprintable() else repr(text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def escaped(text: str) -> str:
+    """A text of several lines in which all that cannot be printed is written as an escape."""
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)

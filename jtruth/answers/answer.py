@@ -6,8 +6,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from jtruth._one_line import one_line
-from jtruth._pictures import picture
+from jtruth._one_line import one_line, picture
 from jtruth.answers.blocks import Shown
 from jtruth.answers.data import answer_dict, answer_frame
 from jtruth.answers.html import notebook_html, write_page

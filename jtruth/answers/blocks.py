@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from jtruth._one_line import one_line
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import LOOK, Read
+from jtruth._validation.words import LOOK, Read, plain
 
 MOST_ROWS, LAST_ROWS = 40, 10
 

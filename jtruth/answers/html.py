@@ -18,7 +18,7 @@ from os import PathLike
 from typing import Any, TypeGuard
 
 from jtruth._files import write_text
-from jtruth._validation.terminal import escaped, plain
+from jtruth._validation.words import escaped, plain
 from jtruth._version import __version__
 from jtruth.answers.blocks import (
     SIGNS,

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from unicodedata import east_asian_width
 
-from jtruth._validation.terminal import escaped, plain
+from jtruth._validation.words import escaped, plain
 from jtruth.answers.blocks import (
     SIGNS,
     Block,

@@ -16,8 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jtruth._host import log
-from jtruth._one_line import one_line
-from jtruth._pictures import picture
+from jtruth._one_line import one_line, picture
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
 from jtruth._validation.in_range import check_features, check_positive, check_rows, check_shape

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jtruth._pictures import write_picture
+from jtruth._files import write_picture
 from jtruth.cli.options import (
     Assume,
     Beside,

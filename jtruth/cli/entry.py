@@ -41,7 +41,7 @@ _SMALLER = "Is the right column the label, is the file the right one? Else take 
 
 def _end(text: str, code: int) -> NoReturn:
     """One line on stderr in the shell's words, with nothing in it that a terminal obeys."""
-    from jtruth._validation.terminal import escaped
+    from jtruth._validation.words import escaped
     from jtruth.cli.words import shell_words
 
     line = escaped(shell_words(" ".join(text.split("\n"))))

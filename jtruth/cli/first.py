@@ -52,7 +52,7 @@ class Inspect(LabelsFile, Output):
 def _file(look: Any) -> Any:
     """The columns of a file and how to read it, as an answer."""
     from jtruth._validation import quoted
-    from jtruth._validation.terminal import plain
+    from jtruth._validation.words import plain
     from jtruth.answers import Column, Shown, Table, facts, sentence_notes
 
     found = look.to_dict()

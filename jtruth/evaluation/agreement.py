@@ -17,8 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import Read, number_of
+from jtruth._validation.words import Read, number_of, plain
 from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation.inputs import as_labels, read_gold

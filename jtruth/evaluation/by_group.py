@@ -32,8 +32,7 @@ from jaxtyping import Float, Int, Num
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import quoted
+from jtruth._validation.words import plain, quoted
 from jtruth.answers import Column, Facts, Table, facts, law_row
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows, difference_table

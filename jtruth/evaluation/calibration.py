@@ -20,7 +20,7 @@ from jtruth import histograms as hist
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import align_table, with_tasks
 from jtruth._validation.in_range import check_shape
-from jtruth._validation.terminal import plain
+from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Curve, Shown, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, law_column, sentence_notes, warning_notes
 from jtruth.answers.data import law_row

@@ -21,8 +21,7 @@ from scipy.special import ndtr
 
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation import parts

@@ -22,8 +22,7 @@ from jaxtyping import Array
 
 from jtruth import _validation as check
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Shown, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.registry import check_assume

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._random import Stated
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, finding_notes, how, warning_notes
 from jtruth.answers.blocks import Row, cell_text, facts_of, law_column
 from jtruth.answers.data import plain_json

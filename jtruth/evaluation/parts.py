@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import LOOK, number_of, some
+from jtruth._validation.words import LOOK, number_of, plain, some
 from jtruth.answers import Column, Table
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title

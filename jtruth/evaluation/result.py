@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._random import Stated
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Matrix, Shown, Table
 from jtruth.answers.blocks import (
     Block,

@@ -15,8 +15,7 @@ import numpy as np
 import scipy
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._one_line import one_line
-from jtruth._pictures import picture
+from jtruth._one_line import one_line, picture
 from jtruth._validation.in_range import check_positive, check_probabilities
 from jtruth.information.law import (
     MOST_CLASSES,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._validation.in_range import check_positive
-from jtruth._validation.terminal import plain
+from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, how, sentence_notes, warning_notes
 from jtruth.planning.settings import MOST_MIXES, Plan, Setting, plan_cost
 from jtruth.planning.widths import (

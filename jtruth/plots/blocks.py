@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from jtruth._validation.terminal import plain
+from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Shown, Table
 from jtruth.answers.blocks import at, cell_text, few, value_of
 from jtruth.answers.html import axis_of

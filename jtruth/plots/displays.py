@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from jtruth._host import cross_table
-from jtruth._validation.terminal import plain
+from jtruth._validation.words import plain
 from jtruth.answers import Curve
 from jtruth.evaluation import Evaluation
 from jtruth.evaluation.gold.shares import Prevalence

@@ -21,7 +21,7 @@ import numpy as np
 import scipy  # loads its rooms when they are first asked for
 from jaxtyping import Float
 
-from jtruth._pictures import picture
+from jtruth._one_line import picture
 from jtruth._random import Key, uniforms
 from jtruth.stats.regions import (
     WITH_MEAN,

@@ -12,8 +12,7 @@ import numpy as np
 import scipy
 from jaxtyping import Bool, Float
 
-from jtruth._one_line import one_line
-from jtruth._pictures import picture
+from jtruth._one_line import one_line, picture
 from jtruth._random import Key, uniforms
 from jtruth.stats.regions import check_level, densest_cells
 

@@ -24,8 +24,7 @@ import numpy as np
 
 from jtruth._random import Stated, as_key, host_rng, stated, stream
 from jtruth._validation import present
-from jtruth._validation.terminal import plain
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
