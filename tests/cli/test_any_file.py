@@ -1,12 +1,9 @@
 """From the file that people have to the answer, in one command."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-EXPORTS = Path(__file__).resolve().parents[1] / "io" / "exports"
 
 
 @pytest.fixture(scope="module")
@@ -35,21 +32,6 @@ def test_a_wide_table_of_mixed_words_with_its_own_predictions_and_gold(run, wide
     assert "were read as two classes, fail and pass" in out and "wide table, 3 labelers" in out
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["classes"] == ["fail", "pass"] and found["num_labelers"] == 3 and found["num_gold"] == 12
-
-
-@pytest.mark.parametrize(
-    "name, said",
-    [
-        ("label_studio.json", "Label Studio export, 2 annotators, choice field 'sentiment'"),
-        ("prodigy.jsonl", "Prodigy export, 2 annotators"),
-        ("argilla.json", "Argilla export, 2 annotators, question 'sentiment'"),
-        ("mturk.csv", "Mechanical Turk batch, 2 annotators"),
-        ("wide.csv", "wide table, 2 labelers"),
-    ],
-)
-def test_inspect_says_what_a_file_is(run, name, said):
-    code, out, _ = run("inspect", EXPORTS / name)
-    assert code == 0 and said in out and "4 samples, 2 labelers, 7 labels, 2 classes" in out
 
 
 def test_columns_of_their_own_and_maps(run, tmp_path):

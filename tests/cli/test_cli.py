@@ -123,19 +123,6 @@ def test_labelers_and_fast(run, tmp_path, monkeypatch):
     assert code == 0 and "too narrow" in out and "plug_in" in out
 
 
-@pytest.mark.parametrize("file", [CARIES, ANESTHESIA])
-def test_inspect(run, file, tmp_path):
-    code, out, _ = run("inspect", file, "--json", tmp_path / "i.json")
-    assert code == 0 and "5 labelers" in out and "jtruth evaluate" in out
-    assert json.loads((tmp_path / "i.json").read_text())
-
-
-def test_inspect_of_other_columns(run, tmp_path):
-    (tmp_path / "l.csv").write_text("item,rater,rating\na,x,1\na,y,0\n")
-    code, out, _ = run("inspect", tmp_path / "l.csv")
-    assert code == 0 and "Read as task 'item', worker 'rater', label 'rating', by the names" in out
-
-
 def test_console_script_in_a_process_of_its_own(pytestconfig):
     command = [sys.executable, "-m", "jtruth", "evaluate", "examples/none.csv", "--rater", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath)

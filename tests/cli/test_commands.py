@@ -248,24 +248,9 @@ def test_help_groups_commands_and_options(run):
     assert "--sep" not in written + asked and out.count("--help ") == 1
 
 
-@pytest.mark.parametrize("command", [pytest.param("models", marks=pytest.mark.slow), "prevalence"])
-def test_long_work_says_how_far_it_is(run, small, monkeypatch, command):
-    """What moves the bar is called until all that was planned is done."""
-    calls = []
-
-    @contextmanager
-    def spy(unit, parts=1):
-        yield lambda done, planned: calls.append((done, planned))
-
-    module = {"models": "people", "prevalence": "shares"}[command]
-    monkeypatch.setattr(f"jtruth.cli.{module}.progress", spy)
-    quick = ("--models", "one_coin,pooled", "--warmup", 100, "--samples", 100)
-    code, _, err = run(command, small / "labels.csv", *(quick if command == "models" else ()))
-    assert code == 0 and calls[-1][0] == calls[-1][1] > 0, err
-
-
-def test_the_bar_of_models_is_told_by_the_sampler_and_counts_the_models(run, small, monkeypatch):
-    """What is sampled calls the bar that was made for as many models as were asked for."""
+@pytest.fixture
+def spied(monkeypatch):
+    """(unit, parts) of every bar that is made, and what it is told."""
     made, calls = [], []
 
     @contextmanager
@@ -273,15 +258,31 @@ def test_the_bar_of_models_is_told_by_the_sampler_and_counts_the_models(run, sma
         made.append((unit, parts))
         yield lambda done, planned: calls.append((done, planned))
 
+    for module in ("people", "shares"):
+        monkeypatch.setattr(f"jtruth.cli.{module}.progress", spy)
+    return made, calls
+
+
+@pytest.mark.parametrize("command", [pytest.param("models", marks=pytest.mark.slow), "prevalence"])
+def test_long_work_says_how_far_it_is(run, small, spied, command):
+    """What moves the bar is called until all that was planned is done."""
+    _, calls = spied
+    quick = ("--models", "one_coin,pooled", "--warmup", 100, "--samples", 100)
+    code, _, err = run(command, small / "labels.csv", *(quick if command == "models" else ()))
+    assert code == 0 and calls[-1][0] == calls[-1][1] > 0, err
+
+
+def test_the_bar_of_models_is_told_by_the_sampler_and_counts_the_models(run, small, monkeypatch, spied):
+    """What is sampled calls the bar that was made for as many models as were asked for."""
+
     def sampled(labels, *, models, key, settings):
         settings.progress.report(7, 9)
         raise ValueError(f"asked for {models}")
 
-    monkeypatch.setattr("jtruth.cli.people.progress", spy)
     monkeypatch.setattr("jtruth.comparison.compare_models", sampled)
     code, _, err = run("models", small / "labels.csv", "--models", "one_coin, pooled,mace")
     assert code == 2 and "['one_coin', 'pooled', 'mace']" in err
-    assert made == [("model", 3)] and calls == [(7, 9)]
+    assert spied == ([("model", 3)], [(7, 9)])
 
 
 class Terminal(io.StringIO):
@@ -291,32 +292,32 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
-def test_bars_are_for_terminals_and_have_no_colour(monkeypatch, kind):
-    """Into a pipe goes no bar at all; to a terminal none that NO_COLOR would forbid."""
-    screen = kind()
-    monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr("jtruth.cli.output._DELAY", 0.0)
+def command_bar():
     with progress("sweeps") as advance:
         for done in range(1, 4):
             advance(done, 3)
             time.sleep(0.11)
-    drawn = screen.getvalue()
-    assert ("sweeps" in drawn) == (kind is Terminal) and not re.search(r"\x1b\[[0-9;]*m", drawn)
 
 
-@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
-def test_a_long_run_from_python_has_a_bar_on_a_terminal(monkeypatch, kind):
-    """Nobody asked: a bar after a while, gone at the end, and none into a pipe or a file."""
-    screen = kind()
-    monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr("jtruth.latent.checkpoint._UNASKED", 0.05)
+def python_bar():
     with Progress().reporting() as tell:
         for done in range(1, 4):
             time.sleep(0.11)
             tell(done, 3)
+
+
+@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
+@pytest.mark.parametrize(("work", "says"), [(command_bar, "sweeps"), (python_bar, "3/3")])
+def test_bars_are_for_terminals_and_have_no_colour(monkeypatch, kind, work, says):
+    """Asked for or not: none into a pipe or a file, no colour that NO_COLOR would forbid, gone at the end."""
+    screen = kind()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("jtruth.cli.output._DELAY", 0.0)
+    monkeypatch.setattr("jtruth.latent.checkpoint._UNASKED", 0.05)
+    work()
     drawn = screen.getvalue()
-    assert ("3/3" in drawn) == (kind is Terminal) and (kind is not Terminal or drawn.endswith("\r"))
+    assert (says in drawn) == (kind is Terminal) and not re.search(r"\x1b\[[0-9;]*m", drawn)
+    assert kind is not Terminal or drawn.endswith("\r")
 
 
 def test_one_bar_for_all_models_never_goes_back_and_is_gone_at_the_end(monkeypatch):

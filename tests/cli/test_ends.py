@@ -108,24 +108,6 @@ def test_what_is_wrong_with_the_command_is_said_in_its_words_before_any_work(run
     assert code == 2 and part in err and out == "" and len(err.strip().splitlines()) == 1
 
 
-NOISE = {
-    "[" * 100_000 + "]" * 100_000: "nested too deeply",
-    '{"symmetric": ' + "[" * 900 + "0.1" + "]" * 900 + "}": "noise.json",
-    '{"symmetric": 0.1, "symmetric": 0.4}': "'symmetric' stands there more than once",
-    '{"confusion_matrices": {"ann": [[1, 0], [0, 1]], "ann": [[0, 1], [1, 0]]}}': "'ann' stands there",
-    '{"symmetric": 0.1': "not JSON text",
-}
-
-
-@pytest.mark.parametrize(("text", "part"), NOISE.items(), ids=[f"{text:.40}" for text in NOISE])
-def test_noise_files_that_mislead(run, small, text, part):
-    (small / "noise.json").write_text(text)
-    code, _, err = run(
-        "evaluate", small / "labels.csv", "--predictions", small / "pred.csv", "--noise", small / "noise.json"
-    )
-    assert code == 2 and part in err and "Traceback" not in err and len(err) < 500
-
-
 ENDS = {
     MemoryError("Unable to allocate 44.7 GiB"): (
         1,

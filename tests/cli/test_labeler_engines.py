@@ -102,19 +102,6 @@ def test_engines_that_do_not_go_together(run, days, options, said):
     assert code == 2 and said in err
 
 
-def test_draws_of_another_shape_are_refused(tmp_path, days):
-    labels = read_labels(days / "all.csv")
-    rows = {f"w{t}": [[0.9, 0.1], [0.1, 0.9]] for t in range(4)}
-    for draws, said in (
-        ({"prior": [[0.5, 0.5]]}, "prior and confusion_matrices"),
-        ({"prior": [[0.5, 0.4]], "confusion_matrices": {k: [v] for k, v in rows.items()}}, "sums to 0.9"),
-        ({"prior": [[0.5, 0.5]], "confusion_matrices": rows}, "matrices of the draws of 'w0'"),
-    ):
-        (tmp_path / "n.json").write_text(json.dumps({"confusion_matrices": rows, "draws": draws}))
-        with pytest.raises(ValueError, match=said):
-            read_noise(tmp_path / "n.json", labels)
-
-
 @pytest.mark.slow
 def test_an_annotation_model(run, days):
     out, found = answer(run, days / "all.csv", "--model", "one_coin", folder=days)

@@ -5,7 +5,7 @@ import pytest
 
 from jtruth import compare_classifiers
 from jtruth import comparison as models
-from jtruth._validation.words import Source, number_of
+from jtruth._validation.words import Source
 from jtruth.cli.words import shell_words
 from jtruth.evaluation.compared import Laws
 from jtruth.evaluation.gold.answer import SENTENCES
@@ -74,11 +74,6 @@ def test_nothing_that_is_no_number_is_cut():
     said = lambda values: in_words(values, Words(pass_at=1.0), Source("x.csv"))[1][0]  # noqa: E731
     assert said(["pass", "fail"]) == "0 labels were cut at 1: none of them is a number."
     assert said(["pass", "2"]) == "1 label was cut at 1: at least that is pass, below it fail."
-
-
-def test_one_is_no_plural():
-    assert (number_of(1, "label"), number_of(0, "label"), number_of(2, "label")) == (
-        "1 label", "0 labels", "2 labels")  # fmt: skip
 
 
 def test_random_labels_and_lists_of_classes_are_odd():

@@ -55,21 +55,21 @@ def test_other_words_for_columns_are_understood_and_said(run, tmp_path, header):
     assert code == 0, err
 
 
-def test_a_name_that_was_typed_is_no_guess(run, tmp_path):
-    path = write(tmp_path / "l.csv", ("item", "rater", "verdict"), long(answers()[0]))
-    code, _, err = run("labelers", path, "--fast", "--label", "grade")
-    assert code == 2 and "no columns 'task', 'worker', 'grade'" in err
-
-
-def test_all_missing_columns_in_one_sentence_with_what_to_type(run, tmp_path):
-    path = write(tmp_path / "l.csv", ("item", "who", "says"), long(answers()[0]))
-    code, _, err = run("labelers", path, "--fast")
-    assert code == 2 and err.count("\n") == 1
-    assert "no columns 'task', 'worker', 'label'" in err
-    assert (
-        "Say which one holds the task and the worker and the label by --task item --worker NAME --label NAME"
-        in err
-    )
+@pytest.mark.parametrize(
+    ("header", "typed", "said"),
+    [
+        (("item", "rater", "verdict"), ("--label", "grade"), "no columns 'task', 'worker', 'grade'"),
+        (("item", "who", "says"), (), "no columns 'task', 'worker', 'label'; the columns are"),
+        (("item", "who", "says"), (), "Say which one holds the task and the worker and the label by "
+         "--task item --worker NAME --label NAME"),
+    ],
+)  # fmt: skip
+def test_missing_columns_are_one_sentence_and_a_name_that_was_typed_is_no_guess(
+    run, tmp_path, header, typed, said
+):
+    path = write(tmp_path / "l.csv", header, long(answers()[0]))
+    code, _, err = run("labelers", path, "--fast", *typed)
+    assert code == 2 and said in err and err.count("\n") == 1
 
 
 def test_semicolons_and_decimal_commas(tmp_path):

@@ -33,8 +33,28 @@ def test_noise_of_other_kinds(write):
 
 
 GOOD_MATRIX = [[0.5, 0.5], [0, 1]]
+DRAWS = {"confusion_matrices": {"a": GOOD_MATRIX, "b": GOOD_MATRIX}}
 BAD_NOISE = {
     "not JSON": ("{", "noise.json: this is not JSON text"),
+    "deep": ("[" * 100_000 + "]" * 100_000, "noise.json: brackets are nested too deeply"),
+    "deep number": (
+        '{"symmetric": ' + "[" * 900 + "0.1" + "]" * 900 + "}",
+        "noise.json: symmetric must be one",
+    ),
+    "said twice": ('{"symmetric": 0.1, "symmetric": 0.4}', "'symmetric' stands there more than once"),
+    "worker twice": (
+        '{"confusion_matrices": {"a": [[1, 0], [0, 1]], "a": [[0, 1], [1, 0]]}}',
+        "'a' stands there more",
+    ),
+    "draws of no matrices": (DRAWS | {"draws": {"prior": [[0.5, 0.5]]}}, "prior and confusion_matrices"),
+    "draws that sum to .9": (
+        DRAWS | {"draws": {"prior": [[0.5, 0.4]], "confusion_matrices": {k: [GOOD_MATRIX] for k in "ab"}}},
+        "sums to 0.9",
+    ),
+    "draws of another shape": (
+        DRAWS | {"draws": DRAWS | {"prior": [[0.5, 0.5]]}},
+        "matrices of the draws of 'a'",
+    ),
     "list": (
         [1],
         "expected an object with one of 'confusion_matrices', 'symmetric', 'fallibility', 'model'; got list",
@@ -87,4 +107,4 @@ def test_bad_noise_files(write, case):
     content, fragment = BAD_NOISE[case]
     with pytest.raises(ValueError) as caught:
         read_noise(noise_file(write, content), LABELS)
-    assert fragment in str(caught.value)
+    assert fragment in str(caught.value) and len(str(caught.value)) < 500

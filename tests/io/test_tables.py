@@ -113,7 +113,6 @@ BAD_LABELS = {
         {},
         "line 2: label ' 0' begins or ends with a space, and '0' would",
     ),
-    "space in worker": (HEAD + "1,a ,0\n1,a,1\n", {}, "labels.csv, line 2: worker 'a ' begins or ends"),
     "quote": (HEAD + '1,"a,0\n', {}, "Check the quotation marks"),
     "not UTF-8": (HEAD.encode() + b"1,Jos\xe9,0\n", {}, "not UTF-8 text"),
     "UTF-16": (GOOD.encode("utf-16"), {}, "this is UTF-16 text. Save it as UTF-8"),
@@ -187,12 +186,6 @@ def test_predictions_are_put_in_the_order_of_the_samples(write):
     np.testing.assert_allclose(found.probabilities, [[0.2, 0.8], [0.6, 0.4], [0.9, 0.1]], rtol=1e-15)
     plain = read_predictions(write("id,guess\n1,no\n2,no\n3,yes\n"), LABELS, task="id", label="guess")
     assert plain.scores is None and plain.probabilities is None and plain.y_pred.tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize("field", ["1\t,a,0", "1,\ta,0", "1,a\t,0", "1,a,0\t", "1,a,0\xa0"])
-def test_a_tab_or_hard_space_at_an_end_is_a_space(write, field):
-    with pytest.raises(ValueError, match=r"labels.csv, line 2: .* begins or ends with a space"):
-        read_labels(write(f"task,worker,label\n{field}\n2,a,1\n"))
 
 
 def test_probabilities_alone_are_predictions_of_the_most_probable_class(write):
@@ -294,10 +287,6 @@ BAD_PREDICTIONS = {
     "probability": (
         "task,label,no,yes\n1,no,-.1,1.1\n",
         "line 2: probabilities must lie in [0, 1]; got [-0.1, 1.1]",
-    ),
-    "probabilities": (
-        "task,label,no,yes\n1,no,.5,.6\n",
-        "line 2: the class probabilities sum to 1.1, not to 1",
     ),
 }
 
