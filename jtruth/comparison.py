@@ -1,31 +1,18 @@
 """Which annotation model predicts labels best? PSIS-LOO over samples, the true class summed out.
 
 Each sample in turn is left out, and its labels are predicted from the rest (Vehtari, Gelman and Gabry 2017);
-the expected log predictive density elpd is the sum over samples. Leaving out a sample, not a label, asks how
-well labels of a new sample are predicted, and the class is summed out because conditional on it the question
-would be another one. Samples with equal labels have equal terms, which are computed once.
+the expected log predictive density elpd is the sum over samples. Samples with equal labels have equal terms,
+which are computed once. Differences and their standard errors come from the pointwise values. They say which
+model describes the labels better, not which gives better metrics: look at the checks of every fit too. Beside
+them stands the evidence, log p(all labels) with everything unknown integrated out, by tempering the same
+density from the prior.
 
-Differences and their standard errors come from the pointwise values. They say which model describes the
-labels better, which is not the same as which model gives better metrics: on real sets with shared errors
-choosing one model by LOO was no better than ignoring dependence, so look at the checks of every fit too.
-Models that differ by less than their standard errors, or by less than 4, are not told apart, and the result
-says so instead of naming a winner.
-
-Beside it stands the evidence, log p(all labels) with everything unknown integrated out, by tempering the same
-density from the prior. It compares models with their priors: a wide prior costs. Where tempering would take
-long, and of a Gibbs sampler's fit, there is none.
-
-`to_datatree` hands any fit with draws over to ArviZ: an annotation model (`fit_nuts`), the Gibbs sampler
-(`fit_joint`), testing by NUTS (`binary_nuts`, `multiclass_nuts`), training (`fit_bayes`) or a bare `NutsRun`.
+`to_datatree` hands any fit with draws over to ArviZ. Its dimension of samples is "task", because ArviZ uses
+"sample" for draws, and that of what labelers said is "given", since `arviz_stats.summary` has a "label".
 
     tree = to_datatree(fit)
     arviz_stats.summary(tree); arviz_stats.loo(tree); arviz_plots.plot_trace(tree)
     arviz_stats.compare({"one coin": tree, "pooled": to_datatree(other)})
-
-The pointwise log-likelihood, which `loo` and `compare` need, is there where the fit is one of labels: of an
-annotation model always, of the Gibbs sampler where its labels are given too (it does not hold them) and err
-independently. The dimension of samples is called "task", because ArviZ uses "sample" for draws, and the
-dimension of what labelers said is "given": `arviz_stats.summary` makes a dimension called "label" of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -254,8 +241,9 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     """A fit as an ArviZ DataTree: posterior, sample_stats, and for labels log_likelihood and observed_data.
 
     Args:
-        fit: `NutsFit`, `JointPosterior`, `NutsTesting`, `BayesFit` or `NutsRun`. Of a `JointPosterior` that
-            keeps the matrices of every few sweeps only, all variables are those of these sweeps.
+        fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, `NutsTesting`,
+            `BayesFit` of training, or `NutsRun`. Of a `JointPosterior` that keeps the matrices of every few
+            sweeps only, all variables are those of these sweeps.
         labels: those that a `JointPosterior` was fitted to, for its log-likelihood; not for other fits.
 
     Returns:

@@ -6,7 +6,7 @@ wrong: each finding says what it may mean, and `next_steps` names the commands t
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -44,14 +44,6 @@ class Finding:
     message: str
 
 
-@dataclass(frozen=True)
-class Step:
-    """A command worth running and what it answers (only a sentence where there is no command)."""
-
-    command: str
-    answers: str
-
-
 @dataclass(frozen=True, repr=False)
 class Inspection(Answer):
     """Counts, agreement, odd things, and commands worth running."""
@@ -68,7 +60,7 @@ class Inspection(Answer):
     coefficients: Mapping[str, Agreement]  # Krippendorff's alpha and others, with 95 % intervals; may be NaN
     findings: tuple[Finding, ...]
     notes: tuple  # what was said when the labels were read
-    next_steps: tuple[Step, ...]
+    next_steps: tuple[dict[str, str], ...]  # a command ("" for a sentence alone), and what it answers
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
@@ -76,8 +68,8 @@ class Inspection(Answer):
         shares = [{"class": str(c), "share": p} for c, p in zip(self.classes, self.class_shares, strict=True)]
         numbers = [{"coefficient": name, **one._asdict()} for name, one in self.coefficients.items()]
         order = sorted(range(len(shares)), key=lambda k: -shares[k]["share"])
-        steps = [step for step in self.next_steps if step.command]
-        steps.sort(key=lambda step: "PRED.csv" in step.command)  # what needs another file comes later
+        steps = [step for step in self.next_steps if step["command"]]
+        steps.sort(key=lambda step: "PRED.csv" in step["command"])  # what needs another file comes later
         alike = "none to compare" if self.agreement is None else f"{self.agreement:.1%}"
         counts = Facts("Counts", [
             ("labels per sample", _distribution(self.labels_per_sample)),
@@ -95,8 +87,7 @@ class Inspection(Answer):
             finding_notes(self.findings, "findings"),
             Notes("notes", "How it was read", [Note("read", text) for text in self.notes]),
             Notes("next_steps", "What next", [
-                Note("do", f"{s.command}  # {s.answers}" if s.command else s.answers, data=asdict(s))
-                for s in self.next_steps
+                Note("do", "  # ".join(filter(None, step.values())), data=step) for step in self.next_steps
             ]),
             facts(num_samples=self.num_samples, num_labelers=self.num_labelers, num_labels=self.num_labels,
                   num_repeats=self.num_repeats, classes=self.classes, class_shares=self.class_shares),
@@ -105,7 +96,7 @@ class Inspection(Answer):
         sentence = f"{size}, {number_of(self.num_labels, 'label')}, {len(self.classes)} classes. "
         odd = len(self.findings)
         sentence += f"{number_of(odd, 'thing')} to look at." if odd else "Nothing odd was seen."
-        next_ = f"{steps[0].command}  # {steps[0].answers}" if steps else ""
+        next_ = "  # ".join(steps[0].values()) if steps else ""
         return Shown("What is in these labels?", "no label was taken as true", sentence, blocks, next=next_)
 
 
@@ -156,7 +147,12 @@ def inspect_labels(
         coefficients=alpha,
         findings=(*_no_agreement(alpha), *_findings(labels, pairs)),
         notes=labels.notes,
-        next_steps=tuple(_next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {})),
+        next_steps=tuple(
+            {"command": command, "answers": answers}
+            for command, answers in _next_steps(
+                labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {}
+            )
+        ),
     )
 
 
@@ -324,30 +320,28 @@ def _never_twice(labels: Labels) -> np.ndarray:
     return np.bincount(first, minlength=labels.num_labelers) == labels.labels_per_labeler()
 
 
-def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) -> Iterator[Step]:
+def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) -> Iterator[tuple[str, str]]:
     """Commands worth running, each with what it answers."""
     names = {role: shlex.quote(name) for role, name in beside.items()}
     predictions = f"--predictions {names.get('predictions', 'PRED.csv')}"
     gold = f"--gold {names.get('gold', 'GOLD.csv')}"
     if not pairs.met.any():
-        yield Step("", "No sample has labels of two labelers: how good they are is not identified.")
-        yield Step("", "Let a second labeler label some samples, or add gold labels or known error rates:")
-        yield Step(f"jtruth evaluate {file} {predictions} {gold}", "gold for some samples")
-        yield Step(f"jtruth evaluate {file} {predictions} --noise NOISE.json", "known error rates")
+        yield "", "No sample has labels of two labelers: how good they are is not identified."
+        yield "", "Let a second labeler label some samples, or add gold labels or known error rates:"
+        yield f"jtruth evaluate {file} {predictions} {gold}", "gold for some samples"
+        yield f"jtruth evaluate {file} {predictions} --noise NOISE.json", "known error rates"
         return
     both = f"{predictions} {gold}" if "gold" in beside else predictions
-    yield Step(f"jtruth evaluate {file} {both}", "how good a classifier is")
+    yield f"jtruth evaluate {file} {both}", "how good a classifier is"
     if "scores" in beside:
-        yield Step(f"jtruth evaluate {file} --predictions {names['scores']} --scores", "how well scores rank")
+        yield f"jtruth evaluate {file} --predictions {names['scores']} --scores", "how well scores rank"
     number = labels.labels_per_labeler()
     if np.count_nonzero(number) < 3:
-        yield Step(
-            "", "Two labelers alone do not tell who is right when they disagree: add a third, or gold."
-        )
+        yield "", "Two labelers alone do not tell who is right when they disagree: add a third, or gold."
         return
-    yield Step(f"jtruth labelers {file}", "how good each labeler is")
+    yield f"jtruth labelers {file}", "how good each labeler is"
     known = (pairs.met > 0) & (number >= max(FEW_LABELS, float(np.median(number)))) & _never_twice(labels)
     if known.any():
         worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
         name = shlex.quote(str(labels.worker_names[worst]))
-        yield Step(f"jtruth evaluate {file} --rater {name}", "the labeler who agrees least, by the others")
+        yield f"jtruth evaluate {file} --rater {name}", "the labeler who agrees least, by the others"

@@ -55,7 +55,7 @@ def test_counts_and_agreement_by_loops():
 def test_nothing_odd():
     look = inspect_labels(Labels.from_matrix(matrix(2), 2), file="my labels.csv", options="--task item")
     assert look.findings == () and "Nothing odd was seen." in look.summary(full=True)
-    commands = [step.command for step in look.next_steps]
+    commands = [step["command"] for step in look.next_steps]
     assert "jtruth labelers 'my labels.csv' --task item" in commands
     assert "jtruth evaluate 'my labels.csv' --task item --predictions PRED.csv" in commands
     assert json.loads(json.dumps(look.to_dict()))["num_samples"] == 60
@@ -153,21 +153,21 @@ def test_one_labeler_is_not_identified():
         and np.isnan(look.coefficients["krippendorff"].value)
         and "not identified" in look.summary(full=True)
     )
-    assert any("--gold" in step.command for step in look.next_steps)
-    assert not any("--rater" in step.command for step in look.next_steps)
+    assert any("--gold" in step["command"] for step in look.next_steps)
+    assert not any("--rater" in step["command"] for step in look.next_steps)
 
 
 def test_two_labelers():
     look = inspect_labels(Labels.from_matrix(matrix(4, t=2), 2))
     assert "Two labelers alone do not tell" in look.summary(full=True)
-    assert not any("labelers" in step.command or "--rater" in step.command for step in look.next_steps)
+    assert not any("labelers" in step["command"] or "--rater" in step["command"] for step in look.next_steps)
 
 
 def test_rater_worth_grading_is_the_one_who_agrees_least():
     z = matrix(5)
     z[:, 3] = np.random.default_rng(6).integers(0, 2, 60)
     labels = Labels.from_matrix(z, 2).with_names(workers=["a", "b", "c", "d d", "e"])
-    assert inspect_labels(labels).next_steps[-1].command == "jtruth evaluate LABELS.csv --rater 'd d'"
+    assert inspect_labels(labels).next_steps[-1]["command"] == "jtruth evaluate LABELS.csv --rater 'd d'"
 
 
 def test_notes_of_reading_are_shown():

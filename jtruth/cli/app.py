@@ -13,10 +13,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from jtruth._version import __version__
 from jtruth.cli.classifier import Compare, Evaluate, Sensitivity
-from jtruth.cli.first import Agreement, Inspect, Simulate
 from jtruth.cli.later import Ask, Clean, Plan
 from jtruth.cli.options import READING, flat
-from jtruth.cli.people import Consensus, Labelers, Models
+from jtruth.cli.people import Agreement, Consensus, Inspect, Labelers, Models, Simulate
 from jtruth.cli.shares import Calibrate, Correct, Prevalence
 
 SECTIONS = {  # of `jtruth --help`
