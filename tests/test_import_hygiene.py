@@ -165,18 +165,14 @@ def test_import_starts_no_backend(imported):
     assert imported["backends"] == []
 
 
-def test_probe_would_see_a_started_backend():
-    code = PROBE.replace("import jtruth\n", "import jtruth\njax.numpy.zeros(3)\n")
-    assert probe(code)["backends"] != []
-
-
 def test_import_leaves_the_jax_configuration_alone(imported):
     assert imported["changed"] == {}
 
 
-def test_probe_would_see_a_changed_configuration():
-    code = PROBE.replace("import jtruth\n", "import jtruth\njax.config.update('jax_enable_x64', True)\n")
-    assert probe(code)["changed"] == {"jax_enable_x64": "True"}
+def test_probe_would_see_a_started_backend_and_a_changed_configuration():
+    more = "import jtruth\njax.config.update('jax_enable_x64', True)\njax.numpy.zeros(3)\n"
+    found = probe(PROBE.replace("import jtruth\n", more))
+    assert found["backends"] != [] and found["changed"] == {"jax_enable_x64": "True"}
 
 
 def test_annotations_are_executed_in_this_run():
