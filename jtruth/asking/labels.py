@@ -49,9 +49,9 @@ from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
 from jtruth.testing.multiclass import count_posterior
 
-# p(y_i = c | data, draw) and E[M | data, draw, y_i = c] of distinct samples, both (draws, rows, classes);
-# matrices (draws, labelers, classes, classes); and the variance of the metric now.
-Values = tuple[np.ndarray, np.ndarray, np.ndarray, float]
+# p(y_i = c | data, draw) and E[M | data, draw, y_i = c] of distinct samples, both (draws, rows, classes); and
+# the variance of the metric now.
+Values = tuple[np.ndarray, np.ndarray, float]
 
 
 def reductions(
@@ -76,7 +76,6 @@ def exact_values(
     y_pred: np.ndarray,
     metric: Metric,
     first: Int[np.ndarray, " rows"],
-    matrices: np.ndarray,
 ) -> Values:
     """Two classes, known rates: by exact tables in which one sample is certain, twice for every row.
 
@@ -96,14 +95,13 @@ def exact_values(
             defined = float(log(np.array(law.probability_defined)))
             log_p[r, c] = table.log_evidence - np.logaddexp(0.0, -sign * log_odds[i]) + defined
             mean[r, c] = law.mean if law.probability_defined > 0 else 0.0
-    return softmax(log_p, axis=1)[None], mean[None], matrices[None], now.sd**2
+    return softmax(log_p, axis=1)[None], mean[None], now.sd**2
 
 
 def drawn_values(
     log_likelihood: Float[np.ndarray, "draws rows classes"],
     prior: Float[np.ndarray, "draws classes"],
     confusion: Float[np.ndarray, "draws classes symbols"],
-    matrices: Float[np.ndarray, "draws labelers classes classes"],
     y_pred: Int[np.ndarray, " rows"],
     size: Int[np.ndarray, " rows"],
     metric: Metric,
@@ -117,14 +115,14 @@ def drawn_values(
     if target == "population":
         table = prior[:, :, None] * confusion
         found = np.asarray(metric.of_table(table))
-        return p, np.broadcast_to(found[:, None, None], p.shape), matrices, float(found.var())
+        return p, np.broadcast_to(found[:, None, None], p.shape), float(found.var())
     parts = metric.terms(None).of_samples(y_pred)  # (rows, classes)
     above, below = (((p * part).sum(2) * size).sum(1) for part in parts)
     centre = above / below
     influence = (parts[0] - centre[:, None, None] * parts[1]) / below[:, None, None]
     influence = influence - (p * influence).sum(2, keepdims=True)
     within = ((p * influence**2).sum(2) * size).sum(1)
-    return p, centre[:, None, None] + influence, matrices, float(centre.var() + within.mean())
+    return p, centre[:, None, None] + influence, float(centre.var() + within.mean())
 
 
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
@@ -227,11 +225,10 @@ def next_labels(
     rows = collapse_rows(np.column_stack([labels.patterns().inverse, y, known]))
     num_draws = min(_DRAWS, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows[0])))
     if rates is None:
-        values, method, doubts = _learned(labels, y, known, rows, asked, target, key, num_draws)
+        found = _learned(labels, y, known, rows, asked, target, key, num_draws)
     else:
-        values, method = _known(labels, y, known, rows, asked, target, key, (*rates, num_draws))
-        doubts = ()
-    probability, of_class, psi, variance = values
+        found = _known(labels, y, known, rows, asked, target, key, (*rates, num_draws))
+    (probability, of_class, variance), psi, method, doubts = found
     truth = np.broadcast_to(np.eye(classes)[None, None], (len(psi), 1, classes, classes))
     drop = reductions(probability, of_class, np.concatenate([psi, truth], axis=1))[rows[1]]
     drop[:, :-1][labels.has_labelled()] = 0.0
@@ -278,33 +275,33 @@ def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> n
     return known_classes(labels_log_likelihood(matrices, *labels.arrays, labels.num_samples), gold)
 
 
-def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> tuple[Values, str]:
+Found = tuple[Values, np.ndarray, str, tuple[str, ...]]  # values, draws of the matrices, the way, doubts
+
+
+def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> Found:
     """Rates known: exact tables, or draws of the classifier's matrix."""
     matrices, prior, num_draws = rates
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
-    psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)
-    if len(psi) != labels.num_labelers:
-        raise ValueError(f"matrices are for {len(psi)} labelers; the labels have {labels.num_labelers}")
-    log_lik = _log_likelihood(labels, gold, psi[None])[0]
+    psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)[None]
+    if psi.shape[1] != labels.num_labelers:
+        raise ValueError(f"matrices are for {psi.shape[1]} labelers; the labels have {labels.num_labelers}")
+    log_lik = _log_likelihood(labels, gold, psi)[0]
     check_not_contradictory(log_lik, prior=pi)
     first, _, size = rows
     if labels.num_classes == 2 and target == "in-sample" and len(first) <= _MOST_TABLES:
-        return exact_values(log_odds(log_lik, pi), y, asked, first, psi), "exact, rates known"
+        return exact_values(log_odds(log_lik, pi), y, asked, first), psi, "exact, rates known", ()
     if labels.num_classes == 2:
         k = confusion_nodes(count_table(collapse(log_odds(log_lik, pi), y)), num_draws)
     else:
         found = count_posterior(log_lik, pi, y, key=key)
         at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
         k = found.confusion[at]
-    same, every = log_lik[first], (len(k),)
-    values = drawn_values(
-        np.broadcast_to(same, every + same.shape), np.broadcast_to(pi, every + pi.shape), k,
-        np.broadcast_to(psi, every + psi.shape), y[first], size, asked, target,
-    )  # fmt: skip
-    return values, f"{len(k)} draws of the classifier's matrix, rates known"
+    same, pis, psis = (np.broadcast_to(a, (len(k), *a.shape)) for a in (log_lik[first], pi, psi[0]))
+    values = drawn_values(same, pis, k, y[first], size, asked, target)
+    return values, psis, f"{len(k)} draws of the classifier's matrix, rates known", ()
 
 
-def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws):
+def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws) -> Found:
     """Rates learned: draws of the joint posterior."""
     fit = fit_joint(labels, y_pred=y, gold=gold, key=key)
     if not fit.usable or fit.classifier is None:
@@ -314,8 +311,8 @@ def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws):
     psi /= psi.sum(axis=3, keepdims=True)
     draw, (first, _, size) = fit.matrix_draw[at], rows
     log_lik = _log_likelihood(labels.restrict(first), gold[first], psi)
-    values = drawn_values(log_lik, fit.prior[draw], fit.classifier[draw], psi, y[first], size, asked, target)
-    return values, f"{len(at)} draws of the joint posterior, rates learned", fit.warnings
+    values = drawn_values(log_lik, fit.prior[draw], fit.classifier[draw], y[first], size, asked, target)
+    return values, psi, f"{len(at)} draws of the joint posterior, rates learned", fit.warnings
 
 
 def expected_gain_of_labels(

@@ -2,20 +2,17 @@
 
 A label is wrong if it is not the true class, so p(wrong) = 1 - p(y = label | everything known). The class
 posterior that jtruth computes from labels (and, out of sample, from features) is all it takes. Their sum is
-the expected number of wrong labels, with an interval.
-
-Uncertain error rates are carried by handing over draws of the posterior (`posterior_draws` of a `fit_joint`),
-and dependence is shown as a range: a mapping of assumptions, each with its posterior. Many labels of one
-sample that err together are not as sure as they look: `confusion.shared_confusion` has draws for them. Where
-there is one label a sample and a classifier, `learning.fit_noise_layer` learns the error rates.
+the expected number of wrong labels, with an interval. Uncertain error rates are carried by draws of the
+posterior (`posterior_draws` of a `fit_joint`), and dependence is shown as a range: a mapping of assumptions,
+each with its posterior. Where there is one label a sample and a classifier, `learning.fit_noise_layer` learns
+the error rates.
 
 How many labels are wrong cannot be told from labels alone: where everybody makes the same mistake the model
-sees none (on six crowds 2 to 53 % more labels were wrong than expected, on MNIST four times as many). The
-interval of the model holds if the model is right; `caution` says so in every answer. With `gold`, true
-classes of samples chosen at random, number and interval rest on these: the share of wrong labels is a ratio
-of sums over samples, whose terms the model guesses and gold knows for some, and inference by predictions
-(`jtruth.stats.ppi`) is right on average whatever the model is. Labels of one sample are right or wrong
-together, so samples are what is counted. Numbers: benchmarks/label_issues.py.
+sees none (on six crowds 2 to 53 % more labels were wrong than expected, on MNIST four times as many). With
+`gold`, true classes of samples chosen at random, number and interval rest on these: the share of wrong labels
+is a ratio of sums over samples, whose terms the model guesses and gold knows for some, and inference by
+predictions (`jtruth.stats.ppi`) is right on average whatever the model is. Labels of one sample are right or
+wrong together, so samples are what is counted. Numbers: benchmarks/label_issues.py.
 
 *Samples that confuse everybody alike.* Fifty labels of one picture are not fifty witnesses: a deer that looks
 like a horse makes people err together, and a model of independent errors becomes certain of the horse. In
@@ -28,11 +25,10 @@ kind and eight right ones as a prior of each row and log concentration ~ N(log 1
 people who are alike. What one labeler's labels say is then taken from rows of their own, drawn to the crowd's
 by ten labels a class, and the evidence of the n labels of a sample is divided by their design effect,
 
-    log p(labels | c)  =  (1 + concentration) / (n + concentration)  sum_t log row_t[c, z_t],
+    log p(labels | c)  =  (1 + concentration) / (n + concentration)  sum_t log row_t[c, z_t].
 
-which never exceeds that of 1 + concentration independent labels. Labelers of very different skill in one
-sample look like confusion too, so this is a cautious answer. Uncertainty is carried by bootstrap samples of
-samples. With one label a sample nothing can be learned.
+Labelers of very different skill in one sample look like confusion too, so this is a cautious answer.
+Uncertainty is carried by bootstrap samples of samples.
 """
 
 from collections.abc import Mapping
@@ -228,13 +224,7 @@ def wrong_share(
     posterior: Float[np.ndarray, "samples classes"],
     known: Gold,
 ) -> StudentEstimate:
-    """Law of the share of all labels that are wrong.
-
-    Args:
-        counts: how many labels of each class every sample has.
-        posterior: the model's class posterior, made without the known classes.
-        known: true classes, `checked_gold`.
-    """
+    """Law of the share of all labels that are wrong; `counts` are the labels of each class of a sample."""
     counts = counts / counts.sum(axis=1).mean()  # then a surprise is all labels of a sample, not one of them
     labels = counts.sum(axis=1)
     wrong = labels[:, None] - counts  # of a sample, for each class it may have

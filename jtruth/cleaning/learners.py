@@ -68,7 +68,7 @@ class Learner(ABC):
         return np.stack([self.probabilities(model, x).argmax(axis=1) for model in models])
 
     def sample_loss(self, model: Any, x: Any, evidence: Any) -> Any:
-        """Loss of one sample, differentiable in the model; what influence functions need."""
+        """Loss of one sample, differentiable in the model."""
         raise ValueError(
             f"{type(self).__name__} has no derivatives, which strategy 'risk' and stopping advice need; use "
             "LinearLearner, or another strategy"
@@ -206,14 +206,8 @@ def retrain(data, start, rows, new, *options):
 
     One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
     about 1/N a step, which costs a gradient. Where that is not enough (an outlier changes its class) the copy
-    starts again, with a new Hessian at every step: few copies, each as dear as many of the others. Copies go
-    in blocks of 64, the last filled by repeating copies: each size would be a program to compile.
-
-    Args:
-        data, start: `arrays` and `as_linear`.
-        rows: (copies,) which row differs.
-        new: (copies, classes) evidence of that row.
-        options: regularisation, objective, loss.
+    starts again, with a new Hessian at every step. Copies, in which row rows[k] has evidence new[k], go in
+    blocks of 64, the last filled by repeating copies: each size would be a program to compile.
     """
     models, slopes = _padded(False, data, start, rows, new, options)
     left = np.flatnonzero(~(slopes <= _SETTLED))

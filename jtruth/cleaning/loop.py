@@ -52,8 +52,7 @@ def chance_of_flip(state: State) -> Scores:
 def emi(key: Any, state: State) -> Scores:
     """(16)-(21): sum over flips of P(flip) (eval(f_i) - eval(f)), both estimated by (7) on all of D.
 
-    Certain: the product of P(flip) and the change of the estimated accuracy of the retrained model.
-    Reconstructed: P(flip) (module docstring); f_i is estimated on D with label i clean, as 5.3 says of D_i.
+    Reconstructed: P(flip); f_i is estimated on D with label i clean, as 5.3 says of D_i.
     """
     everything = np.ones(len(state.problem.x), bool)
     return _emi(state, everything, own_truth=True)
@@ -98,8 +97,8 @@ def wrong_label(key: Any, state: State) -> Scores:
 def expected_error(key: Any, state: State) -> Scores:
     """Roy, McCallum (2001): minus the error expected after the answer, measured on the noisy labels.
 
-    Certain: that error is measured on noisy labels. Reconstructed: answers as probable as the model says, and
-    the share of training labels that the retrained model does not predict as the error.
+    Reconstructed: answers as probable as the model says, and the error is the share of training labels that
+    the retrained model does not predict.
     """
     p, where = state.problem, ~state.problem.validation
     chance = state.learner.probabilities(state.model, p.x)
@@ -116,10 +115,9 @@ def expected_error(key: Any, state: State) -> Scores:
 
 
 def active_clean(key: Any, state: State) -> Scores:
-    """The answer that changes the model most: expected size of the gradient's change.
+    """The answer that changes the model most: expected norm of the change of the sample's gradient.
 
-    Certain: "would impart the greatest change to the current model". Reconstructed: the change is the norm of
-    the difference of the sample's gradients before and after, and the answer as probable as the model says.
+    Reconstructed: that it is this norm, and answers as probable as the model says.
     """
     found = influence(state)
     size = np.linalg.norm(found.changes, axis=2)
@@ -238,7 +236,8 @@ def start(
             which "risk" knows what to expect; without them the learner's, trained with the noise known.
 
     Raises:
-        ValueError: what `problem_of` and `with_probabilities` refuse, or an unknown strategy.
+        ValueError: features that are no finite numbers, costs that are not positive, a validation split
+            without one of the classes, an oracle or probabilities of other classes, an unknown strategy.
         RuntimeError: the learner does not converge.
 
     Example:
@@ -253,7 +252,9 @@ def start(
     """
     choose("strategy", strategy, tuple(STRATEGIES))
     probabilities = data.pop("probabilities", None)
-    problem = with_probabilities(problem_of(x, labels, noise, prior, key=seed, **data), probabilities)
+    problem = problem_of(x, labels, noise, prior, key=seed, **data)
+    if probabilities is not None:
+        problem = with_probabilities(problem, probabilities)
     return State(problem, learner, strategy, seed, None).refitted()
 
 

@@ -1,10 +1,9 @@
 """Where a cleaning stands: what is fixed (`Problem`), what was answered so far (`State`), and a file of it.
 
-A `State` is never changed; asking and answering make new ones. It can be written (a checkpoint, one file with
-the answers and the model's numbers) and read again with the same data: a digest says whether they are the
-same. A state is written only over one whose answers and requests it knows, so none are lost. Everything that
-is drawn depends on the seed and on the number of answers, so an interrupted run that is resumed asks for the
-same samples in the same order, to the bit.
+A `State` is never changed; asking and answering make new ones. It can be written and read again with the same
+data: a digest says whether they are the same. A state is written only over one whose answers and requests it
+knows, so none are lost. Everything that is drawn depends on the seed and on the number of answers, so an
+interrupted run that is resumed asks for the same samples in the same order, to the bit.
 """
 
 import hashlib
@@ -140,12 +139,7 @@ def problem_of(
     oracle: NoiseModel | None = None,
     key: Any = 0,
 ) -> Problem:
-    """Checked data of a cleaning; see `start` for the arguments.
-
-    Raises:
-        ValueError: features that are no finite numbers, costs that are not positive, a validation split
-            without one of the classes, an oracle of other classes, labels that `consolidate` refuses.
-    """
+    """Checked data of a cleaning; see `start` for the arguments."""
     check_features(np.asarray(x), samples=labels.num_samples)
     x = np.asarray(x).astype(np.float64)
     found = consolidate(labels, noise, prior, key=key)
@@ -165,13 +159,7 @@ def problem_of(
 
 
 def with_probabilities(problem: Problem, probabilities: Any) -> Problem:
-    """The problem with somebody's p(y | features), of classes that the labels allow; without where None.
-
-    Raises:
-        ValueError: rows that do not sum to 1, or exclude all that the labels allow.
-    """
-    if probabilities is None:
-        return problem
+    """The problem with somebody's p(y | features), of classes that the labels allow."""
     found, log_likelihood = np.asarray(probabilities, np.float64), problem.log_likelihood
     samples, classes = log_likelihood.shape
     check_shape(found, "probabilities", "samples classes", samples=samples, classes=classes)

@@ -12,8 +12,8 @@
   the trace of the matrices (Tanno et al. 2019) chooses that in which labelers are as bad as labels allow.
 - *Label estimation*: take the most probable class of every sample for its label. *Voting*: train one
   classifier on each labeler's labels alone, and let them vote. Both lose what the decision forgets.
-- *Soft labels*: the class posterior with the cross-entropy is exactly (40), and so is sample replication with
-  many copies (not (32), as the paper has it in 5.4); vote shares are what one has without a noise model.
+- *Soft labels*: the class posterior with the cross-entropy is exactly (40); vote shares are what one has
+  without a noise model.
 
 Matrices have rows of true classes. With several labelers `z` is (samples, labelers), -1 where there is no
 label, and every label counts alike.

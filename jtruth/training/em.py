@@ -26,11 +26,10 @@ is the vote shares. Labels of different labelers must be independent given the c
 
 *MBEM of Khetan et al. (2018)*: labelers and any model from each other (Su 3.2, 3.4.1). Round after round:
 train the model on the class posterior of the labels, that is, minimise (40); take its predicted classes for
-the correct ones, count how the labelers err against them, and form the class posterior anew. It needs no
-likelihood, so any model will do, and one label for each sample is enough. A model that fits poorly, or so
-well that it repeats the labels, misleads it; hold samples out, or stop early. And hard decisions feed back:
-where labels are poor a slight excess of one class becomes the prior of the next round, until every sample is
-of that class. A `prior` that is kept prevents it, and few rounds limit it.
+the correct ones, count how the labelers err against them, and form the class posterior anew. One label for
+each sample is enough. A model that repeats the labels misleads it: hold samples out, or stop early. And hard
+decisions feed back: where labels are poor a slight excess of one class becomes the prior of the next round,
+until every sample is of that class. A `prior` that is kept prevents it, and few rounds limit it.
 """
 
 from collections.abc import Callable
@@ -88,11 +87,7 @@ FAMILIES = ("naive_bayes", "lda")
 def log_densities(
     model: Gaussians, x: Float[Array | np.ndarray, "samples features"], family: str
 ) -> Float[Array, "samples classes"]:
-    """log N(x_i; means[c], spread of class c), of LDA by a Cholesky factor of its one covariance matrix.
-
-    Raises:
-        ValueError: sizes that do not match, NaN, or a spread that is not positive (definite).
-    """
+    """log N(x_i; means[c], spread of class c), of LDA by a Cholesky factor of its one covariance matrix."""
     _check_gaussians(model, x, family)
     means, spread = jnp.asarray(model.means), jnp.asarray(model.spread)
     x = jnp.asarray(x, means.dtype)
@@ -141,7 +136,7 @@ def gaussian_log_probabilities(
     """log p(y = c | x) of a fitted model: what it predicts for samples without labels.
 
     Raises:
-        ValueError: an unknown family, a bad prior, or a model or x as in `log_densities`.
+        ValueError: an unknown family, a bad prior, sizes that do not match, NaN, or a spread that is none.
     """
     choose("family", family, FAMILIES)
     if is_concrete(prior):
@@ -253,10 +248,7 @@ def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
 def counted_matrices(
     labels: Labels, weights: Float[Array, "samples classes"], pseudo_counts: Float[Array, " 2"]
 ) -> Float[Array, "labelers classes classes"]:
-    """Expected counts of (true, given) labels plus pseudo-counts (diagonal, other), as rows that sum to 1.
-
-    Rows of zero counts are uniform.
-    """
+    """Expected counts of (true, given) labels plus pseudo-counts (diagonal, other), as rows that sum to 1."""
     classes = labels.num_classes
     label = jnp.asarray(labels.label)
     given = jnp.where((label >= 0)[:, None], weights[jnp.asarray(labels.sample)], 0)
@@ -322,11 +314,7 @@ def raykar_objective(
     regularisation: Float[Array, ""],
     pseudo_counts: Float[Array, " 2"],
 ) -> Float[Array, ""]:
-    """J(theta, psi) of this module.
-
-    Raises:
-        ValueError: sizes that do not match, rows of matrices that do not sum to 1, numbers below 0.
-    """
+    """J(theta, psi) of this module."""
     labels = as_labels(labels, x)
     check_matrices(matrices, labels.num_classes)
     _check_numbers(regularisation, pseudo_counts)

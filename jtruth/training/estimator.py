@@ -2,8 +2,7 @@
 
     from jtruth.training.estimator import NoisyLabelClassifier
 
-scikit-learn (1.6 or newer) is imported when this name is first asked for, not when the module is. The
-estimator can be cloned, searched over, put into pipelines and pickled; it works in float64.
+scikit-learn (1.6 or newer) is imported when this name is first asked for. The estimator works in float64.
 
 Labels `y` come in three forms: one label for each sample, of any type (one labeler); a matrix (samples,
 labelers) of class codes with -1 for no label, which cross-validation can split; or `Labels`. Without `noise`

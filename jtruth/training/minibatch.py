@@ -4,11 +4,8 @@ Nothing here knows what the model is: `apply(model, x)` gives outputs, its float
 what a minibatch costs is a batch objective (`objectives`), which drops into a loop of one's own as well.
 
 `fit` is one compiled loop. Every epoch runs through the samples in a new order; the last batch is padded, and
-the padding masked. With `validation` samples a second number is followed: their estimated risk, or what
-`judge` says of them. Then the model of the best epoch is returned, and training stops `patience` epochs after
-it; without them it is the model of the last epoch.
-
-`mlp` is a small network, an `equinox` module; `outputs_of(model, x)` runs a model of one sample over a batch.
+the padding masked. With `validation` samples their estimated risk is followed, or what `judge` says of them:
+the model of the best epoch is returned, and training stops `patience` epochs after it.
 """
 
 from collections.abc import Callable

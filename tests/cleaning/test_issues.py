@@ -17,9 +17,13 @@ def crowd(seed, n=200, t=4, error=0.2):
     return y, jt.Labels.from_matrix(z, 2)
 
 
+def by_independence(noise, labels):
+    return np.asarray(class_posterior(noise.log_likelihood(labels), np.array([0.5, 0.5])))
+
+
 def test_probabilities_are_the_posteriors_and_sorted():
     _, labels = crowd(0)
-    p = np.asarray(class_posterior(jt.noise.Symmetric(0.2, 2).log_likelihood(labels), np.array([0.5, 0.5])))
+    p = by_independence(jt.noise.Symmetric(0.2, 2), labels)
     found = suspicious_labels(labels, p)
     np.testing.assert_allclose(found.p_wrong, 1 - p[found.sample, found.label])
     assert (np.diff(found.p_wrong) <= 0).all() and found.label.size == 800
@@ -33,9 +37,7 @@ def test_the_expected_number_is_calibrated():
     covered, gaps = 0, []
     for seed in range(40):
         y, labels = crowd(seed)
-        p = np.asarray(
-            class_posterior(jt.noise.Symmetric(0.2, 2).log_likelihood(labels), np.array([0.5, 0.5]))
-        )
+        p = by_independence(jt.noise.Symmetric(0.2, 2), labels)
         found = suspicious_labels(labels, p, key=seed)
         wrong = (y[labels.sample] != labels.label).sum()
         covered += found.interval[0] <= wrong <= found.interval[1]
@@ -57,10 +59,7 @@ def test_known_samples_tell_what_labels_cannot():
         chance = (0.9 / 0.1) ** (2.0 * z.sum(axis=1) - 4)
         p = np.stack([1 / (1 + chance), chance / (1 + chance)], axis=1)
         gold = np.where(rng.permutation(200) < 60, y, -1)
-        alone, found = (
-            suspicious_labels(labels, p, key=seed),
-            suspicious_labels(labels, p, gold=gold, key=seed),
-        )
+        alone, found = (suspicious_labels(labels, p, gold=known, key=seed) for known in (None, gold))
         by_model += alone.interval[0] <= wrong <= alone.interval[1]
         held += found.interval[0] <= wrong <= found.interval[1]
         gaps.append(found.expected - wrong)
@@ -100,14 +99,10 @@ def test_features_say_more_and_rates_are_learned_from_them():
     x = rng.standard_normal(4000) + 3 * y
     probabilities = np.stack([1 / (1 + np.exp(3 * (x - 1.5))), 1 / (1 + np.exp(-3 * (x - 1.5)))], axis=1)
     z = np.where(rng.random(4000) < np.where(y == 1, 0.05, 0.25), 1 - y, y)
-    matrix = fit_noise_layer(jt.Labels.from_matrix(z[:, None], 2), probabilities, num_bootstrap=20).matrices[
-        0
-    ]
-    np.testing.assert_allclose([matrix[0, 1], matrix[1, 0]], [0.25, 0.05], atol=0.04)
     labels = jt.Labels.from_matrix(z[:, None], 2)
-    p = np.asarray(
-        class_posterior(jt.noise.ConfusionMatrices(matrix[None]).log_likelihood(labels), np.array([0.5, 0.5]))
-    )
+    matrix = fit_noise_layer(labels, probabilities, num_bootstrap=20).matrices[0]
+    np.testing.assert_allclose([matrix[0, 1], matrix[1, 0]], [0.25, 0.05], atol=0.04)
+    p = by_independence(jt.noise.ConfusionMatrices(matrix[None]), labels)
     found = suspicious_labels(labels, p, probabilities=probabilities, prior=np.array([0.5, 0.5]))
     wrong = (y != z)[found.sample]
     assert wrong[: int(found.expected)].mean() > 0.8

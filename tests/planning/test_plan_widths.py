@@ -237,14 +237,6 @@ def test_population_law_against_a_grid():
     assert law.sd == pytest.approx(np.sqrt((weight * value**2).sum() - (weight * value).sum() ** 2), rel=5e-3)
 
 
-def test_nodes_have_the_moments_of_the_mixture():
-    table = count_table(collapse(np.array([0.3, -1.0, 2.0, 0.1, -0.4]), np.array([1, 0, 1, 0, 1])))
-    nodes = confusion_nodes(table, 4000)
-    a, b = np.meshgrid(table.a, table.b, indexing="ij")
-    expected = (table.probability * (a + 1) / (a + b + 2)).sum()
-    assert nodes[:, 1, 1].mean() == pytest.approx(expected, abs=2e-3)
-
-
 @pytest.mark.slow
 def test_width_of_the_population_law_against_draws():
     """Widths were 1 to 2 % too small: the two counts and the two rates were not spread independently.
@@ -327,7 +319,7 @@ def test_three_classes_known(target):
 def test_random_plans_within_ten_per_cent(rates):
     """Planned widths come true; learned rates have an error of some 3 %, hence fewer plans."""
     rng = np.random.default_rng(11)
-    for number in range(20 if rates == "known" else 4):
+    for number in range(10 if rates == "known" else 4):
         kinds = [Labeler(n, rng.uniform(0.05, 0.35, 2).round(2), people=2) for n in "ab"]
         right = rng.uniform(0.7, 0.95, 2)
         share = rng.uniform(0.3, 0.7)

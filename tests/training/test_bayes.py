@@ -60,19 +60,6 @@ def test_three_classes():
     x, _ = problem(80, 2)
     y = np.digitize(x[:, 0], [-0.5, 0.5])
     log_likelihood = np.log(np.where(y[:, None] == np.arange(3), 0.8, 0.1))
-    fit = fit_bayes(x, log_likelihood, key=jax.random.key(2), settings=NutsSettings(300, 300))
-    assert fit.model.weights.shape == (1200, 2, 3)
+    fit = fit_bayes(x, log_likelihood, key=jax.random.key(2), settings=NutsSettings(150, 150))
+    assert fit.model.weights.shape == (600, 2, 3)
     assert (np.argmax(predictive_probabilities(fit.model, x), axis=1) == y).mean() > 0.75
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"regularisation": 0.0}, "regularisation must be positive"),
-        ({"intercept_scale": -1.0}, "intercept_scale must be 0 or more"),
-    ],
-)
-def test_bad_input(as_installed, options, message):
-    x, log_likelihood = problem(5, 1)
-    with pytest.raises(ValueError, match=message):
-        fit_bayes(x, log_likelihood, **({"key": jax.random.key(0)} | options))

@@ -173,22 +173,3 @@ def accuracy(intercepts, weights):
     b, w = np.asarray(intercepts), np.asarray(weights)
     size = np.linalg.norm(w, axis=1)
     return np.mean([scipy.stats.norm.cdf((b + 3.11 * w[:, 0]) / size), scipy.stats.norm.cdf(-b / size)])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"family": "qda"}, "family must be one of"),
-        ({"pseudo_count": -1.0}, "pseudo_count must be 0 or more"),
-    ],
-)
-def test_bad_input(as_installed, options, message):
-    x, _, log_likelihood = problem()
-    with pytest.raises(ValueError, match=message):
-        fit_gaussians(x, log_likelihood, PRIOR, **options)
-
-
-def test_a_class_without_support_is_refused(as_installed):
-    x, _, log_likelihood = problem()
-    with pytest.raises(ValueError, match="no label supports class 1"):
-        fit_gaussians(x, log_likelihood, np.array([1.0, 0.0]))
