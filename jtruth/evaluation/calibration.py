@@ -29,9 +29,13 @@ from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.parts import Check, interval_text, loudest
 from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
-from jtruth.histograms.calibration import Calibration
-from jtruth.histograms.calibrator import CALIBRATIONS, Calibrated, epistemic_after_one_label, fit_calibrator
-from jtruth.histograms.estimates import LossTable, law_of_mean
+from jtruth.histograms.calibration import Calibration, LossTable, law_of_mean
+from jtruth.histograms.concentration import (
+    CALIBRATIONS,
+    Calibrated,
+    epistemic_after_one_label,
+    fit_calibrator,
+)
 from jtruth.histograms.label_counts import check_probabilities_of
 from jtruth.io.tables import Predictions
 from jtruth.labels import Labels

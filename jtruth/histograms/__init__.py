@@ -1,10 +1,9 @@
 """Label histograms: class probabilities, and predictions of disagreement, judged when experts disagree.
 
 Several labels of one sample are draws from its class probabilities Q (Mimori, Sasada, Matsui and Sato 2021).
-From their histograms: losses of predicted class probabilities without the bias of small n (`loss_estimates`,
-`losses`, `calibration`), calibrated probabilities (`calibrator`), a law
-around them (`concentration`). Arrays in, arrays out; numbers in brackets are the paper's
-equations.
+From their histograms: losses of predicted class probabilities without the bias of small n (`calibration`),
+calibrated probabilities and a law around them (`concentration`). Arrays in, arrays out; numbers in brackets
+are the paper's equations.
 """
 
 from jtruth.histograms.calibration import (
@@ -12,10 +11,15 @@ from jtruth.histograms.calibration import (
     MergedBins,
     calibration_loss,
     dispersion_loss,
+    loss_estimates,
 )
-from jtruth.histograms.calibrator import epistemic_after_one_label, fit_calibrator
-from jtruth.histograms.concentration import one_label, opinion_gain, posterior_probabilities
-from jtruth.histograms.estimates import loss_estimates
+from jtruth.histograms.concentration import (
+    epistemic_after_one_label,
+    fit_calibrator,
+    one_label,
+    opinion_gain,
+    posterior_probabilities,
+)
 from jtruth.histograms.label_counts import (
     Histograms,
     disagreement,

@@ -13,7 +13,7 @@ from jtruth.answers.html import page_html
 from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
 from jtruth.evaluation.checks.of_labels import exchangeability_check
 from jtruth.evaluation.scores import evaluate_scores
-from jtruth.histograms.calibrator import Calibrated
+from jtruth.histograms.concentration import Calibrated
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric

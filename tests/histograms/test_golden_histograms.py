@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jtruth import histograms as hist
-from jtruth.histograms import calibration, calibrator, concentration, estimates
+from jtruth.histograms import calibration, concentration
 
 EXACT = {"rtol": 0, "atol": 1e-10}
 
@@ -32,7 +32,7 @@ def test_losses_with_every_rule(cases):
         rules = {"CL_plugin": ("none", "zero"), "CL_hat_paper": ("paper", "zero"),
                  "CL_hat_code": ("paper", "plugin"), "CL_hat_exact": ("exact", "zero")}  # fmt: skip
         for name, (debias, singletons) in rules.items():
-            values, classes, pairs = estimates.loss_values(
+            values, classes, pairs = calibration.loss_values(
                 h, z, edges, phi, debias=debias, singletons=singletons
             )
             np.testing.assert_allclose(values["calibration_loss"].value, case[name], **EXACT)
@@ -95,11 +95,11 @@ def test_scaling(cases, kind, method):
     (case,) = of_kind(cases, f"scaling_{kind}")
     h, u = hist.from_counts(case["y"]), np.array(case["u"])
     penalties = {"bias_penalty": float(case["lambda_b"]), "weight_penalty": float(case["lambda_w"])}
-    fit = jax.jit(lambda p: calibrator.fit_scaling(u, h, method=method, **p))
+    fit = jax.jit(lambda p: concentration.fit_scaling(u, h, method=method, **p))
     found = fit(penalties)
     assert found.converged
     np.testing.assert_allclose(found.value, case["loss"], **EXACT)
     np.testing.assert_allclose(found.params[0], case["W"], atol=1e-7)
     np.testing.assert_allclose(found.params[1], case["b"], atol=1e-7)
-    start = calibrator.scaling_loss(jnp.eye(3), jnp.zeros(3), u, h, **penalties)
+    start = concentration.scaling_loss(jnp.eye(3), jnp.zeros(3), u, h, **penalties)
     assert found.value < start

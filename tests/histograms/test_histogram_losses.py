@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jtruth import histograms as hist
-from jtruth.histograms import Histograms, calibrator, concentration, estimates
+from jtruth.histograms import Histograms, calibration, concentration
 from jtruth.histograms.calibration import (
     MergedBins,
     bins_of,
@@ -87,7 +87,7 @@ def test_intervals_cover():
 
     def one(key):
         h, _, z = simulated(key, 150, 3, 2.0)
-        values, _, _ = estimates.loss_values(
+        values, _, _ = calibration.loss_values(
             h, z, edges, concentration.disagreement_probability(z), debias="exact"
         )
         return values
@@ -132,7 +132,7 @@ def test_dispersion_and_masks_agree_with_loops():
     edges = jnp.asarray([[0, 0.2, 0.6, 1], [0, 0.5, 0.7, 1], [0, 0.1, 0.3, 1.0]])
     where = np.arange(60) % 3 > 0
     phi = concentration.disagreement_probability(z)
-    losses = jax.jit(partial(estimates.loss_values, debias="exact"))
+    losses = jax.jit(partial(calibration.loss_values, debias="exact"))
     masked, classes, _ = losses(h, z, edges, phi, where=where)
     alone, _, _ = losses(h.take(where), z[where], edges, phi[where])
     for name, mean in masked.items():
@@ -156,7 +156,7 @@ def test_float32_jit_and_gradient():
     h, _, z = simulated(jax.random.key(2), 200, 3, 1.5)
     edges = equal_width_edges(5)
     phi = concentration.disagreement_probability(z)
-    losses = jax.jit(estimates.loss_values, static_argnames="debias")
+    losses = jax.jit(calibration.loss_values, static_argnames="debias")
     values, _, _ = losses(h, z, edges, phi)
     short, _, _ = losses(h, z.astype(jnp.float32), edges, phi)
     assert short["dispersion_loss"].value.dtype == jnp.float32
@@ -261,11 +261,11 @@ BAD = {
     "edges": (lambda: hist.loss_estimates(H, P, bins=[0, 0.7, 0.5, 1]), "must not decrease"),
     "bins": (lambda: hist.loss_estimates(H, P, bins=0), "at least one bin"),
     "logits": (
-        lambda: calibrator.fit_scaling(np.array([[0, np.nan], [1, 0.0]]), H),
+        lambda: concentration.fit_scaling(np.array([[0, np.nan], [1, 0.0]]), H),
         r"logits\[0, 1\] is nan",
     ),
     "no label of a class": (
-        lambda: calibrator.fit_scaling(np.zeros((1, 2)), hist.from_counts([[2, 0]]), method="vector"),
+        lambda: concentration.fit_scaling(np.zeros((1, 2)), hist.from_counts([[2, 0]]), method="vector"),
         "no label of class 1 in the samples to fit on",
     ),
 }
@@ -286,7 +286,7 @@ def test_an_impossible_label_is_said():
 
 
 def test_what_was_merged_is_said_of_both_and_of_neither():
-    from jtruth.histograms.estimates import _edges
+    from jtruth.histograms.calibration import _edges
 
     rng = np.random.default_rng(0)
     z, phi = rng.dirichlet(np.ones(3), 8), rng.random(8)
