@@ -188,12 +188,12 @@ def test_asking_pays():
     options = {"key": KEY, "aim": Aim("recall"), "rates": (matrices, [0.7, 0.3])}
     answers = np.where(rng.random(z.shape) < 1 - matrices[:, 0, 0], 1 - y[:, None], y[:, None])
     chosen, random = z.copy(), z.copy()
-    for _ in range(6):
+    for _ in range(4):
         labels = Labels.from_matrix(chosen, 2, allow_unlabelled=True)
         found = next_labels(labels, y_pred, 15, **options)
         chosen[found.samples, found.labelers] = answers[found.samples, found.labelers]
     free = np.argwhere(random < 0)
-    for i, t in free[rng.permutation(len(free))[:90]]:
+    for i, t in free[rng.permutation(len(free))[:60]]:
         random[i, t] = answers[i, t]
     left = [
         next_labels(Labels.from_matrix(m, 2, allow_unlabelled=True), y_pred, 1, **options).variance

@@ -1,4 +1,4 @@
-"""NUTS against a grid in one dimension, and against MAP where labels are many."""
+"""NUTS against a grid in one dimension, and against MAP."""
 
 import jax
 import numpy as np
@@ -37,22 +37,16 @@ def test_posterior_equals_a_grid():
         assert abs(draws.std() / sd - 1) < 0.15
     new = np.array([[-2.0], [0.0], [3.0]])
     expected = [(weight * expit(b + w * value)).sum() for value in new[:, 0]]
-    np.testing.assert_allclose(predictive_probabilities(fit.model, new)[:, 1], expected, atol=0.03)
-
-
-@pytest.mark.slow
-def test_mode_is_map_and_predictions_are_less_sure_than_it():
-    x, log_likelihood = problem(150, 4)
-    fit = fit_bayes(x, log_likelihood, key=jax.random.key(1))
-    mode = fit_linear(x, log_likelihood, np.array([0.5, 0.5]), objective="ml").model
+    found = predictive_probabilities(fit.model, new)
+    np.testing.assert_allclose(found[:, 1], expected, atol=0.03)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    # The mode is MAP, and far out it is surer than the posterior.
+    even = np.array([0.5, 0.5])
+    mode = fit_linear(x, log_likelihood, even, objective="ml", regularisation=0.5).model
     np.testing.assert_allclose(fit.mode.weights, mode.weights, atol=1e-6)
-    sd = fit.model.weights.std(axis=0)
-    assert (np.abs(fit.model.weights.mean(axis=0) - mode.weights) < sd).all()
-    far = 5 * x
-    bayes = predictive_probabilities(fit.model, far)
-    plug_in = expit(np.asarray(fit.mode.intercept + far @ fit.mode.weights))
-    np.testing.assert_allclose(bayes.sum(axis=1), 1, rtol=1e-12)
-    assert np.abs(bayes[:, 1] - 0.5).mean() < np.abs(plug_in - 0.5).mean()
+    plug_in = expit(np.asarray(fit.mode.intercept + 5 * x @ fit.mode.weights))
+    bayes = predictive_probabilities(fit.model, 5 * x)[:, 1]
+    assert np.abs(bayes - 0.5).mean() < np.abs(plug_in - 0.5).mean()
 
 
 @pytest.mark.slow

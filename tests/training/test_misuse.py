@@ -278,7 +278,7 @@ SAID = {
     "fit, patience": (lambda: run(patience=3), "patience needs validation"),
     "fit, validation": (lambda: run(validation=(X[:2], RHO)), r"validation: .* got \[2, 3\]"),
     "fit_bayes": (lambda: fit_bayes(X, LOG, regularisation=0.0), "regularisation must be positive"),
-    "fit_bayes, scale": (lambda: fit_bayes(X, LOG, intercept_scale=-1.0), "intercept_scale must be 0 or more"),
+    "fit_bayes, scale": (lambda: fit_bayes(X, LOG, intercept_scale=-1.0), "intercept_scale must be 0 or"),
     "family": (lambda: tr.fit_gaussians(X, LOG, PRIOR, family="qda"), "family must be one of"),
     "pseudo-count": (lambda: tr.fit_gaussians(X, LOG, PRIOR, pseudo_count=-1.0), "pseudo_count must be 0 or"),
     "support": (lambda: tr.fit_gaussians(X, LOG, np.array([1.0, 0.0])), "no label supports class 1"),

@@ -43,9 +43,10 @@ def test_voting_is_one_fit_for_each_labeler_and_the_roc_curve_of_the_median():
     x, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
     x[:, 0] += 2 * y
     z = np.where(rng.random((60, 3)) < 0.8, y[:, None], 1 - y[:, None])
-    z[rng.random((60, 3)) < 0.3] = -1
     z[:, 0] = y
-    voters = fit_voters(x, Labels.from_matrix(z, 2), regularisation=2.0)
+    for t in range(3):  # as many of each: one program
+        z[rng.permutation(60)[:18], t] = -1
+    voters = fit_voters(x, Labels.from_matrix(z, 2, allow_unlabelled=True), regularisation=2.0)
     assert voters.converged.all()
     for t in range(3):
         seen = z[:, t] >= 0
