@@ -8,6 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.usefixtures("few_sweeps")
+
 WORKERS = ("ann", "bob", "cy")
 
 
