@@ -61,9 +61,7 @@ def read_scores(
 
     `common_only` is None where every sample needs its row, so that errors do not offer it.
     """
-    table = as_table(path, sep)
-    check.encode_ids(table.pick({"task": task})[0], "task", None, table.source)  # for its checks
-    return _scores(table, labels, task, score, common_only)[0]
+    return _scores(as_table(path, sep), labels, task, score, common_only)[0]
 
 
 def read_predictions(
@@ -100,7 +98,6 @@ def read_predictions(
     table = as_table(path, sep)
     column = label or "label"
     if label is None and column not in table.header and probability_columns(table.header, labels):
-        check.encode_ids(table.pick({"task": task})[0], "task", None, table.source)  # for its checks
         read, rows = _scores(table, labels, task, score, common_only)
         y_pred, remarks = _most_probable(np.asarray(read.probabilities), rows, table.source)
     else:
@@ -253,8 +250,7 @@ def class_codes(
     table: TextTable, task: str, label: str, labels: Labels, words: Words
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Codes of the label column of a table with one row per task, and how its words were read."""
-    tasks, values = table.pick({"task": task, "label": label})
-    check.encode_ids(tasks, "task", None, table.source)  # for its checks
+    _, values = table.pick({"task": task, "label": label})
     names = tuple(map(str, labels.class_names))
     coded = "classes" not in labels.inferred
     values, remarks = in_words(values, words, table.source, known=names)
@@ -278,6 +274,7 @@ def align_rows(
     `common_only` is None where every sample needs its row, so that there is no such choice.
     """
     (ids,) = table.pick({"task": task})
+    check.encode_ids(ids, "task", None, table.source)  # for its checks
     tasks = list(map(str, labels.task_names))
     options = {"noun": "row", "hint": f"; the columns are {check.quoted(table.header, 12)}"}
     rows, samples, problems = check.match_ids(ids, tasks, table.source, complete=complete, **options)
