@@ -164,25 +164,19 @@ def average_over_strata(law: Strata, prior: np.ndarray, method: str, key: Any, n
     return Information(bits, float(np.sqrt((weights**2) @ errors**2)), used)
 
 
-def chosen_method(law: Strata, prior: np.ndarray) -> str:
-    """What "auto" does for a law without observed strata."""
-    terms = num_terms(law)
-    if terms <= _CHEAP_TERMS:
-        return "counts"
-    if len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
-        return "integral"
-    return "counts" if terms <= MOST_TERMS else "monte_carlo"
-
-
 def _one_law(law: Strata, prior: np.ndarray, method: str, key, num_draws: int) -> Information:
     """One law without observed strata."""
     if law.num_labelers == 0:
         return Information(0.0, 0.0, "counts")
-    method = chosen_method(law, prior) if method == "auto" else method
+    few = len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES
+    if method == "auto":
+        terms = num_terms(law)
+        method = "counts" if terms <= (_CHEAP_TERMS if few else MOST_TERMS) else "monte_carlo"
+        method = "integral" if few and terms > _CHEAP_TERMS else method
     if method == "counts":
         return Information(counts_information(law, prior), 0.0, method)
     if method == "integral":
-        if len(law.rows) > 1 or np.count_nonzero(prior) > MOST_CLASSES:
+        if not few:
             raise ValueError(
                 f"the integral is for independent labelers and at most {MOST_CLASSES} classes; here are "
                 f"{len(law.rows)} strata and {np.count_nonzero(prior)} classes: use method='auto'"

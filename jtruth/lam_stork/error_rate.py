@@ -31,7 +31,7 @@ corrected. Where it is a random part of the N, `jtruth.evaluation.gold.shares` u
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -203,15 +203,17 @@ def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
 def rate_estimate(
     formula: Formula,
     shares: Sequence[Share],
-    what: str,
-    why: str,
-    *,
+    texts: tuple[str, str, str],
     method: str,
     level: float,
     key: Any,
     num_draws: int,
 ) -> RateEstimate:
-    """The quotient at the shares, `what` it is, one of the intervals, and `why` it may lie outside [0, 1]."""
+    """The quotient at the shares, and one of the intervals.
+
+    `texts`: what it is, why it may lie outside [0, 1], what a divisor below 0 means.
+    """
+    what, why, swapped = texts
     check_level(level)
     check_whole(100, num_draws=num_draws)
     top, bottom = formula(*(x.value for x in shares))
@@ -225,10 +227,11 @@ def rate_estimate(
         warnings = (f"the estimate is {value:.4g}, outside [0, 1]: {why}", *warnings)
     elif low < 0 or high > 1:
         warnings += (f"the interval [{low:.4g}, {high:.4g}] reaches beyond [0, 1]; shown as computed",)
+    if bottom < 0:
+        warnings = (swapped, *warnings)
     return RateEstimate(what, value, error, low, high, level, method, warnings, stated(key))
 
 
-_ERROR, _SHARE = "error rate of the classifier", "share of positives"
 _WHY = (
     "chance, a mislabeling rate that is not that of these labels, or predictions that share the labels' "
     "errors; `estimate_bounds` needs no independence"
@@ -274,12 +277,14 @@ def estimate_error_rate(
     check.choose("method", method, INTERVALS)
     seen, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     true_error_rate(seen.value, wrong.value)  # refuses 1/2
-    options: dict[str, Any] = {"method": method, "level": level, "key": key, "num_draws": num_draws}
-    found = rate_estimate(lambda a, m: (a - m, 1 - 2 * m + 0 * a), (seen, wrong), _ERROR, _WHY, **options)
-    if wrong.value > 0.5:
-        text = f"mislabeling is {wrong.value:.3g}: labels are mostly wrong; are the classes swapped?"
-        found = replace(found, warnings=(text, *found.warnings))
-    return found
+    swapped = f"mislabeling is {wrong.value:.3g}: labels are mostly wrong; are the classes swapped?"
+    texts = ("error rate of the classifier", _WHY, swapped)
+    return rate_estimate(_error_rate, (seen, wrong), texts, method, level, key, num_draws)
+
+
+def _error_rate(a: Any, m: Any) -> tuple[Any, Any]:
+    """(2): above and below the line."""
+    return a - m, 1 - 2 * m + 0 * a
 
 
 def estimate_bounds(
@@ -369,12 +374,9 @@ def rogan_gladen(
             f"sensitivity {judged[1].value:.4g} and specificity {judged[2].value:.4g} add up to 1: this "
             "judge says nothing of the truth, and nothing can be corrected; use another judge or more gold"
         )
-    options: dict[str, Any] = {"method": method, "level": level, "key": key, "num_draws": num_draws}
-    found = rate_estimate(corrected_share, judged, _SHARE, _WHY_OF_SHARES, **options)
-    if youden < 0:
-        text = "the judge is worse than a guess (sensitivity + specificity < 1): are the classes swapped?"
-        found = replace(found, warnings=(text, *found.warnings))
-    return found
+    swapped = "the judge is worse than a guess (sensitivity + specificity < 1): are the classes swapped?"
+    texts = ("share of positives", _WHY_OF_SHARES, swapped)
+    return rate_estimate(corrected_share, judged, texts, method, level, key, num_draws)
 
 
 def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:

@@ -97,10 +97,3 @@ class JointDensity(eqx.Module):
         """Grid of the box and the density on it: x (points,), y (points,), density (points, points)."""
         x, y = (np.linspace(low, high, points) for low, high in self.box)
         return x, y, self.density(x[:, None], y[None, :])
-
-    def height(self, level: float = 0.95) -> float:
-        """Density that bounds the highest-density region: {density >= height} holds `level` of the box."""
-        check_level(level)
-        _, _, density = self.on_grid(401)
-        inside = densest_cells(density.ravel(), level)
-        return float(density.ravel()[inside].min())

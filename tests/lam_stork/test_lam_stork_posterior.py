@@ -66,12 +66,12 @@ def test_posterior_of_large_and_lopsided_problems():
 def test_posterior_is_calibrated():
     """Rates drawn from the prior: 95 % intervals hold 95 %, for any sizes."""
     rng, held = np.random.default_rng(2), []
-    for _ in range(600):
+    for _ in range(300):
         e, m = rng.random(), rng.beta(1, 6)
         d, k = int(rng.binomial(80, apparent_error_rate(e, m))), int(rng.binomial(15, m))
         found = error_rate_posterior((d, 80), mislabeling=(k, 15), mislabeling_prior=(1.0, 6.0)).error
         held.append(found.equal_tails(0.8).low <= e <= found.equal_tails(0.8).high)
-    assert abs(np.mean(held) - 0.8) < 3.9 * np.sqrt(0.16 / 600)  # false alarm 1e-4
+    assert abs(np.mean(held) - 0.8) < 3.9 * np.sqrt(0.16 / 300)  # false alarm 1e-4
 
 
 def test_numbers_of_numpy_are_counts_too():

@@ -58,21 +58,20 @@ _BINS = 1024  # of the law of a metric to the ends: single nodes mean nothing
 _DEGREE, _PIECES = 11, 20  # of the polynomials of a log law, and how often a window is halved
 
 
-def exact_posterior(data: LogOdds, prior: BetaPrior = BetaPrior()) -> CountTable:
-    """The exact posterior of the counts: the table, or nodes where it would be very large."""
-    return _table_or_nodes(data, prior)
-
-
 def law_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable:
     """The law of the counts given the operating point, A and B independent.
 
     `log_evidence` is log p(y_pred | z; p_D, p_FA).
     """
-    found = _table_or_nodes(data.at(p_detection, p_false_alarm), None)
+    found = exact_posterior(data.at(p_detection, p_false_alarm), None)
     return replace(found, log_evidence=log_likelihood(on_grid(data), p_detection, p_false_alarm))
 
 
-def _table_or_nodes(data: LogOdds, prior: BetaPrior | None) -> CountTable:
+def exact_posterior(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> CountTable:
+    """The exact posterior of the counts: the table, or nodes where it would be very large.
+
+    Without a prior as in `count_table`.
+    """
     gridded = on_grid(data)
     mode = most_probable(gridded, prior)
     wide = 18.0 * np.sqrt(np.diag(mode.count_covariance)) + 12.0

@@ -61,11 +61,6 @@ class ThresholdCurves(NamedTuple):
         order = np.lexsort((self.detection, self.false_alarm))
         return float(np.trapezoid(np.maximum.accumulate(self.detection[order]), self.false_alarm[order]))
 
-    @property
-    def average_precision(self) -> float:
-        """Sum of precision times the step of detection; steps may be negative."""
-        return float((np.diff(self.detection) * self.precision[1:]).sum())
-
 
 class CurveDensity(NamedTuple):
     """Mean density over thresholds on a grid; it integrates to 1."""
