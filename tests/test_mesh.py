@@ -54,7 +54,7 @@ def everything(mesh):
     recipe = Recipe(mmse("logistic"), batch_size=14, num_epochs=5, mesh=mesh)  # 14 on four devices: filled up
     trained = fit(0, Linear(np.zeros(()), np.zeros(1)), linear_outputs, x[0][:, None], rho, recipe)
     arrays += [leaf for data in drawn for leaf in (data.y, data.y_pred, data.z)]
-    arrays += [trained.model.weights, trained.training]
+    arrays += [trained.model.weights, trained.path]
     return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint[:4], *weighed[:4])]
 
 one, out = everything(None), {"devices": jax.device_count()}

@@ -34,15 +34,18 @@ class ModelFit(NamedTuple):
     """A trained model, and how it came about. Under `vmap` every field has the mapped axis in front."""
 
     model: Any
-    objective: Any  # J(theta), regulariser included; NaN of `fit_mbem`, which has none
+    objective: Any  # J(theta), regulariser included; of `fit` the value of the best epoch; NaN of `fit_mbem`
     converged: Any
     num_steps: Any
     class_posterior: Float[Array | np.ndarray, "*mapped samples classes"] | None = None  # responsibilities
-    path: Any = None  # J after each step of EM, the last repeated; of linear models J of all starts
+    # J after each step of EM, the last repeated; of linear models J of all starts; of `fit` means of epochs
+    path: Any = None
     prior: Float[Array | np.ndarray, " classes"] | None = None  # of `fit_gaussians` and `fit_mbem`
     # Of `fit_raykar` and `fit_mbem`: rows of true classes.
     matrices: Float[Array | np.ndarray, "labelers classes classes"] | None = None
     y_pred: Int[np.ndarray, " samples"] | None = None  # classes that the model of `fit_mbem` predicts
+    validation: Any = None  # of `fit`: what the samples held out said after each epoch; NaN without them
+    best_epoch: Any = None  # counted from 0; -1 if no value was a number (the model is the start)
 
     __repr__ = one_line
 

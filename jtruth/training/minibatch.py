@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 from tqdm.auto import tqdm
 
 from jtruth._arrays import as_array, is_concrete
@@ -24,20 +24,8 @@ from jtruth._mesh import even_rows, mesh_axis
 from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth._validation.in_range import check_no_nan, check_whole
+from jtruth.training._inputs import ModelFit
 from jtruth.training.objectives import BatchObjective, Checked
-
-
-class MinibatchFit(NamedTuple):
-    """The best model and how it came about; curves are NaN after the last epoch."""
-
-    model: Any
-    training: Float[Array, " epochs"]  # mean of the batch objective over an epoch, as it went
-    validation: Float[Array, " epochs"]  # what the validation samples said after it; NaN without them
-    best_epoch: Int[Array, ""]  # counted from 0; -1 if no value was a number (the model is the start)
-    num_steps: Int[Array, ""]  # epochs run
-    converged: Bool[Array, ""]  # stopped by `patience` and not by `num_epochs`
-
-    __repr__ = one_line
 
 
 class Recipe(NamedTuple):
@@ -74,8 +62,11 @@ def fit(
     recipe: Recipe,
     *,
     validation: tuple[Any, Any] | None = None,
-) -> MinibatchFit:
+) -> ModelFit:
     """Train a model by minibatches. Deterministic in `key`; may be put under `jax.vmap` over keys or data.
+
+    Found are the best model (without `validation` the last one), its value, and learning curves, which are
+    NaN after the last epoch; it has converged if it was stopped by `patience`.
 
     Args:
         key: of the order of the samples.
@@ -98,7 +89,7 @@ def fit(
         >>> start = Linear(jnp.zeros(()), jnp.zeros(1))
         >>> recipe = Recipe(mmse("logistic"), num_epochs=3)
         >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, recipe)
-        >>> found.training.shape, bool(found.model.weights[0] > 0)
+        >>> found.path.shape, bool(found.model.weights[0] > 0)
         ((3,), True)
     """
     key = as_key(key)
@@ -126,7 +117,7 @@ def fit(
     )
     found = _run(key, model, apply, x, evidence, validation, recipe)
     if bar is not None:
-        jax.block_until_ready(found.training)
+        jax.block_until_ready(found.path)
         jax.effects_barrier()
         bar.close()
     return found
@@ -135,7 +126,7 @@ def fit(
 @eqx.filter_jit
 def _run(
     key: Any, model: Any, apply: Callable, x: Any, evidence: Any, validation: Any, recipe: Any
-) -> MinibatchFit:
+) -> ModelFit:
     """All epochs as one loop."""
     arrays, static = eqx.partition(model, eqx.is_inexact_array)
 
@@ -153,26 +144,30 @@ def _run(
             judged = jnp.asarray(recipe.judge(outputs, validation[1], where=None), training.dtype)
         if recipe.progress:
             jax.debug.callback(recipe.progress, found.num_steps, training, judged)
-        least = jnp.where(found.best_epoch < 0, jnp.inf, found.validation[found.best_epoch])
-        better = jnp.isfinite(training) if validation is None else judged < least  # without: the last is best
+        value = training if validation is None else judged
+        better = jnp.isfinite(training) if validation is None else judged < found.objective
         return (
             arrays,
             optimiser,
             found._replace(
                 model=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, found.model),
-                training=found.training.at[found.num_steps].set(training),
+                objective=jnp.where(better, value, found.objective),
+                path=found.path.at[found.num_steps].set(training),
                 validation=found.validation.at[found.num_steps].set(judged),
                 best_epoch=jnp.where(better, found.num_steps, found.best_epoch),
                 num_steps=found.num_steps + 1,
             ),
         )
 
-    def stopped(found: MinibatchFit) -> Array:
+    def stopped(found: ModelFit) -> Array:
         return found.num_steps - 1 - found.best_epoch >= recipe.patience
 
     like = jax.eval_shape(cost, arrays, x, evidence, jnp.ones(_rows(x), bool))
     nothing, zero = jnp.full(recipe.num_epochs, jnp.nan, like.dtype), jnp.zeros((), jnp.int32)
-    start = MinibatchFit(arrays, nothing, nothing, zero - 1, zero, jnp.zeros((), bool))
+    start = ModelFit(
+        arrays, jnp.full((), jnp.inf, like.dtype), jnp.zeros((), bool), zero, path=nothing,
+        validation=nothing, best_epoch=zero - 1,
+    )  # fmt: skip
     *_, found = jax.lax.while_loop(
         lambda state: (state[2].num_steps < recipe.num_epochs) & ~stopped(state[2]),
         epoch,

@@ -49,7 +49,7 @@ def test_minibatches_reach_the_optimum_of_lbfgs(kind):
     found = fit(jax.random.key(0), START, linear_outputs, x, evidence, recipe)
     best = fit_linear(x, log_likelihood, PRIOR, objective=kind, regularisation=2.0).model
     np.testing.assert_allclose(found.model.weights, best.weights, atol=0.01)
-    assert found.training[-1] < found.training[0]
+    assert found.path[-1] < found.path[0]
     assert found.num_steps == 600 and not found.converged and found.best_epoch == 599
     assert np.isnan(found.validation).all()
 
@@ -76,7 +76,7 @@ def test_padding_counts_for_nothing_and_every_epoch_has_an_order_of_its_own():
     def training(x):
         recipe = Recipe(mean, optimiser=SMALL_STEPS, batch_size=3, num_epochs=3)
         start = jnp.array(2.0)
-        return np.asarray(fit(jax.random.key(0), start, outputs, x, np.zeros(40), recipe).training)
+        return np.asarray(fit(jax.random.key(0), start, outputs, x, np.zeros(40), recipe).path)
 
     x = np.random.default_rng(0).normal(size=(40, 2))
     assert abs(np.diff(training(x), 2)) > 1e-3
@@ -109,8 +109,8 @@ def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
     np.testing.assert_allclose(value, found.validation[found.best_epoch], rtol=1e-12)
     assert sorted(row[0] for row in seen) == list(range(epochs))
     again, other = run(jax.random.key(3)), run(jax.random.key(4))
-    np.testing.assert_array_equal(again.training, found.training)
-    assert (other.training != found.training).any()
+    np.testing.assert_array_equal(again.path, found.path)
+    assert (other.path != found.path).any()
 
 
 OPTIMISER = optax.adam(0.03)
