@@ -283,14 +283,3 @@ def test_an_impossible_label_is_said():
     said = "log loss is infinite: sample 1 was given class 1, predicted with probability 0 (1 such)."
     assert said in table.notes
     assert "log_loss" not in table.estimates and table.plugin["log_loss"] == np.inf
-
-
-def test_what_was_merged_is_said_of_both_and_of_neither():
-    from jtruth.histograms.calibration import _edges
-
-    rng = np.random.default_rng(0)
-    z, phi = rng.dirichlet(np.ones(3), 8), rng.random(8)
-    of_classes, of_phi = _edges(MergedBins(15), z, phi)[2]
-    assert of_classes.startswith("Class probabilities: 15 bins were merged to ")
-    assert of_phi.startswith("Disagreement: 15 bins were merged to ")
-    assert _edges(MergedBins(1), z, phi)[2] == ["", ""]

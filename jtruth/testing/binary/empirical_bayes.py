@@ -31,6 +31,7 @@ from jtruth.testing.binary.operating_point import tilts
 from jtruth.testing.steps import Step
 
 _POINTS = 2001
+_RATES = named_metric("recall"), named_metric("false_alarm_rate")  # P_D, P_FA
 _HEAVY = 12.0  # mean(W) / sd(W); above it less than 1e-30 of W is near 0 or below
 
 
@@ -77,16 +78,6 @@ def moments(
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)
 
 
-def detection_ratio(m: ShareMoments) -> Ratio:
-    """P_D = U/(U + V), Su Table 16."""
-    return Ratio(m.mean_u, m.mean_u + m.mean_v, m.var_u, m.var_u + m.var_v, m.var_u)
-
-
-def false_alarm_ratio(m: ShareMoments) -> Ratio:
-    """P_FA = (n1 - U)/(1 - U - V), Su Table 16."""
-    return Ratio(m.n1 - m.mean_u, 1 - m.mean_u - m.mean_v, m.var_u, m.var_u + m.var_v, m.var_u)
-
-
 def ratio_mean(ratio: Ratio, mean: str) -> Float[Array, ""]:
     """Mean of a ratio: the named closed form where the moment condition holds, else a numerical integral.
 
@@ -115,7 +106,7 @@ def ratio_step(
 
     def step(point, _):
         m = moments(log_odds, y_pred, point, weight)
-        return jnp.stack([ratio_mean(detection_ratio(m), mean), ratio_mean(false_alarm_ratio(m), mean)])
+        return jnp.stack([ratio_mean(metric_ratio(m, rate), mean) for rate in _RATES])
 
     return step
 

@@ -15,8 +15,6 @@ from jtruth.testing import exact_step, iterate, log_odds_of, moments, ratio_step
 from jtruth.testing.binary.empirical_bayes import (
     ShareMoments,
     class_law,
-    detection_ratio,
-    false_alarm_ratio,
     matrix_of,
     metric_ratio,
     normal_law,
@@ -43,6 +41,9 @@ STEPS = {
     "exact": exact_step,
     "labels": labels_step,
 }
+
+
+shares_of = jax.jit(mean_shares, static_argnames="complementary")
 
 
 @jax.jit
@@ -96,8 +97,8 @@ def test_moments_and_the_three_ratios_of_table_16():
     expected = su.moments(posterior[:, 1], [int(v) for v in y])
     np.testing.assert_allclose(m, [expected[k] for k in ("muU", "varU", "muV", "varV", "n1")], rtol=1e-12)
     ratios = {
-        ("P_D", 1): detection_ratio(m),
-        ("P_FA", 1): false_alarm_ratio(m),
+        ("P_D", 1): metric_ratio(m, named_metric("recall")),
+        ("P_FA", 1): metric_ratio(m, named_metric("false_alarm_rate")),
         ("F", 0.5): metric_ratio(m, named_metric("f0.5")),
     }
     for (name, beta), ratio in ratios.items():
@@ -146,7 +147,9 @@ def test_the_name_of_a_mean():
     x, y = simulated(1, 40)
     mean = jax.jit(ratio_mean, static_argnums=1)
     names = ("second_order", "marsaglia", "integral", "second_order_always")
-    ratio_of = jax.jit(lambda x, y: detection_ratio(moments(x, y, jnp.asarray([0.6, 0.3]))))
+    ratio_of = jax.jit(
+        lambda x, y: metric_ratio(moments(x, y, jnp.asarray([0.6, 0.3])), named_metric("recall"))
+    )
     ratio = ratio_of(x, y)
     values = {name: float(mean(ratio, name)) for name in names}
     assert values["second_order"] == values["second_order_always"]  # the moment condition holds
@@ -245,7 +248,7 @@ def test_tails_from_the_power_sums_of_heads_are_tails_by_themselves(tails, sampl
     q = np.clip(rng.beta(0.5, 0.5 / tails - 0.5, samples), 1e-12, 1 - 1e-12)
     p, chosen = jnp.asarray(np.stack([1 - q, q]), dtype), jnp.asarray(rng.random((1, samples)) < 0.3)
     for weight in (None, jnp.asarray(rng.integers(0, 30, samples), dtype)):
-        apart, together = (mean_shares(p, chosen, weight, complementary=both) for both in (False, True))
+        apart, together = (shares_of(p, chosen, weight, complementary=both) for both in (False, True))
         np.testing.assert_allclose(together, apart, rtol=0, atol=1e-10 if dtype == jnp.float64 else 0)
 
 
@@ -277,7 +280,10 @@ def test_recall_with_heavy_tails(share, detection):
     mean_u, mean_v = 0.4 * detection, 0.4 * (1 - detection)  # true positives, false negatives
     variance = (0.4 / share) ** 2
     m = ShareMoments(0.45, mean_u, mean_v, 0.3 * variance, 0.7 * variance)
-    law, ratio = normal_law(m, "recall"), Ratio(*(np.float64(v) for v in detection_ratio(m)))
+    law, ratio = (
+        normal_law(m, "recall"),
+        Ratio(*(np.float64(v) for v in metric_ratio(m, named_metric("recall")))),
+    )
     edges = np.linspace(0, 1, 1001)
     nodes, weights = np.polynomial.legendre.leggauss(20)
     half = 0.5 * np.diff(edges)[:, None]
