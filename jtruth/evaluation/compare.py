@@ -42,7 +42,6 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.pairs import Tuples, smaller_is_better, tuples
 from jtruth.tables.posterior import TableDraws, thinned
-from jtruth.testing import exact_posterior
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.testing.multiclass import count_posterior
@@ -297,7 +296,7 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
     # The prior is integrated out at the nodes of one classifier's answer, with the evidence of all.
     ratio = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
     one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
-    mixture = unknown_prior(ratio, one, exact_posterior=exact_posterior)
+    mixture = unknown_prior(ratio, one)
     chains = [
         symbol_chain(ratio + np.log(share) - np.log1p(-share), data.y_pred, what.num_symbols, alpha)
         for share in mixture.parameter

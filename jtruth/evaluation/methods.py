@@ -44,7 +44,7 @@ from jtruth.noise import NoiseModel
 from jtruth.posterior import class_posterior
 from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
-from jtruth.testing import binary_posterior, consolidate, estimate_counts, exact_posterior, resampled_table
+from jtruth.testing import binary_posterior, consolidate, estimate_counts, resampled_table
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
 from jtruth.testing.methods import (
     BINARY_METHODS,
@@ -250,7 +250,7 @@ def _prior_integrated_out(data: Inputs, model: Model, y: np.ndarray) -> Tested:
     """Two classes, known noise, unknown prior: a mixture of exact tables over a uniform prior."""
     positive = data.positive
     ratio = model.log_likelihood[:, positive] - model.log_likelihood[:, 1 - positive]
-    mixture = unknown_prior(ratio, y, exact_posterior=exact_posterior)
+    mixture = unknown_prior(ratio, y)
     share = float(mixture.parameter @ mixture.weight)
     model.prior = np.where(np.arange(2) == positive, share, 1 - share)  # its posterior mean
     negative = model.log_likelihood[:, 1 - positive]

@@ -18,7 +18,7 @@ from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.tables.binary import BinaryTable
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
-from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import collapse, log_likelihood, most_probable
 
 _NODES = 24
@@ -85,7 +85,6 @@ def unknown_prior(
     y_pred: Int[np.ndarray, " samples"],
     *,
     beta: tuple[float, float] = (1.0, 1.0),
-    exact_posterior: Callable[..., Any] = count_table,
 ) -> Mixture:
     """The class prior pi(1) ~ Beta(*beta), the mixture's parameter, integrated out of the exact posterior.
 
@@ -94,7 +93,6 @@ def unknown_prior(
             the sum of log p(z_i | y_i = 0), which does not depend on the prior.
         y_pred: predictions, 0 or 1.
         beta: parameters of the Beta prior of pi(1).
-        exact_posterior: how a table is made; `binary.exact_posterior` for very large samples.
     """
 
     def log_prior(share):
