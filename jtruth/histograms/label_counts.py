@@ -1,8 +1,7 @@
 """Label histograms: how many of a sample's labels name each class, and nothing about who gave them.
 
-When experts disagree there may be no true class: a sample has class probabilities Q, and its n labels are
-independent draws from them (Mimori et al. 2021, section 3). That labelers are interchangeable is an
-assumption: `jtruth.evaluation.calibration` tests it. Inside JAX `Histograms` is a pytree of two arrays.
+A sample has class probabilities Q, and its n labels are independent draws from them (Mimori et al. 2021,
+section 3). That labelers are interchangeable is an assumption: `jtruth.evaluation.calibration` tests it.
 
 Losses of class probabilities z, each by sample and class, with mu the share of labels and E the mean over
 samples and labels:

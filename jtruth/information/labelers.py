@@ -26,7 +26,7 @@ from jtruth.information.law import (
     label_law,
     table_information,
 )
-from jtruth.information.mutual import Prior, average_over_strata, mutual_information
+from jtruth.information.mutual import Information, Prior, average_over_strata, mutual_information
 from jtruth.noise import NoiseModel, Symmetric
 from jtruth.noise.base import Strata
 from jtruth.stats.poisson_binomial import binomial_pmf
@@ -160,14 +160,6 @@ _SLACK = 1e-12  # a team reaches a target that it misses by rounding only
 Numbers = Float[Array | np.ndarray, "..."] | Int[Array | np.ndarray, "..."] | float | int | list
 
 
-class EquivalentLabeler(NamedTuple):
-    """The single symmetric labeler who is worth as much as a team."""
-
-    error: float  # eps', probability of a wrong label
-    bits: float  # information of the team
-    standard_error: float  # of `bits`, where they were simulated
-
-
 def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numbers) -> np.ndarray:
     """Information of T equal symmetric labelers of a binary class, in bits: the closed form of Su 4.1.
 
@@ -200,10 +192,11 @@ def equivalent_labeler(
     num_labelers: int | None = None,
     participation=None,
     key: Any = None,
-) -> EquivalentLabeler:
+) -> Information:
     """The single symmetric labeler with the information of any labelers, dependent ones included (Su 4.2).
 
-    Args and errors are those of `mutual_information`. Simulated bits outside 0..H(Y) count as the nearer end.
+    Args and errors are those of `mutual_information`; `error` of what comes back is that of the labeler.
+    Simulated bits outside 0..H(Y) count as the nearer end.
 
     >>> one = equivalent_labeler(Symmetric(.25, 2), [225 / 351, 126 / 351], num_labelers=9)
     >>> print(f"{one.error:.5f}")
@@ -212,7 +205,7 @@ def equivalent_labeler(
     team = mutual_information(noise, prior, num_labelers=num_labelers, participation=participation, key=key)
     most = float(entropy(checked_prior(prior, np.size(prior))))
     bits = float(np.clip(team.bits, 0.0, most)) if team.standard_error else team.bits
-    return EquivalentLabeler(equivalent_error(bits, prior), team.bits, team.standard_error)
+    return team._replace(error=equivalent_error(bits, prior))
 
 
 def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> float:

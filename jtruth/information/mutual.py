@@ -103,6 +103,7 @@ class Information(NamedTuple):
     bits: float
     standard_error: float  # of the simulation; 0 for the exact methods
     method: str  # how it was computed
+    error: float = float("nan")  # eps' of the one symmetric labeler worth as much (`equivalent_labeler`)
 
 
 def mutual_information(

@@ -6,8 +6,8 @@ their labels, so d ~ Bin(N, e + m - 2 e m). The posterior of the error rate is
     p(e | d, k)  proportional to  p(e) integral Beta(m; k + a, n - k + b) Bin(d; N, e + m - 2 e m) dm,
 
 by the trapezoidal rule in logit m for each e of a grid. Both ranges are zoomed to where the integrand is more
-than e^-40 of its peak, and the grid is halved where the density bends, so that N = 10^7 and an audit of 10
-are as exact as small ones. It still takes for granted that prediction and label err independently.
+than e^-40 of its peak, and the grid is halved where the density bends. Prediction and label are taken to err
+independently.
 """
 
 from collections.abc import Callable, Iterator

@@ -15,11 +15,10 @@ observed over expected disagreement of the coincidences o_kl = sum_i (pairs of l
 differences nominal, ordinal (by ranks among the labels given) or interval. Where chance alone would give full
 agreement a coefficient is undefined: NaN and no interval, never 0.
 
-Standard errors are for any value of the coefficient: samples are the units, and its derivative by each
-sample's weight says how much it moves (infinitesimal jackknife). Intervals are percentile-t, samples drawn
-again (of more than 1000 kinds: the normal law). Where few samples disagree some draws have no standard error,
-and their ratios would be infinite: so squared errors in ratios are made larger by what a quarter of a sample
-adds that matters, of order 1/n of themselves (`benchmarks/agreement.py`).
+Standard errors are those of the infinitesimal jackknife, samples being the units. Intervals are percentile-t,
+samples drawn again (of more than 1000 kinds: the normal law). Where few samples disagree some draws have no
+standard error: squared errors in ratios are made larger by what a quarter of a sample adds that matters, of
+order 1/n of themselves (`benchmarks/agreement.py`).
 """
 
 from collections.abc import Callable
@@ -309,8 +308,8 @@ def labeler_pairs(
 ) -> LabelerPairs:
     """Shared samples and agreement of labelers; `size` is (labelers, samples).
 
-    Matrices leave out labelers with fewer than `at_least` labels: one sample with 10 000 labelers has 50
-    million pairs that mean nothing. Each label stands for `times` equal samples (then none is repeated).
+    Matrices leave out labelers with fewer than `at_least` labels. Each label stands for `times` equal samples
+    (then none is repeated).
     """
     first = np.arange(sample.size) if times is not None else first_labels(sample, labeler, size[0])
     times = np.ones(sample.size, np.int64) if times is None else times
@@ -392,8 +391,7 @@ def _occurrences(code: np.ndarray, size: int) -> np.ndarray:
 def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:
     """(labeler, labeler, shared samples) of pairs that never disagree, the most samples first.
 
-    Only pairs with `at_least` shared samples, and only where both gave more than one class to them: that two
-    labelers both give the common class all the time is no sign of copying.
+    Only pairs with `at_least` shared samples, to which both gave more than one class.
     """
     upper = sparse.triu(pairs.shared).tocoo()
     first, second = upper.row[upper.data >= at_least], upper.col[upper.data >= at_least]

@@ -4,9 +4,8 @@
 approximations of Su 2.3, and exact laws of very large samples); beside them stand draws (`draws`) and
 Student's t (`student`). All have one face, `Estimate`: mean (MMSE), mode (MAP), intervals, regions, draws.
 
-The mean is what is printed beside the interval, and a reader takes it to be inside. The shortest interval may
-miss it: a recall that is 1 with probability .96 has the shortest 95 % interval [1, 1] and a mean below 1. So
-from a level of .9 on `interval` is the shortest of those with the level and the mean; below it of all.
+The shortest interval may miss the mean: a recall that is 1 with probability .96 has the 95 % interval [1, 1].
+So from a level of .9 on `interval` is the shortest of those with the level and the mean; below it of all.
 
 A metric may be undefined for some label vectors (recall without positives). The law is then that given that
 it is defined, `probability_defined` says how probable that is, and if it never is, every estimate is NaN.

@@ -1,8 +1,7 @@
 """The law of a sum of independent, unequal coin flips, with small relative error everywhere.
 
-Testing multiplies these probabilities by factors that move the mass far into their tails, so an absolute
-error of 1e-16 is not enough, and the Fourier transform of the characteristic function is ruled out. On
-log-odds `x`:
+Testing multiplies these probabilities by factors that move the mass far into their tails, where a Fourier
+transform's absolute error of 1e-16 is not enough. On log-odds `x`:
 
 - `log_pmf`: convolution of positive numbers, which has no cancellation. Exponential tilting (every log-odds
   shifted by the same amount) brings any count to the centre, where nothing underflows.

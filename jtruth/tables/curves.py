@@ -2,9 +2,8 @@
 
 Two classes, bins from the lowest scores to the highest. The threshold below bin k predicts positive from
 there up, so a draw of the table is a whole curve, with the exact ends (0, 0) and (1, 1) of the ROC curve.
-Areas follow with ties counted half, the Mann-Whitney statistic of the binned scores; whatever the order
-inside bins is, the area of the full scores lies within `hidden` of it. Where nothing is predicted positive
-precision has no point. Average precision is the sum of precision over steps of recall, one for each bin.
+Areas count ties half; whatever the order inside bins is, the area of the full scores lies within `hidden` of
+it. Average precision is the sum of precision over steps of recall, one for each bin.
 
 Thresholds have numbers: 0 is above all bins, the last one is below all.
 """

@@ -79,10 +79,7 @@ def class_counts(table: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def of_class(metric: OfCounts, position: int, table: Any, rest: bool = True) -> Any:
-    """A binary metric of one class against the rest; without `rest`, one that true negatives leave alone.
-
-    Of many classes a class is a small part of the table, and the true negatives are nearly all of it.
-    """
+    """A binary metric of one class against the rest; without `rest`, one that true negatives leave alone."""
     total = table.sum((-2, -1)) if rest else None
     row, column = table[..., position, :].sum(-1), table[..., position].sum(-1)
     tp = _diagonal(table)[..., position].astype(row.dtype)
@@ -444,9 +441,8 @@ def settled(
 ) -> float | None:
     """The value that a metric of these predictions has whatever the truth, NaN included, or None.
 
-    Recall of a class that is never predicted is 0 where it is defined, its precision never is, nor is MCC
-    where all predictions are one class. Asked at tables of truths drawn at random, of all classes and without
-    each of those that no gold (-1 where unknown) has; where every symbol occurs, the answer is None.
+    Recall of a class that is never predicted is 0, its precision undefined. Asked at tables of truths at
+    random, of all classes and without each of those that no gold (-1 where unknown) has.
     """
     if np.all(predicted > 0):
         return None

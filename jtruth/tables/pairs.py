@@ -1,10 +1,9 @@
 """Several classifiers at once: the tuple of their predictions is the symbol of the count table.
 
 Classifiers are judged on the same samples and by the same labels, so a difference is known better than either
-metric. The count table n[true class, tuple of predictions] keeps that: the table of one classifier is the sum
-over the predictions of all others. Only tuples that occur get a column of their own; all others are one last
-column that is always empty. The prior of a row is Dirichlet with the product of what each classifier alone
-would get, so each alone has the prior that it has in `evaluate`.
+metric. The table of one classifier is the sum over the predictions of all others. Only tuples that occur get
+a column of their own; all others are one last column that is always empty. The prior of a row is Dirichlet
+with the product of what each classifier alone would get, as in `evaluate`.
 """
 
 from functools import partial

@@ -14,9 +14,7 @@ additive constant per sample does not matter, -inf marks impossible classes), an
 Pure JAX: jit, vmap over data sets, any float dtype. A row of K for which a step finds no sample keeps its
 value.
 
-E[A/(A+B) | A+B > 0] of independent coins, some of them chosen, is what the conditional means are made of:
-with y_1, y_2, ... independent given the matrix, the share of the samples of a class that are predicted one
-way is such a ratio of two Poisson-binomial counts (Su 2.2).
+The conditional means are E[A/(A+B) | A+B > 0] of two Poisson-binomial counts (Su 2.2).
 """
 
 from collections.abc import Callable

@@ -9,9 +9,9 @@ samples, a_u of them positive; PB_u is the law of a_u given the labels alone. Ho
     f_u(a) = PB_u(a) Gamma(a + alpha_1u) Gamma(N_u - a + alpha_0u),
     g(S)   = 1 / (Gamma(S + sum alpha_1) Gamma(N - S + sum alpha_0)).
 
-One backward pass along the running sum gives the evidence, every marginal, and independent draws. f_u spans
-hundreds of orders of magnitude, so it is tilted by e^(t a), with the t at which the tilted means add up to a
-sum where g falls by just e^(-t) a step. With B = 2 this is `exact.count_table`.
+One backward pass along the running sum gives the evidence, every marginal, and independent draws. f_u is
+tilted by e^(t a), with the t at which the tilted means add up to a sum where g falls by e^(-t) a step. With
+B = 2 this is `exact.count_table`.
 
 **Ordered score bins, whose neighbours are alike** (`symbol_walk`). Bin b has a share pi_b of positives; its
 logit f_b is a walk along the bins in the normal quantile u of their middle ranks,

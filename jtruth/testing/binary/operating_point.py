@@ -9,10 +9,9 @@ maximum-likelihood map).
 
 **A grid.** What is needed are sums sum_i h(x_i + shift), in which h is a sigmoid, its logarithm or a product
 of such. So a sample may be replaced by the four nearest nodes of a grid of step 1/128, with the weights of
-cubic (Lagrange) interpolation: cubics in its place t, so four `bincount`s of 1, t, t^2 and t^3 are one pass
-over a million samples. Error of a sum: for each sample at most 3/128 step^4 = 8.8e-11 times the largest
-fourth derivative of h; of the mean of a count (h = sigmoid) 1.2e-11 N, at N = 10^7 1e-7 sd. Weights are real
-and a few may be negative, so a grid stands for sums only, never for single flips.
+cubic (Lagrange) interpolation. Error of a sum: for each sample at most 3/128 step^4 = 8.8e-11 times the
+largest fourth derivative of h; of the mean of a count 1.2e-11 N. Weights may be negative: a grid stands for
+sums only.
 """
 
 from typing import Any, NamedTuple
