@@ -211,9 +211,9 @@ def nuts() -> None:
         state = temper.temper(model, np.random.default_rng(seed), 512)
         drawn = []
         for _ in range(4):
-            moved = temper.kept(model, rng, state)
-            state = state._replace(x=temper.folded(model, moved.path[-1]))
-            drawn.append(np.asarray(moved.path).transpose(2, 0, 1))
+            path = temper.kept(model, rng, state)
+            state = state._replace(x=temper.folded(model, path[-1]))
+            drawn.append(np.asarray(path).transpose(2, 0, 1))
         drawn = folded(model, np.concatenate(drawn, axis=1))  # (chains, draws, size)
         mcmc = MCMC(NUTS(potential_fn=potential), num_warmup=300, num_samples=400, num_chains=64,
                     chain_method="vectorized", progress_bar=False)  # fmt: skip

@@ -27,7 +27,7 @@ from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings
-from jtruth.latent.infer.nuts_run import NutsRun
+from jtruth.latent.infer.nuts import NutsRun
 from jtruth.learning.annotation.models import Spec
 from jtruth.learning.annotation.posterior import pointwise_of_joint
 from jtruth.learning.joint.posterior import JointPosterior

@@ -16,7 +16,7 @@ import pytest
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
-from jtruth.latent.infer.nuts_run import NutsRun, gather
+from jtruth.latent.infer.nuts import NutsRun, gather
 from jtruth.learning.annotation.bayes import MODELS
 from jtruth.learning.annotation.models import SPECS, prepare
 from jtruth.learning.annotation.posterior import merged_rows, pointwise

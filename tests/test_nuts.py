@@ -1,11 +1,5 @@
 """The NUTS runner on a model whose posterior is known; one compiled program serves all the fast tests."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import jax
 import numpy as np
 import numpyro
@@ -69,7 +63,7 @@ def test_second_data_set_of_equal_shape_compiles_nothing(first):
     compiled = nuts.program(
         normal_model,
         (("width", 2),),
-        nuts.Settings(150, 60, "vectorized", 0.8, 10, 0.5, False),
+        nuts.compiled_for(SIZES),
     ).compiled
     before = len(TRACES), len(compiled)
     assert before[1] == 2  # begin and advance
@@ -124,19 +118,9 @@ def test_short_run_says_that_it_did_not_converge():
     assert "did not converge in 8 draws of 4 chains" in short.warnings[0]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"chain_method": "fast"}, "choose one of vectorized"),
-        ({"num_samples": 0}, "num_samples >= 4"),
-        ({"chain_method": "parallel"}, "there is one"),
-    ],
-)
-def test_arguments_that_make_no_sense(options, message):
-    if "parallel" in options.values() and jax.device_count() > 1:
-        pytest.skip("this machine has several devices")
-    with pytest.raises(ValueError, match=message):
-        run([1.0, 2.0, 4.0], [1, 3, 0], **options)
+def test_arguments_that_make_no_sense():
+    with pytest.raises(ValueError, match="num_samples >= 4"):
+        run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=0)
 
 
 def test_impossible_data():
@@ -153,67 +137,3 @@ def test_simulation():
     assert drawn["y"].shape == (4000, 3)
     z = (drawn["y"] ** 2).mean(axis=0) / 6
     np.testing.assert_allclose(z, 1, atol=5 * np.sqrt(2 / 4000))
-    replicated = nuts.simulate(
-        normal_model,
-        None,
-        weight,
-        2.0,
-        key=jax.random.key(1),
-        draws={"mu": drawn["mu"][:70]},
-        static={"width": 2},
-    )
-    np.testing.assert_array_equal(replicated["mu"], drawn["mu"][:70])
-
-
-@pytest.mark.slow
-def test_chains_one_after_the_other_are_the_same_chains(first):
-    alone = run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="sequential")
-    # Equal up to rounding, which NUTS blows up within some draws, so compare the means.
-    mean, _ = exact([1, 2, 4], [1, 3, 0])
-    assert abs(alone.samples["total"].mean() - mean) < 5 * mean_error(alone.samples["total"])
-    assert alone.samples["mu"].shape == first.samples["mu"].shape
-
-
-@pytest.mark.slow
-def test_batched_data_sets_get_one_chain_each():
-    y = np.array([[1.0, 2.0, 4.0], [-3.0, 0.0, 1.0], [10.0, 9.0, 8.0]])
-    weight = np.ones((3, 3))
-    many = nuts.run_nuts(
-        normal_model, y, weight, np.full(3, 2.0), key=jax.random.key(0), batched=True,
-        static={"width": 2}, settings=NutsSettings(num_warmup=200, num_samples=500),
-    )  # fmt: skip
-    for k in range(3):
-        total = many.samples["total"][k : k + 1]
-        assert abs(total.mean() - exact(y[k], weight[k])[0]) < 5 * mean_error(total)
-
-
-PARALLEL = """
-import json, jax, numpy as np
-from tests import test_nuts as t
-found = t.run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="parallel")
-again = t.run([1.0, 2.0, 4.0], [1, 3, 0], chain_method="parallel", seed=1)
-program = t.nuts.program(
-    t.normal_model, (("width", 2),), t.nuts.Settings(150, 60, "parallel", 0.8, 10, 0.5, False)
-)
-total = found.samples["total"]
-print(json.dumps([jax.device_count(), total.mean(), float(t.mean_error(total)), len(program.compiled)]))
-"""
-
-
-@pytest.mark.slow
-def test_chains_spread_over_devices():
-    environment = os.environ | {
-        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2",
-        "JAX_ENABLE_X64": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", PARALLEL],
-        cwd=Path(__file__).resolve().parents[1],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    devices, mean, error, compiled = json.loads(done.stdout)
-    assert devices == 2 and compiled == 2
-    assert abs(mean - exact([1, 2, 4], [1, 3, 0])[0]) < 5 * error

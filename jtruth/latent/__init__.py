@@ -9,7 +9,7 @@ they run is an `Effort`; who is told and which file is kept, a `Progress`.
 
 from jtruth.latent.checkpoint import Progress
 from jtruth.latent.infer.gibbs import Digest, run_gibbs
-from jtruth.latent.infer.nuts_run import NutsSettings
+from jtruth.latent.infer.nuts import NutsSettings
 from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.walk import STANDARD, Effort, TooLarge
 

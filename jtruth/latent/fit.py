@@ -78,7 +78,9 @@ def run_tempered(
 
 
 def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
-    """The model as a log density; None where tempering it would not take seconds."""
+    """The model as a log density; None where it has none, or tempering it would not take seconds."""
+    if any(raters.alike is not None and raters.alike.known is not None for raters in model.raters):
+        return None  # earlier labels are no part of the density
     arrays = strata.arrays_of(model, number_of_groups(observed))
     able = temperable(strata.KIND, arrays, observed)
     return model_of(strata.KIND, arrays, observed, model.num_classes) if able else None
@@ -130,27 +132,24 @@ class TemperMover:
         state = temper.temper(self.model, rng, self.num_chains)
         if self.wanted.mirrored is not None:
             state = self._assumed_away(state, rng)
-        self.evidence = state.evidence.log, state.evidence.error
         return {"x": state.x, "step": np.asarray(state.step), "root": state.root,
                 "evidence": np.array(state.evidence)}  # fmt: skip
 
     def _assumed_away(self, state: temper.Tempered, rng: np.random.Generator) -> temper.Tempered:
         """Without lineages in a mode in which the classes have exchanged names, where that is one apart."""
-        moved = temper.kept(self.model, rng, state)
-        draws = self._named(self._laws(moved.path, rng))
+        path = temper.kept(self.model, rng, state)
+        draws = self._named(self._laws(path, rng)[0])
         mirrored = self.wanted.mirrored(draws)  # type: ignore[misc]
-        state = state._replace(x=temper.folded(self.model, moved.path[-1]))
+        x = temper.folded(self.model, path[-1]).copy()
         wrong, right = np.flatnonzero(mirrored[:, -1]), np.flatnonzero(~mirrored[:, -1])
         crossing = (mirrored[:, 1:] != mirrored[:, :-1]).mean()
         if not (wrong.size and right.size):
-            return state
+            return state._replace(x=x)
         if crossing > _COMMUNICATE * min(wrong.size, right.size) / self.num_chains:
-            return state
-        x = state.x.copy()
+            return state._replace(x=x)
+        root = temper.root_of(self.model, x[:, right])
         x[:, wrong] = x[:, right[np.arange(wrong.size) % right.size]]
-        return temper.settled(
-            self.model, rng, state._replace(x=x, root=temper.root_of(self.model, x[:, right]))
-        )
+        return temper.settled(self.model, rng, state._replace(x=x, root=root))
 
     def settle(self, chain: Chain) -> Chain:
         """Nothing is left to do once burn-in is over."""
@@ -160,32 +159,28 @@ class TemperMover:
         self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
     ) -> tuple[Chain, Kept | None]:
         """Some moves of all lineages."""
-        evidence = temper.Evidence(*chain["evidence"].tolist())
-        self.evidence = evidence.log, evidence.error
-        state = temper.Tempered(chain["x"], float(chain["step"]), chain["root"], evidence)
-        moved = temper.kept(self.model, rng, state)
-        laws = self._laws(moved.path, rng)
-        draws, p = self._named(laws), np.asarray(laws.classes)[:, : self.model.rows]
+        log_z, error, _ = chain["evidence"].tolist()
+        self.evidence = log_z, error
+        state = temper.Tempered(chain["x"], float(chain["step"]), chain["root"])
+        path = temper.kept(self.model, rng, state)
+        named, classes, log_p = self._laws(path, rng)
+        draws, p = self._named(named), np.asarray(classes)[:, : self.model.rows]
         draws |= tables(self.observed, class_counts(p, self.observed.multiplicity, rng))
         small, large = self.wanted.keep(draws)
         if self.wanted.pointwise:
-            large["log_p"] = np.asarray(laws.log_p)[:, : self.model.rows].transpose(2, 0, 1)
+            large["log_p"] = np.asarray(log_p)[:, : self.model.rows].transpose(2, 0, 1)
         behind = p.sum(axis=(0, 3), dtype=np.float64).T
-        return chain | {"x": temper.folded(self.model, moved.path[-1])}, (small, large, behind)
+        return chain | {"x": temper.folded(self.model, path[-1])}, (small, large, behind)
 
-    def _laws(self, path: Any, rng: np.random.Generator) -> temper.Laws:
-        model, u = self.model, self._uniform(path, rng)
+    def _laws(self, path: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+        """What points say, one uniform number for each class of each to choose its image."""
+        model, (moves, _, points) = self.model, path.shape
+        u = 1 - rng.random((moves, model.classes, points), dtype=np.float32)
         return temper.laws(model.kind, model.arrays, model.seen, path, u, classes=model.classes)
 
-    def _uniform(self, path: Any, rng: np.random.Generator) -> np.ndarray:
-        """One number for each class of each point."""
-        return 1 - rng.random((path.shape[0], self.model.classes, path.shape[2]), dtype=np.float32)
-
-    def _named(self, laws: temper.Laws) -> Arrays:
+    def _named(self, named: dict[str, Any]) -> Arrays:
         """Natural parameters, (chains, draws, ...) in float64."""
-        draws = {
-            name: np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for name, a in laws.named.items()
-        }
+        draws = {name: np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for name, a in named.items()}
         for name in draws:
             if name.startswith(("pi", "weights", "raters")):  # to the last digit, as sums are looked at
                 draws[name] /= draws[name].sum(axis=-1, keepdims=True)
@@ -200,23 +195,11 @@ def class_counts(
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "rows classes chains draws"]:
     """Samples of each class behind every row, drawn given the probabilities."""
-    p = np.asarray(p, np.float64).transpose(1, 2, 3, 0)
+    p, one = np.asarray(p, np.float64).transpose(2, 1, 3, 0), multiplicity == 1
     found = np.zeros(p.shape, np.int64)
-    one = multiplicity == 1
-    upto = np.cumsum(p[one], axis=1)
-    below = (upto[:, :-1] < (1.0 - rng.random(upto[:, 0].shape))[:, None] * upto[:, -1:]).sum(axis=1)
-    found[one] = below[:, None] == np.arange(p.shape[1])[None, :, None, None]
-    several = p[~one]
-    tail = np.cumsum(several[:, ::-1], axis=1)[:, ::-1]
-    share = np.divide(several, tail, out=np.ones_like(several), where=tail > 0)
-    left = np.broadcast_to(multiplicity[~one].astype(np.int64)[:, None, None], several[:, 0].shape).copy()
-    drawn = np.empty(several.shape, np.int64)
-    for c in range(p.shape[1] - 1):
-        drawn[:, c] = rng.binomial(left, np.clip(share[:, c], 0, 1))
-        left -= drawn[:, c]
-    drawn[:, -1] = left
-    found[~one] = drawn
-    return found
+    found[:, one] = kernel.draw_states(p[:, one], rng) == np.arange(len(p))[:, None, None, None]
+    found[:, ~one] = kernel.draw_numbers(p[:, ~one], multiplicity[~one][:, None, None], rng)
+    return found.swapaxes(0, 1)
 
 
 def tables(observed: Observed, counts: Int[np.ndarray, "rows classes chains draws"]) -> Arrays:

@@ -7,19 +7,14 @@ as an option for who must have one; it is off by default, and `stopped_by` says 
 
 The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
 250. After 200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked
-at. Of `max_work` a chain gets its burn-in, at
-most a third of it, and then as many sweeps as the rest pays for. Where that is fewer than `FEWEST` of each of
-four chains the data are too large for this model: `TooLarge` with `give_up`, otherwise the `FEWEST` are made
-all the same, and the result says that they were too few.
+at. Of `max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as the rest pays
+for. Where that is fewer than `FEWEST` of each of four chains the data are too large for this model:
+`TooLarge` with `give_up`, otherwise the `FEWEST` are made all the same, and the result says so.
 
 A mover (`GibbsMover`, `TemperMover`) knows one model: how to `start` its `num_chains` chains, to `advance`
 them by some sweeps (at most `block` between two looks), and what to do once burn-in is over (`settle`). The
 next sweep depends on a few arrays, the chain, and on the random stream: a checkpoint holds both with the
-draws so far, so a run that was killed goes on to the last bit as if nothing had happened.
-
-`Store` holds the draws after burn-in, block by block. Large arrays (the matrices) are thinned: once they
-outgrow `max_bytes` only every second, then every fourth, ... sweep is kept, while their mean is taken over
-all sweeps.
+draws so far (`Store`).
 """
 
 import time
@@ -107,10 +102,8 @@ class Convergence(NamedTuple):
         )
 
 
-def limits(
-    effort: Effort, chains: int, numbers: float, before: float = 0.0, *, elsewhere: bool = False
-) -> Limits:
-    """What an effort allows for `chains` chains that compute `numbers` a sweep, after work done `before`.
+def limits(effort: Effort, chains: int, numbers: float, *, elsewhere: bool = False) -> Limits:
+    """What an effort allows for `chains` chains that compute `numbers` a sweep.
 
     `elsewhere`: half of the chains start away from the mode.
 
@@ -119,11 +112,11 @@ def limits(
         TooLarge: too few sweeps would be left, and the effort says to give up.
     """
     check_effort(effort)
-    allowed = (effort.max_work - before) / (chains * max(numbers, 1.0))
+    allowed = effort.max_work / (chains * max(numbers, 1.0))
     if effort.give_up and allowed < 2 * FEWEST:
         raise TooLarge(
             f"the data are too large for this model: {2 * FEWEST} sweeps of {chains} chains compute "
-            f"{before + 2 * FEWEST * chains * numbers:.2g} numbers and {effort.max_work:.2g} are allowed"
+            f"{2 * FEWEST * chains * numbers:.2g} numbers and {effort.max_work:.2g} are allowed"
         )
     usual = _ELSEWHERE if elsewhere else _AT_MODE
     burn_in = usual if effort.burn_in is None else effort.burn_in
@@ -207,15 +200,22 @@ Kept = tuple[Arrays, Arrays, np.ndarray]
 
 @dataclass
 class Store:
-    """Draws so far. Arrays are (chains, sweeps, ...)."""
+    """Draws so far, (chains, sweeps, ...), and where the chains are. Sweeps are counted per chain.
+
+    Large arrays are thinned: once they outgrow `max_bytes` only every second, then every fourth, ... sweep is
+    kept, while their mean is taken over all sweeps.
+    """
 
     max_bytes: int
-    kept: int = 0  # sweeps per chain after burn-in
+    kept: int = 0  # sweeps after burn-in
     thin: int = 1
     small: dict[str, list[np.ndarray]] = field(default_factory=dict)  # block by block
     large: dict[str, list[np.ndarray]] = field(default_factory=dict)  # sweeps 0, thin, 2 thin, ...
     large_sum: dict[str, np.ndarray] = field(default_factory=dict)
     state_sum: np.ndarray = field(default_factory=lambda: np.zeros(()))  # (states, rows) of probabilities
+    chain: Chain = field(default_factory=dict)
+    done: int = 0  # sweeps, burn-in included
+    target: int = 0  # sweeps to keep before the next look at convergence
 
     def add(self, small: dict[str, np.ndarray], large: dict[str, np.ndarray], states: np.ndarray) -> None:
         """Append one block of sweeps."""
@@ -250,66 +250,33 @@ class Store:
                 parts[:] = [np.concatenate(parts, axis=1)]
         return {name: parts[0] for name, parts in blocks.items()}
 
-    def pack(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Everything as named arrays and words."""
-        kinds = {"small": self.draws(), "large": self.thinned(), "sum": self.large_sum}
-        arrays = {f"{kind}/{name}": a for kind, some in kinds.items() for name, a in some.items()}
-        return arrays | {"state_sum": np.asarray(self.state_sum)}, {"kept": self.kept, "thin": self.thin}
-
-    def unpack(self, arrays: dict[str, np.ndarray], words: dict[str, Any]) -> None:
-        """Take over what `pack` gave."""
-
-        def named(kind: str) -> dict[str, np.ndarray]:
-            return {name[len(kind) + 1 :]: a for name, a in arrays.items() if name.startswith(kind + "/")}
-
-        self.kept, self.thin = words["kept"], words["thin"]
-        self.small = {name: [a] for name, a in named("small").items()}
-        self.large = {name: [a] for name, a in named("large").items()}
-        self.large_sum, self.state_sum = named("sum"), arrays["state_sum"]
-
-
-@dataclass
-class Walk:
-    """Where the chains are and what they have seen. Sweeps are counted per chain."""
-
-    mover: Any
-    rng: np.random.Generator
-    store: Store
-    burn_in: int
-    target: int  # sweeps to keep before the next look at convergence
-    done: int = 0  # burn-in included
-    chain: Chain = field(default_factory=dict)
-
-    def block(self) -> None:
-        """Some sweeps; their draws are kept once burn-in is over."""
-        burning = self.done < self.burn_in
-        end = self.burn_in if burning else self.burn_in + self.target
-        sweeps = min(self.mover.block, end - self.done)
-        self.chain, kept = self.mover.advance(self.chain, self.rng, sweeps, burning)
-        if kept is not None:
-            self.store.add(*kept)
-        self.done += sweeps
-        if burning and self.done == self.burn_in:
-            self.chain = self.mover.settle(self.chain)
-
-    def save(self, file: Checkpoint) -> None:
+    def save(self, file: Checkpoint, rng: np.random.Generator) -> None:
         """Write everything that the next sweep depends on."""
-        arrays, words = self.store.pack()
-        arrays |= {f"chain/{name}": a for name, a in self.chain.items()}
-        words |= {"stream": self.rng.bit_generator.state, "done": self.done, "target": self.target}
-        file.write(arrays, words)
+        kinds = {"small": self.draws(), "large": self.thinned(), "sum": self.large_sum, "chain": self.chain}
+        arrays = {f"{kind}/{name}": a for kind, some in kinds.items() for name, a in some.items()}
+        words = {name: getattr(self, name) for name in _COUNTS} | {"stream": rng.bit_generator.state}
+        file.write(arrays | {"state_sum": np.asarray(self.state_sum)}, words)
 
-    def resume(self, file: Checkpoint) -> bool:
+    def resume(self, file: Checkpoint, rng: np.random.Generator) -> bool:
         """Go on from a file, if there is one."""
         found = file.read()
         if found is None:
             return False
         arrays, words = found
-        self.store.unpack(arrays, words)
-        self.chain = {name[6:]: a for name, a in arrays.items() if name.startswith("chain/")}
-        self.rng.bit_generator.state = words["stream"]
-        self.done, self.target = words["done"], words["target"]
+        kinds: dict[str, Arrays] = {"small": {}, "large": {}, "sum": {}, "chain": {}}
+        self.state_sum = arrays.pop("state_sum")
+        for full, a in arrays.items():
+            kind, _, name = full.partition("/")
+            kinds[kind][name] = a
+        self.small, self.large = ({name: [a] for name, a in kinds[k].items()} for k in ("small", "large"))
+        self.large_sum, self.chain = kinds["sum"], kinds["chain"]
+        for name in _COUNTS:
+            setattr(self, name, words[name])
+        rng.bit_generator.state = words["stream"]
         return True
+
+
+_COUNTS = ("kept", "thin", "done", "target")
 
 
 def walk(
@@ -330,41 +297,60 @@ def walk(
         effort, limits: when to stop; `limits` are the effort's for these data (`limits`).
         mark: what that file must carry: a digest of all that the draws depend on.
     """
-    file = effort.progress.file(mark)
-    now = Walk(mover, rng, Store(effort.max_bytes), limits.burn_in, limits.first)
-    if not now.resume(file):
-        now.chain = mover.start(rng)
-        if not now.burn_in:
-            now.chain = mover.settle(now.chain)
+    file, store, burn_in = (
+        effort.progress.file(mark),
+        Store(effort.max_bytes, target=limits.first),
+        limits.burn_in,
+    )
+    if not store.resume(file, rng):
+        store.chain = mover.start(rng)
+        if not burn_in:
+            store.chain = mover.settle(store.chain)
     began, stopped_by, rhat, ess = time.monotonic(), "", {}, {}
     with effort.progress.reporting() as tell:
         while not stopped_by:
-            in_time = _to_target(now, effort, file, tell, began)
-            rhat, ess = diagnose(monitored(now.store.draws()), effort.ends)
-            enough = now.store.kept * mover.num_chains >= effort.min_sweeps
+            in_time = _to_target(mover, rng, store, burn_in, effort, file, tell, began)
+            rhat, ess = diagnose(monitored(store.draws()), effort.ends)
+            enough = store.kept * mover.num_chains >= effort.min_sweeps
             if enough and good(rhat, ess, effort):
                 stopped_by = "converged"
             elif not in_time:
                 stopped_by = "max_seconds"
-            elif now.store.kept >= limits.most:
+            elif store.kept >= limits.most:
                 stopped_by = "max_work" if limits.by_work else "max_sweeps"
             else:
-                now.target = min(next_target(now.target, rhat, ess, effort, mover.block), limits.most)
+                store.target = min(next_target(store.target, rhat, ess, effort, mover.block), limits.most)
     if file.path is not None:
-        now.save(file)
-    total, spent = now.store.kept * mover.num_chains, time.monotonic() - began
-    return now.store, Convergence(stopped_by == "converged", stopped_by, rhat, ess, total, now.burn_in, spent)
+        store.save(file, rng)
+    total, spent = store.kept * mover.num_chains, time.monotonic() - began
+    return store, Convergence(stopped_by == "converged", stopped_by, rhat, ess, total, burn_in, spent)
 
 
-def _to_target(now: Walk, effort: Effort, file: Checkpoint, tell: Report, began: float) -> bool:
+def _to_target(
+    mover: Any,
+    rng: np.random.Generator,
+    store: Store,
+    burn_in: int,
+    effort: Effort,
+    file: Checkpoint,
+    tell: Report,
+    began: float,
+) -> bool:
     """Blocks of sweeps up to the target; False if an explicit wall limit struck first."""
-    chains = now.mover.num_chains
-    while now.done < now.burn_in + now.target:
-        now.block()
+    chains, planned = mover.num_chains, burn_in + store.target
+    while store.done < planned:
+        burning = store.done < burn_in
+        sweeps = min(mover.block, (burn_in if burning else planned) - store.done)
+        store.chain, kept = mover.advance(store.chain, rng, sweeps, burning)
+        if kept is not None:
+            store.add(*kept)
+        store.done += sweeps
+        if burning and store.done == burn_in:
+            store.chain = mover.settle(store.chain)
         if file.due:
-            now.save(file)
-        tell(now.done * chains, (now.burn_in + now.target) * chains)
+            store.save(file, rng)
+        tell(store.done * chains, planned * chains)
         late = effort.max_seconds is not None and time.monotonic() - began > effort.max_seconds
-        if late and now.store.kept >= 4:
+        if late and store.kept >= 4:
             return False
     return True

@@ -21,7 +21,7 @@ from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.latent import NutsSettings, Observed
 from jtruth.latent.infer import kernel, nuts
-from jtruth.latent.infer.nuts_run import NutsRun
+from jtruth.latent.infer.nuts import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing.binary.operating_point import BetaPrior
 from jtruth.testing.multiclass import (

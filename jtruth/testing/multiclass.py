@@ -26,7 +26,7 @@ from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import stream
 from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
-from jtruth.latent.infer.kernel import Problem, count_drawn, draw_states, state_probabilities
+from jtruth.latent.infer.kernel import Problem, draw_counts, state_probabilities
 from jtruth.latent.models.alike import alike_classes, centre, log_prior
 from jtruth.latent.rows import prediction_columns
 from jtruth.posterior import check_not_contradictory, validate_prior
@@ -183,7 +183,7 @@ def draw_tables(
 ) -> Int[np.ndarray, "draws classes symbols"]:
     """A draw of all classes from (25) for each K, as count tables; `problem` is that of `table_problem`."""
     p = state_probabilities(problem, log(confusion.reshape(len(confusion), -1)))
-    tables = count_drawn(problem, draw_states(problem, p, rng))  # (symbols, classes, draws)
+    tables = draw_counts(problem, p, rng)  # (symbols, classes, draws)
     return np.rint(tables.transpose(2, 1, 0)).astype(np.int64)
 
 

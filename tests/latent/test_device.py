@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -138,15 +139,14 @@ def test_a_row_for_many_samples_is_as_many_rows():
     problem = problem_of("shared_strata")
     often = problem.multiplicity.copy()
     often[[0, -1]] = 300.0, 1000.0
-    many = problem._replace(multiplicity=often, num_single=0)  # which only NumPy's way asks for
-    check_draws(many, rows_of(problem))
+    check_draws(replace(problem, multiplicity=often), rows_of(problem))
 
 
 def test_things_seen_several_times_count_several_times(problem):
     """As where one sample stands for several labels of one kind."""
     doubled = problem.design.copy()
     doubled.data[: problem.design[: problem.num_single].nnz : 3] = 2.0
-    check_draws(problem._replace(design=doubled), rows_of(problem))
+    check_draws(replace(problem, design=doubled), rows_of(problem))
 
 
 def test_chances_far_apart(problem):
@@ -157,9 +157,9 @@ def test_samples_with_very_many_labels_beside_such_with_few(problem):
     """Parted by how much was seen."""
     wide = problem.design.copy()
     wide.data[: problem.design[:1].nnz] = 101.0
-    program = device.program_of(problem._replace(design=wide), True)
+    program = device.program_of(replace(problem, design=wide), True)
     assert len(program.data.parts) > 1
-    check_draws(problem._replace(design=wide), rows_of(problem))
+    check_draws(replace(problem, design=wide), rows_of(problem))
 
 
 def test_where_it_is_used(problem):

@@ -48,7 +48,7 @@ def test_sweeps_follow_the_size_of_the_data():
     assert small == (100, 200, 2000, False)  # 8000 sweeps of 4 chains cost less than the work
     assert middle == (100, 200, 400, True)  # 500 sweeps of 4 chains, burn-in included
     assert large == (FEWEST, FEWEST, FEWEST, True)
-    assert limits(effort, 4, 500, before=5e5) == (83, 167, 167, True)  # a third of it is burn-in
+    assert limits(effort._replace(max_work=5e5), 4, 500) == (83, 167, 167, True)  # a third of it is burn-in
     with pytest.raises(TooLarge, match=r"too large for this model: 100 sweeps of 4 chains compute 4e\+06"):
         limits(effort._replace(give_up=True), 4, 10_000)
 

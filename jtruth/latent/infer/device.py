@@ -38,10 +38,9 @@ class Shapes:
     def __init__(self, problem: kernel.Problem):
         self.blocks = tuple(problem.blocks.values())
         self.pooled = problem.pooled
-        self.alike = tuple(family._replace(alike=_structure(family.alike)) for family in problem.alike)
-        pooled = [tuple(group) for group in self.pooled]
-        families = [(first, shape, tuple(group)) for first, shape, group in self.alike]
-        self.mark = digest(self.blocks, pooled, families)
+        self.alike = tuple(_structure(group, np.zeros(group.shape[-1]), None) for group in problem.alike)
+        groups = [(group.first, tuple(group.raters)) for group in (*self.pooled, *self.alike)]
+        self.mark = digest(self.blocks, groups)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shapes) and self.mark == other.mark
@@ -50,16 +49,15 @@ class Shapes:
         return hash(self.mark)
 
 
-def _structure(alike: Any) -> Any:
-    """Without what follows the labels: that is an argument of the program, not part of it."""
-    return alike._replace(log_share=np.zeros(alike.log_share.size), known=None)
+def _structure(group: kernel.Group, log_share: Any, known: Any) -> kernel.Group:
+    """With another of what follows the labels: that is an argument of the program, not part of it."""
+    alike = group.alike._replace(log_share=log_share, known=known)
+    return group._replace(raters=group.raters._replace(alike=alike))
 
 
-class Part(NamedTuple):
-    """Some samples, S shards of them."""
-
-    columns: Any  # (S, seen, samples) what was seen on a sample; padded with the number of columns
-    offset: Any  # (S, states, samples) log weight of each state
+# Samples in S shards: columns (S, seen, samples), what was seen on a sample, padded with the number of
+# columns; and offset (S, states, samples), the log weight of each state.
+Part = tuple[Any, Any]
 
 
 class Data(NamedTuple):
@@ -122,13 +120,13 @@ def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
     Returns:
         Samples behind every (column, state, chain), and p(state) of each summed over the chains.
     """
-    chains, states, width = table.shape
-    bits = jax.random.bits(key, (chains, part.columns.shape[1]), jnp.uint32)
+    (chains, states, width), (columns, offset) = table.shape, part
+    bits = jax.random.bits(key, (chains, columns.shape[1]), jnp.uint32)
     u = (bits.astype(table.dtype) + 0.5) * 2.0**-32  # chances are right to 2.3e-10, at half the time
 
     def chain(p_sum: Any, given: tuple[Any, Any]) -> tuple[Any, Any]:
         table, u = given
-        logs, _ = jax.lax.scan(lambda logs, seen: (logs + table[:, seen], None), part.offset, part.columns)
+        logs, _ = jax.lax.scan(lambda logs, seen: (logs + table[:, seen], None), offset, columns)
         p = jax.nn.softmax(logs, axis=0)
         height = u * p.sum(axis=0)
         # The total is added up in another order than `below`; so no state after the last one that may be.
@@ -144,10 +142,10 @@ def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
 
         first = jnp.zeros_like(height), jnp.zeros(height.shape, last.dtype)
         state = jnp.minimum(jax.lax.scan(pass_by, first, p[:-1])[0][1], last)
-        counts, _ = jax.lax.scan(count, jnp.zeros((width, states)), part.columns)
+        counts, _ = jax.lax.scan(count, jnp.zeros((width, states)), columns)
         return p_sum + p, counts[:-1]
 
-    p, counts = jax.lax.scan(chain, jnp.zeros_like(part.offset), (table, u))
+    p, counts = jax.lax.scan(chain, jnp.zeros_like(offset), (table, u))
     return counts.transpose(1, 2, 0), p
 
 
@@ -170,7 +168,7 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
     if mesh is None and not wanted:
         return None
     parts, row = laid_out(problem, 1 if mesh is None else mesh.shape[axis])
-    alike = tuple((family.alike.log_share, family.alike.known) for family in problem.alike)
+    alike = tuple((group.alike.log_share, group.alike.known) for group in problem.alike)
     data = Data(parts, problem.place.astype(np.int32), problem.concentration, alike)
     with jax.enable_x64(True):
         if mesh is None:
@@ -207,7 +205,7 @@ def _part(problem: kernel.Problem, rows: np.ndarray, shards: int) -> Part:
     def shared(values: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(np.moveaxis(values.reshape(len(values), shards, -1), 1, 0))
 
-    return Part(shared(columns), shared(offset))
+    return shared(columns), shared(offset)
 
 
 def first_key(rng: np.random.Generator) -> np.ndarray:
@@ -276,8 +274,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
     Returns:
         The chain, what is kept of every sweep (most, ...), and sums of p, (states, rows) of each part.
     """
-    families = zip(shapes.alike, data.alike, strict=True)
-    alike = tuple(f._replace(alike=f.alike._replace(log_share=a, known=b)) for f, (a, b) in families)
+    alike = tuple(_structure(g, a, b) for g, (a, b) in zip(shapes.alike, data.alike, strict=True))
 
     def one(step: Any, carry: Any) -> Any:
         chain, kept, p = carry
@@ -295,5 +292,5 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
     shape = (chain["symbols"].shape[2], data.concentration.size)
     held = {name: a.shape for name, a in chain.items() if name.startswith(("symbols", "alike", "common"))}
     kept = {name: jnp.zeros((most, *size)) for name, size in (held | {"log_theta": shape}).items()}
-    p = tuple(jnp.zeros_like(part.offset) for part in data.parts)
+    p = tuple(jnp.zeros_like(offset) for _, offset in data.parts)
     return jax.lax.fori_loop(0, sweeps, one, (jax.tree.map(jnp.asarray, chain), kept, p))

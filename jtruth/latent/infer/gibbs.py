@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
+from jtruth._validation import present
 from jtruth.latent.checkpoint import digest
 from jtruth.latent.infer import device, kernel
 from jtruth.latent.model import LatentModel, Observed
@@ -55,7 +56,6 @@ class GibbsRun(NamedTuple):
         np.ndarray, "rows states"
     ]  # mean of p(state | labels, probabilities), or of p(class)
     convergence: Convergence
-    em_steps: int = 0
     apart: bool = False  # whether the second half of the chains started away from EM's mode
     evidence: tuple[float, float] | None = None  # log p(everything seen) and its standard error
 
@@ -96,13 +96,13 @@ def run_gibbs(
     chains = effort.chains or _affordable_chains(problem)
     numbers = numbers_of(problem)
     limits(effort, chains, numbers)  # refuses what is too large before EM
-    mode, em_steps = kernel.em(problem, start)
+    mode, _ = kernel.em(problem, start)
     other = None if away is None else away(mode)
     allowed = limits(effort, chains, numbers, elsewhere=other is not None)
     if other is not None:  # one step: the rows that it means, and no state that cannot be
         other, _ = kernel.em(problem, other, max_steps=1)
     program = device.program_of(problem, effort.device, effort.mesh)
-    shards = 0 if program is None else len(program.data.parts[0].columns)
+    shards = 0 if program is None else len(program.data.parts[0][0])
     mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, shards)
     store, convergence = walk(
         GibbsMover(problem, mode, chains, digest.keep, program, other),
@@ -112,7 +112,7 @@ def run_gibbs(
         limits=allowed,
         mark=mark,
     )
-    return run_of(store, convergence, em_steps=em_steps, apart=other is not None)
+    return run_of(store, convergence, apart=other is not None)
 
 
 def run_of(store: Store, convergence: Convergence, **more: Any) -> GibbsRun:
@@ -151,13 +151,14 @@ class GibbsMover:
         p = np.repeat(self.mode[:, None, :], self.num_chains, axis=1)
         if self.other is not None:
             p[:, self.num_chains // 2 :] = self.other[:, None, :]
-        symbols = kernel.count_drawn(problem, kernel.draw_states(problem, p, rng))
+        symbols = kernel.draw_counts(problem, p, rng)
         chain = {"symbols": symbols}
         if problem.pooled:
             alpha = problem.concentration + kernel.count_probabilities(problem, symbols)
             chain["log_theta"] = kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, rng)
         for k, group in enumerate(problem.pooled):
-            mean = group.common_prior / group.common_prior.sum(axis=-1, keepdims=True)
+            prior = present(group.raters.common_prior, "a law of common rows")
+            mean = prior / prior.sum(axis=-1, keepdims=True)
             chain[f"common{k}"] = np.repeat(np.log(mean)[None], self.num_chains, axis=0)
         for k, group in enumerate(problem.alike):
             chain[f"alike{k}"] = alike.first_state(group.alike, self.num_chains)
@@ -240,7 +241,7 @@ def numbers_of(problem: kernel.Problem) -> float:
     Rows that are alike have Beta functions besides, each of them worth dozens of numbers.
     """
     states, rows = problem.place.shape[1], problem.multiplicity.size
-    families = sum(int(np.prod(group.shape)) for group in problem.alike)
+    families = sum(group.raters.prior.size for group in problem.alike)
     return float(
         states * (2 * problem.design.nnz + 6 * rows + problem.place.shape[0])
         + _GAMMA * problem.concentration.size
@@ -257,9 +258,8 @@ def _affordable_chains(problem: kernel.Problem) -> int:
 def _mark(problem: kernel.Problem, key: Any, *more: Any) -> str:
     """A digest of all that the draws depend on."""
     design = problem.design
-    pooled = [(group.common_prior, group.strength) for group in problem.pooled]
-    families = [tuple(group.alike) for group in problem.alike]
+    groups = [(g.first, tuple(g.raters)) for g in (*problem.pooled, *problem.alike)]
     return digest(
         "gibbs", key_words(key), design.data, design.indices, design.indptr, problem.multiplicity,
-        problem.offset, problem.place, problem.concentration, pooled, families, *more,
+        problem.offset, problem.place, problem.concentration, groups, *more,
     )  # fmt: skip

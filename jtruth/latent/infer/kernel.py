@@ -28,13 +28,18 @@ drawn anew each time over two powers of ten and so fits whatever the data say. R
 out: their rows are drawn from the prior and would only slow G down.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from jtruth._either import gammaln, log_gamma_draws, metropolis, namespace, replaced
-from jtruth.latent.model import LatentModel, Observed
+from jtruth._host import log
+from jtruth._validation import present
+from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.models import alike
 from jtruth.latent.models.alike import Alike
 
@@ -43,130 +48,133 @@ _CACHED = 65_536  # numbers of rows, states and chains that are worked on togeth
 _SMALLEST = -230.0  # of log G: a G that rounds to 0 would forbid a symbol for ever
 
 
-class Problem(NamedTuple):
+class Group(NamedTuple):
+    """Raters whose rows depend on one another."""
+
+    first: int  # where their rows begin in the flat vector
+    raters: Raters
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(raters, rows, symbols)."""
+        return self.raters.prior.shape
+
+    @property
+    def alike(self) -> Alike:
+        """What they have in common, where they are alike."""
+        return present(self.raters.alike, "a family")
+
+    @property
+    def here(self) -> slice:
+        """Their part of the flat vector."""
+        return slice(self.first, self.first + self.raters.prior.size)
+
+
+@dataclass(frozen=True)
+class Problem:
     """A model and its data, flattened. P probabilities, S states."""
 
-    design: sparse.csr_array  # (rows, columns)
-    single: sparse.csr_array  # (columns, rows for one sample each), the design transposed
-    repeated: sparse.csr_array  # (columns, other rows)
-    in_single: np.ndarray  # (columns, 1) how often each is in the former rows
+    design: sparse.csr_array  # (rows, columns); rows for one sample each come first
     multiplicity: np.ndarray  # (rows,)
-    num_single: int  # the first rows, which stand for one sample each
     offset: np.ndarray  # (states, rows)
-    only_symbol: np.ndarray | None  # (rows,) where every row has one column: there is nothing to add up
-    weight: np.ndarray  # (states, rows) exp(offset), the largest of a row 1
     place: np.ndarray  # (columns, states) 0..P; P is "no probability"
-    tie: sparse.csr_array  # (P, columns * states)
-    starts: np.ndarray  # (dirichlet rows,) where each begins in the flat vector
-    length: np.ndarray  # (dirichlet rows,)
     concentration: np.ndarray  # (P,)
-    pooled: tuple["Pooled", ...]  # groups whose concentrations are drawn too
-    alike: tuple["Family", ...]  # groups whose rows are drawn by `alike`
+    pooled: tuple[Group, ...]  # whose concentrations are drawn too
+    alike: tuple[Group, ...]  # whose rows are drawn by `alike`
     blocks: dict[str, tuple[int, tuple[int, ...]]]  # name -> (first probability, shape)
     columns: dict[str, tuple[int, int]]  # name of a rater group, or "samples" -> its columns
 
+    @cached_property
+    def num_single(self) -> int:
+        """Rows that stand for one sample each."""
+        return int(np.count_nonzero(self.multiplicity == 1))
 
-class Pooled(NamedTuple):
-    """Rows theta[t, r] ~ Dirichlet(strength * G[r]), G[r] ~ Dirichlet(common_prior[r])."""
+    @cached_property
+    def transposed(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """(columns, rows) of the rows for one sample, and of the others."""
+        single, repeated = self.design[: self.num_single], self.design[self.num_single :]
+        return sparse.csr_array(single.T), sparse.csr_array(repeated.T)
 
-    first: int
-    shape: tuple[int, int, int]  # (raters, rows, symbols)
-    strength: float
-    common_prior: np.ndarray  # (rows, symbols)
+    @cached_property
+    def in_single(self) -> np.ndarray:
+        """(columns, 1) how often each is in the rows for one sample."""
+        return self.transposed[0].sum(axis=1)[:, None]
 
+    @cached_property
+    def only_symbol(self) -> np.ndarray | None:
+        """(rows,) where every row has one column: there is nothing to add up."""
+        return self.design.indices if (self.design.sum(axis=1) == 1).all() else None
 
-class Family(NamedTuple):
-    """Where the rows of a group that are alike lie."""
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """(states, rows) exp(offset), the largest of a row 1."""
+        return np.exp(self.offset - self.offset.max(axis=0))
 
-    first: int
-    shape: tuple[int, int, int]  # (raters, rows, symbols)
-    alike: Alike
+    @cached_property
+    def tie(self) -> sparse.csr_array:
+        """(P, columns * states) which columns a probability is used by."""
+        size, place = self.concentration.size, self.place.ravel()
+        used = np.flatnonzero(place < size)
+        return sparse.csr_array((np.ones(used.size), (place[used], used)), shape=(size, place.size))
+
+    @cached_property
+    def length(self) -> np.ndarray:
+        """(dirichlet rows,) symbols of each."""
+        shapes = [shape for _, shape in self.blocks.values()]
+        return np.concatenate([np.full(int(np.prod(shape[:-1])), shape[-1]) for shape in shapes])
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(dirichlet rows,) where each begins in the flat vector."""
+        return np.cumsum(self.length) - self.length
 
 
 def flatten(model: LatentModel, observed: Observed) -> Problem:
     """Lay a model and its data out for the sampler."""
-    rows, layout, offset = observed.offset.shape[1], _Layout(), observed.offset
-    columns, pooled, families = {}, [], []
-    if model.class_fixed:
-        with np.errstate(divide="ignore"):
-            offset = offset + np.log(model.class_prior)[model.state_class][:, None]
-    else:
+    names, priors, seen, places = zip(*_laid_out(model, observed), strict=True)
+    first = np.cumsum([0, *(prior.size for prior in priors)])
+    ends = np.cumsum([len(place) for place in places]).tolist()
+    ranges = [(end - len(place), end) for end, place in zip(ends, places, strict=True)]
+    size = first[-1]
+    moved = [np.where(place < 0, size, at + place) for at, place in zip(first, places, strict=False)]
+    blocks = {name: (int(at), prior.shape) for name, at, prior in zip(names, first, priors, strict=False)}
+    groups = [Group(blocks[f"raters{k}"][0], raters) for k, raters in enumerate(model.raters)]
+    known = log(model.class_prior)[model.state_class][:, None] if model.class_fixed else 0.0
+    return Problem(
+        design=sparse.csr_array(sparse.hstack(seen, format="csr")),
+        multiplicity=observed.multiplicity,
+        offset=observed.offset + known,
+        place=np.concatenate(moved),
+        concentration=np.concatenate([prior.ravel() for prior in priors]),
+        pooled=tuple(g for g in groups if g.raters.strength and g.raters.common_prior is not None),
+        alike=tuple(g for g in groups if g.raters.alike is not None),
+        blocks=blocks,
+        columns={"samples" if name == "pi" else name: where for name, where in zip(names, ranges, strict=True)
+                 if name != "weights"},
+    )  # fmt: skip
+
+
+def _laid_out(model: LatentModel, observed: Observed) -> Iterator[tuple[str, np.ndarray, Any, np.ndarray]]:
+    """By block: name, concentrations, columns (rows, columns), and which probability each uses in a state.
+
+    Numbers of probabilities are those inside the block; -1 for none.
+    """
+    rows, state_class = observed.offset.shape[1], model.state_class
+    if not model.class_fixed:
         group = np.zeros(rows, np.int64) if observed.group is None else observed.group
         number = int(group.max(initial=0)) + 1
         every = model.class_prior if observed.group is None else np.tile(model.class_prior, (number, 1))
-        first = layout.probabilities("pi", every)
         ones = sparse.csr_array((np.ones(rows), (np.arange(rows), group)), shape=(rows, number))
-        of_group = np.arange(number)[:, None] * model.num_classes
-        columns["samples"] = layout.observe(ones, first + of_group + model.state_class[None, :])
+        yield "pi", every, ones, np.arange(number)[:, None] * model.num_classes + state_class
     if model.num_strata > 1:
-        first = layout.probabilities("weights", model.stratum_prior)
-        stratum = model.weight_row[model.state_class] * model.num_strata + model.state_stratum
-        layout.observe(sparse.csr_array(np.ones((rows, 1))), first + stratum[None, :])
+        stratum = model.weight_row[state_class] * model.num_strata + model.state_stratum
+        yield "weights", model.stratum_prior, sparse.csr_array(np.ones((rows, 1))), stratum[None, :]
     for number, (group, seen) in enumerate(zip(model.raters, observed.symbols, strict=True)):
         raters, matrix_rows, symbols = group.prior.shape
-        first = layout.probabilities(f"raters{number}", group.prior)
         rater, symbol = np.divmod(np.arange(raters * symbols), symbols)
-        row = rater[:, None] * matrix_rows + group.row_of_state[None, :]
-        place = np.where(group.row_of_state[None, :] < 0, -1, first + row * symbols + symbol[:, None])
-        columns[f"raters{number}"] = layout.observe(seen, place)
-        if group.strength and group.common_prior is not None:
-            pooled.append(Pooled(first, group.prior.shape, float(group.strength), group.common_prior))
-        if group.alike is not None:
-            families.append(Family(first, group.prior.shape, group.alike))
-    return layout.problem(observed.multiplicity, offset, tuple(pooled), tuple(families), columns)
-
-
-class _Layout:
-    """Collects probabilities and columns while a problem is laid out."""
-
-    def __init__(self):
-        self.priors: list[np.ndarray] = []
-        self.blocks: dict[str, tuple[int, tuple[int, ...]]] = {}
-        self.size = 0  # probabilities so far
-        self.parts: list[sparse.csr_array] = []
-        self.places: list[np.ndarray] = []
-
-    def probabilities(self, name: str, prior: np.ndarray) -> int:
-        """Room for Dirichlet rows with these concentrations; where it begins."""
-        first = self.size
-        self.blocks[name] = (first, prior.shape)
-        self.priors.append(prior)
-        self.size += prior.size
-        return first
-
-    def observe(self, seen: sparse.csr_array, place: np.ndarray) -> tuple[int, int]:
-        """Columns (rows, columns) and the probability of each in each state, -1 for none; their range."""
-        first = sum(len(p) for p in self.places)
-        self.parts.append(seen)
-        self.places.append(place)
-        return first, first + len(place)
-
-    def problem(self, multiplicity, offset, pooled, families, columns) -> Problem:
-        """Everything, put together."""
-        place = np.concatenate(self.places)
-        place = np.where(place < 0, self.size, place)
-        used = np.flatnonzero(place.ravel() < self.size)
-        tie = sparse.csr_array(
-            (np.ones(used.size), (place.ravel()[used], used)), shape=(self.size, place.size)
-        )
-        design = sparse.csr_array(sparse.hstack(self.parts, format="csr"))
-        length = np.concatenate([np.full(a.size // a.shape[-1], a.shape[-1]) for a in self.priors])
-        return Problem(
-            **_transposed(design, int(np.count_nonzero(multiplicity == 1))),
-            multiplicity=multiplicity,
-            offset=offset,
-            only_symbol=design.indices if (design.sum(axis=1) == 1).all() else None,
-            weight=np.exp(offset - offset.max(axis=0)),
-            place=place,
-            tie=tie,
-            starts=np.cumsum(length) - length,
-            length=length,
-            concentration=np.concatenate([a.ravel() for a in self.priors]),
-            pooled=pooled,
-            alike=families,
-            blocks=self.blocks,
-            columns=columns,
-        )
+        row = rater[:, None] * matrix_rows + group.row_of_state
+        place = np.where(group.row_of_state < 0, -1, row * symbols + symbol[:, None])
+        yield f"raters{number}", group.prior, seen, place
 
 
 def log_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
@@ -213,34 +221,15 @@ def in_parts(problem: Problem, chains: int) -> list[Problem]:
     From memory a sweep takes almost three times as long. Rows in several parts are many: p(state) is float32,
     whose last digit is far below what one sample tells; sums over parts are float64.
     """
-    rows, (columns, states), small = problem.multiplicity.size, problem.place.shape, np.float32
+    rows, (columns, states) = problem.multiplicity.size, problem.place.shape
     number = -(-rows // max(_CACHED // (states * chains), columns))
     if number == 1:
         return [problem]
-    parts, ends = [], np.linspace(0, rows, number + 1).astype(int)
-    for here in map(slice, ends[:-1], ends[1:]):
-        single = int(np.clip(problem.num_single - here.start, 0, here.stop - here.start))
-        design, only = problem.design[here].astype(small), problem.only_symbol
-        parts.append(problem._replace(
-            **_transposed(design, single), multiplicity=problem.multiplicity[here],
-            offset=problem.offset[:, here].astype(small), weight=problem.weight[:, here].astype(small),
-            only_symbol=None if only is None else only[here],
-        ))  # fmt: skip
-    return parts
-
-
-def _transposed(design: sparse.csr_array, num_single: int) -> dict[str, Any]:
-    """What a problem holds of a design whose first rows stand for one sample each."""
-    single, repeated = (sparse.csr_array(part.T) for part in (design[:num_single], design[num_single:]))
-    return {"design": design, "num_single": num_single, "single": single, "repeated": repeated,
-            "in_single": single.sum(axis=1)[:, None]}  # fmt: skip
-
-
-class Drawn(NamedTuple):
-    """States of all samples."""
-
-    state: np.ndarray  # (chains, single) of the rows that stand for one sample
-    counts: np.ndarray  # (states, chains, rows that stand for several)
+    ends = np.linspace(0, rows, number + 1).astype(int)
+    return [replace(problem, design=problem.design[here].astype(np.float32),
+                    multiplicity=problem.multiplicity[here],
+                    offset=problem.offset[:, here].astype(np.float32))
+            for here in map(slice, ends[:-1], ends[1:])]  # fmt: skip
 
 
 def count_symbols(problem: Problem, counts: np.ndarray) -> np.ndarray:
@@ -248,16 +237,17 @@ def count_symbols(problem: Problem, counts: np.ndarray) -> np.ndarray:
     return _samples_behind(problem.design.T, counts)
 
 
-def count_drawn(problem: Problem, drawn: Drawn) -> np.ndarray:
-    """Samples behind every column, (columns, states, chains), of states that were drawn."""
-    found = _samples_behind(problem.repeated, drawn.counts)
-    if not problem.num_single:
+def draw_counts(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Samples behind every column, (columns, states, chains), states drawn given p (states, chains, rows)."""
+    (states, _, _), number, (single, repeated) = p.shape, problem.num_single, problem.transposed
+    state = draw_states(p[:, :, :number], rng)
+    times = problem.multiplicity[number:]
+    found = _samples_behind(repeated, draw_numbers(p[:, :, number:].astype(np.float64), times, rng))
+    if not number:
         return found
     # Each state but the last by a product with zeros and ones; the last has what is left of a column.
-    states = found.shape[1]
-    each = np.arange(states - 1, dtype=drawn.state.dtype)[:, None, None]
-    chosen = (drawn.state == each).astype(problem.single.dtype)
-    one = _samples_behind(problem.single, chosen) if states > 1 else found[:, :0]
+    chosen = (state == np.arange(states - 1, dtype=state.dtype)[:, None, None]).astype(single.dtype)
+    one = _samples_behind(single, chosen) if states > 1 else found[:, :0]
     found[:, :-1] += one
     found[:, -1] += problem.in_single - one.sum(axis=1)
     return found
@@ -274,31 +264,34 @@ def count_probabilities(problem: Problem, symbols: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray((problem.tie @ symbols.reshape(-1, symbols.shape[2])).T)
 
 
-def draw_states(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> Drawn:
-    """States of the samples behind every row, given p (states, chains, rows)."""
-    (states, chains, _), single = p.shape, problem.num_single
+def draw_states(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A state of every place, given p (states, ...) on any scale."""
     # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
     # The total is added up as `below` is, in the order of the states: they never differ by rounding.
-    state, below, total = np.zeros((chains, single), np.int16), np.zeros((chains, single), p.dtype), 0.0
-    for s in range(states):
-        total = total + p[s, :, :single]
-    height = (1.0 - rng.random((chains, single), p.dtype)) * total
-    for s in range(states - 1):
-        below += p[s, :, :single]
+    state, below, total = np.zeros(p.shape[1:], np.int16), np.zeros(p.shape[1:], p.dtype), 0.0
+    for each in p:
+        total = total + each
+    height = (1.0 - rng.random(p.shape[1:], p.dtype.type)) * total
+    for each in p[:-1]:
+        below += each
         state += below < height
-    several = p[:, :, single:].astype(np.float64)
-    counts = np.empty_like(several)
-    if not several.size:
-        return Drawn(state, counts)
-    tail = np.cumsum(several[::-1], axis=0)[::-1]
-    share = np.divide(several, tail, out=np.ones_like(several), where=tail > 0)
-    left = np.broadcast_to(problem.multiplicity[single:].astype(np.int64), several.shape[1:]).copy()
-    for s in range(states - 1):
-        drawn = rng.binomial(left, share[s])
+    return state
+
+
+def draw_numbers(p: np.ndarray, times: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """How many of `times` samples are in each state, given p (states, ...) on any scale."""
+    counts = np.empty(p.shape)
+    if not p.size:
+        return counts
+    tail = np.cumsum(p[::-1], axis=0)[::-1]
+    share = np.divide(p, tail, out=np.ones_like(p), where=tail > 0)
+    left = np.broadcast_to(times.astype(np.int64), p.shape[1:]).copy()
+    for s in range(len(p) - 1):
+        drawn = rng.binomial(left, np.minimum(share[s], 1))
         counts[s] = drawn
         left -= drawn
     counts[-1] = left
-    return Drawn(state, counts)
+    return counts
 
 
 def draw_dirichlet_logs(
@@ -350,15 +343,14 @@ def sweep(engine: Any, chain: dict, rng: Any) -> tuple[dict, Any, Any]:
     last = chain.get("log_theta", counts)
     concentration, common = draw_common_rows(engine, last, counts, common, rng)
     log_theta = namespace(counts).zeros(counts.shape)
-    if sum(int(np.prod(group.shape)) for group in engine.alike) < counts.shape[1]:
+    if sum(group.raters.prior.size for group in engine.alike) < counts.shape[1]:
         log_theta = engine.draw_dirichlet_logs(concentration + counts, rng)
     families = {}
-    for k, (first, shape, group) in enumerate(engine.alike):
-        here = slice(first, first + int(np.prod(shape)))
-        data = alike.seen(group, counts[:, here].reshape(-1, *shape))
+    for k, group in enumerate(engine.alike):
+        data = alike.seen(group.alike, counts[:, group.here].reshape(-1, *group.shape))
         families[f"alike{k}"] = state = alike.move(data, chain[f"alike{k}"], rng)
         rows = alike.draw_rows(data, state, rng).reshape(len(log_theta), -1)
-        log_theta = replaced(log_theta, (slice(None), here), rows)
+        log_theta = replaced(log_theta, (slice(None), group.here), rows)
     symbols, p = engine.draw_samples(log_theta, rng)
     new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)} | families
     if len(engine.pooled):
@@ -377,20 +369,19 @@ def draw_common_rows(
     xp = namespace(log_theta)
     concentration, moved = xp.broadcast_to(problem.concentration, log_theta.shape), []
     for group, start in zip(problem.pooled, log_common, strict=True):
-        here = slice(group.first, group.first + int(np.prod(group.shape)))
-        shape = (log_theta.shape[0], *group.shape)
+        here, shape = group.here, (log_theta.shape[0], *group.shape)
         seen = counts[:, here].reshape(shape).sum(axis=(2, 3)) > 0  # (chains, raters): the same in all chains
         seen = seen.astype(np.float64)
         total = xp.einsum("mtrk,mt->mrk", log_theta[:, here].reshape(shape), seen)
-        log_g = move_common(rng, start, total, seen.sum(axis=1)[:, None], group)
-        spread = xp.broadcast_to(group.strength * xp.exp(log_g)[:, None], shape)
+        log_g = move_common(rng, start, total, seen.sum(axis=1)[:, None], group.raters)
+        spread = xp.broadcast_to(group.raters.strength * xp.exp(log_g)[:, None], shape)
         values = spread.reshape(log_theta.shape[0], -1)
         concentration = replaced(concentration, (slice(None), here), values)
         moved.append(log_g)
     return concentration, moved
 
 
-def move_common(rng: Any, log_g: Any, total: Any, raters: Any, group: Any) -> Any:
+def move_common(rng: Any, log_g: Any, total: Any, number: Any, raters: Raters) -> Any:
     """log G (chains, rows, symbols) after `_STEPS` moves, given the sums L of log theta and their number."""
     xp, shape = namespace(log_g), (_STEPS, *log_g.shape)
     moves = 10.0 ** -rng.uniform(0.0, 2.0, (*shape[:-1], 1)) * rng.standard_normal(shape)
@@ -401,16 +392,16 @@ def move_common(rng: Any, log_g: Any, total: Any, raters: Any, group: Any) -> An
         return new - xp.log(xp.exp(new).sum(axis=-1, keepdims=True))
 
     def density(log_g: Any) -> Any:
-        return xp.where(log_g.min(axis=-1) > _SMALLEST, _log_density(log_g, total, raters, group), -np.inf)
+        return xp.where(log_g.min(axis=-1) > _SMALLEST, _log_density(log_g, total, number, raters), -np.inf)
 
     return metropolis(propose, density, log_g, moves, rng.random(shape[:-1]))
 
 
-def _log_density(log_g: Any, total: Any, raters: Any, group: Any) -> Any:
+def _log_density(log_g: Any, total: Any, number: Any, raters: Any) -> Any:
     """log p(G | theta) as a density of log G, (chains, rows): the Jacobian adds sum_k log G_k."""
-    a = group.strength * namespace(log_g).exp(log_g)
-    labels = -raters * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
-    return labels + (group.common_prior[None] * log_g).sum(axis=-1)
+    a = raters.strength * namespace(log_g).exp(log_g)
+    labels = -number * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
+    return labels + (raters.common_prior[None] * log_g).sum(axis=-1)
 
 
 class HostEngine:
@@ -420,8 +411,8 @@ class HostEngine:
         """Of one problem. Rows that are alike are drawn elsewhere (`alike.draw_rows`), all others here."""
         self.problem, self._parts = problem, in_parts(problem, chains)
         own = np.ones(problem.concentration.size, bool)
-        for first, shape, _ in problem.alike:
-            own[first : first + int(np.prod(shape))] = False
+        for group in problem.alike:
+            own[group.here] = False
         length = problem.length[own[problem.starts]]
         self._own, self._rows = np.flatnonzero(own), (np.cumsum(length) - length, length)
         self.concentration, self.pooled, self.alike = problem.concentration, problem.pooled, problem.alike
@@ -441,6 +432,6 @@ class HostEngine:
         symbols, behind = np.zeros(()), []
         for part in self._parts:
             p = state_probabilities(part, log_theta)
-            symbols = symbols + count_drawn(part, draw_states(part, p, rng))
+            symbols = symbols + draw_counts(part, p, rng)
             behind.append(p.sum(axis=1, dtype=np.float64))
         return symbols, np.concatenate(behind, axis=1)

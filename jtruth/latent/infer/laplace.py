@@ -1,20 +1,16 @@
 """Where tempering starts if the prior is far away: a mixture of t laws about the modes of the posterior.
 
-From the prior to the posterior of many samples tempering takes dozens of temperatures; from a law near the
-posterior two or three. So points of the prior, and the middle of the prior, climb to the modes that they
-reach; each mode gets a t law with the curvature there (Laplace's approximation with heavier tails), and the
-weight that Laplace gives it; modes without weight are left out. What is approximate here costs time and
-nothing else: tempering weighs every point by the posterior over this law, so evidence, skewness and tails
-come out as they are. A mode that no point climbs to is overlooked.
+Points of the prior, and its middle, climb to the modes that they reach (L-BFGS; points do not meet, so they
+climb as one). Each mode gets a t law with the curvature there, by differences of gradients, and the weight
+that Laplace's approximation gives it; modes without weight are left out. What is approximate here costs time
+and nothing else: tempering weighs every point by the posterior over this law. A mode that no point climbs to
+is overlooked.
 
 This is for one level in each class and many labels. Where samples may be hard the posterior is often a ridge,
-with modes all along it, and from the prior tempering finds more of it (4000 x 10 without hard samples: 5 in
-the log evidence); where labels are few t laws are far too narrow (one effective draw in 16 000, 60 x 5).
-
-All points climb as one problem (L-BFGS of SciPy; the objective is a sum, points do not meet), and the
-curvature is differences of gradients, so one compiled program does everything.
+and from the prior tempering finds more of it; where labels are few t laws are far too narrow.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -67,14 +63,14 @@ class Start(NamedTuple):
 
 def start_of(model: Model, rng: np.random.Generator) -> Start:
     """The mixture for a model."""
-    slopes = _Slopes(model)
+    slopes = _slopes(model)
     some = model.kind.draw(model.arrays, rng, 8 * _CLIMBERS)
     first = np.column_stack([some.mean(axis=1), some[:, 1:_CLIMBERS]]).astype(np.float64)
-    tops = slopes.climb(first)
+    tops = _climbed(slopes, first)
     tops = tops[:, np.argsort(-slopes(tops)[0])]
     found: list[tuple[float, np.ndarray, np.ndarray]] = []
     while tops.shape[1] and len(found) < MODES:
-        top, root = slopes.polished(tops[:, 0])
+        top, root = polished(slopes, tops[:, 0])
         height = float(slopes(top[:, None])[0][0])
         volume = np.log(np.diagonal(root)).sum()
         if found and height + volume < found[0][0] - _WITHOUT:
@@ -87,8 +83,7 @@ def start_of(model: Model, rng: np.random.Generator) -> Start:
 
 def beside(model: Model) -> Start:
     """Any mixture of the same shape: for moves at the last temperature, where it has no say."""
-    flat = (0.0, np.zeros(model.size), np.eye(model.size))
-    return _mixture([flat])
+    return _mixture([(0.0, np.zeros(model.size), np.eye(model.size))])
 
 
 def _mixture(found: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
@@ -106,52 +101,58 @@ def _mixture(found: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
     return Start(*(a.astype(np.float32) for a in parts))
 
 
-class _Slopes:
-    """Heights and gradients of the log posterior of a model, `_CLIMBERS` points at a time."""
+# Heights (P,) and gradients (size, P) of points (size, P).
+Slopes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
-    def __init__(self, model: Model):
-        self.model = model
 
-    def __call__(self, x: Float[np.ndarray, "size P"]) -> tuple[np.ndarray, np.ndarray]:
-        """Log posterior (P,) and its gradient (size, P)."""
-        found = [self._some(x[:, k : k + _CLIMBERS]) for k in range(0, x.shape[1], _CLIMBERS)]
-        return tuple(np.concatenate(part, axis=-1) for part in zip(*found, strict=True))  # type: ignore
+def _slopes(model: Model) -> Slopes:
+    """Log posterior and its gradient, `_CLIMBERS` points at a time."""
 
-    def _some(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        model, number = self.model, x.shape[1]
+    def some(x: np.ndarray) -> list[np.ndarray]:
+        number = x.shape[1]
         filled = np.pad(x, [(0, 0), (0, _CLIMBERS - number)], mode="edge").astype(np.float32)
         found = _heights(model.kind, model.arrays, model.seen, filled)
-        return tuple(np.asarray(a, np.float64)[..., :number] for a in found)  # type: ignore[return-value]
+        return [np.asarray(a, np.float64)[..., :number] for a in found]
 
-    def climb(self, x: Float[np.ndarray, "size P"]) -> Float[np.ndarray, "size P"]:
-        """Tops that the points reach, or where they are when the steps are used up."""
+    def slopes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = [some(x[:, k : k + _CLIMBERS]) for k in range(0, x.shape[1], _CLIMBERS)]
+        heights, gradients = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
+        return heights, gradients
 
-        def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            value, slope = self(flat.reshape(x.shape))
-            return -float(value.sum()), -slope.ravel()
+    return slopes
 
-        options = {"maxiter": _STEPS, "maxfun": 2 * _STEPS, "maxcor": 20, "ftol": 1e-8}
-        found = scipy.optimize.minimize(negative, x.ravel(), jac=True, method="L-BFGS-B", options=options)
-        return found.x.reshape(x.shape)
 
-    def polished(self, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray, np.ndarray]:
-        """The top by Newton steps, and a root of the inverse of the curvature there."""
-        for _ in range(_NEWTON):
-            root = self._root(x)
-            value, slope = self(x[:, None])
-            new = x + root @ (root.T @ slope[:, 0])
-            if self(new[:, None])[0][0] < value[0]:
-                break
-            x = new
-        return x, self._root(x)
+def _climbed(slopes: Slopes, x: Float[np.ndarray, "size P"]) -> Float[np.ndarray, "size P"]:
+    """Tops that the points reach, or where they are when the steps are used up."""
 
-    def _root(self, x: np.ndarray) -> np.ndarray:
-        """L L' is the inverse of the curvature, by central differences of gradients."""
-        nudge = _NUDGE * np.eye(x.size)
-        _, slope = self(np.concatenate([x[:, None] + nudge, x[:, None] - nudge], axis=1))
-        curvature = (slope[:, x.size :] - slope[:, : x.size]) / (2 * _NUDGE)
-        values, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
-        return np.linalg.cholesky((vectors / np.maximum(values, _FLATTEST)) @ vectors.T)
+    def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = slopes(flat.reshape(x.shape))
+        return -float(value.sum()), -slope.ravel()
+
+    options = {"maxiter": _STEPS, "maxfun": 2 * _STEPS, "maxcor": 20, "ftol": 1e-8}
+    found = scipy.optimize.minimize(negative, x.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return found.x.reshape(x.shape)
+
+
+def polished(slopes: Slopes, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray, np.ndarray]:
+    """The top by Newton steps, and a root of the inverse of the curvature there."""
+    for _ in range(_NEWTON):
+        root = _root(slopes, x)
+        value, slope = slopes(x[:, None])
+        new = x + root @ (root.T @ slope[:, 0])
+        if slopes(new[:, None])[0][0] < value[0]:
+            break
+        x = new
+    return x, _root(slopes, x)
+
+
+def _root(slopes: Slopes, x: np.ndarray) -> np.ndarray:
+    """L L' is the inverse of the curvature, by central differences of gradients."""
+    nudge = _NUDGE * np.eye(x.size)
+    _, slope = slopes(np.concatenate([x[:, None] + nudge, x[:, None] - nudge], axis=1))
+    curvature = (slope[:, x.size :] - slope[:, : x.size]) / (2 * _NUDGE)
+    values, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
+    return np.linalg.cholesky((vectors / np.maximum(values, _FLATTEST)) @ vectors.T)
 
 
 @partial(jax.jit, static_argnames=("kind",))

@@ -9,7 +9,7 @@ row i of the data uses each probability in state s, and rho_i[s] the probability
 
 n the expected count of a row of probabilities, A the total of its concentrations, m_i the samples behind row
 i, and D x = x - p times the sum of x, row by row. Draws are made to have that spread around the mode
-(`Around`). Each is weighed by the posterior over the density that it was drawn from, and as many are drawn
+(`Law`). Each is weighed by the posterior over the density that it was drawn from, and as many are drawn
 again by these weights: what remains of the normal law is the tails that it does not reach. The largest
 weights, smoothed (Vehtari et al. 2024), say whether they matter: below `good_shape` of Pareto's k the draws
 are those of the posterior, and the mean of the weights is the evidence. Given each, states are drawn as in
@@ -34,7 +34,7 @@ from jtruth._random import host_rng
 from jtruth.latent.infer import kernel
 from jtruth.latent.infer.gibbs import Digest, GibbsRun, named_draws, run_of
 from jtruth.latent.model import LatentModel, Observed
-from jtruth.latent.walk import Convergence, Effort, Kept, Store
+from jtruth.latent.walk import Convergence, Effort, Store
 from jtruth.stats.loo import good_shape, smoothed_weights
 
 MOST_TOGETHER = 2500  # probabilities whose joint information matrix is made
@@ -62,15 +62,14 @@ class Mode(NamedTuple):
     states: Float[np.ndarray, "states rows"]  # probabilities
     theta: Float[np.ndarray, " P"]  # all probabilities there
     total: Float[np.ndarray, " P"]  # expected counts of each with its concentration
-    steps: int
 
 
 def mode_of(problem: kernel.Problem, start: Float[np.ndarray, "states rows"]) -> Mode:
     """The mode that EM climbs to from state probabilities."""
-    states, steps = kernel.em(problem, start, max_steps=_MOST_STEPS)
+    states, _ = kernel.em(problem, start, max_steps=_MOST_STEPS)
     symbols = kernel.count_symbols(problem, (states * problem.multiplicity)[:, None, :])
     total = problem.concentration + kernel.count_probabilities(problem, symbols)
-    return Mode(states, np.exp(kernel.posterior_means(problem, total))[0], total[0], steps)
+    return Mode(states, np.exp(kernel.posterior_means(problem, total))[0], total[0])
 
 
 def alone(problem: kernel.Problem, mode: Mode, starts: Sequence[Float[np.ndarray, "states rows"]]) -> bool:
@@ -111,13 +110,14 @@ def run_normal(
     if not effort.normal and work > _MOST_WORK:
         return None
     mode = mode_of(problem, starts[0])
-    law = law_around(problem, mode, rng)
-    if law is None or not (effort.normal or alone(problem, mode, starts[1:])):
+    found = law_around(problem, mode, rng)
+    if found is None or not (effort.normal or alone(problem, mode, starts[1:])):
         return None
     number = int(np.clip(_WORK / (2 * work), _FIRST, _MOST)) // _CHAINS * _CHAINS
     if not effort.normal and (number < effort.min_sweeps or 2 * work * number > effort.max_work):
         return None
-    log_theta, log_q = law.draw(number, rng)
+    law, root = found
+    log_theta, log_q = law.draw(root, number, rng)
     log_w = log_posterior(problem, log_theta[:_FIRST]) - log_q[:_FIRST]
     if not effort.normal and _worth(softmax(log_w)) < _HOPELESS * _FIRST:
         return None
@@ -134,7 +134,7 @@ def run_normal(
     how = "converged" if good else f"weights of Pareto k {shape:.2f}"
     spent = time.monotonic() - began
     convergence = Convergence(good, how, {}, {"weighed draws": worth}, number, 0, spent)
-    return run_of(store, convergence, em_steps=mode.steps, evidence=_evidence(log_w))
+    return run_of(store, convergence, evidence=_evidence(log_w))
 
 
 def _worth(weight: Float[np.ndarray, " draws"]) -> float:
@@ -155,30 +155,20 @@ def _stored(
     effort: Effort,
     rng: np.random.Generator,
 ) -> Store:
-    """What is kept of all draws, block by block."""
+    """What is kept of all draws, block by block, states drawn given each."""
     store, rows = Store(effort.max_bytes), problem.offset.size * _CHAINS
     for part in np.array_split(log_theta, -(-len(log_theta) * rows // _BLOCK)):
-        store.add(*_with_states(problem, part, digest, rng))
+        draws, chains, size = part.shape
+        log_p = kernel.log_states(problem, part.reshape(-1, size))
+        of_row = np.logaddexp.reduce(log_p, axis=0)
+        p = np.exp(log_p - of_row)
+        symbols = kernel.draw_counts(problem, p, rng)
+        symbols = np.moveaxis(symbols.reshape(*symbols.shape[:2], draws, chains), 2, 0)
+        small, large = digest.keep(named_draws(problem, {"log_theta": part, "symbols": symbols}))
+        if digest.pointwise:
+            large["log_p"] = np.swapaxes(of_row.reshape(draws, chains, -1), 0, 1)
+        store.add(small, large, p.sum(axis=1))
     return store
-
-
-def _with_states(
-    problem: kernel.Problem,
-    log_theta: Float[np.ndarray, "draws chains P"],
-    digest: Digest,
-    rng: np.random.Generator,
-) -> Kept:
-    """What is kept of some draws, and the sum of their state probabilities (states, rows)."""
-    draws, chains, size = log_theta.shape
-    log_p = kernel.log_states(problem, log_theta.reshape(-1, size))
-    of_row = np.logaddexp.reduce(log_p, axis=0)
-    p = np.exp(log_p - of_row)
-    symbols = kernel.count_drawn(problem, kernel.draw_states(problem, p, rng))
-    symbols = np.moveaxis(symbols.reshape(*symbols.shape[:2], draws, chains), 2, 0)
-    small, large = digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": symbols}))
-    if digest.pointwise:
-        large["log_p"] = np.swapaxes(of_row.reshape(draws, chains, -1), 0, 1)
-    return small, large, p.sum(axis=1)
 
 
 def log_posterior(
@@ -193,7 +183,7 @@ def log_posterior(
     return found
 
 
-class Around(NamedTuple):
+class Law(NamedTuple):
     """Rows of probabilities around the mode: log p = centre + scale (step - sum p step), then normalised.
 
     To first order p_k changes by the share g_k = step_k - sum_j p_j step_j, of variance v. But exp(g) of a
@@ -204,84 +194,80 @@ class Around(NamedTuple):
     Dirichlet(n p): standard deviations are its own within 5 % from n = 8, and up to 30 % less below.
     """
 
-    rows: Float[np.ndarray, "rows classes"]
-    centre: Float[np.ndarray, "rows classes"]
-    scale: Float[np.ndarray, "rows classes"]
+    p: Float[np.ndarray, " P"]
+    starts: Int[np.ndarray, " rows"]  # where each row begins
+    centre: Float[np.ndarray, " P"]
+    scale: Float[np.ndarray, " P"]
 
-    def shares(self, step: Float[np.ndarray, "num rows classes"]) -> Float[np.ndarray, "num rows classes"]:
-        """Scaled changes of the logs."""
-        return self.scale * (step - (self.rows * step).sum(axis=-1, keepdims=True))
+    def logs(self, step: Float[np.ndarray, "num P"]) -> tuple[np.ndarray, np.ndarray]:
+        """Logs of probabilities for normal steps, and how far they moved before rows were normalised."""
+        moves = self.scale * (step - self.of_rows(self.p * step))
+        return self.normalised(self.centre + moves), moves
 
-    def __call__(self, step: Float[np.ndarray, "num rows classes"]) -> Float[np.ndarray, "num rows classes"]:
-        """Probabilities for normal steps of theta."""
-        return softmax(self.centre + self.shares(step), axis=-1)
+    def of_rows(self, values: np.ndarray, add: np.ufunc = np.add) -> np.ndarray:
+        """The sum of each row (..., P), at all of its entries; or what another function adds up to."""
+        length = np.diff(np.append(self.starts, self.p.size))
+        return np.repeat(add.reduceat(values, self.starts, axis=-1), length, axis=-1)
+
+    def normalised(self, values: np.ndarray) -> np.ndarray:
+        """Logs of probabilities that sum to 1 in each row."""
+        values = values - self.of_rows(values, np.maximum)
+        return values - np.log(self.of_rows(np.exp(values)))
+
+    def draw(
+        self, root: Float[np.ndarray, "P P"], number: int, rng: np.random.Generator
+    ) -> tuple[Float[np.ndarray, "draws P"], Float[np.ndarray, " draws"]]:
+        """Logs of all probabilities, steps being root @ noise, and the log density of each draw.
+
+        It is that of log p_k - log p_last.
+        """
+        last = np.append(self.starts[1:], self.p.size) - 1
+        free = np.delete(np.arange(self.p.size), last)
+        of_entry = last[np.searchsorted(last, free)]  # the last entry of its row
+        logs, moves = self.logs((root @ rng.standard_normal((len(root), number))).T)
+        unit = self.logs(root.T)[1]  # what a unit of noise does
+        seen = unit[:, free] - unit[:, of_entry]
+        factor = np.linalg.cholesky(seen.T @ seen)
+        far = scipy.linalg.solve_triangular(factor, (moves[:, free] - moves[:, of_entry]).T, lower=True)
+        constant = np.log(np.diag(factor)).sum() + 0.5 * free.size * np.log(2 * np.pi)
+        return logs, -0.5 * (far**2).sum(axis=0) - constant
 
 
-def fitted(rows: Float[np.ndarray, "rows classes"], step: Float[np.ndarray, "num rows classes"]) -> Around:
-    """Such that steps like these have the mean `rows` and the spread that they have to first order."""
-    share = step - (rows[None] * step).sum(axis=2, keepdims=True)
+def fitted(
+    p: Float[np.ndarray, " P"], starts: Int[np.ndarray, " rows"], step: Float[np.ndarray, "num P"]
+) -> Law:
+    """Such that steps like these have the mean p and the spread that they have to first order."""
+    law = Law(p, starts, log(p), np.ones(p.size))
+    share = step - law.of_rows(p * step)
     v = np.maximum(share.var(axis=0), _LEAST)
-    worth = (1 - rows).sum(axis=1, keepdims=True) / (rows * v).sum(axis=1, keepdims=True)
-    scale = np.sqrt(np.log1p(v * (1 + 2 / worth)) / v)
-    centre = wanted = log(rows)
+    worth = law.of_rows(1 - p) / law.of_rows(p * v)
+    law = law._replace(scale=np.sqrt(np.log1p(v * (1 + 2 / worth)) / v))
     for _ in range(_ROUNDS):
-        centre = centre + wanted - log(softmax(centre + scale * share, axis=2).mean(axis=0))
-    return Around(rows, centre, scale)
+        drawn = np.exp(law.normalised(law.centre + law.scale * share))
+        law = law._replace(centre=law.centre + log(p) - log(drawn.mean(axis=0)))
+    return law
 
 
 def around(
     rows: Float[np.ndarray, "rows classes"], step: Float[np.ndarray, "num rows classes"]
 ) -> Float[np.ndarray, "num rows classes"]:
     """Rows whose means are `rows` and whose coefficients of variation are about those of p exp(step)."""
-    return fitted(rows, step)(step)
+    flat = step.reshape(len(step), -1)
+    law = fitted(rows.ravel(), np.arange(len(rows)) * rows.shape[1], flat)
+    return np.exp(law.logs(flat)[0]).reshape(step.shape)
 
 
-class Law(NamedTuple):
-    """The normal law of all rows of a problem."""
-
-    root: Float[np.ndarray, "P P"]  # steps are root @ noise
-    blocks: tuple[tuple[slice, Around], ...]
-    last: np.ndarray  # (dirichlet rows,) the last entry of each
-    of_entry: np.ndarray  # (P,) the last entry of its row
-
-    def draw(
-        self, number: int, rng: np.random.Generator
-    ) -> tuple[Float[np.ndarray, "draws P"], Float[np.ndarray, " draws"]]:
-        """Logs of all probabilities, and the log density of each draw (of log p_k - log p_last)."""
-        free = np.delete(np.arange(self.of_entry.size), self.last)
-        logs, moves = self._logs(self.root @ rng.standard_normal((len(self.root), number)))
-        basis = self._logs(self.root)[1]  # what a unit of noise does
-        seen = (basis - basis[:, self.of_entry])[:, free]
-        factor = np.linalg.cholesky(seen.T @ seen)
-        far = scipy.linalg.solve_triangular(factor, (moves - moves[:, self.of_entry])[:, free].T, lower=True)
-        constant = np.log(np.diag(factor)).sum() + 0.5 * free.size * np.log(2 * np.pi)
-        return logs, -0.5 * (far**2).sum(axis=0) - constant
-
-    def _logs(self, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Logs of probabilities for columns of steps, and how far they moved before rows were normalised."""
-        logs, moves = np.empty(steps.T.shape), np.empty(steps.T.shape)
-        for here, law in self.blocks:
-            step = steps[here].T.reshape(-1, *law.rows.shape)
-            moves[:, here] = law.shares(step).reshape(len(step), -1)
-            values = law.centre + law.shares(step)
-            logs[:, here] = (values - logsumexp(values, axis=2, keepdims=True)).reshape(len(step), -1)
-        return logs, moves
-
-
-def law_around(problem: kernel.Problem, mode: Mode, rng: np.random.Generator) -> Law | None:
-    """The law at a mode; None where the information there has no inverse."""
+def law_around(
+    problem: kernel.Problem, mode: Mode, rng: np.random.Generator
+) -> tuple[Law, np.ndarray] | None:
+    """The law at a mode, and the root of its steps; None where the information there has no inverse."""
     try:
         factor = np.linalg.cholesky(information(problem, mode))
     except np.linalg.LinAlgError:
         return None
     root = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True).T
-    pilot, blocks = root @ rng.standard_normal((len(root), _PILOT)), []
-    for first, shape in problem.blocks.values():
-        here = slice(first, first + int(np.prod(shape)))
-        rows = mode.theta[here].reshape(-1, shape[-1])
-        blocks.append((here, fitted(rows, pilot[here].T.reshape(_PILOT, *rows.shape))))
-    last = problem.starts + problem.length - 1
-    return Law(root, tuple(blocks), last, np.repeat(last, problem.length))
+    pilot = (root @ rng.standard_normal((len(root), _PILOT))).T
+    return fitted(mode.theta, problem.starts, pilot), root
 
 
 def information(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:

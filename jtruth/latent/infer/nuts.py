@@ -5,59 +5,95 @@ and ONE observed site. NumPyro's `MCMC` compiles anew in every run; here its NUT
 data are arguments of two compiled programs (`begin`, `advance`), which are kept for every (model, static
 sizes, settings) and reused for all data of the same shapes. Warm-up and sampling are the same program.
 
-- `run_nuts`: draws of all unobserved sites, with R-hat, effective sample size and divergences. The same key
-  gives the same draws to the last bit, also when a run was killed and resumed from its checkpoint.
-- `simulate`: the model run forwards, from the prior or from draws (posterior predictive).
-
 NumPyro keeps its handlers in a global stack, which threads would share; tracing is done under `LOCK`. All of
-it runs in float64 with NumPyro's own (lenient) promotion rules, whatever the caller's settings are.
+it runs in float64 with NumPyro's own (lenient) promotion rules, whatever the caller's settings are. NumPyro
+is imported where a model runs, so that settings and results come without it.
 """
 
 import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jax.sharding import NamedSharding, PartitionSpec
-from numpyro import handlers
-from numpyro.distributions import biject_to
-from numpyro.infer.hmc import hmc
-from numpyro.infer.util import constrain_fn, potential_energy
 
+from jtruth._one_line import one_line
 from jtruth._random import as_key
-from jtruth.latent.checkpoint import digest
-from jtruth.latent.infer import nuts_run as around
-from jtruth.latent.infer.nuts_run import NutsRun, NutsSettings, Settings
+from jtruth.latent.checkpoint import Checkpoint, Progress, digest
+from jtruth.stats.chains import effective_sample_size, split_rhat
 
 LOCK = threading.RLock()
-CHAINS = PartitionSpec("chains")
+MAX_RHAT = 1.01
+MIN_ESS_PER_CHAIN = 100.0
+
+
+@contextlib.contextmanager
+def arithmetic() -> Iterator[None]:
+    """Float64 and NumPy's promotion rules."""
+    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
+        yield
 
 
 @contextlib.contextmanager
 def numpyro_block() -> Iterator[None]:
     """Where NumPyro code may run: one thread at a time, float64, NumPy's promotion rules."""
-    with LOCK, around.arithmetic():
+    with LOCK, arithmetic():
         yield
+
+
+class NutsSettings(NamedTuple):
+    """How to run NUTS, and what to do meanwhile."""
+
+    num_warmup: int = 500  # transitions of each chain that are thrown away
+    num_samples: int = 1000  # and that are kept
+    num_chains: int = 4
+    target_accept: float = 0.8
+    max_tree_depth: int = 10
+    progress: Progress = Progress()  # where it is reported, and a checkpoint
+    chunk: int = 100  # transitions between two looks at it
+
+
+USUAL = NutsSettings()
+
+
+class NutsRun(NamedTuple):
+    """Draws of every unobserved site, and how far to trust them."""
+
+    samples: dict[str, np.ndarray]  # (chains, draws, ...), in the model's own (constrained) space
+    statistics: dict[str, np.ndarray]  # (chains, draws): "diverging", "acceptance_rate", "n_steps" (leapfrog)
+    rhat: dict[str, np.ndarray]  # split R-hat of every number; NaN where it never changed
+    ess: dict[str, np.ndarray]  # effective sample size, likewise
+    divergences: int  # after warm-up, over all chains
+    num_warmup: int
+    converged: bool  # all R-hat < 1.01 and all ESS >= 100 a chain
+    warnings: tuple[str, ...]
+
+    __repr__ = one_line
+
+    def flat(self, name: str) -> np.ndarray:
+        """Draws of one site, chain after chain."""
+        values = self.samples[name]
+        return values.reshape(-1, *values.shape[2:])
 
 
 class Program:
     """The compiled programs of one model, and a record of what was compiled."""
 
-    def __init__(self, model: Callable, static: tuple[tuple[str, Any], ...], settings: Settings):
-        self.model, self.settings = functools.partial(model, **dict(static)), settings
+    def __init__(self, model: Callable, static: tuple, settings: NutsSettings, jitter: float):
+        from numpyro.infer.hmc import hmc
+
+        self.model, self.settings, self.jitter = functools.partial(model, **dict(static)), settings, jitter
         self.start, self.step = hmc(potential_fn_gen=self._potential, algo="NUTS")
-        self.axis = 0 if settings.batched else None
         self.compiled: dict[Any, Any] = {}
 
     def call(self, function: Callable, *args: Any) -> Any:
         """Run a function of arrays, compiled ahead of time for their shapes; only tracing holds the lock."""
         leaves, tree = jax.tree.flatten(args)
-        key = function.__name__, tree, tuple((x.shape, x.dtype, getattr(x, "sharding", None)) for x in leaves)
+        key = function.__name__, tree, tuple((x.shape, x.dtype) for x in leaves)
         with LOCK:
             if key not in self.compiled:
                 self.compiled[key] = jax.jit(function).lower(*args).compile()
@@ -65,14 +101,16 @@ class Program:
 
     def begin(self, keys, init, args):
         """Start every chain at its initial values plus jitter; the state of NUTS, chains first."""
-        return jax.vmap(self._begin_one, in_axes=(0, 0, self.axis))(keys, init, args)
+        return jax.vmap(self._begin_one, in_axes=(0, 0, None))(keys, init, args)
 
     def _begin_one(self, key, init, args):
+        from numpyro.distributions import biject_to
+
         key_model, key_jitter, key_run = jax.random.split(key, 3)
         sites = _trace(self.model, (), init, key_model, args)
         z = {k: biject_to(s["fn"].support).inv(s["value"]) for k, s in sites.items() if _is_latent(s)}
         flat, unflatten = ravel_pytree(z)
-        wide = self.settings.jitter * jax.random.uniform(key_jitter, flat.shape, flat.dtype, -1.0, 1.0)
+        wide = self.jitter * jax.random.uniform(key_jitter, flat.shape, flat.dtype, -1.0, 1.0)
         return self.start(
             unflatten(flat + wide),
             self.settings.num_warmup,
@@ -84,42 +122,41 @@ class Program:
 
     def advance(self, state, args, number):
         """`number` <= chunk transitions: the new state, draws (chains, chunk, ...), and their statistics."""
-        if self.settings.chain_method != "parallel":
-            return self._advance(state, args, number)
-        mesh, everywhere = around.chain_mesh(state.i.shape[0]), PartitionSpec()
-        specs = (CHAINS, CHAINS if self.settings.batched else everywhere, everywhere)
-        return jax.shard_map(self._advance, mesh=mesh, in_specs=specs, out_specs=CHAINS, check_vma=False)(
-            state, args, number
-        )
+        from numpyro.infer.util import constrain_fn
 
-    def _advance(self, state, args, number):
-        step = jax.vmap(lambda s, a: self.step(s, model_args=a), in_axes=(0, self.axis))
+        step = jax.vmap(lambda s: self.step(s, model_args=args))
 
         def kept(s):
             return s.z, {"diverging": s.diverging, "acceptance_rate": s.accept_prob, "n_steps": s.num_steps}
 
         def one(k, carry):
             s, buffer = carry
-            s = step(s, args)
+            s = step(s)
             return s, jax.tree.map(lambda b, new: b.at[:, k].set(new), buffer, kept(s))
 
         empty = jax.tree.map(lambda x: jnp.repeat(x[:, None], self.settings.chunk, axis=1), kept(state))
         state, (z, statistics) = jax.lax.fori_loop(0, number, one, (state, empty))
 
-        def constrain(z_one, a):
-            return constrain_fn(self.model, a, {}, z_one, return_deterministic=True)
+        def constrain(z):
+            return constrain_fn(self.model, args, {}, z, return_deterministic=True)
 
-        by_chain = jax.vmap(jax.vmap(constrain, in_axes=(0, None)), in_axes=(0, self.axis))
-        return state, by_chain(z, args), statistics
+        return state, jax.vmap(jax.vmap(constrain))(z), statistics
 
     def _potential(self, *args):
+        from numpyro.infer.util import potential_energy
+
         return functools.partial(potential_energy, self.model, args, {})
 
 
 @functools.lru_cache(maxsize=64)
-def program(model: Callable, static: tuple[tuple[str, Any], ...], settings: Settings) -> Program:
-    """The one `Program` of these arguments in this process."""
-    return Program(model, static, settings)
+def program(model: Callable, static: tuple, settings: NutsSettings, jitter: float = 0.5) -> Program:
+    """The one `Program` of these arguments in this process; see `compiled_for`."""
+    return Program(model, static, settings, jitter)
+
+
+def compiled_for(settings: NutsSettings) -> NutsSettings:
+    """Without what needs no other program."""
+    return settings._replace(num_samples=0, num_chains=0, progress=Progress())
 
 
 def run_nuts(
@@ -128,9 +165,8 @@ def run_nuts(
     key: Any = None,
     static: dict[str, Any] | None = None,
     init: dict[str, Any] | None = None,
-    jitter: float | int = 0.5,
-    settings: NutsSettings = NutsSettings(),
-    batched: bool = False,
+    jitter: float = 0.5,
+    settings: NutsSettings = USUAL,
 ) -> NutsRun:
     """Sample the posterior of a NumPyro model.
 
@@ -138,27 +174,28 @@ def run_nuts(
         model: function of `args` and the keywords of `static`. Reuse the same function object: a new closure
             compiles anew.
         args: arrays, or pytrees of them (None allowed).
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: of whatever is drawn: a whole number or a JAX key; 0 if None. The same key gives the same draws
+            to the last bit, also when a run was killed and resumed from its checkpoint.
         static: sizes and other hashable keywords of the model.
-        init: site name -> value to start at (model space); other sites start at a prior draw. With
-            `batched` values have a leading axis.
+        init: site name -> value to start at (model space); other sites start at a prior draw.
         jitter: chains start uniformly within +-jitter of it in unconstrained space.
         settings: numbers of chains and transitions, whom to tell, checkpoint.
-        batched: every array in `args` has a leading axis of data sets, and each set gets one chain. R-hat
-            then compares different posteriors and means nothing.
 
     Raises:
         ValueError: impossible arguments, a start of zero density, or a checkpoint of another run.
     """
-    made = settings.program(jitter, batched)
-    num_warmup, num_samples, chunk = settings.num_warmup, settings.num_samples, settings.chunk
-    compiled = program(model, _sorted(static), made)
-    with around.arithmetic():
+    num_warmup, num_samples, chains, chunk = (*settings[:3], settings.chunk)
+    if num_warmup < 1 or num_samples < 4 or chains < 1 or chunk < 1:
+        raise ValueError(
+            "need num_warmup >= 1, num_samples >= 4, num_chains >= 1, chunk >= 1; got "
+            f"{num_warmup}, {num_samples}, {chains}, {chunk}"
+        )
+    made = compiled_for(settings)
+    compiled = program(model, _sorted(static), made, float(jitter))
+    with arithmetic():
         data = jax.tree.map(jnp.asarray, args)
-        chains = jax.tree.leaves(data)[0].shape[0] if batched else settings.num_chains
-        starts = {} if init is None else {k: jnp.asarray(v, float) for k, v in init.items()}
-        if not batched:
-            starts = {k: jnp.broadcast_to(v, (chains, *v.shape)) for k, v in starts.items()}
+        starts = {k: jnp.asarray(v, float) for k, v in (init or {}).items()}
+        starts = {k: jnp.broadcast_to(v, (chains, *v.shape)) for k, v in starts.items()}
         keys = jax.random.split(as_key(key), chains)
         state = compiled.call(compiled.begin, keys, starts, data)
         bad = np.flatnonzero(~np.isfinite(np.asarray(state.potential_energy)))
@@ -167,65 +204,60 @@ def run_nuts(
                 f"the start of chain {bad[0]} has probability 0 or NaN ({bad.size} of {chains} chains): the "
                 "data are impossible there; give `init` values inside the support"
             )
-        if settings.chain_method == "parallel":
-            state = jax.device_put(state, NamedSharding(around.chain_mesh(chains), CHAINS))
         data_of = jax.tree.leaves((args, starts, jax.random.key_data(keys)))
-        file = settings.progress.file(digest("nuts", data_of, model, static, made, num_samples))
-        state, pieces, done = around.resumed(file, state)
-        total = num_warmup + num_samples
-        with settings.progress.reporting() as tell:
-            tell(done, total)
-            while done < total:
-                number = min(chunk, (num_warmup if done < num_warmup else total) - done)
-                state, piece = _advance_chains(compiled, state, data, number)
-                if done >= num_warmup:
-                    pieces.append(jax.tree.map(lambda x, n=number: np.asarray(x)[:, :n], piece))
-                done += number
-                if file.due or (done == total and file.path is not None):
-                    around.save(file, state, pieces, done)
-                tell(done, total)
+        mark = digest("nuts", data_of, model, static, tuple(made), jitter, num_samples)
+        pieces = _advanced(compiled, state, data, settings, settings.progress.file(mark))
     samples, statistics = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
-    return around.gather(samples, statistics, num_warmup)
+    return gather(samples, statistics, num_warmup)
+
+
+def _advanced(
+    compiled: Program, state: Any, data: Any, settings: NutsSettings, file: Checkpoint
+) -> list[tuple[dict, dict]]:
+    """Draws and statistics of all transitions after warm-up, chunk by chunk."""
+    state, pieces, done = resumed(file, state)
+    total = settings.num_warmup + settings.num_samples
+    with settings.progress.reporting() as tell:
+        tell(done, total)
+        while done < total:
+            burning = done < settings.num_warmup
+            number = min(settings.chunk, (settings.num_warmup if burning else total) - done)
+            state, *piece = compiled.call(compiled.advance, state, data, jnp.asarray(number, jnp.int32))
+            if not burning:
+                pieces.append(jax.tree.map(lambda x, n=number: np.asarray(x)[:, :n], tuple(piece)))
+            done += number
+            if file.due or (done == total and file.path is not None):
+                save(file, state, pieces, done)
+            tell(done, total)
+    return pieces
 
 
 def simulate(
-    model: Callable,
-    *args: Any,
-    key: Any,
-    num: int | None = None,
-    draws: dict[str, Any] | None = None,
-    static: dict[str, Any] | None = None,
+    model: Callable, *args: Any, key: Any, num: int, static: dict[str, Any] | None = None
 ) -> dict[str, np.ndarray]:
-    """Run a model forwards: every site, (num, ...). Pass None for the observed argument to have it drawn.
+    """Run a model forwards from its prior `num` times: every site, (num, ...).
 
-    Args:
-        model, args, static: as in `run_nuts`.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        num: number of runs from the prior.
-        draws: instead of `num`, values (num, ...) of the unobserved sites, for the posterior predictive.
+    `model`, `args` and `static` are as in `run_nuts`; None for the observed argument has it drawn.
     """
-    draws = {} if draws is None else draws
-    size = next(iter(draws.values())).shape[0] if draws else num
-    if size is None:
-        raise ValueError("give num, the number of runs from the prior, or draws")
     with numpyro_block():
-        keys = jax.random.split(as_key(key), size)
-        values = {name: jnp.asarray(value) for name, value in draws.items()}
+        keys = jax.random.split(as_key(key), num)
         data = jax.tree.map(jnp.asarray, args)
-        return jax.tree.map(np.asarray, _forward(model, _sorted(static), keys, values, data))
+        return jax.tree.map(np.asarray, _forward(model, _sorted(static), keys, data))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _forward(model, static, keys, draws, args):
-    def one(key, draw):
-        sites = _trace(model, static, draw, key, args)
+def _forward(model, static, keys, args):
+    def one(key):
+        sites = _trace(model, static, {}, key, args)
         return {k: s["value"] for k, s in sites.items() if s["type"] in ("sample", "deterministic")}
 
-    return jax.vmap(one)(keys, draws)
+    return jax.vmap(one)(keys)
 
 
 def _trace(model, static, values, key, args):
     """All sites of one run of the model, with these values put in."""
+    from numpyro import handlers
+
     runner = handlers.substitute(functools.partial(model, **dict(static)), data=values)
     return handlers.trace(handlers.seed(runner, key)).get_trace(*args)
 
@@ -238,16 +270,83 @@ def _is_latent(site) -> bool:
     return site["type"] == "sample" and not site["is_observed"]
 
 
-def _advance_chains(compiled, state, data, number):
-    """One chunk of all chains, or of one after the other."""
-    count = jnp.asarray(number, jnp.int32)
-    if compiled.settings.chain_method != "sequential":
-        state, *piece = compiled.call(compiled.advance, state, data, count)
-        return state, tuple(piece)
-    parts = []
-    for k in range(state.i.shape[0]):
-        alone = jax.tree.map(lambda x, k=k: x[k : k + 1], state)
-        mine = jax.tree.map(lambda x, k=k: x[k : k + 1], data) if compiled.settings.batched else data
-        parts.append(compiled.call(compiled.advance, alone, mine, count))
-    state, *piece = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
-    return state, tuple(piece)
+def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
+    """Draws and statistics (chains, draws, ...) as a `NutsRun`, with its doubts."""
+    rhat = {name: split_rhat(values) for name, values in samples.items()}
+    ess = {name: effective_sample_size(values) for name, values in samples.items()}
+    chains, draws = statistics["diverging"].shape
+    least = MIN_ESS_PER_CHAIN * chains
+    mixed = all(np.all(np.isnan(r) | (r < MAX_RHAT)) for r in rhat.values())
+    enough = all(np.all(np.isnan(e) | (e >= least)) for e in ess.values())
+    broken = [name for name, values in samples.items() if not np.isfinite(values).all()]  # their R-hat is NaN
+    converged = mixed and enough and not broken
+    divergences = int(statistics["diverging"].sum())
+    warnings = []
+    if broken:
+        warnings.append(f"Draws of {', '.join(broken)} hold NaN or infinity; do not use this run.")
+    elif not converged:
+        high, low = _extreme(rhat, np.nanargmax), _extreme(ess, np.nanargmin)
+        warnings.append(
+            f"NUTS did not converge in {draws} draws of {chains} chains: split R-hat {high[0]:.3f} for "
+            f"{high[1]}, effective sample size {low[0]:.0f} for {low[1]}. Raise num_samples and num_warmup."
+        )
+    if divergences:
+        warnings.append(
+            f"{divergences} of {chains * draws} transitions diverged: NUTS may have missed a narrow part of "
+            "the posterior. Raise target_accept to .95 or .99, or use another model."
+        )
+    return NutsRun(samples, statistics, rhat, ess, divergences, num_warmup, converged, tuple(warnings))
+
+
+def _extreme(values: dict[str, np.ndarray], where: Callable) -> tuple[float, str]:
+    """The largest or smallest number and what it belongs to, like "matrices[0,1,1]"."""
+    flat = {
+        f"{name}[{','.join(map(str, index))}]" if index else name: float(v[index])
+        for name, v in values.items()
+        for index in np.ndindex(np.shape(v))
+    }
+    numbers = np.array(list(flat.values()))
+    if np.isnan(numbers).all():
+        return float("nan"), "nothing"
+    k = int(where(numbers))
+    return float(numbers[k]), list(flat)[k]
+
+
+def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
+    """State of NUTS and all draws so far."""
+    arrays: dict[str, Any] = {f"state{k}": _raw(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+    if pieces:
+        draws = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
+        for part, values in zip(("sample", "statistic"), draws, strict=True):
+            arrays |= {f"{part}/{name}": value for name, value in values.items()}
+    file.write(arrays, {"done": done})
+
+
+def resumed(file: Checkpoint, state: Any) -> tuple[Any, list, int]:
+    """(state, pieces, transitions done) of a file; as they are at the start if there is none."""
+    found = file.read()
+    if found is None:
+        return state, [], 0
+    arrays, words = found
+    leaves, tree = jax.tree.flatten(state)
+    read = [_restored(arrays[f"state{k}"], leaf) for k, leaf in enumerate(leaves)]
+    parts: tuple[dict, dict] = ({}, {})
+    for name, values in arrays.items():
+        kind, _, site = name.partition("/")
+        if kind in ("sample", "statistic"):
+            parts[kind == "statistic"][site] = values
+    return jax.tree.unflatten(tree, read), [parts] if parts[0] else [], words["done"]
+
+
+def _raw(leaf):
+    return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+
+
+def _restored(value, like):
+    if _is_key(like):
+        return jax.random.wrap_key_data(jnp.asarray(value), impl=jax.random.key_impl(like))
+    return jax.device_put(jnp.asarray(value, like.dtype), like.sharding)
+
+
+def _is_key(leaf) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
 from jtruth.latent import density
 from jtruth.latent.density import Seen
@@ -48,31 +48,16 @@ _SIZES, _NUMBERS = (128, 256, 512), 8e6  # lineages, and numbers of an evaluatio
 _WANTED, _RATE = 0.8, 0.5  # acceptance, and how fast the size of a step learns
 
 
-class Random(NamedTuple):
-    """Random numbers of some moves."""
+class Tempered(NamedTuple):
+    """Points, and how to go on moving them."""
 
-    momentum: Any  # (moves, size, P) normal
-    accept: Any  # (moves, P) uniform
-    length: Any  # (moves, P) of a step, around 1
-
-
-class Setting(NamedTuple):
-    """How to move."""
-
-    temperature: Any  # ()
+    x: Any  # (size, lineages)
     step: Any  # () size of a step
     root: Any  # (size, size) lower triangle R
-    steps: Any  # () leapfrog steps of a move
-    learning: Any  # () whether the size of a step changes: 1 or 0
-
-
-class Moved(NamedTuple):
-    """Points after every move."""
-
-    path: Float[Array, "moves size P"]
-    log_ratio: Float[Array, "moves P"]  # what the temperature is the power of
-    step: Float[Array, ""]
-    accepted: Float[Array, " moves"]  # mean probability of acceptance
+    temperature: Any = 1.0  # (); at 1 they are of the posterior
+    # log p(everything seen), the parameters integrated out, classes as the prior alone names them; its Monte
+    # Carlo standard error, by islands; and how many temperatures it took
+    evidence: tuple[float, ...] = ()
 
 
 @partial(jax.jit, static_argnames=("kind",))
@@ -80,13 +65,28 @@ def moves(
     kind: Kind,
     arrays: Arrays,
     seen: Seen,
-    x: Any,
-    random: Random,
-    setting: Setting,
+    state: Tempered,
+    random: tuple[Any, Any, Any],
+    steps: Any,
+    learning: Any,
     start: Start | None = None,
-) -> Moved:
-    """Some moves of all points, from the prior or from a `start`."""
-    b, root, steps = setting.temperature, setting.root, setting.steps
+) -> tuple[Any, Any, Any]:
+    """Some moves of all points, from the prior or from a `start`.
+
+    Args:
+        kind, arrays, seen: of the model.
+        state: where the points are; without evidence.
+        random: momentum (moves, size, P), normal; for acceptance (moves, P), uniform; and the length of a
+            step (moves, P), around 1.
+        steps: leapfrog steps of a move.
+        learning: whether the size of a step changes, 1 or 0.
+        start: of temperature 0; None: the prior.
+
+    Returns:
+        The points after every move (moves, size, P), log of what the temperature is the power of (moves, P),
+        and the size of a step.
+    """
+    b, root = state.temperature, state.root
 
     def parts(x: Any) -> tuple[Any, Any]:
         ratio, first = density.log_likelihood(kind.channel(arrays, x), seen), kind.log_prior(arrays, x)
@@ -98,9 +98,9 @@ def moves(
 
     gradient = jax.grad(parts, has_aux=True)
 
-    def move(carry: Any, given: Random) -> tuple[Any, Any]:
-        x, step = carry
-        h = (step * given.length)[None]
+    def move(carry: Any, given: Any) -> tuple[Any, Any]:
+        (x, step), (momentum, accept, length) = carry, given
+        h = (step * length)[None]
 
         def leap(i: Any, state: Any) -> Any:
             q, v, first, _ = state
@@ -113,56 +113,31 @@ def moves(
             return q, v, first, (value, likelihood)
 
         nothing = (jnp.zeros_like(x[0]), jnp.zeros_like(x[0]))
-        q, v, first, last = jax.lax.fori_loop(0, steps + 1, leap, (x, given.momentum, nothing, nothing))
-        gain = last[0] - first[0] + 0.5 * ((given.momentum**2).sum(axis=0) - (v**2).sum(axis=0))
+        q, v, first, last = jax.lax.fori_loop(0, steps + 1, leap, (x, momentum, nothing, nothing))
+        gain = last[0] - first[0] + 0.5 * ((momentum**2).sum(axis=0) - (v**2).sum(axis=0))
         chance = jnp.minimum(1.0, jnp.exp(jnp.where(jnp.isfinite(gain), gain, -jnp.inf)))
-        yes = given.accept < chance
+        yes = accept < chance
         x, ratio = jnp.where(yes[None], q, x), jnp.where(yes, last[1], first[1])
-        step = step * jnp.exp(setting.learning * _RATE * (chance.mean() - _WANTED))
-        return (x, step), (x, ratio, chance.mean())
+        step = step * jnp.exp(learning * _RATE * (chance.mean() - _WANTED))
+        return (x, step), (x, ratio)
 
-    (_, step), (path, ratio, accepted) = jax.lax.scan(move, (x, setting.step), random)
-    return Moved(path, ratio, step, accepted)
-
-
-class Laws(NamedTuple):
-    """What draws say about rows and parameters."""
-
-    named: dict[str, Any]  # (moves, ..., P) natural parameters
-    classes: Float[Array, "moves rows classes P"]
-    log_p: Float[Array, "moves rows P"]
+    (_, step), (path, ratio) = jax.lax.scan(move, (state.x, state.step), random)
+    return path, ratio, step
 
 
 @partial(jax.jit, static_argnames=("kind", "classes"))
-def laws(kind: Kind, arrays: Arrays, seen: Seen, path: Any, u: Any, *, classes: int) -> Laws:
-    """Natural parameters, class of every row, and log p(row), of points (moves, size, P).
+def laws(kind: Kind, arrays: Arrays, seen: Seen, path: Any, u: Any, *, classes: int) -> tuple[Any, Any, Any]:
+    """What points (moves, size, P) say: natural parameters, by name, class of every row, and log p(row).
 
     Uniform numbers `u` (moves, classes, P) choose between the images of a point.
     """
 
-    def one(given: tuple[Any, Any]) -> Laws:
+    def one(given: tuple[Any, Any]) -> tuple[Any, Any, Any]:
         x = kind.unfold(arrays, *given)
         joint = density.log_joint(kind.channel(arrays, x), seen)
-        return Laws(kind.named(arrays, x), density.class_law(joint, classes), density.total(joint))
+        return kind.named(arrays, x), density.class_law(joint, classes), density.total(joint)
 
     return jax.lax.map(one, (path, u))
-
-
-class Evidence(NamedTuple):
-    """log p(everything seen), the parameters integrated out; classes are as the prior alone names them."""
-
-    log: float
-    error: float  # Monte Carlo standard error, by islands
-    temperatures: int
-
-
-class Tempered(NamedTuple):
-    """Points of the posterior, and how to go on moving them."""
-
-    x: Float[np.ndarray, "size lineages"]
-    step: float
-    root: Float[np.ndarray, "size size"]
-    evidence: Evidence
 
 
 def lineages_for(work: float) -> int:
@@ -182,58 +157,46 @@ def any_start(model: Model) -> Start | None:
     return laplace.beside(model) if far(model) else None
 
 
-class _Ended(NamedTuple):
-    """Points of the last temperature but one, weighted for the last."""
-
-    points: Float[np.ndarray, "islands points size"]
-    log_w: Float[np.ndarray, "islands points"]
-    log_z: Float[np.ndarray, " islands"]
-    step: float
-    temperatures: int
-
-
 def temper(model: Model, rng: np.random.Generator, lineages: int) -> Tempered:
     """Points of the posterior of a model; once more where islands tell different stories of the evidence."""
-    runs = [_whole(model, rng, lineages)]
-    while len(runs) < _RUNS and _evidence(runs).error > _DOUBT:
-        runs.append(_whole(model, rng, lineages))
+    runs: list[tuple[Any, ...]] = []
+    while not runs or (len(runs) < _RUNS and _evidence(runs)[1] > _DOUBT):
+        start = laplace.start_of(model, rng) if far(model) else None
+        first = start.draw(rng, lineages) if start else model.kind.draw(model.arrays, rng, lineages)
+        runs.append(_run(model, rng, folded(model, first), start))
     points, log_w, log_z = (np.concatenate([run[k] for run in runs]) for k in (0, 1, 2))
     x, root = _drawn(model, points, log_w, log_z, lineages, rng)
-    return settled(model, rng, Tempered(x, runs[0].step, root, _evidence(runs)))
-
-
-def _whole(model: Model, rng: np.random.Generator, lineages: int) -> _Ended:
-    """From the prior; or, where evaluations are heavy, from a law about the modes."""
-    if not far(model):
-        return _run(model, rng, folded(model, model.kind.draw(model.arrays, rng, lineages)))
-    start = laplace.start_of(model, rng)
-    return _run(model, rng, folded(model, start.draw(rng, lineages)), start)
+    return settled(model, rng, Tempered(x, runs[0][3], root, evidence=_evidence(runs)))
 
 
 def settled(model: Model, rng: np.random.Generator, state: Tempered) -> Tempered:
     """The same after moves of which nothing is kept; scales and step have learned from them."""
-    x, step, root, evidence = state
     for _ in range(_SETTLING):
-        moved = advance(model, rng, x, Setting(1.0, step, root, STEPS, 1.0), any_start(model))
-        pool, step = _folded_path(model, moved.path), float(moved.step)
-        x, root = np.ascontiguousarray(pool[-1]), root_of(model, pool.transpose(1, 0, 2).reshape(len(x), -1))
-    return Tempered(x, step, root, evidence)
+        path, _, step = advance(model, rng, state, 1.0, any_start(model))
+        pool = _folded_path(model, path)
+        root = root_of(model, pool.transpose(1, 0, 2).reshape(len(state.x), -1))
+        state = state._replace(x=np.ascontiguousarray(pool[-1]), step=step, root=root)
+    return state
 
 
-def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None = None) -> _Ended:
-    """From points of temperature 0 to weights for temperature 1."""
-    root, step, b, log_z = root_of(model, x), _FIRST_STEP, 0.0, np.full(ISLANDS, saturated(model.seen))
-    for temperature in range(1, _MOST):
-        moved = advance(model, rng, x, Setting(b, step, root, STEPS, 1.0), start)
-        ratio, step = np.asarray(moved.log_ratio, np.float64), float(moved.step)
-        points = _by_island(_folded_path(model, moved.path).transpose(0, 2, 1))
-        rise = _next(ratio.ravel(), 1 - b)
+def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) -> tuple[Any, ...]:
+    """From points of temperature 0 to such that weights make them points of temperature 1.
+
+    Returns:
+        Points (islands, points, size), their log weights, the evidence by island, the size of a step, and how
+        many temperatures there were.
+    """
+    state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), np.full(ISLANDS, saturated(model.seen))
+    for number in range(1, _MOST):
+        path, ratio, step = advance(model, rng, state, 1.0, start)
+        points = _by_island(_folded_path(model, path).transpose(0, 2, 1))
+        rise = _next(ratio.ravel(), 1 - state.temperature)
         log_w = rise * _by_island(ratio)
         log_z = log_z + np.logaddexp.reduce(log_w, axis=1) - np.log(log_w.shape[1])
-        b += rise
-        if b >= 1:
-            return _Ended(points, log_w, log_z, step, temperature)
+        if state.temperature + rise >= 1:
+            return points, log_w, log_z, step, number
         x, root = _drawn(model, points, log_w, None, x.shape[1], rng)
+        state = Tempered(x, step, root, state.temperature + rise)
     raise TooLarge(f"the data are too large for this model: {_MOST} temperatures did not reach its posterior")
 
 
@@ -249,23 +212,29 @@ def _folded_path(model: Model, path: Any) -> Float[np.ndarray, "moves size point
 
 
 def advance(
-    model: Model, rng: np.random.Generator, x: Any, setting: Setting, start: Start | None = None
-) -> Moved:
-    """`MOVES` moves of all points."""
-    size, points = x.shape
-    random = Random(
+    model: Model,
+    rng: np.random.Generator,
+    state: Tempered,
+    learning: float,
+    start: Start | None = None,
+    steps: int = STEPS,
+) -> tuple[Any, Float[np.ndarray, "moves lineages"], float]:
+    """`MOVES` moves of all points, as `moves` has them."""
+    size, points = state.x.shape
+    random = (
         rng.standard_normal((MOVES, size, points), dtype=np.float32),
         rng.random((MOVES, points), dtype=np.float32),
         rng.random((MOVES, points), dtype=np.float32) * np.float32(0.6) + np.float32(0.5),
     )
-    b, step, root, steps, learning = setting
-    given = Setting(np.float32(b), np.float32(step), root, np.int32(steps), np.float32(learning))
-    return moves(model.kind, model.arrays, model.seen, x, random, given, start)
+    given = Tempered(state.x, np.float32(state.step), state.root, np.float32(state.temperature))
+    how = np.int32(steps), np.float32(learning)
+    path, ratio, step = moves(model.kind, model.arrays, model.seen, given, random, *how, start)
+    return path, np.asarray(ratio, np.float64), float(step)
 
 
-def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Moved:
-    """`MOVES` moves at the posterior, whose steps learn no more."""
-    return advance(model, rng, state.x, Setting(1.0, state.step, state.root, STEPS, 0.0), any_start(model))
+def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Any:
+    """Points (moves, size, P) after `MOVES` moves at the posterior, whose steps learn no more."""
+    return advance(model, rng, state, 0.0, any_start(model))[0]
 
 
 def _by_island(values: Float[np.ndarray, "moves lineages ..."]) -> Float[np.ndarray, "islands points ..."]:
@@ -343,9 +312,9 @@ def root_of(
     return np.linalg.cholesky(covariance).astype(np.float32)
 
 
-def _evidence(runs: list[_Ended]) -> Evidence:
-    log_z = np.concatenate([run.log_z for run in runs])
+def _evidence(runs: list[tuple[Any, ...]]) -> tuple[float, float, int]:
+    log_z = np.concatenate([run[2] for run in runs])
     top = log_z.max()
     z = np.exp(log_z - top)
     error = float(z.std(ddof=1) / z.mean() / np.sqrt(z.size))
-    return Evidence(float(top + np.log(z.mean())), error, sum(run.temperatures for run in runs))
+    return float(top + np.log(z.mean())), error, sum(run[4] for run in runs)

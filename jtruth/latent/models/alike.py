@@ -7,9 +7,8 @@ A row r of a rater gives its right symbol with probability d[r], and wrong ones 
 
 mu, kappa, alpha and g belong to a family of rows and are drawn too (methods 15.3): kappa says how much rows
 of a family differ in accuracy, alpha how much in the pattern of their errors, and g how far errors go to
-frequent symbols. A fixed Dirichlet prior decides the answer where rows are many and samples few: ten classes
-with one pseudo-sample in each of a hundred cells moved the accuracy of a thousand samples by .012, half its
-interval (`benchmarks/honesty.py`).
+frequent symbols. A fixed Dirichlet prior decides the answer where rows are many and samples few
+(`benchmarks/honesty.py`).
 
     mu ~ Beta(mean_prior),  log kappa ~ N(log 10, 1.5),  log alpha ~ N(log(symbols - 1), 1.5),  g ~ U(0, 1)
 
@@ -17,11 +16,9 @@ Given the counts of a row d and w can be summed out, so the four move by Metropo
 beta-binomial and Dirichlet-multinomial laws, and rows are drawn afterwards: exact, and nothing but counts is
 looked at. A step's scale is drawn anew each time over one and a half powers of ten.
 
-As a log density: where a family says how alike its rows are, their own numbers should not be measured in
-units that do not know it: with kappa = 1000 logits of d lie within .1 of each other, with kappa = 1 they
-spread over many. So the coordinates of d and w are distances from the family's centre in (about) standard
-deviations of the family, var log Gamma(a) being about 1/a + 1/a^2; any scale is exact, since its Jacobian is
-in the density.
+As a log density the coordinates of d and w are distances from the family's centre in (about) standard
+deviations of the family, var log Gamma(a) being about 1/a + 1/a^2: with kappa = 1000 logits of d lie within
+.1 of each other, with kappa = 1 they spread over many. Any scale is exact, its Jacobian is in the density.
 """
 
 from typing import Any, NamedTuple
@@ -38,7 +35,7 @@ from jtruth.latent.bijections import log_sigmoid
 
 _STEPS = 2  # Metropolis steps a sweep, for (mu, kappa) and for (alpha, g) each
 SPREAD = 1.5  # of log kappa and log alpha a priori
-KAPPA = np.log(10.0)  # a priori centre of log kappa
+KAPPA = float(np.log(10.0))  # a priori centre of log kappa
 _FARTHEST = 12.0  # of logit mu, and of log kappa and log alpha from 0: nothing changes beyond
 
 
@@ -111,8 +108,7 @@ def centre(alike: Alike) -> np.ndarray:
 
 def first_state(alike: Alike, chains: int) -> np.ndarray:
     """(chains, families, 4): logit mu, log kappa, log alpha, g at the start."""
-    wrong = np.log(max(alike.log_share.size - 1, 1))
-    return np.tile([1.0, KAPPA, wrong, 0.5], (chains, alike.num_families, 1))
+    return np.tile([1.0, KAPPA, _pattern_centre(alike.log_share.size), 0.5], (chains, alike.num_families, 1))
 
 
 def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Float[np.ndarray, "*draws"]:
@@ -124,9 +120,9 @@ def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Fl
     first, second = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64).T
     odds, symbols = state[..., 0].astype(np.float64), alike.log_share.size
     found = -(first - 1) * np.logaddexp(0, -odds) - (second - 1) * np.logaddexp(0, odds)
-    found -= 0.5 * ((state[..., 1] - KAPPA) / SPREAD) ** 2
+    found += _normal(state[..., 1], KAPPA)
     if symbols > 2:
-        found -= 0.5 * ((state[..., 2] - np.log(symbols - 1)) / SPREAD) ** 2
+        found += _normal(state[..., 2], _pattern_centre(symbols))
     return found.sum(axis=-1)
 
 
@@ -189,7 +185,7 @@ def _log_right(data: Seen, state: Any) -> Any:
     xp, families = namespace(state), data.alike.num_families
     first, second = np.broadcast_to(data.alike.mean_prior, (families, 2)).astype(np.float64).T[:, None, :]
     mu = 1 / (1 + xp.exp(-state[..., 0]))
-    prior = first * xp.log(mu) + second * xp.log1p(-mu) - 0.5 * ((state[..., 1] - KAPPA) / SPREAD) ** 2
+    prior = first * xp.log(mu) + second * xp.log1p(-mu) + _normal(state[..., 1], KAPPA)
     each = _beta(state)
     a, b = (p[:, data.family] for p in each)
     given = betaln(a + data.hits, b + data.misses) @ data.member
@@ -199,8 +195,7 @@ def _log_right(data: Seen, state: Any) -> Any:
 def _log_wrong(data: Seen, state: Any) -> Any:
     """log p(wrong symbols, alpha, g) as a density of (log alpha, g), (chains, families)."""
     alpha = namespace(state).exp(state[..., 2])
-    middle = np.log(data.alike.log_share.size - 1)
-    prior = -0.5 * ((state[..., 2] - middle) / SPREAD) ** 2
+    prior = _normal(state[..., 2], _pattern_centre(data.alike.log_share.size))
     of_row = alpha[:, data.family]
     rows = gammaln(of_row) - gammaln(of_row + data.misses)
     chain, row, symbol = data.where
@@ -211,6 +206,15 @@ def _log_wrong(data: Seen, state: Any) -> Any:
     size, families = rows.shape[0], alpha.shape[1]
     place = chain * families + data.family[row]
     return prior + rows @ data.member + np.bincount(place, terms, size * families).reshape(size, families)
+
+
+def _normal(x: Any, centre: float) -> Any:
+    return -0.5 * ((x - centre) / SPREAD) ** 2
+
+
+def _pattern_centre(symbols: int) -> float:
+    """A priori centre of log alpha."""
+    return float(np.log(max(symbols - 1, 1)))
 
 
 def _beta(state: Any) -> tuple[Any, Any]:
@@ -260,27 +264,23 @@ class Families(NamedTuple):
     """Families of the rows of a group of raters. F families, T raters, R rows, U symbols."""
 
     member: Any  # (T, R, F) one-hot
-    of_rows: Any  # (F, R) how many raters' rows are of a family
     right: Any  # (R, U) one-hot
     wrong: Any  # (R, U, U - 1) one-hot: which symbol is the k-th wrong one
     log_share: Any  # (R, U - 1) of the wrong symbols
     mean: Any  # (F, 2) Beta law of mu
     constant: Any  # () of the Beta laws of mu, of normal laws
-    known: Any  # (T, R, U) earlier labels of known class
 
 
 def families(alike: Alike) -> Families:
     """The arrays of rows that are alike."""
-    (raters, rows), symbols, number = alike.family.shape, alike.log_share.size, alike.num_families
-    member = np.eye(number)[alike.family]
+    symbols, number = alike.log_share.size, alike.num_families
     others = np.array([[u for u in range(symbols) if u != c] for c in alike.right])
     mean = np.broadcast_to(alike.mean_prior, (number, 2)).astype(np.float64)
     normals = 1 if symbols == 2 else 2
     constant = -host_betaln(*mean.T).sum() - number * normals * np.log(SPREAD * np.sqrt(2 * np.pi))
-    known = np.zeros((raters, rows, symbols)) if alike.known is None else alike.known
-    found = Families(
-        member, member.sum(axis=0).T, np.eye(symbols)[alike.right], np.eye(symbols)[others].swapaxes(1, 2),
-        alike.log_share[others], mean, constant, known,
+    found = (
+        np.eye(number)[alike.family], np.eye(symbols)[alike.right], np.eye(symbols)[others].swapaxes(1, 2),
+        alike.log_share[others], mean, constant,
     )  # fmt: skip
     return Families(*(np.asarray(a, np.float32) for a in found))
 
@@ -301,66 +301,57 @@ def log_families(group: Families, f: Any) -> Any:
     """Log density of the coordinates of the families, (P,)."""
     odds, first, second = f[:, 0], group.mean[:, :1], group.mean[:, 1:]
     found = first * log_sigmoid(odds) + second * log_sigmoid(-odds)
-    found = found - 0.5 * ((f[:, 1] - np.float32(KAPPA)) / SPREAD) ** 2
+    found = found + _normal(f[:, 1], KAPPA)
     if number_of(group) == 4:
-        middle = np.float32(np.log(group.right.shape[1] - 1))
-        found = found - 0.5 * ((f[:, 2] - middle) / SPREAD) ** 2
+        found = found + _normal(f[:, 2], _pattern_centre(group.right.shape[1]))
         found = found + log_sigmoid(f[:, 3]) + log_sigmoid(-f[:, 3])
     return found.sum(axis=0) + group.constant
 
 
-class _Law(NamedTuple):
-    """Beta and Dirichlet laws of the rows of every family."""
+def _law(group: Families, f: Any) -> tuple[Any, ...]:
+    """Parameters a and b (F, P) of the Beta laws of d, and centre and scale of logit d.
 
-    a: Any  # (F, P)
-    b: Any
-    centre: Any  # (F, P) of logit d
-    scale: Any
-    q: Any  # (F, R, U - 1, P) concentrations alpha q; None for two symbols
-    centres: Any  # (F, R, U - 2, P)
-    scales: Any  # (F, P)
-
-
-def _law(group: Families, f: Any) -> _Law:
+    And of the wrong symbols concentrations alpha q (F, R, U - 1, P), and centres (F, R, U - 2, P) and scales
+    (F, P) of their log ratios; None for two symbols.
+    """
     of, wrong = state(group, f), group.right.shape[1] - 1
     kappa = jnp.exp(of[:, 1])
     a = kappa * jax.nn.sigmoid(of[:, 0]) + _LEAST
     b = kappa * jax.nn.sigmoid(-of[:, 0]) + _LEAST
     scale = jnp.sqrt(1 / a + 1 / a**2 + 1 / b + 1 / b**2)
     if wrong == 1:
-        return _Law(a, b, jnp.log(a / b), scale, None, None, None)
+        return a, b, jnp.log(a / b), scale, None, None, None
     log_q = jax.nn.log_softmax(of[:, 3, None, None] * group.log_share[None, :, :, None], axis=2)
     alpha = jnp.exp(of[:, 2])
     each = alpha / wrong
     centres = jnp.einsum("ko,frkp->frop", bijections.basis(wrong), log_q)
     q = alpha[:, None, None] * jnp.exp(log_q) + _LEAST
-    return _Law(a, b, jnp.log(a / b), scale, q, centres, jnp.sqrt(1 / each + 1 / each**2))
+    return a, b, jnp.log(a / b), scale, q, centres, jnp.sqrt(1 / each + 1 / each**2)
 
 
 def rows(group: Families, f: Any, z: Any) -> tuple[Any, Any]:
     """Logs of the rows (T, R, U, P) from coordinates z (T, R, U - 1, P), and the log density of z, (P,)."""
-    law = _law(group, f)
+    a, b, centre, scale, q, centres, scales = _law(group, f)
+    of_rows = group.member.sum(axis=0).T  # (F, R) how many raters' rows are of a family
 
     def spread(values: Any) -> Any:  # (F, P) -> (T, R, P)
         return jnp.einsum("trf,fp->trp", group.member, values)
 
-    logit = spread(law.centre) + spread(law.scale) * z[:, :, 0]
+    logit = spread(centre) + spread(scale) * z[:, :, 0]
     right, miss = log_sigmoid(logit), log_sigmoid(-logit)
-    density = (spread(law.a) * right + spread(law.b) * miss).sum(axis=(0, 1))
-    each = gammaln(law.a + law.b) - gammaln(law.a) - gammaln(law.b) + jnp.log(law.scale)
+    density = (spread(a) * right + spread(b) * miss).sum(axis=(0, 1))
+    each = gammaln(a + b) - gammaln(a) - gammaln(b) + jnp.log(scale)
     wrong = miss[:, :, None]
-    if law.q is not None:
-        scales = spread(law.scales)[:, :, None]
-        u = jnp.einsum("trf,frop->trop", group.member, law.centres) + scales * z[:, :, 1:]
+    if q is not None:
+        u = jnp.einsum("trf,frop->trop", group.member, centres) + spread(scales)[:, :, None] * z[:, :, 1:]
         w = bijections.log_rows(u)
-        q = jnp.einsum("trf,frop->trop", group.member, law.q)
-        density = density + (q * w).sum(axis=(0, 1, 2))
-        norm = gammaln(law.q.sum(axis=2)) - gammaln(law.q).sum(axis=2)  # (F, R, P)
+        density = density + (jnp.einsum("trf,frop->trop", group.member, q) * w).sum(axis=(0, 1, 2))
+        norm = gammaln(q.sum(axis=2)) - gammaln(q).sum(axis=2)  # (F, R, P)
         free = w.shape[2] - 1
-        norm = norm + free * jnp.log(law.scales)[:, None] + np.float32(0.5 * np.log(w.shape[2]))
-        density = density + (group.of_rows[:, :, None] * norm).sum(axis=(0, 1))
+        norm = norm + free * jnp.log(scales)[:, None] + np.float32(0.5 * np.log(w.shape[2]))
+        density = density + (of_rows[:, :, None] * norm).sum(axis=(0, 1))
         wrong = wrong + w
-    density = density + (group.of_rows.sum(axis=1)[:, None] * each).sum(axis=0)
+    density = density + (of_rows.sum(axis=1)[:, None] * each).sum(axis=0)
     logs = jnp.einsum("trop,ruo->trup", wrong, group.wrong)
     return logs + jnp.einsum("trp,ru->trup", right, group.right), density
 
@@ -375,14 +366,13 @@ def draw(group: Families, rng: np.random.Generator, number: int) -> tuple[np.nda
         parts.append(rng.logistic(size=(count, number)))
     f = np.clip(np.stack(parts, axis=1), -12, 12).astype(np.float32)
     with jax.ensure_compile_time_eval():
-        law = _Law(*(None if a is None else np.asarray(a, np.float64) for a in _law(group, f)))
-    family = group.member.argmax(axis=2)
-    a, b = law.a[family], law.b[family]  # (T, R, P)
-    logit = log_gamma_draws(a, rng) - log_gamma_draws(b, rng)
-    z = ((logit - law.centre[family]) / law.scale[family])[:, :, None]
-    if law.q is not None:
+        law = [None if a is None else np.asarray(a, np.float64) for a in _law(group, f)]
+    (a, b, centre, scale), (q, centres, scales) = law[:4], law[4:]
+    of = group.member.argmax(axis=2)  # (T, R)
+    logit = log_gamma_draws(a[of], rng) - log_gamma_draws(b[of], rng)
+    z = ((logit - centre[of]) / scale[of])[:, :, None]
+    if q is not None:
         r = np.arange(rows)[None, :]
-        w = log_gamma_draws(law.q[family, r], rng)
-        u = np.einsum("ko,trkp->trop", bijections.basis(symbols - 1), w)
-        z = np.concatenate([z, (u - law.centres[family, r]) / law.scales[family][:, :, None]], axis=2)
+        u = np.einsum("ko,trkp->trop", bijections.basis(symbols - 1), log_gamma_draws(q[of, r], rng))
+        z = np.concatenate([z, (u - centres[of, r]) / scales[of][:, :, None]], axis=2)
     return f, np.clip(z, -30, 30).astype(np.float32)

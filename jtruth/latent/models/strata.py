@@ -72,28 +72,28 @@ class Strata(NamedTuple):
     names: Names | None = None
 
 
-class Parts:
-    """Coordinates, taken one part after the other."""
+class _Coordinates:
+    """Coordinates, read one part after the other, and their log density so far."""
 
-    def __init__(self, x: Any):
-        self.x, self.first = x, 0
+    def __init__(self, x: Any, classes: int = 0):
+        self.x, self.first, self.classes, points = x, 0, classes, x.shape[1]
+        self.rest = jnp.zeros(points, jnp.float32)  # of what does not depend on the names of strata
+        self.named = jnp.zeros((2, classes, points), jnp.float32)  # by class: names as they are, exchanged
 
     def take(self, *shape: int) -> Any:
         """The next coordinates, (*shape, P)."""
         first, self.first = self.first, self.first + int(np.prod(shape))
         return self.x[first : self.first].reshape(*shape, self.x.shape[1])
 
+    def logs(self, tables: int, rows: int, symbols: int) -> Any:
+        """Logs of rows (L, R, U, P) whose law is not yet added, only the derivative."""
+        u, slope = bijections.stretched(self.take(tables, rows, symbols - 1))
+        self.rest = self.rest + slope.reshape(-1, self.x.shape[1]).sum(axis=0)
+        return bijections.log_rows(u)
 
-class _Density:
-    """Log density of coordinates: what does not depend on the names of strata, and what does, by class."""
-
-    def __init__(self, classes: int, points: int):
-        self.classes, self.rest = classes, jnp.zeros(points, jnp.float32)
-        self.named = jnp.zeros((2, classes, points), jnp.float32)  # names as they are, and exchanged
-
-    def rows(self, x: Any, law: Simplex) -> Any:
-        """Logs of Dirichlet rows (L, R, U, P) from coordinates (L, R, U - 1, P)."""
-        logs = self.logs(x)
+    def rows(self, law: Simplex) -> Any:
+        """Logs of Dirichlet rows (L, R, U, P)."""
+        logs = self.logs(*law.concentration.shape)
         if law.exchanged is None:
             self.rest = self.rest + (law.concentration[..., None] * logs).sum(axis=(0, 1, 2))
         else:
@@ -104,69 +104,47 @@ class _Density:
         self.rest = self.rest + law.constant
         return logs
 
-    def logs(self, x: Any) -> Any:
-        """Logs of rows whose law is not yet added, only the derivative."""
-        u, slope = bijections.stretched(x)
-        self.rest = self.rest + slope.reshape(-1, x.shape[-1]).sum(axis=0)
-        return bijections.log_rows(u)
-
-
-class _Unpacked(NamedTuple):
-    """Logs of everything, and the log density of the coordinates."""
-
-    prior: Any  # (V, C, P) or None
-    weights: Any  # (W, H, P)
-    raters: list[Any]  # (T, R, U, P)
-    common: list[Any]  # (R, U, P) or None
-    families: list[Any]  # (F, 4, P) or None
-    rest: Any  # (P,) log density of what does not depend on the names of strata
-    named: Any  # (2, C, P) of what does, by class: as the names are, and exchanged
+    def group(self, group: Group) -> dict[str, Any]:
+        """Logs of a group's "raters" (T, R, U, P) and of their "common" rows, and its "families"."""
+        raters, rows, symbols = group.size.shape
+        if group.rows is not None:
+            return {"raters": self.rows(group.rows)}
+        if group.families is not None:
+            f = self.take(group.families.mean.shape[0], alike.number_of(group.families))
+            logs, more = alike.rows(group.families, f, self.take(raters, rows, symbols - 1))
+            self.rest = self.rest + more + alike.log_families(group.families, f)
+            return {"raters": logs, "families": alike.state(group.families, f)}
+        common = self.rows(present(group.common, "a law of the rows"))[0]
+        logs = self.logs(raters, rows, symbols)
+        a = group.strength * jnp.exp(common) + _LEAST
+        each = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1)
+        constant = np.float32(rows * 0.5 * np.log(symbols))
+        law = (a * logs.sum(axis=0)).sum(axis=(0, 1)) + raters * (each.sum(axis=0) + constant)
+        self.rest = self.rest + law
+        return {"raters": logs, "common": common}
 
 
 @jax.jit  # traced once where several questions are asked of the same points
-def _unpacked(arrays: Strata, x: Any) -> _Unpacked:
-    part, density = Parts(x), _Density(arrays.of_class.shape[0], x.shape[1])
-    prior = None if arrays.prior is None else _simplex(part, density, arrays.prior)[0]
-    weights = jnp.broadcast_to(arrays.held[:, :, None], (*arrays.held.shape, x.shape[1]))
+def _unpacked(arrays: Strata, x: Any) -> tuple[dict[str, Any], Any, Any]:
+    """Logs of everything by the names that a Gibbs sampler gives it, and both parts of the log density."""
+    part, found = _Coordinates(x, arrays.of_class.shape[0]), {}
+    if arrays.prior is not None:
+        found["pi"] = part.rows(arrays.prior)[0]
+    found["weights"] = jnp.broadcast_to(arrays.held[:, :, None], (*arrays.held.shape, x.shape[1]))
     if arrays.weights is not None:
-        weights = _simplex(part, density, arrays.weights)[0]
-    found = [_group(part, density, group) for group in arrays.raters]
-    logs, common, families = ([each[k] for each in found] for k in range(3))
-    return _Unpacked(prior, weights, logs, common, families, density.rest, density.named)
-
-
-def _simplex(part: Parts, density: _Density, law: Simplex) -> Any:
-    tables, rows, symbols = law.concentration.shape
-    return density.rows(part.take(tables, rows, symbols - 1), law)
-
-
-def _group(part: Parts, density: _Density, group: Group) -> tuple[Any, Any, Any]:
-    """Logs of a group's rows, of its common rows, and its families."""
-    raters, rows, symbols = group.size.shape
-    if group.rows is not None:
-        return _simplex(part, density, group.rows), None, None
-    if group.families is not None:
-        f = part.take(group.families.mean.shape[0], alike.number_of(group.families))
-        logs, more = alike.rows(group.families, f, part.take(raters, rows, symbols - 1))
-        density.rest = density.rest + more + alike.log_families(group.families, f)
-        return logs, None, alike.state(group.families, f)
-    common = _simplex(part, density, present(group.common, "a law of the rows"))[0]
-    logs = density.logs(part.take(raters, rows, symbols - 1))
-    a = group.strength * jnp.exp(common) + _LEAST
-    each = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1)
-    constant = np.float32(rows * 0.5 * np.log(symbols))
-    law = (a * logs.sum(axis=0)).sum(axis=(0, 1)) + raters * (each.sum(axis=0) + constant)
-    density.rest = density.rest + law
-    return logs, common, None
+        found["weights"] = part.rows(arrays.weights)[0]
+    for k, group in enumerate(arrays.raters):
+        found |= {f"{name}{k}": values for name, values in part.group(group).items()}
+    return found, part.rest, part.named
 
 
 def log_prior(arrays: Strata, x: Any) -> Any:
     """Log density of the coordinates a priori, of all images together, (P,)."""
-    found = _unpacked(arrays, x)
+    _, rest, both = _unpacked(arrays, x)
     if arrays.names is None:
-        return found.rest
-    one, other = found.named
-    return found.rest + (one - bijections.log_sigmoid(one - other)).sum(axis=0)
+        return rest
+    one, other = both
+    return rest + (one - bijections.log_sigmoid(one - other)).sum(axis=0)
 
 
 def fold(arrays: Strata, x: np.ndarray) -> np.ndarray:
@@ -192,38 +170,30 @@ def unfold(arrays: Strata, x: Any, u: Any) -> Any:
     if arrays.names is None:
         return x
     of_class, place, sign, _ = arrays.names
-    one, other = _unpacked(arrays, x).named
+    one, other = _unpacked(arrays, x)[2]
     chosen = (jnp.log(u) < bijections.log_sigmoid(other - one)).astype(x.dtype)
     return jnp.where(of_class.T @ chosen > 0, x[place] * sign[:, None], x)
 
 
 def channel(arrays: Strata, x: Any) -> Channel:
     """What the coordinates mean."""
-    found, states = _unpacked(arrays, x), arrays.of_class.shape[1]
+    found, states = _unpacked(arrays, x)[0], arrays.of_class.shape[1]
     known = jnp.broadcast_to(arrays.log_prior[None, :, None], (1, arrays.log_prior.size, x.shape[1]))
-    prior = known if found.prior is None else found.prior
-    of_class = jnp.einsum("vcp,cs->vsp", prior, arrays.of_class)
-    level = jnp.einsum("whp,whs->sp", found.weights, arrays.of_weight)
+    of_class = jnp.einsum("vcp,cs->vsp", found.get("pi", known), arrays.of_class)
+    level = jnp.einsum("whp,whs->sp", found["weights"], arrays.of_weight)
     seen = [
-        jnp.einsum("trup,rs->tusp", logs, group.uses).reshape(-1, states, x.shape[1])
-        for logs, group in zip(found.raters, arrays.raters, strict=True)
+        jnp.einsum("trup,rs->tusp", found[f"raters{k}"], group.uses).reshape(-1, states, x.shape[1])
+        for k, group in enumerate(arrays.raters)
     ]
     return Channel(of_class, level, jnp.concatenate(seen))
 
 
 def named(arrays: Strata, x: Any) -> dict[str, Any]:
     """Natural parameters by the names that a Gibbs sampler gives them."""
-    found = _unpacked(arrays, x)
-    out = {} if found.prior is None else {"pi": jnp.exp(found.prior)}
-    if found.weights.shape[1] > 1:
-        out["weights"] = jnp.exp(found.weights)
-    for k, logs in enumerate(found.raters):
-        out[f"raters{k}"] = jnp.exp(logs)
-        if found.common[k] is not None:
-            out[f"common{k}"] = jnp.exp(found.common[k])
-        if found.families[k] is not None:
-            out[f"families{k}"] = found.families[k]
-    return out
+    found = _unpacked(arrays, x)[0]
+    if found["weights"].shape[1] == 1:
+        del found["weights"]
+    return {name: a if name.startswith("families") else jnp.exp(a) for name, a in found.items()}
 
 
 def draw(arrays: Strata, rng: np.random.Generator, number: int) -> np.ndarray:
@@ -252,12 +222,14 @@ def _drawn(law: Any, rng: np.random.Generator, number: int) -> tuple[np.ndarray,
 
 def size_of(arrays: Strata) -> int:
     """Number of coordinates."""
-    laws = [law for law in (arrays.prior, arrays.weights) if law is not None]
-    size = sum(law.concentration[..., 1:].size for law in laws)
+    laws = [
+        arrays.prior,
+        arrays.weights,
+        *(law for group in arrays.raters for law in (group.rows, group.common)),
+    ]
+    size = sum(law.concentration[..., 1:].size for law in laws if law is not None)
     for group in arrays.raters:
-        size += group.size[..., 1:].size
-        if group.common is not None:
-            size += group.common.concentration[..., 1:].size
+        size += 0 if group.rows is not None else group.size[..., 1:].size
         if group.families is not None:
             size += group.families.mean.shape[0] * alike.number_of(group.families)
     return size
@@ -327,7 +299,7 @@ def _law(concentration: np.ndarray, exchanged: np.ndarray | None = None) -> Simp
 def _names(model: LatentModel, arrays: Strata) -> Names:
     """Coordinates are numbered, and the numbers exchanged as the strata are."""
     size, classes = size_of(arrays), model.num_classes
-    part, every = Parts(np.arange(size)[:, None]), np.arange(size)
+    part, every = _Coordinates(np.arange(size)[:, None]), np.arange(size)
     place, sign, of_class = every.copy(), np.ones(size), np.zeros((classes, size))
     better = np.zeros((classes, size))
     part.take(0 if arrays.prior is None else arrays.prior.concentration[..., 1:].size)

@@ -274,7 +274,8 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
             found = temper.temper(model, host_rng(key, "evidence"), temper.lineages_for(model.work))
         except TooLarge:
             return None
-    return found.evidence.log, found.evidence.error
+    log_z, error, _ = found.evidence
+    return log_z, error
 
 
 def simulate_from_prior(

@@ -26,7 +26,7 @@ from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.fit import RowLikelihood, row_likelihood
-from jtruth.latent.infer.nuts_run import NutsRun, arithmetic
+from jtruth.latent.infer.nuts import NutsRun, arithmetic
 from jtruth.latent.rows import merge_samples
 from jtruth.learning._fit import LabelerDraws, labeler_draws, soft_counts
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, draw_labels

@@ -95,7 +95,7 @@ def laid_out(
     counts, _ = expected_counts(patterns, posterior, size)
     total = np.append(pseudo_prior + patterns.number @ posterior, pseudo + counts)
     theta = np.append(state.prior, state.matrices)
-    return kernel.flatten(model, observed), normal.Mode(posterior[kept].T, theta, total, state.num_steps)
+    return kernel.flatten(model, observed), normal.Mode(posterior[kept].T, theta, total)
 
 
 def _drawn(

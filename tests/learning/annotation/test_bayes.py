@@ -348,7 +348,7 @@ def test_second_data_set_compiles_nothing(fitted):
     program = nuts.program(
         bayes.MODELS["dawid_skene"],
         (("num_labelers", 4),),
-        nuts.Settings(200, 100, "vectorized", 0.8, 10, 0.5, False),
+        nuts.compiled_for(SETTINGS),
     )
     assert len(program.compiled) == 2
     with jax.log_compiles(), warnings.catch_warnings():

@@ -242,15 +242,14 @@ def test_merging_samples_changes_nothing_but_their_number():
 
 def test_impossible_states_are_never_drawn():
     """Probability 0 stays 0 for rows of one sample and of many, at either end of the states."""
-    labels = crowds.from_matrix(np.repeat([[0, 1], [1, 1]], [1, 50], axis=0), 2)
-    problem = kernel.flatten(*build("independent", labels, labels.to_matrix()[:, 0])[:2])
-    assert problem.num_single == 1
     for p, where in (([1.0, 0.0], 0), ([0.0, 1.0], 1)):
         both = np.broadcast_to(np.array(p)[:, None, None], (2, 2, 2)).copy()
         for seed in range(50):
-            drawn = kernel.draw_states(problem, both, np.random.default_rng(seed))
-            np.testing.assert_array_equal(drawn.state, [[where], [where]])
-            np.testing.assert_array_equal(drawn.counts[where], [[50], [50]])
+            rng = np.random.default_rng(seed)
+            np.testing.assert_array_equal(kernel.draw_states(both, rng), np.full((2, 2), where))
+            np.testing.assert_array_equal(
+                kernel.draw_numbers(both, np.array([50, 7]), rng)[where], [[50, 7]] * 2
+            )
 
 
 def test_tiny_concentrations_give_finite_logs():

@@ -106,6 +106,16 @@ def test_pseudo_counts_are_gold_questions():
     np.testing.assert_allclose(fit.mean_matrices[0], n / n.sum(axis=1, keepdims=True), atol=0.005)
 
 
+def test_pseudo_counts_count_where_rows_are_alike_too():
+    """So few labels that rows are families: who was right 60 times is believed, the coins are not."""
+    labels, _, _ = simulated(size=14, labelers=4)
+    earlier = np.full((4, 2, 2), 15.0)
+    earlier[0] = 30 * np.eye(2)
+    fit = fit_joint(labels, beliefs=Beliefs(pseudo_counts=earlier), key=KEY, effort=Effort(min_sweeps=2000))
+    right = np.diagonal(fit.mean_matrices, axis1=1, axis2=2)
+    assert right[0].min() > 0.9 and right[1:].max() < 0.7
+
+
 def test_known_prior_is_held():
     labels, y_pred, _ = simulated()
     fit = fit_joint(labels, y_pred=y_pred, prior=[0.7, 0.3], key=KEY, effort=QUICK._replace(normal=False))
