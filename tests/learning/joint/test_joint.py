@@ -111,7 +111,8 @@ def test_pseudo_counts_count_where_rows_are_alike_too():
     labels, _, _ = simulated(size=14, labelers=4)
     earlier = np.full((4, 2, 2), 15.0)
     earlier[0] = 30 * np.eye(2)
-    fit = fit_joint(labels, beliefs=Beliefs(pseudo_counts=earlier), key=KEY, effort=Effort(min_sweeps=2000))
+    known, effort = DirichletPriors(pseudo_counts=earlier), Effort(min_sweeps=2000)
+    fit = fit_joint(labels, priors=known, key=KEY, effort=effort)
     right = np.diagonal(fit.mean_matrices, axis1=1, axis2=2)
     assert right[0].min() > 0.9 and right[1:].max() < 0.7
 
