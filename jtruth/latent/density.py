@@ -8,13 +8,10 @@ seen on each row,
     log p(row, s) = log p(c(s)) + log p(h(s) | c(s)) + sum of log p(seen | s) + offset(row, s),
 
 one product of matrices for all parameters at once. Where rows hardly merge a row is instead the numbers of
-what was seen on it, and the product is a sum of entries of the table. Parameters are the last axis, P of
-them, since that is the one that a processor works on side by side. Class posteriors, terms of leave-one-out
-and tables of counts are functions of this array.
+what was seen on it, and the product is a sum of entries of the table. Parameters are the last axis, P of them.
 
 A log-likelihood of a million labels has few digits left in float32. So it is taken relative to the saturated
-model, which gives every row its own share of the samples: what is left is half of the statistic G2, hundreds
-where the log-likelihood is millions. `Seen.saturated` is what was taken off.
+model, which gives every row its own share of the samples: `Seen.saturated` is what was taken off.
 """
 
 from typing import Any, NamedTuple

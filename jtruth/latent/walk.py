@@ -1,9 +1,8 @@
 """Sample until good enough: how long that is, and the one loop of all chains that run on the host.
 
 An answer must not depend on how busy the machine is. So a run stops when its draws are good, or when it has
-made its sweeps, or when it has done its work: the numbers that its sweeps compute, which follow the size of
-the data (about 5 nanoseconds each on one core, so the default is about two minutes). A wall limit exists
-as an option for who must have one; it is off by default, and `stopped_by` says when it struck.
+made its sweeps, or when it has done its work: the numbers that its sweeps compute (about 5 nanoseconds each on
+one core, so the default is about two minutes). A wall limit is an option; `stopped_by` says when it struck.
 
 The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
 250. After 200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked

@@ -1,14 +1,9 @@
 """Gibbs sampling of latent-class models: draws of states and probabilities until they are good enough.
 
-The model is conjugate (see `model`): given the states every row of probabilities is Dirichlet, given the
-probabilities the states of the samples are independent. A sweep draws both in turn, in NumPy on the host:
-nothing is compiled, equal samples are one row, and 4 to 32 chains run side by side: as many as cost little
-more than four. With a mesh or on an accelerator XLA does it (`device`).
-
-`run_gibbs` starts the chains at a mode found by EM, half of them elsewhere if it is told to, leaves out a
-burn-in, and then goes on until split R-hat is below 1.01 and the effective sample size is at least 400 for
-every monitored quantity, or until the work or the sweeps of its `Effort` are done; the result says which.
-The same key gives the same draws to the last bit, and so does a run that was killed and resumed.
+Given the states every row of probabilities is Dirichlet, given the probabilities the states of the samples
+are independent. A sweep draws both in turn, in NumPy on the host: 4 to 32 chains run side by side, as many as
+cost little more than four. With a mesh or on an accelerator XLA does it (`device`). The same key gives the
+same draws to the last bit, and so does a run that was killed and resumed.
 """
 
 from collections.abc import Callable

@@ -11,11 +11,8 @@ column uses in a state. Then everything is two sparse products:
   log weight of the states of a row = design @ log theta[place]           (rows, states)
   counts that belong to a probability = tie @ (design.T @ state counts)   (probabilities,)
 
-so the time of a sweep follows the number of labels in distinct rows, and tied rows cost nothing.
-
-The states of a row that stands for m samples are multinomial counts, drawn as conditional binomials; those
-of a row for one sample come from one uniform number. Nothing else is random but the Dirichlet rows. Gammas
-are drawn in the log domain (log G(a+1) - E/a), so that a small concentration cannot give log 0.
+so the time of a sweep follows the number of labels in distinct rows. The states of a row that stands for m
+samples are multinomial counts; that of a row for one sample comes from one uniform number.
 
 Rows that raters have in common, theta[t, r] ~ Dirichlet(a G[r]), G[r] ~ Dirichlet(g[r]).
 
@@ -23,9 +20,8 @@ Given the raters' rows, everything about G[r] is in n raters and L[k] = sum_t lo
 
   log p(G[r] | theta) = n log Gamma(a) + sum_k [(a G_k - 1) L_k - n log Gamma(a G_k) + (g_k - 1) log G_k]
 
-so the cost follows neither samples nor raters. Metropolis steps move log G at random, at a scale that is
-drawn anew each time over two powers of ten and so fits whatever the data say. Raters without labels are left
-out: their rows are drawn from the prior and would only slow G down.
+Metropolis steps move log G at a scale that is drawn anew each time over two powers of ten. Raters without
+labels are left out: their rows are drawn from the prior and would only slow G down.
 """
 
 from collections.abc import Iterator

@@ -15,8 +15,7 @@ weights, smoothed (Vehtari et al. 2024), say whether they matter: below `good_sh
 are those of the posterior, and the mean of the weights is the evidence. Given each, states are drawn as in
 Gibbs sampling.
 
-A law around one mode knows nothing of others. Where a labeler contradicts all others there may be several
-(`learning.joint.guard`); where rows are alike or pooled (`latent.models.alike`) there is no such law.
+A law around one mode knows nothing of others (`learning.joint.guard`).
 """
 
 import time

@@ -7,16 +7,12 @@ makes a few Hamiltonian moves, all of which are points of the next temperature (
 weights estimates the ratio of two normalising constants, and their product the evidence, p(labels).
 
 Where evaluations are heavy, points come from a law near the posterior instead of the prior (`laplace`).
-
 Points live on `ISLANDS`: they are drawn on each island by itself, so islands are independent estimates of the
-same thing (of the evidence, and of R-hat between them), until the last drawing, which weighs an island by its
-evidence. Work is counted, clocks are not looked at, and a key gives the same points to the last bit.
+evidence, until the last drawing, which weighs an island by its evidence.
 
-Moves are the one program of a kind, for any temperature. The density at temperature b is prior
-likelihood^b, or start^(1 - b) (prior likelihood)^b where a law near the posterior is known (`laplace`). A
-move takes `steps` leapfrog steps in coordinates x = R v, R a root of a covariance of the points. There is one
-gradient in the program, inside the loop over steps, so it is compiled once: a move begins with it, instead of
-remembering it from the last. All random numbers come from outside.
+The density at temperature b is prior likelihood^b, or start^(1 - b) (prior likelihood)^b. A move takes
+leapfrog steps in coordinates x = R v, R a root of a covariance of the points. There is one gradient in the
+program, inside the loop over steps, so it is compiled once; all random numbers come from outside.
 """
 
 from functools import partial

@@ -11,9 +11,7 @@ log spread ~ N(log .8, .75), so that labelers who gave little are known by the o
 
 Coordinates are logit of the share of class 1, [log spread,] a or u, m, soft lam, k, soft kap. A slope is
 log(1 + exp(3 soft)) / 3: near 0 its logarithm is the coordinate, so that 0 is no border, and beyond a third
-it is the coordinate itself. With the logarithm everywhere the posterior is a horn: a class that swallows hard
-samples of the other one needs large slopes, in a narrow range of the logarithm, beside the wide range of
-slopes near 0 that all do the same.
+it is the coordinate itself; with the logarithm everywhere the posterior is a horn.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,6 @@
 """Samples of several strata: independence, labeler strata, shared strata, partly shared, copying.
 
-One array program for all of them (`jtruth.latent.model` says what they mean): which row of its matrix a
-rater uses in a state is an array, and so are the priors. Rows have fixed Dirichlet laws, Dirichlet laws
-around rows that all raters have in common, or are `alike`.
+One array program for all of them (`jtruth.latent.model` says what they mean).
 
 Where a class has two strata with rows and weights of their own, the strata may exchange names: the likelihood
 stays, and only the prior says which one is easy. Each class can do so by itself, so 2^C modes are images of
@@ -50,15 +48,6 @@ class Group(NamedTuple):
     families: alike.Families | None = None
 
 
-class Names(NamedTuple):
-    """How points change when a class's strata exchange names."""
-
-    of_class: Any  # (C, size) one-hot: coordinates that go with the strata of a class
-    place: Any  # (size,) where a coordinate comes from then
-    sign: Any  # (size,)
-    better: Any  # (C, size) >= 0 where the first stratum is the easier one
-
-
 class Strata(NamedTuple):
     """Arrays of the model. C classes, V groups of samples, W rows of weights, H strata."""
 
@@ -69,7 +58,10 @@ class Strata(NamedTuple):
     held: Any  # (W, H) log weights where they are not drawn
     of_weight: Any  # (W, H, S) one-hot
     raters: tuple[Group, ...]
-    names: Names | None = None
+    # How points change when a class's strata exchange names: coordinates that go with its strata (C, size)
+    # one-hot, where a coordinate comes from then, and its sign (size,); and `better` (C, size), by which the
+    # first stratum is the easier one where the product is not negative
+    names: tuple[Any, Any, Any, Any] | None = None
 
 
 class _Coordinates:
@@ -296,7 +288,7 @@ def _law(concentration: np.ndarray, exchanged: np.ndarray | None = None) -> Simp
     return Simplex(np.asarray(concentration, np.float32), np.asarray(constant, np.float32), other)
 
 
-def _names(model: LatentModel, arrays: Strata) -> Names:
+def _names(model: LatentModel, arrays: Strata) -> tuple[Any, Any, Any, Any]:
     """Coordinates are numbered, and the numbers exchanged as the strata are."""
     size, classes = size_of(arrays), model.num_classes
     part, every = _Coordinates(np.arange(size)[:, None]), np.arange(size)
@@ -321,7 +313,7 @@ def _names(model: LatentModel, arrays: Strata) -> Names:
             right = bijections.basis(symbols)[c]
             better[c, parts[-1][:, 2 * c]], better[c, parts[-1][:, 2 * c + 1]] = right, -right
     of_class, sign, better = (a.astype(np.float32) for a in (of_class, sign, better))
-    return Names(of_class, place.astype(np.int32), sign, better)
+    return of_class, place.astype(np.int32), sign, better
 
 
 KIND = Kind(log_prior, channel, named, draw, size_of, fold, unfold, images)
