@@ -4,7 +4,7 @@ One `Progress` serves every sampler, Gibbs, Hamiltonian and NUTS. It changes no 
 same numbers with and without it, and a run that was killed goes on from its file as if nothing had happened.
 
 A checkpoint is an npz file of named arrays, and a few words about them. It carries a *mark*, a digest of
-everything that the draws depend on: data, model, key and settings; arrays by their bytes, functions by module,
+everything that the draws depend on: data, model, key and settings; arrays by bytes, functions by module,
 qualified name and source. A file whose mark differs belongs to another run and is refused. Streams of labels
 and cleanings are such files too; there a mark says what kind it is.
 """

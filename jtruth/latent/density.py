@@ -8,7 +8,7 @@ seen on each row,
     log p(row, s) = log p(c(s)) + log p(h(s) | c(s)) + sum of log p(seen | s) + offset(row, s),
 
 one product of matrices for all parameters at once. Where rows hardly merge a row is instead the numbers of
-what was seen on it, and the product is a sum of entries of the table. Parameters are the last axis, P of them.
+what was seen on it, and the product is a sum of entries of the table. Parameters are the last axis, P.
 
 A log-likelihood of a million labels has few digits left in float32. So it is taken relative to the saturated
 model, which gives every row its own share of the samples: `Seen.saturated` is what was taken off.

@@ -1,7 +1,7 @@
 """Sample until good enough: how long that is, and the one loop of all chains that run on the host.
 
 An answer must not depend on how busy the machine is. So a run stops when its draws are good, or when it has
-made its sweeps, or when it has done its work: the numbers that its sweeps compute (about 5 nanoseconds each on
+made its sweeps, or when it has done its work: the numbers that its sweeps compute (some 5 nanoseconds each on
 one core, so the default is about two minutes). A wall limit is an option; `stopped_by` says when it struck.
 
 The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
