@@ -91,13 +91,9 @@ class Convergence(NamedTuple):
         """What to say when it did not converge."""
         if self.converged:
             return None
-        worst = max(self.rhat, key=lambda k: np.nan_to_num(self.rhat[k]), default="nothing")
-        fewest = min(self.ess, key=lambda k: np.nan_to_num(self.ess[k], nan=np.inf), default="nothing")
         return (
             f"The sampler did not converge: stopped by {self.stopped_by} after {self.num_sweeps} sweeps with "
-            f"split R-hat {self.rhat.get(worst, np.nan):.3f} for {worst} and effective sample size "
-            f"{self.ess.get(fewest, np.nan):.0f} for {fewest}. Intervals may be off; allow more work or "
-            "sweeps."
+            f"{extremes(self.rhat, self.ess, ' and ')}. Intervals may be off; allow more work or sweeps."
         )
 
 
@@ -135,11 +131,29 @@ def diagnose(draws: dict[str, np.ndarray], ends: bool = False) -> tuple[dict[str
         flat = values.reshape(*values.shape[:2], int(np.prod(values.shape[2:])))
         parts = np.array_split(flat, np.clip(flat.size // _AT_ONCE, 1, max(flat.shape[2], 1)), axis=2)
         found = [_of_part(part, ends) for part in parts]
-        r, e = (np.concatenate(a).reshape(values.shape[2:]) for a in zip(*found, strict=True))
-        for index in np.ndindex(r.shape):
-            label = f"{name}[{','.join(map(str, index))}]" if index else name
-            rhat[label], ess[label] = float(r[index]), float(e[index])
-    return rhat, ess
+        rhat[name], ess[name] = (
+            np.concatenate(a).reshape(values.shape[2:]) for a in zip(*found, strict=True)
+        )
+    return by_number(rhat), by_number(ess)
+
+
+def by_number(values: dict[str, np.ndarray]) -> dict[str, float]:
+    """Every number of these arrays by a name like "prior[1]"."""
+    return {
+        f"{name}[{','.join(map(str, index))}]" if index else name: float(value)
+        for name, array in values.items()
+        for index, value in np.ndenumerate(array)
+    }
+
+
+def extremes(rhat: dict[str, float], ess: dict[str, float], between: str = ", ") -> str:
+    """The worst of both, in words."""
+    high = max(rhat, key=lambda k: np.nan_to_num(rhat[k]), default="nothing")
+    low = min(ess, key=lambda k: np.nan_to_num(ess[k], nan=np.inf), default="nothing")
+    return (
+        f"split R-hat {rhat.get(high, np.nan):.3f} for {high}{between}effective sample size "
+        f"{ess.get(low, np.nan):.0f} for {low}"
+    )
 
 
 def _of_part(draws: np.ndarray, ends: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -24,10 +24,10 @@ from jax.flatten_util import ravel_pytree
 from jtruth._one_line import one_line
 from jtruth._random import as_key
 from jtruth.latent.checkpoint import Checkpoint, Progress, digest
+from jtruth.latent.walk import STANDARD, by_number, extremes, good
 from jtruth.stats.chains import effective_sample_size, split_rhat
 
 LOCK = threading.RLock()
-MAX_RHAT = 1.01
 MIN_ESS_PER_CHAIN = 100.0
 
 
@@ -275,20 +275,17 @@ def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
     rhat = {name: split_rhat(values) for name, values in samples.items()}
     ess = {name: effective_sample_size(values) for name, values in samples.items()}
     chains, draws = statistics["diverging"].shape
-    least = MIN_ESS_PER_CHAIN * chains
-    mixed = all(np.all(np.isnan(r) | (r < MAX_RHAT)) for r in rhat.values())
-    enough = all(np.all(np.isnan(e) | (e >= least)) for e in ess.values())
+    numbers = by_number(rhat), by_number(ess)
     broken = [name for name, values in samples.items() if not np.isfinite(values).all()]  # their R-hat is NaN
-    converged = mixed and enough and not broken
+    converged = good(*numbers, STANDARD._replace(min_ess=MIN_ESS_PER_CHAIN * chains)) and not broken
     divergences = int(statistics["diverging"].sum())
     warnings = []
     if broken:
         warnings.append(f"Draws of {', '.join(broken)} hold NaN or infinity; do not use this run.")
     elif not converged:
-        high, low = _extreme(rhat, np.nanargmax), _extreme(ess, np.nanargmin)
         warnings.append(
-            f"NUTS did not converge in {draws} draws of {chains} chains: split R-hat {high[0]:.3f} for "
-            f"{high[1]}, effective sample size {low[0]:.0f} for {low[1]}. Raise num_samples and num_warmup."
+            f"NUTS did not converge in {draws} draws of {chains} chains: {extremes(*numbers)}. Raise "
+            "num_samples and num_warmup."
         )
     if divergences:
         warnings.append(
@@ -296,20 +293,6 @@ def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
             "the posterior. Raise target_accept to .95 or .99, or use another model."
         )
     return NutsRun(samples, statistics, rhat, ess, divergences, num_warmup, converged, tuple(warnings))
-
-
-def _extreme(values: dict[str, np.ndarray], where: Callable) -> tuple[float, str]:
-    """The largest or smallest number and what it belongs to, like "matrices[0,1,1]"."""
-    flat = {
-        f"{name}[{','.join(map(str, index))}]" if index else name: float(v[index])
-        for name, v in values.items()
-        for index in np.ndindex(np.shape(v))
-    }
-    numbers = np.array(list(flat.values()))
-    if np.isnan(numbers).all():
-        return float("nan"), "nothing"
-    k = int(where(numbers))
-    return float(numbers[k]), list(flat)[k]
 
 
 def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
