@@ -22,13 +22,12 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import stream
 from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
 from jtruth.latent.infer.kernel import Problem, draw_counts, state_probabilities
 from jtruth.latent.models.alike import alike_classes, centre, log_prior
-from jtruth.latent.rows import prediction_columns
+from jtruth.latent.rows import merged, prediction_columns
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.estimates import Estimate
@@ -156,11 +155,7 @@ def table_problem(
     """The engine's input: one rater, whose symbols are explained by class; equal samples merged."""
     classes, symbols = concentration.shape
     kinds = [np.unique(column, return_inverse=True)[1] for column in log_rho.T]
-    first, row, count = check.collapse_rows(np.stack([*kinds, y_pred], axis=1))
-    order = np.argsort(count != 1, kind="stable")  # rows for one sample come first
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    first, count = first[order], count[order]
+    first, row, count = merged(np.stack([*kinds, y_pred], axis=1))
     raters = Raters(concentration[None], np.arange(classes))
     if learned:
         family = alike_classes(np.bincount(y_pred, minlength=classes))
@@ -175,7 +170,7 @@ def table_problem(
         raters=(raters,),
     )
     seen = (prediction_columns(y_pred[first], symbols),)
-    return model, Observed(seen, count.astype(np.float64), log_rho[first].T.copy(), place[row])
+    return model, Observed(seen, count.astype(np.float64), log_rho[first].T.copy(), row)
 
 
 def draw_tables(
