@@ -36,6 +36,30 @@ def prior_rows(rng, log_share, right, draws):
     return out
 
 
+def members(rng, a, b, draws, number):
+    """Chances to be right of the members of a family of mean Beta(a, b), (draws, number)."""
+    mu, kappa = rng.beta(a, b, draws), np.exp(np.log(10) + 1.5 * rng.standard_normal(draws))
+    first, second = (np.maximum(v, 1e-12)[:, None] for v in (mu * kappa, (1 - mu) * kappa))
+    return rng.beta(first, second, (draws, number))
+
+
+def check_tables(counts, y_pred, every, weight, of_class):
+    """Right predictions and samples of a class, and their squares, against vectors of classes `every`.
+
+    `weight` (draws of the prior, vectors) is the probability of each vector and what was seen.
+    """
+    found = np.einsum("dcc->d", counts), counts[:, of_class].sum(axis=1)
+    wanted = (every == y_pred).sum(axis=1), (every == of_class).sum(axis=1)
+    for value, exact in [(v**k, e**k) for v, e in zip(found, wanted, strict=True) for k in (1, 2)]:
+        parts = (weight @ exact).reshape(20, -1).mean(1) / weight.sum(1).reshape(20, -1).mean(1)
+        mean, error = weight.mean(0) @ exact / weight.mean(0).sum(), parts.std() / np.sqrt(20)
+        ess = float(effective_sample_size(value.reshape(32, -1, 1).astype(float), ranked=False)[0])
+        assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
+
+
+EFFORT = Effort(chains=32, burn_in=100, min_sweeps=16_000)
+
+
 @pytest.mark.slow
 def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     """Five samples, three classes: p(y | y_pred, z) with K averaged over 40 000 draws of its prior."""
@@ -49,105 +73,37 @@ def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     weight = np.stack([k[:, y, y_pred].prod(axis=1) for y in every], axis=1) * (
         prior[every] * lik[range(5), every]
     ).prod(axis=1)
-    accuracy = (every == y_pred).mean(axis=1)
-    sizes = (every == 0).mean(axis=1)
-    expected, errors = [], []
-    for value in (accuracy, accuracy**2, sizes, sizes**2):
-        parts = (weight @ value).reshape(20, -1).mean(1) / weight.sum(1).reshape(20, -1).mean(1)
-        expected.append(weight.mean(0) @ value / weight.mean(0).sum())
-        errors.append(parts.std() / np.sqrt(20))
-    effort = Effort(chains=32, burn_in=100, min_sweeps=16_000)
-    found = count_posterior(np.log(lik), prior, y_pred, key=jax.random.key(1), effort=effort)
-    right = np.einsum("dcc->d", found.counts) / 5
-    first = found.counts[:, 0].sum(axis=1) / 5
-    for value, mean, error in zip((right, right**2, first, first**2), expected, errors, strict=True):
-        ess = float(effective_sample_size(value.reshape(32, -1, 1), ranked=False)[0])
-        assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
+    found = count_posterior(np.log(lik), prior, y_pred, key=jax.random.key(1), effort=EFFORT)
+    check_tables(found.counts, y_pred, every, weight, 0)
 
 
-def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_label_vectors():
-    """Five samples, three labelers, two classes, a classifier: so few labels that nothing is fixed."""
-    rng, draws = np.random.default_rng(1), 40_000
-    z = np.array([[0, 1, 0], [1, 1, -1], [0, 0, 1], [1, -1, 1], [0, 0, 0]])
-    y_pred = np.array([0, 1, 1, 1, 0])
-    pi = rng.random(draws)
-    pi = np.stack([1 - pi, pi], axis=1)
-
-    def right(a, b, members):
-        """Chances to be right of the members of a family of mean Beta(a, b), (draws, members)."""
-        mu, kappa = rng.beta(a, b, draws), np.exp(np.log(10) + 1.5 * rng.standard_normal(draws))
-        first, second = (np.maximum(v, 1e-12)[:, None] for v in (mu * kappa, (1 - mu) * kappa))
-        return rng.beta(first, second, (draws, members))
-
-    labelers = np.stack([right(2, 1, 3), right(2, 1, 3)], axis=2)  # (draws, labelers, classes)
-    classifier = right(1, 1, 2)
-    every = np.array(list(itertools.product(range(2), repeat=5)))
-    weight = np.empty((draws, len(every)))
-    for r, y in enumerate(every):
-        of_pred = np.where(y_pred == y, classifier[:, y], 1 - classifier[:, y])
-        p = pi[:, y].prod(axis=1) * of_pred.prod(axis=1)
-        for i, t in np.argwhere(z >= 0):
-            own = labelers[:, t, y[i]]
-            p = p * (own if z[i, t] == y[i] else 1 - own)
-        weight[:, r] = p
-    accuracy, share = (every == y_pred).mean(axis=1), every.mean(axis=1)
-    effort = Effort(chains=32, burn_in=100, min_sweeps=16_000)
-    found = fit_joint(Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(2), effort=effort)
-    right_now = np.einsum("dcc->d", found.counts) / 5
-    ones = found.counts[:, 1].sum(axis=1) / 5
-    for value, exact in (
-        (right_now, accuracy),
-        (right_now**2, accuracy**2),
-        (ones, share),
-        (ones**2, share**2),
-    ):
-        parts = (weight @ exact).reshape(20, -1).mean(1) / weight.sum(1).reshape(20, -1).mean(1)
-        mean, error = weight.mean(0) @ exact / weight.mean(0).sum(), parts.std() / np.sqrt(20)
-        ess = float(effective_sample_size(value.reshape(32, -1, 1), ranked=False)[0])
-        assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
-
-
-@pytest.mark.parametrize("name", ["labeler_strata", pytest.param("shared_strata", marks=pytest.mark.slow)])
-def test_rows_in_strata_equal_the_prior_weighted_by_all_states(name):
-    """Four samples of two classes, easy or hard, two labelers and a classifier: 256 vectors of states."""
+@pytest.mark.parametrize(
+    "name", ["independent", "labeler_strata", pytest.param("shared_strata", marks=pytest.mark.slow)]
+)
+def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_states(name):
+    """Four samples of two classes, easy or hard in strata; two labelers and a classifier, nothing is fixed."""
     rng, draws, samples = np.random.default_rng(3), 30_000, 4
     z = np.array([[0, 1], [1, 1], [0, 0], [1, -1]])
     y_pred = np.array([0, 1, 1, 1])
-
-    def right(a, b, members):
-        mu, kappa = rng.beta(a, b, draws), np.exp(np.log(10) + 1.5 * rng.standard_normal(draws))
-        first, second = (np.maximum(v, 1e-12)[:, None] for v in (mu * kappa, (1 - mu) * kappa))
-        return rng.beta(first, second, (draws, members))
-
     pi, easy = rng.random(draws), rng.beta(10, 1, (draws, 2))
-    share = np.stack(
-        [(1 - pi) * easy[:, 0], (1 - pi) * (1 - easy[:, 0]), pi * easy[:, 1], pi * (1 - easy[:, 1])], 1
-    )
-    labelers = np.stack([right(*law, 2) for law in ((9, 1), (3, 3)) * 2], axis=2)  # (draws, labelers, states)
+    state_class, share, laws = np.array([0, 1]), np.stack([1 - pi, pi], axis=1), ((2, 1),) * 2
+    own = members(rng, 1, 1, draws, 2)  # (draws, states)
+    if name != "independent":
+        state_class, own, laws = np.array([0, 0, 1, 1]), np.repeat(own, 2, axis=1), ((9, 1), (3, 3)) * 2
+        share = np.repeat(share, 2, axis=1) * np.stack([easy, 1 - easy], axis=2).reshape(draws, 4)
     if name == "shared_strata":  # families: easy rows of both classes, hard rows of both
-        rows = right(3, 1, 2), right(1.5, 1.5, 2)
-        own = np.stack([rows[0][:, 0], rows[1][:, 0], rows[0][:, 1], rows[1][:, 1]], axis=1)
-    else:
-        own = np.repeat(right(1, 1, 2), 2, axis=1)
-    state_class = np.array([0, 0, 1, 1])
-    each = np.ones((samples, draws, 4))  # p(state, what is seen of a sample)
-    every = np.array(list(itertools.product(range(4), repeat=samples)))
+        own = np.stack([members(rng, 3, 1, draws, 2), members(rng, 1.5, 1.5, draws, 2)], 2).reshape(draws, 4)
+    labelers = np.stack([members(rng, *law, draws, 2) for law in laws], axis=2)  # (draws, labelers, states)
+    each = np.ones((samples, draws, state_class.size))  # p(state, what is seen of a sample)
     for i in range(samples):
         each[i] = share * np.where(y_pred[i] == state_class, own, 1 - own)
         for t in np.flatnonzero(z[i] >= 0):
             each[i] *= np.where(z[i, t] == state_class, labelers[:, t], 1 - labelers[:, t])
+    every = np.array(list(itertools.product(range(state_class.size), repeat=samples)))
     weight = np.stack([each[range(samples), :, s].prod(axis=0) for s in every], axis=1)
-    y = state_class[every]
-    effort = Effort(chains=32, burn_in=100, min_sweeps=16_000)
-    key = jax.random.key(4)
-    found = fit_joint(Labels.from_matrix(z, 2), y_pred=y_pred, dependence=name, key=key, effort=effort)
-    counts = found.counts
-    pairs = ((np.einsum("dcc->d", counts), (y == y_pred).sum(axis=1)), (counts[:, 1].sum(1), y.sum(axis=1)))
-    for value, exact in [(v**k, e**k) for v, e in pairs for k in (1, 2)]:
-        parts = (weight @ exact).reshape(20, -1).mean(1) / weight.sum(1).reshape(20, -1).mean(1)
-        mean, error = weight.mean(0) @ exact / weight.mean(0).sum(), parts.std() / np.sqrt(20)
-        ess = float(effective_sample_size(value.reshape(32, -1, 1).astype(float), ranked=False)[0])
-        assert abs(value.mean() - mean) < 5 * np.hypot(value.std() / np.sqrt(ess), error)
+    labels, key = Labels.from_matrix(z, 2), jax.random.key(4)
+    found = fit_joint(labels, y_pred=y_pred, dependence=name, key=key, effort=EFFORT)
+    check_tables(found.counts, y_pred, state_class[every], weight, 1)
 
 
 def test_moves_leave_the_posterior_of_a_family_alone():
