@@ -81,7 +81,7 @@ def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     "name", ["independent", "labeler_strata", pytest.param("shared_strata", marks=pytest.mark.slow)]
 )
 def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_states(name):
-    """Four samples of two classes, easy or hard in strata; two labelers and a classifier, nothing is fixed."""
+    """Four samples of two classes, easy or hard in strata, two labelers, a classifier: nothing is fixed."""
     rng, draws, samples = np.random.default_rng(3), 30_000, 4
     z = np.array([[0, 1], [1, 1], [0, 0], [1, -1]])
     y_pred = np.array([0, 1, 1, 1])
