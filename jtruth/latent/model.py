@@ -77,18 +77,6 @@ class Observed(NamedTuple):
     group: np.ndarray | None = None  # (rows,) 0..V-1: each group has a class prior of its own
 
 
-def _as_it_is(arrays: Arrays, x: Any) -> Any:
-    return x
-
-
-def _first(arrays: Arrays, x: Any, u: Any) -> Any:
-    return x
-
-
-def _alone(arrays: Arrays) -> list[tuple[np.ndarray, np.ndarray]]:
-    return []
-
-
 class Kind(NamedTuple):
     """A family of models. Equal functions share compiled programs.
 
@@ -102,9 +90,13 @@ class Kind(NamedTuple):
     named: Callable[[Arrays, Any], dict[str, Any]]  # natural parameters, (..., P) each
     draw: Callable[[Arrays, np.random.Generator, int], np.ndarray]  # P points of the prior, (size, P)
     size: Callable[[Arrays], int]  # number of coordinates
-    fold: Callable[[Arrays, np.ndarray], np.ndarray] = _as_it_is  # one image of each point, on the host
-    unfold: Callable[[Arrays, Any, Any], Any] = _first  # (arrays, x, u): one drawn by uniform u (classes, P)
-    images: Callable[[Arrays], list[tuple[np.ndarray, np.ndarray]]] = _alone  # x -> sign * x[place], each
+    fold: Callable[[Arrays, np.ndarray], np.ndarray] = lambda arrays, x: (
+        x
+    )  # one image of each point, on the host
+    # one drawn by uniform u (classes, P)
+    unfold: Callable[[Arrays, Any, Any], Any] = lambda arrays, x, u: x
+    # x -> sign * x[place], each
+    images: Callable[[Arrays], list[tuple[np.ndarray, np.ndarray]]] = lambda arrays: []
 
 
 class Model(NamedTuple):

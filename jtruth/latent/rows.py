@@ -83,7 +83,10 @@ def seen_of(observed: Observed) -> Seen:
     groups = number_of_groups(observed)
     group = np.zeros(observed.multiplicity.size, np.int64) if observed.group is None else observed.group
     design = np.concatenate([*(s.toarray() for s in observed.symbols), np.eye(groups)[group]], axis=1)
-    return _filled(design, np.maximum(observed.offset.T, _IMPOSSIBLE), observed.multiplicity)
+    times = observed.multiplicity
+    parts = (design, np.maximum(observed.offset.T, _IMPOSSIBLE), times, np.log(times / times.sum()))
+    fill = rounded(times.size) - times.size  # rows that stand for nothing
+    return Seen(*(np.pad(a, [(0, fill), *[(0, 0)] * (a.ndim - 1)]).astype(np.float32) for a in parts))
 
 
 def work_of(observed: Observed) -> float:
@@ -91,18 +94,6 @@ def work_of(observed: Observed) -> float:
     shapes: Any = [symbols.shape for symbols in observed.symbols]
     columns = sum(width for _, width in shapes) + number_of_groups(observed)
     return numbers((rounded(observed.multiplicity.size), len(observed.offset)), columns)
-
-
-def _filled(design: np.ndarray, offset: np.ndarray, times: np.ndarray) -> Seen:
-    """With rows that stand for nothing."""
-    parts = (design, offset, times, np.log(times / times.sum()))
-    fill = rounded(times.size) - times.size
-    return Seen(*(np.pad(a, [(0, fill), *[(0, 0)] * (a.ndim - 1)]).astype(np.float32) for a in parts))
-
-
-def saturated(seen: Seen) -> float:
-    """What the saturated model says of all samples."""
-    return float(seen.times.astype(np.float64) @ seen.saturated.astype(np.float64))
 
 
 def number_of_groups(observed: Observed) -> int:

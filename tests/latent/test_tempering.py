@@ -85,7 +85,7 @@ def test_both_starts_tell_the_same_evidence(monkeypatch):
 
 def test_a_mixture_of_t_laws_has_the_density_that_its_draws_have():
     """One coordinate, two modes: the density integrates to 1, and shares of draws are its integrals."""
-    start = laplace._mixture([(0.0, np.array([-2.0]), np.array([[0.5]])), (1.0, np.array([3.0]), np.eye(1))])
+    start = laplace.mixture([(0.0, np.array([-2.0]), np.array([[0.5]])), (1.0, np.array([3.0]), np.eye(1))])
     grid = np.linspace(-60, 60, 20_001)
     p = np.exp(np.asarray(start.log_density(jax.numpy.asarray(grid[None], np.float32)), np.float64))
     assert abs(p.sum() * (grid[1] - grid[0]) - 1) < 1e-3

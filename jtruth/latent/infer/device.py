@@ -204,11 +204,6 @@ def _part(problem: kernel.Problem, rows: np.ndarray, shards: int) -> Part:
     return shared(columns), shared(offset)
 
 
-def first_key(rng: np.random.Generator) -> np.ndarray:
-    """The words of a key, for a chain to carry."""
-    return rng.integers(2**32, size=2, dtype=np.uint32)
-
-
 def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, dict, np.ndarray]:
     """Some sweeps of all chains.
 

@@ -79,7 +79,7 @@ def run_gibbs(
             given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
             (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; of
             rows that are alike "families0", ...: (chains, sweeps, families, 4), see `alike`; of rows around
-            common ones "common0", ...: (chains, sweeps, rows, symbols), see `pooled`; where
+            common ones "common0", ...: (chains, sweeps, rows, symbols), see `kernel`; where
             the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
         effort: when to stop.
 
@@ -158,7 +158,7 @@ class GibbsMover:
         for k, group in enumerate(problem.alike):
             chain[f"alike{k}"] = alike.first_state(group.alike, self.num_chains)
         if self.program is not None:
-            chain["key"] = device.first_key(rng)
+            chain["key"] = rng.integers(2**32, size=2, dtype=np.uint32)  # the words of one
         return chain
 
     def settle(self, chain: Chain) -> Chain:

@@ -38,6 +38,7 @@ from jtruth._validation import present
 from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.models import alike
 from jtruth.latent.models.alike import Alike
+from jtruth.latent.rows import number_of_groups
 
 _STEPS = 4  # Metropolis steps a sweep
 _CACHED = 65_536  # numbers of rows, states and chains that are worked on together
@@ -158,7 +159,7 @@ def _laid_out(model: LatentModel, observed: Observed) -> Iterator[tuple[str, np.
     rows, state_class = observed.offset.shape[1], model.state_class
     if not model.class_fixed:
         group = np.zeros(rows, np.int64) if observed.group is None else observed.group
-        number = int(group.max(initial=0)) + 1
+        number = number_of_groups(observed)
         every = model.class_prior if observed.group is None else np.tile(model.class_prior, (number, 1))
         ones = sparse.csr_array((np.ones(rows), (np.arange(rows), group)), shape=(rows, number))
         yield "pi", every, ones, np.arange(number)[:, None] * model.num_classes + state_class

@@ -78,15 +78,10 @@ def start_of(model: Model, rng: np.random.Generator) -> Start:
         found.append((height + volume, top, root))
         far = np.sqrt((np.linalg.solve(root, tops - top[:, None]) ** 2).mean(axis=0))
         tops = tops[:, far > _APART * np.sqrt(2)]
-    return _mixture(found)
+    return mixture(found)
 
 
-def beside(model: Model) -> Start:
-    """Any mixture of the same shape: for moves at the last temperature, where it has no say."""
-    return _mixture([(0.0, np.zeros(model.size), np.eye(model.size))])
-
-
-def _mixture(found: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
+def mixture(found: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
     """t laws about modes of these log weights, filled up with copies without weight."""
     size = found[0][1].size
     weight = np.full(MODES, -np.inf)

@@ -28,7 +28,6 @@ from jtruth.latent.density import Seen
 from jtruth.latent.infer import laplace
 from jtruth.latent.infer.laplace import Start
 from jtruth.latent.model import Arrays, Kind, Model
-from jtruth.latent.rows import saturated
 from jtruth.latent.walk import TooLarge
 
 ISLANDS = 4
@@ -150,7 +149,8 @@ def far(model: Model) -> bool:
 
 def any_start(model: Model) -> Start | None:
     """What moves at the last temperature are given: the law that they began at has no say there."""
-    return laplace.beside(model) if far(model) else None
+    flat = (0.0, np.zeros(model.size), np.eye(model.size))
+    return laplace.mixture([flat]) if far(model) else None
 
 
 def temper(model: Model, rng: np.random.Generator, lineages: int) -> Tempered:
@@ -182,7 +182,8 @@ def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) ->
         Points (islands, points, size), their log weights, the evidence by island, the size of a step, and how
         many temperatures there were.
     """
-    state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), np.full(ISLANDS, saturated(model.seen))
+    times, share = (np.asarray(a, np.float64) for a in (model.seen.times, model.seen.saturated))
+    state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), np.full(ISLANDS, times @ share)
     for number in range(1, _MOST):
         path, ratio, step = advance(model, rng, state, 1.0, start)
         points = _by_island(_folded_path(model, path).transpose(0, 2, 1))
