@@ -64,6 +64,7 @@ def test_second_data_set_of_equal_shape_compiles_nothing(first):
         normal_model,
         (("width", 2),),
         nuts.compiled_for(SIZES),
+        0.5,
     ).compiled
     before = len(TRACES), len(compiled)
     assert before[1] == 2  # begin and advance

@@ -149,7 +149,7 @@ class Program:
 
 
 @functools.lru_cache(maxsize=64)
-def program(model: Callable, static: tuple, settings: NutsSettings, jitter: float = 0.5) -> Program:
+def program(model: Callable, static: tuple, settings: NutsSettings, jitter: float) -> Program:
     """The one `Program` of these arguments in this process; see `compiled_for`."""
     return Program(model, static, settings, jitter)
 

@@ -349,6 +349,7 @@ def test_second_data_set_compiles_nothing(fitted):
         bayes.MODELS["dawid_skene"],
         (("num_labelers", 4),),
         nuts.compiled_for(SETTINGS),
+        0.5,
     )
     assert len(program.compiled) == 2
     with jax.log_compiles(), warnings.catch_warnings():
