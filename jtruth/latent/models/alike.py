@@ -366,7 +366,7 @@ def draw(group: Families, rng: np.random.Generator, number: int) -> tuple[np.nda
         parts.append(rng.logistic(size=(count, number)))
     f = np.clip(np.stack(parts, axis=1), -12, 12).astype(np.float32)
     with jax.ensure_compile_time_eval():
-        law = [None if a is None else np.asarray(a, np.float64) for a in _law(group, f)]
+        law: list[Any] = [None if a is None else np.asarray(a, np.float64) for a in _law(group, f)]
     (a, b, centre, scale), (q, centres, scales) = law[:4], law[4:]
     of = group.member.argmax(axis=2)  # (T, R)
     logit = log_gamma_draws(a[of], rng) - log_gamma_draws(b[of], rng)
