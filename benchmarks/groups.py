@@ -126,8 +126,8 @@ import numpy as np
 
 import jtruth as jt
 from jtruth.evaluation.assumptions.model_error import SHARE
-from jtruth.evaluation.by_group import Groups
 from jtruth.evaluation.gold import shares
+from jtruth.evaluation.groups import Groups
 
 RATES = {0: (0.30, 0.05, 0.20), 1: (0.95, 0.75, 0.85)}
 KINDER = 0.2
@@ -195,7 +195,7 @@ def paired(sets=50):
 
 def accuracy(sets=50):
     """A fourth judge, whom the same questions mislead: his accuracy for one system and for the other."""
-    from jtruth.evaluation.group_metrics import compare_groups
+    from jtruth.evaluation.compare import compare_groups
 
     for size in (50, 150, 500):
         found, known = {}, min(size // 2, 60)
@@ -262,7 +262,7 @@ def judged(answer, y, group):
     for (a, b), law in found.laws.differences.items():
         gap = truth[a] - truth[b]
         pairs.append(within(law, gap))
-        p = found.laws.better(a, b)
+        p = found.laws.p_better(a, b)
         if gap and max(p, 1 - p) >= 0.95:
             signs.append((p > 0.5) == (gap > 0))
     return np.array(shares), np.array(pairs), np.array(signs)

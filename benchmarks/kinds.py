@@ -163,7 +163,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score  # noqa: E402
 
 import jtruth as jt  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
-from jtruth.evaluation.answers import tables_of  # noqa: E402
 from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
 from jtruth.evaluation.assumptions.ranges import Member, labeler_draws  # noqa: E402
 from jtruth.evaluation.assumptions.registry import entries, nobody_judged  # noqa: E402
@@ -345,7 +344,7 @@ def fitted(data, key):
         if counts is None or not (fit is None or fit.usable):
             continue
         out[f"tables {entry.name}"] = counts[np.linspace(0, len(counts) - 1, KEPT).astype(int)]
-        found.append(Member(entry, tables_of(counts, data), fit))
+        found.append(Member(entry, data.tables(counts), fit))
         if fit is not None:
             out["posterior"] = fit.class_posterior.astype(np.float32)
     return out, found

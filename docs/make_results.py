@@ -156,6 +156,8 @@ def section(kind: type, returned_by: list[str]) -> list[str]:
     """One class as a list."""
     by = f" Returned by {', '.join(f'`{n}`' for n in returned_by)}." if returned_by else ""
     out = [f"### {kind.__name__}", "", f"`{kind.__module__}`. {first_sentence(kind)}{by}", ""]
+    more = [b for b in kind.__bases__ if dataclasses.is_dataclass(b) and dataclasses.fields(b)]
+    out += [f"- All that `{base.__name__}` has." for base in more]
     out += [f"- `{name}`: {text}" for name, text in fields(kind).items()]
     for name, function in methods(kind):
         call = "" if isinstance(vars(kind)[name], property | cached_property) else "()"

@@ -12,8 +12,8 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth import plots
-from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.parts import Assumption
+from jtruth.evaluation.result import WhatIf
 from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate

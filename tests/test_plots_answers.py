@@ -11,11 +11,11 @@ from jtruth import cleaning, information, plots
 from jtruth.asking.labels import LabelRequest
 from jtruth.cleaning.state import Problem, State, Step
 from jtruth.comparison import LeaveOneOut, ModelComparison
-from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.any_metric import MetricPosterior
 from jtruth.evaluation.gold.shares import Prevalence
 from jtruth.evaluation.labelers import LabelerReport
 from jtruth.evaluation.parts import Check
+from jtruth.evaluation.result import WhatIf
 from jtruth.inspection import inspect_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.planning import Labeler, Setting, best_plan

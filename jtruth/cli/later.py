@@ -116,7 +116,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         import numpy as np
 
         from jtruth.asking.gold import ask_next
-        from jtruth.evaluation.gold.answer import labels_only_posterior
+        from jtruth.evaluation.gold.tables import labels_only_posterior
         from jtruth.io.gold import INCLUSION, Gold
 
         labels, old = tables.labels, tables.gold_sample()
@@ -146,7 +146,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         import numpy as np
 
         from jtruth.asking.gold import ask_strata
-        from jtruth.evaluation.gold.answer import labels_only_posterior
+        from jtruth.evaluation.gold.tables import labels_only_posterior
         from jtruth.io.gold import ASKED, INCLUSION, STRATUM
 
         labels = tables.labels

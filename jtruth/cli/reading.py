@@ -68,7 +68,7 @@ class Tables:
         """The group and the item of each sample, as `Groups`; None without a column of groups."""
         if self.by is None:
             return None
-        from jtruth.evaluation.by_group import Groups
+        from jtruth.evaluation.groups import Groups
 
         tasks = list(map(str, self.labels.task_names))
         lost = [task for task in tasks if task not in self.group_of]

@@ -3,12 +3,11 @@
 from jtruth.evaluation.agreement import Consensus, consensus, labeler_agreement
 from jtruth.evaluation.any_metric import metric_posterior
 from jtruth.evaluation.batch import evaluate_batch
-from jtruth.evaluation.by_group import Groups
 from jtruth.evaluation.classifier import evaluate
-from jtruth.evaluation.compare import compare_classifiers
+from jtruth.evaluation.compare import compare_classifiers, compare_groups
 from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.gold.shares import prevalence
-from jtruth.evaluation.group_metrics import compare_groups, labelers_by_group
+from jtruth.evaluation.groups import Groups, labelers_by_group
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.labelers import evaluate_labelers, labelers_by_model, quick_labelers
 from jtruth.evaluation.result import Evaluation

@@ -2,30 +2,23 @@
 
 A metric of raw scores or probabilities (log loss, Brier score, the area of the scores themselves) is no
 function of a count table, but of the classes of all samples. So whole label vectors are drawn from their
-posterior given labels and predictions, and the function is asked of each, many at once, in chunks of bounded
-memory. What a classifier said enters the posterior through its symbol: the predicted class, or for numbers
-the bin of the score (20 bins of equal mass and a smooth prior where one assumption is made, 12 bins where
-several are shown, see `score_tables`).
+posterior given labels and predictions, and the function is asked of each, in chunks of bounded memory. What a
+classifier said enters through its symbol: the predicted class, or the bin of a score (20 bins of equal mass
+and a smooth prior where one assumption is made, 12 where several are shown, see `score_tables`).
 
 Where errors are independent, classes are independent given the classifier's rows K,
 
     p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
 
 and K is drawn from its posterior: two classes and known noise by the chain of symbols, then K given the
-table, or for bins of scores by a walk along them; more classes by Gibbs sampling; learned rates together with
-those of the labelers.
+table, or for bins by a walk along them; more classes by Gibbs sampling; learned rates with those of labelers.
 
-Where nobody vouches for independence the function is asked under every assumption that `evaluate` shows, and
-the answer is what-if, their hull: how far models of labels are off for a function that nobody saw before is
-not known, so no coverage is promised. What is kept of a fit are draws of the count table and each sample's
-class posterior. A vector is tied to a drawn table: among the samples of a symbol as many are of class c as
-the table says, chosen with the odds of their class posterior, shifted until the expected number is that one
-(systematic sampling in random order: a fixed number with given chances). What is lost is what samples of one
-symbol share beyond their numbers. The majority vote has no posterior: its vector is the vote, ties drawn.
-With gold it has to be said what is assumed.
-
-`fn(y, prediction)` gets a vector of codes. If JAX can trace it, it is compiled and mapped over draws;
-if not, as with scikit-learn's functions, it is called in a loop with NumPy arrays, and the answer says so.
+Where nobody vouches for independence the answer is what-if, the hull over every assumption that `evaluate`
+shows: how far models are off for a function that nobody saw before is not known, so no coverage is promised.
+A vector is tied to a drawn table: among the samples of a symbol as many are of class c as the table says,
+chosen with the odds of their class posterior (systematic sampling in random order), which loses what samples
+of one symbol share beyond their numbers. The majority vote has no posterior: its vector is the vote, ties
+drawn. With gold it has to be said what is assumed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -115,7 +108,7 @@ class MetricPosterior(Answer):
         rows = [{"place": name, **law_row(self.estimate(*p), self.level)} for name, p in places.items()]
         views = [
             {"name": name, "sentence": ASSUMPTIONS[name].sentence,
-             "values": {k: _mean(draws[(slice(None), *p)]) for k, p in places.items()}}
+             "values": {k: DrawsEstimate(draws[(slice(None), *p)]).mean for k, p in places.items()}}
             for name, draws in self.drawn.items()
             if len(self.drawn) > 1
         ]  # fmt: skip
@@ -134,11 +127,6 @@ class MetricPosterior(Answer):
         what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
         sentence = f"{what}{cell_text(ends, '.4f', 'undefined')} ({percent}; assumed: {self.assumption})."
         return Shown("What is the posterior of this metric?", f"{len(self.drawn)} views", sentence, blocks)
-
-
-def _mean(draws: np.ndarray) -> float:
-    known = draws[~np.isnan(draws)]
-    return float(known.mean()) if known.size else float("nan")
 
 
 def metric_posterior(
@@ -287,15 +275,7 @@ def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callab
 
 
 def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
-    """Vectors if errors are independent, in chunks of bounded memory; notes are added to `data`.
-
-    Args:
-        data: with what the labels are told of predictions: classes, or bins of a score as `symbols`.
-        num_draws: how many.
-
-    Raises:
-        ValueError: labels from which error rates cannot be learned.
-    """
+    """Vectors if errors are independent, in chunks of bounded memory; notes are added to `data`."""
     states = (_known if data.model is not None else _learned)(data, num_draws, data.key)
     for k, joint in enumerate(_chunks(states, data.y_pred)):
         yield _drawn(joint, stream(data.key, "label vectors", k))
@@ -323,11 +303,8 @@ def tied_vectors(
 ) -> Int[np.ndarray, "draws samples"]:
     """A vector of classes for each table, which counts what the table says.
 
-    Args:
-        p: class posteriors; what is 0 is never drawn.
-        symbols: of the samples.
-        tables: whole numbers; a column adds up to the number of samples of its symbol.
-        rng: random numbers.
+    `p` are class posteriors (what is 0 is never drawn), `symbols` of the samples; `tables` hold whole numbers
+    whose columns add up to the samples of each symbol.
 
     >>> y = tied_vectors(np.full((4, 2), 0.5), np.zeros(4, int), np.array([[[3], [1]]] * 5), host_rng(0, "x"))
     >>> y.sum(axis=1).tolist()

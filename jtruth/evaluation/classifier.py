@@ -6,7 +6,7 @@ both are learned from the labels, and unless somebody vouches for an assumption 
 (`model_error`): what models of the labels say, widened by how far they were off on other data.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,30 +16,27 @@ from jaxtyping import Array
 
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import answers, inputs, methods
+from jtruth._validation.words import number_of
+from jtruth.asking.gold import ask_next, gold_that_halves
+from jtruth.evaluation import inputs, methods
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
-from jtruth.evaluation.assumptions.ranges import (
-    joint_model,
-    labeler_draws,
-    labeler_laws,
-    plug_in_model,
-    readings_of,
-)
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
-from jtruth.evaluation.gold.answer import gold_answer
+from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
 from jtruth.evaluation.labeler_report import behaviour_of
-from jtruth.evaluation.parts import PREDICTIVE, Assumption
-from jtruth.evaluation.result import Evaluation
+from jtruth.evaluation.parts import IN_SAMPLE, PREDICTIVE, Assumption, worst_first
+from jtruth.evaluation.result import Evaluation, WhatIf
 from jtruth.inspection import Finding, suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.metrics import named_metric, shown
 from jtruth.tables.posterior import estimates, thinned
 from jtruth.testing.methods import Tested
 
@@ -123,70 +120,75 @@ def evaluate(
         data.normal = True
     data.target = methods.target_of(target, method, data)
     found = _learned(data) if learned else _known(data, method)
-    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, found.model, when))
-    if found.kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
-        said = (REFUSED, *found.answer.warnings)
-        found = found._replace(what_if=answers.WhatIf(), answer=found.answer._replace(warnings=said))
-    return _evaluation(data, method, when, found._replace(checks=(*checks, *found.checks)))
+    model = present(found.basis, "what the answer rests on")[1]
+    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model, when))
+    if found.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
+        found = replace(found, what_if=WhatIf(), warnings=(REFUSED, *found.warnings))
+    odd = _odd_things(data, model, when)
+    return replace(found, method=method, checks=(*checks, *found.checks), suspicious=odd)
 
 
-def _learned(data: Inputs) -> answers.Found:
+def _answer(
+    data: Inputs, answer: Tested, model: Model, labelers: tuple[dict[str, Any], ...] | None = None, *,
+    unbiased: bool = False, **more: Any,
+) -> Evaluation:  # fmt: skip
+    """What was found, under its public names; `unbiased` counts are not kept to [0, 1]."""
+    metrics = estimates(answer.table, answer.classes, answer.positive)
+    said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
+    said += () if unbiased else _beyond_shares(metrics, data.level)
+    learned = model.fit is not None and data.assume == INDEPENDENT
+    sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
+    alone = WhatIf([Assumption(INDEPENDENT, sentence, metrics, None, answer.table)])
+    own = [data.classes.index(name) for name in answer.classes if name in data.classes]
+    p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
+    prior = model.prior[own] if len(own) == len(data.classes) else np.array([1 - p, p])
+    given: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
+    return Evaluation(
+        method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
+        posterior=answer.table, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
+        num_labelers=data.samples.num_labelers, num_labels=data.samples.num_labels, num_gold=data.num_gold,
+        classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
+        prior=prior,
+        labelers=model.labelers if labelers is None else labelers,
+        baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None else {},
+        warnings=tuple(dict.fromkeys(said)), fit=answer.fit, basis=(data, model),
+        log_evidence=methods.log_evidence_of(answer, model, data),
+        rests_on=rests_on(data.labelers_are) if given["interval_kind"] == PREDICTIVE else "", **given,
+    )  # fmt: skip
+
+
+def _learned(data: Inputs) -> Evaluation:
     """Error rates are learned: gold, a predictive law, or what somebody vouches for."""
     pooled = data.open and data.num_gold > 0
     unaided = data.without_gold() if pooled else data
-    model = joint_model(unaided)
+    model = ranges.joint_model(unaided)
     fit, answered = model.fit, model.refusal is None
     if pooled:
         data.missing = unaided.missing
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
-            model = joint_model(data)
-        return gold_answer(data, model, present(fit, "the joint posterior"))
+            model = ranges.joint_model(data)
+        return _by_gold(data, model, present(fit, "the joint posterior"))
     if data.open and fit is not None and fit.identified:
         found = _over_assumptions(data, fit, model)
     elif answered and data.assume != INDEPENDENT:  # what the joint posterior itself answers
         return _vouched(data, model)
     else:
-        found = answers.Found(methods.answer_by(data, model, data.key), model, model.labelers)
-    return found._replace(checks=prior_check(data, fit)) if answered else found
+        found = _answer(data, methods.answer_by(data, model, data.key), model)
+    return replace(found, checks=prior_check(data, fit)) if answered else found
 
 
-def _known(data: Inputs, method: str) -> answers.Found:
+def _known(data: Inputs, method: str) -> Evaluation:
     """Error rates are given, or taken as known once they are learned."""
     model = data.model
     if model is None:
         if method == methods.TARS:
             raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
-        model = methods.smyth_model(data) if method == methods.SMYTH else plug_in_model(data)
+        model = methods.smyth_model(data) if method == methods.SMYTH else ranges.plug_in_model(data)
     if method == methods.TARS:
-        return answers.Found(methods.tars_answer(data, model), model, model.labelers, methods.TARS_KIND)
+        answer = methods.tars_answer(data, model)
+        return _answer(data, answer, model, unbiased=True, interval_kind=methods.TARS_KIND)
     answer = methods.answer_by(data, model, data.key, method)
-    checks = known_noise_check(answer, answers.headline_of(data), data.level)
-    return answers.Found(answer, model, model.labelers, checks=checks)
-
-
-def _evaluation(data: Inputs, method: str, order: np.ndarray | None, found: answers.Found) -> Evaluation:
-    """Everything that was found, under its public names."""
-    answer, model = found.answer, found.model
-    metrics = estimates(answer.table, answer.classes, answer.positive)
-    said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    if method != methods.TARS:  # its unbiased counts are not kept to [0, 1]
-        said += answers.beyond_shares(metrics, data.level)
-    learned = model.fit is not None and data.assume == INDEPENDENT
-    sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if method == methods.TARS else "")
-    alone = Assumption(INDEPENDENT, sentence, metrics, None, answer.table)
-    return Evaluation(
-        method=method, target=data.target, level=data.level, interval_kind=found.kind, key=data.stated,
-        metrics=metrics, posterior=answer.table, cells=answer.table.cells(data.level),
-        num_samples=data.y_pred.size, num_labelers=data.samples.num_labelers,
-        num_labels=data.samples.num_labels, num_gold=data.num_gold, classes=answer.classes,
-        positive=data.classes[data.positive], headline=answers.headline_of(data),
-        prior=answers.prior_of(data, model, answer.classes), labelers=found.labelers,
-        baselines={"majority_vote": answers.vote_metrics(data, answer)} if data.labels is not None else {},
-        what_if=found.what_if or answers.WhatIf([alone]), checks=found.checks,
-        warnings=tuple(dict.fromkeys(said)), advice=found.advice, fit=answer.fit, basis=(data, model),
-        log_evidence=methods.log_evidence_of(answer, model, data), suspicious=_odd_things(data, model, order),
-        rests_on=rests_on(data.labelers_are) if found.kind == PREDICTIVE else "",
-    )  # fmt: skip
+    return _answer(data, answer, model, checks=known_noise_check(answer, data.headline, data.level))
 
 
 def _odd_things(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Finding, ...]:
@@ -201,42 +203,144 @@ def _odd_things(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[F
     return (*(one for one in found if one.name == "drift"), *odd)
 
 
-def _vouched(data: Inputs, model: Model) -> answers.Found:
+def _labelers_of(data: Inputs, laws: Sequence[Estimate]) -> tuple[dict[str, Any], ...]:
+    """A row for each labeler, given the laws of their accuracies; the worst first."""
+    ends = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
+    labels = data.own_labels()
+    found = worst_first(labels.worker_names, labels.labels_per_labeler(), ends)
+    return tuple(one for _, one in found)
+
+
+def _vouched(data: Inputs, model: Model) -> Evaluation:
     """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
     assume = str(data.assume)
     some = [entry for entry in entries(data) if entry.group == assume]
     found, doubts = ranges.members(some, data, data.key)
     if not found:
-        none = answers.of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
-        return answers.Found(none, model, (), what_if=answers.WhatIf())
+        return _answer(data, methods.of_nothing(data, warnings=doubts), model, (), what_if=WhatIf())
     pooled = thinned([one.posterior for one in found])
-    answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *answers.names_of(data))
-    laws = estimates(answer.table, *answers.names_of(data))
+    answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *data.answered)
+    laws = estimates(answer.table, *data.answered)
     one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
     key = stream(data.key, "vouched labelers")
-    draws = list(labeler_draws(found, data.own_labels(), data.target, key).values())
+    draws = list(ranges.labeler_draws(found, data.own_labels(), data.target, key).values())
     size = min(map(len, draws))
     alike = np.concatenate([part[np.linspace(0, len(part) - 1, size).astype(int)] for part in draws])
-    labelers = answers.labelers_of(data, [DrawsEstimate(column) for column in alike.T])
-    return answers.Found(
-        answer, model, labelers, what_if=answers.WhatIf([one]), checks=vouched_check(found, data)
-    )
+    labelers = _labelers_of(data, [DrawsEstimate(column) for column in alike.T])
+    checks = vouched_check(found, data)
+    return _answer(data, answer, model, labelers, what_if=WhatIf([one]), checks=checks)
 
 
-def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> answers.Found:
+def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
     """Nobody vouches for anything: readings of the labels, widened by what such readings missed elsewhere.
 
     `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
     """
     some = [entry for entry in entries(data) if entry.reading]
     found, doubts = ranges.members(some, data, data.key, known={INDEPENDENT: fit})
-    later = answers.WhatIf(make=partial(ranges.what_if, replace(data, normal=False)))
-    if all(member.fit is None for member in found) and len(later.rows) == len(found):
-        none = answers.of_nothing(data, "bayes")._replace(warnings=tuple(doubts))
-        return answers.Found(none, model, (), PREDICTIVE, answers.WhatIf())
-    table = PredictiveTable(readings_of(found), data.labelers_are)
-    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *answers.names_of(data))
+    more: dict[str, Any] = {
+        "interval_kind": PREDICTIVE,
+        "what_if": WhatIf(make=partial(ranges.what_if, replace(data, normal=False))),
+    }
+    if all(member.fit is None for member in found) and len(more["what_if"].views[0]) == len(found):
+        none = methods.of_nothing(data, warnings=doubts)
+        return _answer(data, none, model, (), **{**more, "what_if": WhatIf()})
+    table = PredictiveTable(ranges.readings_of(found), data.labelers_are)
+    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
-    draws = labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
-    labelers = answers.labelers_of(data, labeler_laws(draws, labels, data.labelers_are))
-    return answers.Found(answer, model, labelers, PREDICTIVE, later)
+    draws = ranges.labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
+    return _answer(
+        data, answer, model, _labelers_of(data, ranges.labeler_laws(draws, labels, data.labelers_are)), **more
+    )
+
+
+SENTENCES = {
+    "ppi": "if gold corrects what the labels alone say (PPI++)",
+    "gold_only": "if nothing but gold is believed",
+}
+_ASKED = 5  # samples named in the advice
+
+
+def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
+    """What labels and gold say together; `model` is for the checks, `fit` independence without gold."""
+    labels, found, doubts = data.own_labels(), [], []
+    if fit.identified:
+        some = [entry for entry in entries(data) if entry.reading]
+        found, doubts = ranges.members(some, data.without_gold(), data.key, known={INDEPENDENT: fit})
+    else:
+        doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
+    posterior = by_gold.labels_posterior(found, labels)
+    drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
+    answer = methods.answer_of(drawn.counts, data, warnings=(*by_gold.gold_warnings(data), *doubts))
+    draws = ranges.labeler_draws(found, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))
+    without = ranges.labeler_laws(draws, labels, data.labelers_are)
+    laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
+    rows = [*(ranges.row(m, data) for m in found), *_by_ppi(data, posterior)]
+    return _answer(
+        data, answer, model, _labelers_of(data, laws), what_if=WhatIf(rows), advice=_advice(data, posterior),
+        checks=by_gold.random_gold_checks(data, posterior),
+    )  # fmt: skip
+
+
+def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
+    """What prediction-powered inference and gold alone say of the headline's metrics."""
+    classes, positive = data.answered
+    y_pred, known, sample = data.y_pred, data.gold, by_gold.how_chosen(data)
+    if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
+        y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
+    table = by_gold.ppi_table(y_pred, posterior, known, sample)
+    metrics = {name: named_metric(name, classes, positive) for name in shown(classes)}
+    ways: dict[str, dict[str, Any]] = {"ppi": {}, "gold_only": {"power": 0.0}}
+    return [
+        Assumption(rule, SENTENCES[rule], {
+            name: by_gold.ppi_metric(metric, y_pred, posterior, known, sample=sample, table=table, **how).law
+            for name, metric in metrics.items()
+        })
+        for rule, how in ways.items()
+    ]  # fmt: skip
+
+
+def _advice(data: Inputs, posterior: np.ndarray) -> tuple[str, ...]:
+    """How many more answers would halve the intervals, and which samples to ask for."""
+    left = data.gold.size - data.num_gold
+    if left == 0:
+        return ()
+    more = gold_that_halves(data.num_gold, data.gold.size)
+    number = number_of(more, "more gold answer")
+    sentences = [f"{number} at random would about halve the intervals (of {left} left)"]
+    if data.sampling.strata is None:
+        asked = ask_next(
+            data.y_pred, posterior, data.known, min(_ASKED, left), key=stream(data.key, "pool"),
+            classes=data.classes, positive=data.positive,
+        )  # fmt: skip
+        tasks = data.own_labels().task_names
+        named = ", ".join(str(tasks[i]) for i in asked.samples)
+        sentences.append(
+            f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "
+            "inclusion probabilities to hand over with the answers, see jtruth.asking.gold.ask_next"
+        )
+    return tuple(sentences)
+
+
+def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
+    """What the majority vote says of the metrics that the answer shows."""
+    table = methods.vote_table(data)
+    if len(answer.classes) == 2:
+        one = np.arange(len(data.classes)) == data.positive
+        merged = np.stack([~one, one]).astype(np.float64)  # (negative, positive)
+        table = merged @ table @ merged.T
+    names = shown(answer.classes)
+    return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
+
+
+def _beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, ...]:
+    """A warning about intervals of normal laws of few samples that reach where no share can be."""
+    asked = [name for name in ("accuracy", "precision") if name in metrics]
+    ends = {name: metrics[name].interval(level) for name in asked if not np.isnan(metrics[name].mean)}
+    out = [name for name, (low, high) in ends.items() if low < -1e-9 or high > 1 + 1e-9]
+    if not out:
+        return ()
+    return (
+        f"the interval of {' and '.join(out)} reaches beyond [0, 1]: it is that of a normal law, for which "
+        "there are too few samples; method='bayes' needs none",
+    )

@@ -12,6 +12,10 @@ With many tuples and few samples in each the prior of a row would drive the answ
 (`benchmarks/comparison.py`). So all classifiers are taken at once while there are at most 16 tuples (four
 classifiers of two classes); more are taken by twos, and the twos are put together by a normal copula
 (`compared.joined`).
+
+`compare_groups`: the symbol of a sample is the pair of its group and what the classifier says of it, so the
+table of one group is a part of the count table. Error rates are learned from all groups together; shares of
+classes and errors of the classifier are free in each. Predictive laws of groups are independent (`groups`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,22 +30,23 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
+from jtruth.evaluation import groups as grouped
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, of_no_effect, rests_on
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, check_assume, entries, granted
+from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, rests_on
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, check_assume, granted
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Laws, joined
-from jtruth.evaluation.gold import answer as by_gold
+from jtruth.evaluation.compared import Comparison, Laws, Pair, joined
+from jtruth.evaluation.gold.tables import BY_GOLD, labels_only_posterior, learned_table
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.pairs import Tuples, smaller_is_better, tuples
-from jtruth.tables.posterior import TableDraws, thinned
+from jtruth.tables.pairs import Tuples, group_symbols, smaller_is_better, tuples
+from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.testing.multiclass import count_posterior
@@ -111,12 +116,78 @@ def compare_classifiers(
         judged.append(([names[k] for k in members], what, table))
         doubts += texts
     laws = _laws(judged, names, found, data.key)
-    pairs = {} if margin else {pair: laws.tie(*pair) for pair in laws.differences}
+    pairs = {} if margin else {pair: laws.p_tie(*pair) for pair in laws.differences}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
         data, found, laws, judged, dict(zip(names, codes, strict=True)), doubts, ties, margin=float(margin),
         at_least=None if at_least is None else float(at_least), agreement=_agreement(codes, data, names),
     )  # fmt: skip
+
+
+def compare_groups(
+    y_pred: Any,
+    labels: Labels | np.ndarray | Array,
+    by: Any,
+    *,
+    metric: str = "accuracy",
+    positive: int | str | None = None,
+    **how: Unpack[Judging],
+) -> Comparison:
+    """In which group of the samples is a classifier better, and with what probability?
+
+    Args:
+        y_pred: predictions, as for `evaluate`.
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
+        metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
+        positive: as for `evaluate`.
+        how: noise, prior, gold, assume, labelers_are, level, key, progress, as for `evaluate`.
+
+    Returns:
+        A `Comparison` whose names are the groups.
+
+    Raises:
+        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
+
+    >>> import jtruth as jt
+    >>> y = np.arange(60) % 2
+    >>> labels, noise = jt.Labels.from_matrix(np.stack([y, y], axis=1), 2), jt.noise.Symmetric(0.1, 2)
+    >>> site, y_pred = np.repeat(["a", "b"], 30), np.where(np.arange(60) < 30, y, 1 - y)
+    >>> found = compare_groups(y_pred, labels, site, noise=noise, prior=[0.5, 0.5])
+    >>> found.ranking, found.best["a"] > 0.99
+    (('a', 'b'), True)
+    """
+    data = inputs.read_judged("compare_groups", y_pred, labels, how, positive)
+    check_assume(data.assume)
+    whose = data.labels or Labels.from_matrix(np.zeros((data.y_pred.size, 1), int), classes=data.classes)
+    groups, found = grouped.read_groups(by, whose), named_metric(metric, data.classes, data.positive)
+    names, what = groups.names, group_symbols(len(groups.names), len(data.classes))
+    codes, symbols = groups.code * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
+    part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
+    table, doubts = judged_together(part, what)
+    each = [table.estimate(what.of_one(found, g)) for g in range(len(names))]
+    whole = isinstance(table, TableDraws)
+    columns = np.stack([law.draws for law in each], axis=1) if whole else grouped.apart(each, data.key)
+    laws = grouped.laws_of(names, columns, -1.0 if smaller_is_better(found) else 1.0)
+    pairs = _paired(groups, data) if found.name == "accuracy" else {}
+    laws = replace(laws, differences={**laws.differences, **pairs})
+    said = [*groups.notes, *([grouped.PAIRED] if pairs else [])]
+    said += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
+    return comparison_of(
+        data, found, laws, [(names, what, table)], {"predictions": data.y_pred},
+        [*inputs.warnings(data), *said], sizes=tuple(groups.sizes.tolist()),
+    )  # fmt: skip
+
+
+def _paired(groups: grouped.ReadGroups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
+    """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
+    at_random = data.open and data.num_gold and data.sampling.at_random
+    if not (at_random and grouped.same_items(groups, data.gold >= 0)):
+        return {}
+    h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, of groups"))
+    right = h[np.arange(len(h)), data.y_pred]
+    pairs = grouped.paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
+    return {pair: here for pair, (here, _) in pairs.items()}
 
 
 def comparison_of(
@@ -126,6 +197,10 @@ def comparison_of(
     """The answer about `judged`, with all that is doubtful; `last` are doubts of the numbers themselves."""
     open_ = isinstance(judged[0][2], PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
+    if data.open:
+        assumed = BY_GOLD if data.num_gold else rests_on(data.labelers_are)
+    else:
+        assumed = granted(str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None)
     never = [
         f"{metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
         "probabilities are of the cases in which it is defined"
@@ -133,21 +208,13 @@ def comparison_of(
         if law.probability_defined < 1 - 1e-9
     ]
     return Comparison(
-        measure=metric, level=data.level, laws=laws,
-        interval_kind=PREDICTIVE if open_ else "posterior", assumption=_rests_on(data),
+        laws.values, laws.differences, laws.columns, laws.sign, measure=metric, level=data.level,
+        interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
         assumptions=() if refused else _by_assumption(judged, metric, tuple(laws.values)),
         num_samples=data.y_pred.size, num_gold=data.num_gold, positive=data.classes[data.positive],
         warnings=tuple(dict.fromkeys((*refused, *doubts, *never, *last))), key=data.stated,
         checks=look_at(data, predictions), **more,
     )  # fmt: skip
-
-
-def _rests_on(data: inputs.Inputs) -> str:
-    """What is taken for granted, in a sentence."""
-    if not data.open:
-        known = data.model is not None
-        return granted(INDEPENDENT if known else str(data.assume), learned=not known)
-    return by_gold.BY_GOLD if data.num_gold else rests_on(data.labelers_are)
 
 
 def _names(predictions: Any) -> tuple[str, ...]:
@@ -249,24 +316,10 @@ def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[s
     """What is known of the tuples' table: draws, or readings of the labels; and what is doubtful."""
     if data.model is not None:
         return _known(data, what), list(data.model.warnings)
-    some = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
-    with_gold = data.open and data.num_gold > 0
-    found, doubts = ranges.members(some, data.without_gold() if with_gold else data, data.key)
-    if not any(one.fit is not None for one in found):
-        why = next(iter(doubts), "no model can be fitted to these labels")
-        if not with_gold:
-            raise ValueError(f"error rates cannot be learned, so nothing can be compared: {why}")
-        found, doubts = [], [by_gold.NO_MODEL.format(why)]
-    if not data.open:
-        return thinned([one.posterior for one in found]), doubts
-    if with_gold:
-        posterior = by_gold.labels_posterior(found, data.own_labels())
-        checks = by_gold.random_gold_checks(data, posterior)
-        was = [check.message for check in checks if check.verdict != "fits"]
-        said = [*of_no_effect(data.labelers_are), *by_gold.gold_warnings(data), *was]
-        return by_gold.tables_by_gold(data, posterior, "tuples by gold"), [*said, *doubts]
-    table = PredictiveTable(ranges.readings_of(found), data.labelers_are)
-    return table, [ranges.ONLY_GOLD, *doubts, *_prior_driven(data, what, found)]
+    table, doubts, found = learned_table(data, "tuples by gold", "nothing can be compared")
+    return table, doubts + list(
+        _prior_driven(data, what, found) if isinstance(table, PredictiveTable) else ()
+    )
 
 
 def _prior_driven(data: inputs.Inputs, what: Tuples, found: list[ranges.Member]) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class Laws:
     values: Mapping[str, DrawsEstimate]
     differences: Mapping[Pair, DrawsEstimate]  # first minus second, in the order of `values`
     columns: Float[np.ndarray, "draws numbers"]
-    sign: float = 1.0  # -1 where smaller is better
+    sign: float  # -1 where smaller is better, else 1
 
     __repr__ = one_line
 
@@ -59,10 +59,10 @@ class Laws:
 
     @cached_property
     def ranks(self) -> Float[np.ndarray, "numbers ranks"]:
-        """Probability of each to be first, second, ...; equal ones share their ranks."""
+        """Probability of each of `values` to be first, second, ...; equal ones share their ranks."""
         if len(self.values) == 2:  # the law of their difference, of which columns are an approximation
             one, other = self.values
-            first = self.better(one, other)
+            first = self.p_better(one, other)
             return np.array([[first, 1 - first], [1 - first, first]])
         known = self.columns[~np.isnan(self.columns).any(axis=1)] * self.sign
         size = self.columns.shape[1]
@@ -85,7 +85,7 @@ class Laws:
         draws = self.differences[(second, first) if turned else (first, second)].draws
         return (-draws if turned else draws)[~np.isnan(draws)]
 
-    def better(self, first: str, second: str, beyond: float = 0.0) -> float:
+    def p_better(self, first: str, second: str, beyond: float = 0.0) -> float:
         """P(first is better by more than `beyond`); a negative one asks whether it is not much worse.
 
         With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
@@ -96,12 +96,12 @@ class Laws:
         half = 0.5 if beyond == 0 else 0.0
         return float((draws > beyond).mean() + half * (draws == beyond).mean())
 
-    def tie(self, first: str, second: str) -> float:
+    def p_tie(self, first: str, second: str) -> float:
         """P(first = second)."""
         draws = self.difference(first, second)
         return float((draws == 0).mean()) if draws.size else float("nan")
 
-    def meets(self, name: str, least: float) -> float:
+    def p_meets(self, name: str, least: float) -> float:
         """P(the number is as good as `least`)."""
         draws = self.values[name].draws[~np.isnan(self.values[name].draws)]
         return float((self.sign * draws >= self.sign * least).mean()) if draws.size else float("nan")
@@ -136,13 +136,12 @@ def joined(
     return columns + np.nan_to_num(lead - lead.T).mean(axis=1)
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison(Answer):
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Laws, Answer):
     """Which classifier is better, and how sure one may be. `print` it; `to_dict` for JSON."""
 
     measure: Metric
     level: float  # probability of the intervals
-    laws: Laws
     interval_kind: str  # "posterior" or "predictive"
     assumption: str  # what is taken for granted
     assumptions: tuple[tuple[str, tuple[float, ...]], ...]  # a sentence, and each one's metric under it
@@ -160,7 +159,7 @@ class Comparison(Answer):
     @property
     def names(self) -> tuple[str, ...]:
         """Of the classifiers, as they were given."""
-        return tuple(self.laws.values)
+        return tuple(self.values)
 
     @property
     def metric(self) -> str:
@@ -168,46 +167,21 @@ class Comparison(Answer):
         return self.measure.name
 
     @property
-    def values(self) -> Mapping[str, DrawsEstimate]:
-        """The metric of each."""
-        return self.laws.values
-
-    @property
-    def differences(self) -> Mapping[Pair, DrawsEstimate]:
-        """First minus second."""
-        return self.laws.differences
-
-    @property
-    def ranking(self) -> tuple[str, ...]:
-        """Names, the best mean first."""
-        return self.laws.ranking
-
-    @property
-    def ranks(self) -> Float[np.ndarray, "classifiers ranks"]:
-        """Probability of each of `names` to be first, second, ..."""
-        return self.laws.ranks
-
-    @property
-    def best(self) -> dict[str, float]:
-        """Probability of each to be the best; equal ones share it."""
-        return self.laws.best
-
-    @property
     def better(self) -> dict[Pair, float]:
         """By more than `margin`; both orders of every two; ties are halves."""
-        return {pair: self.laws.better(*pair, self.margin) for pair in permutations(self.names, 2)}
+        return {pair: self.p_better(*pair, self.margin) for pair in permutations(self.names, 2)}
 
     @property
     def meets(self) -> dict[str, float]:
         """Probability that each meets `at_least`; empty without one."""
         least = self.at_least
-        return {} if least is None else {name: self.laws.meets(name, least) for name in self.names}
+        return {} if least is None else {name: self.p_meets(name, least) for name in self.names}
 
     @property
     def told(self) -> bool:
         """Whether it can be told that the first of the ranking is better than the second."""
         first, second = self.ranking[:2]
-        return self.laws.better(first, second, self.margin) >= TOLD
+        return self.p_better(first, second, self.margin) >= TOLD
 
     @property
     def gold_to_tell(self) -> int | None:
@@ -218,7 +192,7 @@ class Comparison(Answer):
         d the variances p (1 - p) G/n of both.
         """
         pair = self.ranking[:2]
-        draws = self.laws.difference(*pair)
+        draws = self.difference(*pair)
         if not draws.size:
             return None
         d, apart = abs(float(draws.mean())), float(np.abs(draws).max())
@@ -252,7 +226,7 @@ class Comparison(Answer):
             how(("metric", metric), ("interval", kind), ("rests on", self.assumption)),
             facts_of(self, "metric", "positive", "level", "interval_kind", "assumption", "num_samples",
                      "num_gold", "margin", "at_least", "ranking", "told", within="comparison"),
-            facts(**{"comparison.target": parts.IN_SAMPLE, "comparison.smaller_is_better": self.laws.sign < 0,
+            facts(**{"comparison.target": parts.IN_SAMPLE, "comparison.smaller_is_better": self.sign < 0,
                      "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key}),
         )  # fmt: skip
         gold = number_of(self.num_gold, "gold label")
@@ -269,7 +243,7 @@ class Comparison(Answer):
 
 def _sentence(found: Comparison, metric: str, kind: str) -> str:
     first, second = found.ranking[:2]
-    p, names = found.laws.better(first, second, found.margin), (plain(first), plain(second))
+    p, names = found.p_better(first, second, found.margin), (plain(first), plain(second))
     if np.isnan(p):
         return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind})."
     if found.interval_kind == parts.PREDICTIVE and not found.told and not found.margin:
@@ -301,7 +275,7 @@ def _classifiers(found: Comparison, metric: str) -> Table:
     ]  # fmt: skip
     columns = [Column("mean", metric, ("low", "high")), Column("best", "P(best)", form=".2f")]
     if meets:
-        side = "at most" if found.laws.sign < 0 else "at least"
+        side = "at most" if found.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {found.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if found.agreement else []
     columns += [Column("num_samples", "samples")] if found.sizes else []

@@ -21,7 +21,7 @@ from jtruth._random import Stated, as_key, stated
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.checks.label_sets import Parameters
-from jtruth.evaluation.parts import IN_SAMPLE, Check
+from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -30,6 +30,7 @@ from jtruth.noise.base import check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.regions import check_level
 from jtruth.tables.metrics import expected_table
+from jtruth.tables.posterior import TableDraws
 
 
 def as_labels(given: Any, what: str = "labels") -> Labels:
@@ -237,6 +238,20 @@ class Inputs:
             return (self.classes[1 - self.positive], self.classes[self.positive])
         return (f"not {self.classes[self.positive]}", self.classes[self.positive])
 
+    @property
+    def answered(self) -> tuple[tuple[str, ...], int]:
+        """Classes in the order of an answer's table, (negative, positive) of two; place of the positive."""
+        return (self.binary_classes, 1) if len(self.classes) == 2 else (self.classes, self.positive)
+
+    def tables(self, counts: np.ndarray) -> TableDraws:
+        """Draws of the count table (draws, classes, symbols) in that order."""
+        return TableDraws(counts[:, ::-1, ::-1] if len(self.classes) == 2 and self.positive == 0 else counts)
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
+        return OF_ALL_CLASSES if len(self.classes) > 2 and not self.one_against_rest else OF_ONE_CLASS
+
 
 def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
@@ -427,14 +442,7 @@ class Judging(TypedDict, total=False):
 
 
 def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: Any = None) -> Inputs:
-    """Checked input, and how it is to be judged.
-
-    Args:
-        asked: name of the function that was asked.
-        y_pred: predictions; None: there are none yet.
-        labels: `Labels` or log-likelihoods.
-        how: what was said.
-        positive: as for `evaluate`.
+    """Checked input, and how it is to be judged; `asked` is the function's name, `y_pred` None: none yet.
 
     Raises:
         TypeError: a keyword that there is not.

@@ -103,12 +103,8 @@ def labeler_rows(
 ) -> tuple[dict[str, Any], ...]:  # fmt: skip
     """A dictionary for each labeler, the worst first, who gave no labels last.
 
-    Args:
-        workers: name of each labeler.
-        num_labels: that each gave.
-        accuracies: mean and the two ends of the interval of each; NaN where there is none.
-        matrices: "mean", "low" and "high", each (labelers, classes, classes).
-        by_assumption: mean accuracies under each assumption, (labelers,).
+    `accuracies` are means and ends of intervals; `matrices` "mean", "low" and "high", each
+    (labelers, classes, classes); `by_assumption` mean accuracies under each, (labelers,).
     """
     return tuple(
         row | {
@@ -264,12 +260,7 @@ def certain_cells(matrix: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tuple[Finding, ...]:
-    """Who says another class instead of the right one, or exchanges two; not who answers by habit.
-
-    Args:
-        rows: of a labelers' report.
-        classes: their names.
-    """
+    """Who says another class instead of the right one, or exchanges two; not who answers by habit."""
     said = []
     for row in rows:
         cells = certain_cells(row["confusion_matrix"])

@@ -29,8 +29,13 @@ from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
-from jtruth.evaluation.gold.answer import BY_GOLD, gold_warnings, labels_posterior, random_gold_checks
-from jtruth.evaluation.gold.tables import labeler_laws_by_gold
+from jtruth.evaluation.gold.tables import (
+    BY_GOLD,
+    gold_warnings,
+    labeler_laws_by_gold,
+    labels_posterior,
+    random_gold_checks,
+)
 from jtruth.evaluation.inputs import Inputs, as_labels, read_gold, read_order, read_sampling
 from jtruth.evaluation.labeler_report import LabelerReport, behaviour_of, ends_of, labeler_rows, swap_findings
 from jtruth.inspection import suspicions

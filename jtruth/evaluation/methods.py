@@ -5,24 +5,19 @@ Error rates known by draws: one exact answer for each draw, mixed.
     p(table | predictions, labels) = sum_r w_r p(table | predictions, labels, psi_r),
     w_r  proportional to  p(predictions | labels, psi_r)
 
-where psi_r are draws of error rates and class prior. With draws that were learned from these very labels this
-is the posterior with the error rates integrated out: the labels have had their say, and the weights are what
-the predictions add (two classes; for more the predictions move nothing, and the weights are equal). Draws
-that come from other labels are not moved by these: what the new labels know of their labelers is left out,
-which makes the answer wider, not wrong.
+where psi_r are draws of error rates and class prior. Learned from these very labels, this is the posterior
+with the error rates integrated out, and the weights are what the predictions add (two classes; for more they
+move nothing, and weights are equal). Draws from other labels are not moved by these: wider, not wrong.
 
-`method="smyth"` takes the most probable classes by EM as the truth. To grade one scientist Smyth et al.
-(1994) ran Dawid and Skene's EM on the labels of all others and counted against its most probable classes:
-`jtruth evaluate --rater NAME --method smyth`. It is a baseline: estimated classes are wrong in places, and a
-number without an interval does not say so. `method="tars"` has unbiased counts with confidence intervals.
+`method="smyth"` takes the most probable classes by EM as the truth, as Smyth et al. (1994) did to grade one
+scientist by Dawid and Skene's EM on the labels of all others: a baseline, whose classes are wrong in places.
 
-What an answer is about is one word in every answer. "in-sample": how good the predictions are on these
-samples, of whose classes draws of the count table speak. "population": how good they would be on new samples,
-pi[c] K[c, u], with wider intervals. It can be answered for where error rates were learned and there is no
-gold: its parameters are then drawn too. Gold says which of these samples are right, and known error rates
-which classes they are of.
+What an answer is about is one word. "in-sample": how good the predictions are on these samples. "population":
+how good they would be on new ones, pi[c] K[c, u], with wider intervals; it is there where error rates were
+learned and there is no gold, for gold and known error rates speak of these samples' classes.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import jax
@@ -33,7 +28,6 @@ from scipy.special import softmax
 from jtruth._host import log, log_odds, log_sum, majority
 from jtruth._random import stream
 from jtruth._validation import choose, present
-from jtruth.evaluation.answers import answer_of, names_of, of_nothing, of_votes
 from jtruth.evaluation.assumptions.ranges import plug_in_model
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.inputs import AT_MEAN, Inputs, Model, known_by_draws
@@ -70,6 +64,7 @@ _UNBIASED = (
     "TARS corrects each label by its error rates and counts: unbiased, but estimates may leave [0, 1], and "
     "predictions tell it nothing about labels; method='bayes' uses both and is for these samples"
 )
+_VOTED = "majority vote is taken as the truth: there is no uncertainty"
 _TAKEN = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
 
 
@@ -81,13 +76,7 @@ def check_method(method: str) -> None:
 
 
 def target_of(target: str | None, method: str, data: Inputs) -> str:
-    """What the answer is about; an error where it cannot be had.
-
-    Args:
-        target: as asked for; None: what the method answers.
-        method: of `evaluate`.
-        data: what is judged.
-    """
+    """What the answer is about (None: what the method answers); an error where it cannot be had."""
     own = POPULATION if method == TARS else IN_SAMPLE
     if target is None or target == own:
         return own
@@ -135,13 +124,13 @@ def tars_answer(data: Inputs, model: Model) -> Tested:
     found = found._replace(label=np.where(known, data.gold, found.label), rates=rates)
     counts = estimate_counts(data.y_pred, found)
     table = resampled_table(counts, key=data.key)
-    if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `tables_of` has it
+    if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         point = present(table.point, "the estimated table")[::-1, ::-1]
         table = TableDraws(table.counts[:, ::-1, ::-1], point=point)
     warnings = (_UNBIASED,)
     if found.error.max() > 0:
         warnings += (f"the error rates of consolidated labels are known within {found.error.max():.2g}",)
-    return Tested(TARS, table, None, float("nan"), warnings, *names_of(data))
+    return Tested(TARS, table, None, float("nan"), warnings, *data.answered)
 
 
 def smyth_model(data: Inputs) -> Model:
@@ -161,18 +150,18 @@ def smyth_model(data: Inputs) -> Model:
 
 
 def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
-    """Posterior of the table, with error rates and class prior integrated out over their draws.
-
-    Args:
-        data: as read; a class prior that was given holds for every draw.
-        noise: a model with draws (`NoiseModel.models`).
-        key: JAX random key.
-    """
+    """Posterior of the table, error rates integrated out over their draws; a given prior holds for each."""
     two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, noise=None)
     keys = jax.random.split(stream(key, "drawn error rates"), _TWO_CLASSES)
     given = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
-    answer = answer_by if two else _by_sampling
-    answers = [answer(data, data.known_model(model, prior), keys[r]) for r, (model, prior) in given]
+    answers = []
+    for r, (one, prior) in given:
+        model = data.known_model(one, prior)
+        if two:
+            answers.append(answer_by(data, model, keys[r]))
+            continue  # more classes: few draws, as there are many answers
+        some = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=keys[r], effort=_EACH)
+        answers.append(answer_of(some.counts, data, warnings=converged_or_not(some))._replace(table=some))
     first, number = answers[0], len(answers)
     notes = [note for answer in answers for note in answer.warnings]
     said = f"error rates are known by {number} draws, over which every number is averaged"
@@ -193,11 +182,25 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
     )
 
 
-def _by_sampling(data: Inputs, model: Model, key: jax.Array) -> Tested:
-    """More than two classes, error rates known: few draws, as there are many answers."""
-    found = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key, effort=_EACH)
-    classes, positive = names_of(data)
-    return Tested("bayes", found, None, float("nan"), converged_or_not(found), classes, positive)
+def answer_of(
+    counts: np.ndarray, data: Inputs, method: str = "bayes", warnings: tuple[str, ...] = ()
+) -> Tested:
+    """Draws of the count table (draws, classes, symbols), in the order of the codes, as an answer."""
+    return Tested(method, data.tables(counts), None, float("nan"), warnings, *data.answered)
+
+
+def of_nothing(data: Inputs, method: str = "bayes", warnings: Sequence[str] = ()) -> Tested:
+    """Not identified: NaN everywhere."""
+    size = len(data.classes)
+    return answer_of(np.full((1, size, size), np.nan), data, method, tuple(warnings))
+
+
+def vote_table(data: Inputs) -> np.ndarray:
+    """Counts with the majority vote as truth, (classes, classes); tied classes share a sample."""
+    if data.labels is None:
+        raise ValueError("the majority vote needs labels; an array of log-likelihoods has none")
+    kinds = data.labels.patterns()
+    return majority(kinds.labels.counts()).T @ kinds.table(data.y_pred, data.num_symbols)
 
 
 def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> Tested:
@@ -205,7 +208,7 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
     if model.refusal is not None:
         return of_nothing(data, method)
     if method == "majority_vote":
-        return of_votes(data)
+        return answer_of(vote_table(data)[None], data, method, (_VOTED,))
     if data.noise is not None and method == "bayes" and known_by_draws(data.noise):
         model.warnings = tuple(warning for warning in model.warnings if warning != AT_MEAN)
         return drawn_answer(data, data.noise, key)
@@ -239,7 +242,7 @@ def _any_classes(data: Inputs, model: Model, method: str, key: Array) -> Tested:
             f"method={method!r} knows two classes: say positive=... for one class against all others, or use "
             f"{', '.join(MULTICLASS_METHODS)}"
         )
-    classes, positive = names_of(data)
+    classes, positive = data.answered
     found = multiclass_posterior(
         model.log_likelihood, model.prior, data.y_pred, key=key, method=method, classes=classes
     )

@@ -44,12 +44,7 @@ def alarm(
 
 
 def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> tuple[str, ...]:
-    """What stands above every number, a line each: alarms of the checks, and of what read the tables.
-
-    Args:
-        checks: of the answer.
-        warnings: sentences; those that begin with "Look first: " belong above.
-    """
+    """What stands above every number, a line each: alarms, and warnings that begin with "Look first: "."""
     alarms = [f"{LOOK}{check.message}." for check in checks if check.verdict == LOOK_FIRST]
     return tuple(dict.fromkeys((*alarms, *(text for text in warnings if text.startswith(LOOK)))))
 
@@ -146,10 +141,7 @@ def worst_first(
 ) -> list[tuple[int, dict[str, Any]]]:
     """Number of each labeler, and a row ready for JSON; the worst first, who gave no labels last.
 
-    Args:
-        workers: their names.
-        num_labels: that each gave.
-        accuracies: of each labeler, mean and the two ends of its interval; NaN where there is none.
+    `accuracies` are the mean and the two ends of the interval of each; NaN where there is none.
     """
     found = []
     for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable").tolist():

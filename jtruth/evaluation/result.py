@@ -1,11 +1,13 @@
 """The answer of `evaluate`: laws of the metrics with assumptions, checks and warnings, and its blocks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from jtruth._one_line import one_line
 from jtruth._random import Stated
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Matrix, Shown, Table
@@ -24,7 +26,6 @@ from jtruth.answers.blocks import (
 )
 from jtruth.answers.data import law_row
 from jtruth.evaluation import parts
-from jtruth.evaluation.answers import WhatIf
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.inputs import Progress
 from jtruth.evaluation.parts import Assumption
@@ -37,6 +38,22 @@ from jtruth.tables.metrics import Metric, named_metric, of_one_class
 from jtruth.tables.posterior import Cells, TablePosterior
 from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import FixedPoint
+
+
+@dataclass
+class WhatIf:
+    """What each assumption says: rows that are there, or are made when somebody asks for them."""
+
+    there: Sequence[Assumption] = ()
+    make: Callable[[], tuple[Sequence[Assumption], Sequence[str]]] | None = None  # rows, and doubts of them
+
+    __repr__ = one_line
+
+    @cached_property
+    def views(self) -> tuple[tuple[Assumption, ...], tuple[str, ...]]:
+        """One for each assumption that has an answer, and what is to be said of models that are doubtful."""
+        rows, doubts = (self.there, ()) if self.make is None else self.make()
+        return tuple(rows), tuple(doubts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +95,7 @@ class Evaluation(Answer):
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What each assumption says, a row each; fitted when it is asked for the first time."""
-        return self.what_if.rows
+        return self.what_if.views[0]
 
     @property
     def accuracy(self) -> Estimate:
@@ -201,14 +218,13 @@ class Evaluation(Answer):
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
-        return evaluation_blocks(self, self.what_if.rows, self.what_if.doubts)
+        return evaluation_blocks(self, *self.what_if.views)
 
     def brief(self) -> Shown:
         """The same without what each assumption says, which may have to be fitted; one alone is named."""
-        shown, found = evaluation_blocks(self), self.what_if
-        if found.make is not None or len(found.rows) != 1:
-            return shown
-        return shown._replace(about=f"{shown.about}; assumed: {found.rows[0].sentence}")
+        shown, there = evaluation_blocks(self), self.what_if.there
+        return shown if len(there) != 1 else shown._replace(
+            about=f"{shown.about}; assumed: {there[0].sentence}")  # fmt: skip
 
     def __repr__(self) -> str:
         """One line: the sentence with the answer."""
@@ -226,13 +242,7 @@ _TAKEN = {  # methods that know no uncertainty
 def evaluation_blocks(
     found: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
 ) -> Shown:
-    """The answer, for all faces.
-
-    Args:
-        found: the answer.
-        assumptions: what each of them says.
-        doubts: of models behind these rows.
-    """
+    """The answer for all faces, with what each assumption says, and doubts of models behind these rows."""
     rows = {name: law_row(law, found.level) for name, law in found.metrics.items()}
     kind = parts.interval_title(found.level, found.interval_kind)
     alone = [a.sentence for a in assumptions] if len(assumptions) == 1 else []

@@ -24,11 +24,9 @@ from jtruth._host import known_classes, labels_log_likelihood, log_odds
 from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import OVERALL, law_of, of_no_effect
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries
+from jtruth.evaluation.assumptions.model_error import OVERALL, PredictiveTable, law_of
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
-from jtruth.evaluation.gold.answer import NO_MODEL, gold_warnings, labels_posterior, tables_by_gold
+from jtruth.evaluation.gold.tables import learned_table
 from jtruth.labels import Labels
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -41,6 +39,7 @@ from jtruth.testing.multiclass import count_posterior
 
 BINS = 12
 DRAWS = 2000
+_NOTHING = "scores cannot be judged"  # where error rates cannot be learned
 _RARE_SHARE = 0.15  # of a class, below which areas by gold are doubtful
 RARE = (
     "one class is rare: areas by gold are then often too low, and intervals of 95 % held those of about half "
@@ -88,24 +87,6 @@ class PredictiveCurves(NamedTuple):
         return Band(x, np.array([law.mean for law in laws]), low, high, low_all, high_all, level)
 
 
-def score_members(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], wanted: Callable[[Entry], bool],
-    needed: bool = True,
-) -> tuple[list[ranges.Member], list[str]]:  # fmt: skip
-    """Fits of the wanted assumptions to the bins, which are their symbols, and what is doubtful.
-
-    Where there is no fit it is an error, or why, if none is `needed`.
-    """
-    asked = with_bins(data, coded)
-    found, doubts = ranges.members([e for e in entries(asked) if wanted(e)], asked, asked.key)
-    if any(one.fit is not None for one in found):
-        return found, doubts
-    why = next(iter(doubts), "no model can be fitted to these labels")
-    if needed:
-        raise ValueError(f"error rates cannot be learned, so scores cannot be judged: {why}")
-    return [], [NO_MODEL.format(why)]
-
-
 def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs.Inputs:
     """The same input with bins of a score as predictions."""
     classes = len(data.classes)
@@ -114,25 +95,18 @@ def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs
     return replace(data, y_pred=coded, symbols=flat, positive=1)
 
 
-def score_range(
+def learned_curves(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"]
-) -> tuple[PredictiveCurves, tuple[str, ...]]:
-    """Predictive curves, and what is doubtful; ValueError where no error rates can be learned."""
-    found, doubts = score_members(data, coded, lambda entry: entry.reading)
-    tables = {one.name: np.asarray(thinned([one.posterior], DRAWS).counts) for one in found}
-    readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
-    return PredictiveCurves(readings, data.labelers_are, coded.size), (ranges.ONLY_GOLD, *doubts)
-
-
-def score_by_gold(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Curves, tuple[str, ...]]:
-    """Curves of the tables of bins that gold and labels give, and what is doubtful."""
-    found, doubts = score_members(data.without_gold(), coded, lambda entry: entry.reading, needed=False)
-    posterior = labels_posterior(found, data.own_labels())
-    drawn = tables_by_gold(with_bins(data, coded), posterior, "curves by gold", rising=data.positive)
-    said = (*of_no_effect(data.labelers_are), *gold_warnings(data))
-    of_class = curves(against_rest(drawn.counts[::2], data.positive))
-    rare = (RARE,) if min(of_class.share.mean, 1 - of_class.share.mean) < _RARE_SHARE else ()
-    return of_class, (*said, *rare, *doubts)
+) -> tuple[Curves | PredictiveCurves, tuple[str, ...]]:
+    """Curves by gold or by readings of the labels, and what is doubtful; ValueError where there are none."""
+    table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, data.positive)
+    if isinstance(table, PredictiveTable):
+        tables = {name: np.asarray(thinned([one], DRAWS).counts) for name, one in table.readings.items()}
+        readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
+        return PredictiveCurves(readings, data.labelers_are, coded.size), tuple(doubts)
+    found = curves(against_rest(table.counts[::2], data.positive))
+    rare = (RARE,) if min(found.share.mean, 1 - found.share.mean) < _RARE_SHARE else ()
+    return found, (*rare, *doubts)
 
 
 _DRAWS, _WALKS, _RATE_DRAWS, _COARSE = 4000, 2000, 50, 4
@@ -197,12 +171,7 @@ def score_tables(
     coded: Int[np.ndarray, " samples"],
     values: Float[np.ndarray, " samples"],
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Draws of tables if errors are independent, and what is doubtful.
-
-    Args:
-        data: error rates given, or to be learned.
-        coded: (samples,) bins of the scores.
-        values: (samples,) the scores.
+    """Draws of tables of bins (`coded`) if errors are independent, and what is doubtful.
 
     Raises:
         ValueError: labels from which error rates cannot be learned.
@@ -215,7 +184,7 @@ def score_tables(
 def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
     """Rows of bins are Dirichlet(2/bins)."""
     if data.model is None:
-        found, doubts = score_members(data, coded, lambda e: e.group == INDEPENDENT)
+        _, doubts, found = learned_table(with_bins(data, coded), "", _NOTHING)
         driven = [d for one in found for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
         return np.asarray(thinned([one.posterior for one in found], _DRAWS).counts), (*doubts, *driven)
     number = max(int(coded.max()) + 1, 2)

@@ -22,7 +22,7 @@ from jtruth._validation.words import plain
 from jtruth.answers import Curve
 from jtruth.evaluation import Evaluation
 from jtruth.evaluation.gold.shares import Prevalence
-from jtruth.evaluation.score_result import ScoreEvaluation
+from jtruth.evaluation.scores import ScoreEvaluation
 from jtruth.histograms.calibration import Calibration
 from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, mark, new_axes, percent, title
 from jtruth.plots.blocks import block_of, plot_block

@@ -7,8 +7,8 @@ from jtruth import compare_classifiers
 from jtruth import comparison as models
 from jtruth._validation.words import Source
 from jtruth.cli.words import shell_words
+from jtruth.evaluation.classifier import SENTENCES
 from jtruth.evaluation.compared import Laws
-from jtruth.evaluation.gold.answer import SENTENCES
 from jtruth.histograms.label_counts import from_counts, with_at_least
 from jtruth.inspection import inspect_labels
 from jtruth.io.vocabulary import Words, in_words
@@ -94,7 +94,7 @@ def test_two_classifiers_have_one_probability_to_be_better():
     for sign in (1.0, -1.0):
         laws = Laws(values, {("a", "b"): apart}, columns, sign)
         first = np.mean(sign * apart.draws > 0)
-        assert laws.better("a", "b") == first and laws.better("b", "a") == 1 - first
+        assert laws.p_better("a", "b") == first and laws.p_better("b", "a") == 1 - first
         np.testing.assert_allclose(laws.ranks[:, 0], [first, 1 - first])
 
 

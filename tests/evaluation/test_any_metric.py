@@ -101,9 +101,8 @@ def test_nobody_vouches(case):
     np.testing.assert_allclose([low, high], [min(e.low for e in ends), max(e.high for e in ends)], atol=0.02)
     assert found.estimate().mean == pytest.approx(np.mean([drawn.mean() for drawn in found.drawn.values()]))
     assert found.interval_kind == "what-if range" and "only gold can tell" in found.summary(full=True)
-    assert "what-if range; assumed: nothing" in found.summary(full=True) and "95 %" not in found.summary(
-        full=True
-    )
+    assert "what-if range; assumed: nothing" in found.summary(full=True)
+    assert "95 %" not in found.summary(full=True)
     with pytest.raises(ValueError, match="no probability law"):
         _ = found.draws
     area = jt.metric_posterior(of_labels.auc, score, labels, num_draws=200)

@@ -8,8 +8,8 @@ import pytest
 from scipy.special import gammaln
 
 import jtruth as jt
-from jtruth.evaluation.by_group import PAIRED, Groups, apart, group_shares, read_groups
 from jtruth.evaluation.gold.shares import prevalence
+from jtruth.evaluation.groups import PAIRED, Groups, apart, group_shares, read_groups
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -72,14 +72,14 @@ def test_labels_that_are_right_give_the_shares_as_they_are(how):
         assert found.laws.values[name].mean == pytest.approx(truth[name], abs=0.01)
     for (a, b), law in found.laws.differences.items():
         assert law.mean == pytest.approx(truth[a] - truth[b], abs=0.02)
-        here, new = found.laws.better(a, b), found.new.better(a, b)
+        here, new = found.laws.p_better(a, b), found.new.p_better(a, b)
         assert here == pytest.approx(0.5 + 0.5 * np.sign(truth[a] - truth[b]), abs=0.03)
         assert truth[a] == truth[b] or abs(new - 0.5) < abs(here - 0.5)
     assert found.laws.ranking == tuple(sorted(truth, key=lambda name: -truth[name]))
     assert found.label_shares == pytest.approx([truth[name] for name in "abc"])
     text, two = found.sentence("posterior interval", 0.95), found.laws.ranking[:2]
     assert f"has a larger share of class '1' than {two[1]}" in text and "1 true class" not in text
-    p, most = found.laws.better(*two), found.laws.best[two[0]]
+    p, most = found.laws.p_better(*two), found.laws.best[two[0]]
     assert f"with probability {p:.2f}, and the largest of all with {most:.2f}" in text
     assert (found.blocks(0.95)[0].columns[-1][0] == "num_gold") == ("gold" in how)
 
@@ -94,8 +94,8 @@ def test_probabilities_of_a_table_hang_together():
     for a, b in itertools.permutations("abc", 2):
         first, second = (draws[:, "abc".index(name)] for name in (a, b))
         expected = (first > second).mean() + 0.5 * (first == second).mean()
-        assert laws.better(a, b) == pytest.approx(expected, abs=1e-12)
-        assert laws.better(a, b) + laws.better(b, a) == pytest.approx(1)
+        assert laws.p_better(a, b) == pytest.approx(expected, abs=1e-12)
+        assert laws.p_better(a, b) + laws.p_better(b, a) == pytest.approx(1)
     rows = groups.blocks(0.95)[1].rows
     assert [row["first"] + row["second"] for row in rows[:2]] == [
         "".join(laws.ranking[:2]),
@@ -104,17 +104,17 @@ def test_probabilities_of_a_table_hang_together():
     assert all(row["low"] <= row["mean"] <= row["high"] and row["mean"] >= 0 for row in rows)
     for row in rows:
         pair = row["first"], row["second"]
-        assert row["first_larger"] == laws.better(*pair) != row["first_larger_new"]
-        assert row["first_larger_new"] == groups.new.better(*pair) and row["items_in_common"] == 0
+        assert row["first_larger"] == laws.p_better(*pair) != row["first_larger_new"]
+        assert row["first_larger_new"] == groups.new.p_better(*pair) and row["items_in_common"] == 0
     table = groups.blocks(0.95)[0]
     for row, below in zip(table.rows, (*laws.ranking[1:], None), strict=True):
         g = groups.names.index(row["group"])
-        assert row["above_next"] == (None if below is None else laws.better(row["group"], below))
+        assert row["above_next"] == (None if below is None else laws.p_better(row["group"], below))
         assert row["best"] == laws.best[row["group"]] and row["label_share"] == groups.label_shares[g]
         assert (row["num_samples"], row["num_gold"]) == (20, 10)
         assert row["mean"] == laws.values[row["group"]].mean
     assert table.columns[-1][0] == "num_gold"
-    text, p = groups.sentence("posterior interval", 0.95), laws.better(*laws.ranking[:2])
+    text, p = groups.sentence("posterior interval", 0.95), laws.p_better(*laws.ranking[:2])
     assert p < 0.95 and f"{laws.ranking[0]} with probability {p:.2f}" in text and "Gold and labels" in text
     # Class 1 is the other side of class 0: the same law turned round.
     other = prevalence(LABELS, key=0, by=GROUP, gold=np.where(np.arange(N) < 30, Y, -1)).groups

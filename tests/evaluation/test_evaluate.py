@@ -68,20 +68,6 @@ def test_labels_and_their_log_likelihood_give_the_same():
     assert with_array.baselines == {} and with_array.num_labels == 0
 
 
-def test_order_of_samples_and_labelers_and_names_of_classes_do_not_matter():
-    _, y_pred, z = simulated(1)
-    noise = jt.noise.Symmetric(0.2, 2)
-    plain = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), noise=noise, prior=[0.6, 0.4])
-    order = np.random.default_rng(2).permutation(len(z))
-    moved = jt.Labels.from_matrix(z[order][:, ::-1], 2)
-    assert means(jt.evaluate(y_pred[order], moved, noise=noise, prior=[0.6, 0.4])) == pytest.approx(
-        means(plain)
-    )
-    swapped = jt.Labels.from_matrix(np.where(z < 0, -1, 1 - z), 2)
-    other = jt.evaluate(1 - y_pred, swapped, noise=noise, prior=[0.4, 0.6], positive=0)
-    assert means(other) == pytest.approx(means(plain))
-
-
 @functools.cache
 def graded(method):
     """600 samples by one method, and the share of right predictions."""

@@ -9,8 +9,8 @@ from scipy.special import gammaln
 from sklearn.metrics import recall_score
 
 import jtruth as jt
-from jtruth.evaluation import Groups, compare_groups, group_metrics, labelers_by_group
-from jtruth.evaluation.by_group import PAIRED
+from jtruth.evaluation import Groups, compare_groups, labelers_by_group
+from jtruth.evaluation.groups import PAIRED
 
 KEY = jax.random.key(3)
 
@@ -78,7 +78,8 @@ def test_the_same_items_in_two_groups_are_paired(few_sweeps):
 
     paired = laws(gold, item)
     with pytest.MonkeyPatch.context() as patch:  # no pairs: labels are not read again
-        patch.setattr(group_metrics, "labels_only_posterior", None)
+        for room in ("compare", "groups"):
+            patch.setattr(f"jtruth.evaluation.{room}.labels_only_posterior", None)
         apart = laws(gold, None)
     for one, other, given in zip(paired, apart, (y_pred, d), strict=True):
         right = given == y

@@ -99,17 +99,6 @@ def test_nobody_vouches(enough_sweeps):
     assert "half of them labelled by people" in d["assumption"]
 
 
-@pytest.mark.usefixtures("few_sweeps")
-def test_who_labels_widens_and_is_refused_where_it_means_nothing():
-    _, score, labels = scored(3, size=200, labelers=4)
-    widths = {who: np.diff(jt.evaluate_scores(score, labels, labelers_are=who).auc.interval())[0]
-              for who in ("people", "llm_judges")}  # fmt: skip
-    assert widths["people"] < 0.8 * widths["llm_judges"]
-    for how in ({"assume": "independent"}, {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.6, 0.4]}):
-        with pytest.raises(ValueError, match="labelers_are='people' says how far learned error rates may"):
-            jt.evaluate_scores(score, labels, labelers_are="people", **how)
-
-
 def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
     """With known classes: the numbers of the decision itself, though the threshold lies inside a bin."""
     y, score, _ = scored(0)

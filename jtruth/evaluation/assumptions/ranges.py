@@ -31,7 +31,6 @@ from jaxtyping import Float
 from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key, host_rng
 from jtruth._validation import choose, present
-from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.model_error import OVERALL, laws_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
 from jtruth.evaluation.checks.label_sets import Parameters, with_classifier
@@ -40,7 +39,6 @@ from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION, Assumption, worst_first
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, TooLarge
-from jtruth.latent.fit import RowLikelihood
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
@@ -124,13 +122,13 @@ def members(
             reason = fit.warnings[0] if fit is not None and fit.warnings else "it has no count tables"
             doubts.append(LEFT_OUT.format(entry.name, reason))
             continue
-        found.append(Member(entry, tables_of(counts, data), fit))
+        found.append(Member(entry, data.tables(counts), fit))
     return _without_luck(found, doubts, keep_all)
 
 
 def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tuple[list[Member], list[str]]:
     """Leave members out whose chains disagree, unless no other model is left; name all that is doubtful."""
-    lucky = {m.name for m in found if m.fit is not None and not keep_all and _disagree(m.fit)}
+    lucky = {m.name for m in found if not keep_all and _disagree(m.fit)}
     if len(lucky) == sum(m.fit is not None for m in found):
         lucky = set()
     for member in found:
@@ -140,8 +138,10 @@ def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tup
     return [m for m in found if m.name not in lucky], doubts
 
 
-def _disagree(fit: JointPosterior) -> bool:
-    """Whether the chains are too far from convergence for an interval; NaN: nothing moved."""
+def _disagree(fit: JointPosterior | None) -> bool:
+    """Whether there are chains too far from convergence for an interval; NaN: nothing moved."""
+    if fit is None:
+        return False
     rhat, ess = (list(values.values()) for values in (fit.convergence.rhat, fit.convergence.ess))
     worst = np.nan_to_num(rhat, nan=1.0).max(initial=1.0) >= _WORST_RHAT
     return bool(worst or np.nan_to_num(ess, nan=np.inf).min(initial=np.inf) < _FEWEST_DRAWS)
@@ -156,30 +156,25 @@ def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
 
 def row(member: Member, data: Inputs, loo: Mapping[str, float] | None = None) -> Assumption:
     """A member's line in the answer."""
-    laws = estimates(member.posterior, *names_of(data))
+    laws = estimates(member.posterior, *data.answered)
     return Assumption(member.name, member.entry.sentence_for(data), laws, loo, member.posterior)
 
 
 def loo_of(found: list[Member]) -> list[Mapping[str, float] | None]:
     """PSIS-LOO of every member that is a model, differences to the first of them."""
-    each = [None if m.fit is None or m.fit.pointwise is None else _loo_terms(m.fit.pointwise) for m in found]
-    first = next((terms for terms in each if terms is not None), None)
     out: list[Mapping[str, float] | None] = []
-    for terms in each:
-        if terms is None or first is None:
+    first: np.ndarray | None = None
+    for rows in (None if m.fit is None else m.fit.pointwise for m in found):
+        if rows is None:
             out.append(None)
             continue
-        gap, error = sum_and_error(terms[0] - first[0])
-        out.append({"elpd": float(terms[0].sum()), "difference": gap, "difference_se": error,
-                    "num_bad": terms[1]})  # fmt: skip
+        one, of_sample = psis_loo(rows.log_p, rows.relative_ess), rows.row_of_sample
+        terms = one.elpd[of_sample]
+        first = terms if first is None else first
+        gap, error = sum_and_error(terms - first)
+        bad = int((one.pareto_k > one.good_k)[of_sample].sum())  # terms that cannot be trusted
+        out.append({"elpd": float(terms.sum()), "difference": gap, "difference_se": error, "num_bad": bad})
     return out
-
-
-def _loo_terms(rows: RowLikelihood) -> tuple[np.ndarray, int]:
-    """One term for each sample, and how many cannot be trusted."""
-    found = psis_loo(rows.log_p, rows.relative_ess)
-    bad = (found.pareto_k > found.good_k)[rows.row_of_sample]
-    return found.elpd[rows.row_of_sample], int(bad.sum())
 
 
 def what_if(data: Inputs) -> tuple[list[Assumption], list[str]]:
@@ -275,13 +270,7 @@ Draws = Float[np.ndarray, "draws labelers"]
 
 
 def labeler_draws(found: Sequence[Member], labels: Labels, target: str, key: Key) -> dict[str, Draws]:
-    """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing.
-
-    `found` are assumptions with fits of these labels, `key` is of the ties.
-
-    Raises:
-        ValueError: a target that is neither "in-sample" nor "population".
-    """
+    """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing."""
     choose("target", target, tuple(OF_LABELERS))
     number = labels.labels_per_labeler().astype(np.float64)
     number[number == 0] = np.nan

@@ -23,7 +23,6 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, law_row, warning_notes
-from jtruth.evaluation.answers import names_of, tables_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Lever, sampled, tables_in
 from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.lam_stork import error_bounds
@@ -193,7 +192,7 @@ def sensitivity(
             progress(k + 1, len(grid))
     moved.sort(key=lambda one: one[0])
     doubts = tuple(f"at {place:.3f}: {text}" for place, _, said in moved for text in said)
-    answers = [estimates(tables_of(n, data), *names_of(data), more=_ASKED) for _, n, _ in moved]
+    answers = [estimates(data.tables(n), *data.answered, more=_ASKED) for _, n, _ in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])
     axis, votes = lever.axis.format(of), vote_bounds(data)

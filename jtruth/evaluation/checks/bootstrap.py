@@ -21,9 +21,9 @@ from jaxtyping import Float
 from jtruth._random import Key, host_rng
 from jtruth.evaluation.checks.label_sets import (
     Fitted,
-    Modes,
     Parameters,
     Sets,
+    modes,
     observed,
     simulate,
     sum_by,
@@ -99,12 +99,12 @@ def _sets(
     """Statistics of the observed set and, below it, of `num` sets drawn from its mode."""
 
     def fits() -> Iterator[Fitted]:
-        mode = Modes(real, prior, alike=alike).fit(start, max_cycles=300, tol=1e-6)
+        mode = modes(real, start, prior=prior, alike=alike, max_cycles=300, tol=1e-6)
         yield mode
         step = max(1, _BATCH // real.size)
         for done in range(0, num, step):
             drawn = simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
-            yield Modes(drawn, prior, alike=alike).fit(mode.parameters)
+            yield modes(drawn, mode.parameters, prior=prior, alike=alike)
 
     parts = [
         {name: values for name, of in statistics.items() if (values := of(fit)) is not None} for fit in fits()
@@ -221,7 +221,7 @@ def prior_ratio(fit: Fitted) -> np.ndarray | None:
     """2 (log-likelihood with the prior free - with the prior held), (sets, 1)."""
     if fit.prior is None:
         return None
-    free = Modes(fit.sets).fit(fit.parameters, max_cycles=40)
+    free = modes(fit.sets, fit.parameters, max_cycles=40)
     return 2 * (fit.sets.weight * (free.log_p - fit.log_p)).sum(axis=1, keepdims=True)
 
 

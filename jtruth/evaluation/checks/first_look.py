@@ -1,7 +1,7 @@
 """What must be looked at before any number is: gold, labels or predictions that are not what they are called.
 
 No model answers them, and the numbers below them mean nothing. Each alarm is one function of counts, here (of
-predictions and scores), in `of_gold`, `columns` and (where they are read) `jtruth.io.tables`; its probability
+predictions and scores), in `columns` and (where they are read) `jtruth.io.tables`; its probability
 of a false one is at most 1e-4. They stand above the answer (`parts.first_lines`); silence proves nothing.
 
 **Chance.** With V[i, c] the votes of sample i for class c (its class posterior, where the noise is known),
@@ -25,8 +25,7 @@ from jaxtyping import Float, Int, Num
 
 from jtruth._host import across, log, softmax, vote_shares
 from jtruth._validation.words import LOOK, number_of, quoted
-from jtruth.evaluation.checks.columns import repeats_labels, standing_twice, vote_column, written_back
-from jtruth.evaluation.checks.of_gold import chosen_gold, exchanged_codes, gold_is_predictions, gold_is_vote
+from jtruth.evaluation.checks import columns
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check, alarm
 from jtruth.labels import Labels
@@ -55,13 +54,13 @@ def first_look(
     """All that labels, predictions and gold make one look at; `random_gold`: it is taken to be random."""
     found: list[Check] = []
     if (gold >= 0).any():
-        found += exchanged_codes(gold, labels.counts(), predictions, labels.class_names) or (
-            *gold_is_vote(gold, labels), *gold_is_predictions(gold, labels, predictions),
+        found += columns.exchanged_codes(gold, labels.counts(), predictions, labels.class_names) or (
+            *columns.gold_is_vote(gold, labels), *columns.gold_is_predictions(gold, labels, predictions),
         )  # fmt: skip
-        found += chosen_gold(gold, labels.counts()) if random_gold else ()
-    found += written_back(labels) or (*standing_twice(labels), *vote_column(labels))
+        found += columns.chosen_gold(gold, labels.counts()) if random_gold else ()
+    found += columns.written_back(labels) or (*columns.standing_twice(labels), *columns.vote_column(labels))
     for name, y_pred in predictions.items():
-        found += repeats_labels(labels, y_pred, name)
+        found += columns.repeats_labels(labels, y_pred, name)
         said = labels.patterns().table(y_pred, labels.num_classes) if len(predictions) > 1 else None
         found += () if said is None else chance_verdict(*votes_of(labels), said, name)
     found += same_predictions(predictions)

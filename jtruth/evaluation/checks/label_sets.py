@@ -235,77 +235,75 @@ class Fitted:
         return self.sets.per_row(self.entry) - self.classifier
 
 
-class Modes:
-    """EM for label sets that share a sets.
+def modes(
+    sets: Sets, start: Parameters | np.ndarray, *, prior: np.ndarray | None = None, alike: bool = False,
+    max_cycles: int = 10, tol: float = 2e-4,
+) -> Fitted:  # fmt: skip
+    """EM from `start`, parameters that are broadcast to all sets or class posteriors (sets, rows, classes).
 
-    `prior` holds the class prior fixed; `alike` gives all raters but the last, the classifier, one matrix.
+    A cycle is three steps; without one it is what the start says. `prior` holds the class prior fixed;
+    `alike` gives all raters but the last, the classifier, one matrix.
     """
+    given, fixed = _given(sets), (prior, alike)
+    if not isinstance(start, Parameters):
+        start = _m_step(sets, given, start, *fixed)
 
-    def __init__(self, sets: Sets, prior: np.ndarray | None = None, *, alike: bool = False):
-        num, entries = sets.label.shape
-        self.sets, self.prior, self.alike = sets, prior, alike
-        self.shape = (num, sets.known.size, sets.num_raters, sets.num_classes)
-        _, rows, raters, classes = self.shape
-        dtype = np.int32 if num * max(entries, raters * classes) < 2**31 else np.int64
-        column = sets.rater * classes + sets.label + np.arange(num)[:, None] * (raters * classes)
-        starts = np.arange(num)[:, None] * entries + sets.first
-        pointer = np.append(starts.ravel(), num * entries).astype(dtype)
-        self.given = sparse.csr_array(
-            (np.ones(num * entries), column.ravel().astype(dtype), pointer),
-            shape=(num * rows, num * raters * classes),
-        )
-        self.total = (self.given.T @ sets.weight.ravel()).reshape(num, raters, 1, classes)
-        unknown = (sets.known < 0)[:, None]
-        self.offset = np.where(unknown | (sets.known[:, None] == np.arange(classes)), 0.0, -np.inf)
+    def step(theta: Parameters) -> tuple[Parameters, np.ndarray]:
+        posterior, log_p = _e_step(sets, given, theta)
+        return _m_step(sets, given, posterior, *fixed), (sets.weight * log_p).sum(axis=1)
 
-    def posterior(self, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        """E step: class posterior and log probability of every row."""
-        num, rows, raters, classes = self.shape
-        log_psi = log(at.matrices).transpose(0, 1, 3, 2).reshape(num * raters * classes, classes)
-        joint = (self.given @ log_psi).reshape(num, rows, classes)
-        joint += log(at.prior)[:, None, :] + self.offset
-        top = joint.max(axis=2)
-        joint -= top[:, :, None]
-        np.exp(joint, out=joint)
-        mass = joint.sum(axis=2)
-        joint /= mass[:, :, None]
-        return joint, np.log(mass) + top
+    theta = Parameters(*(np.broadcast_to(a, (len(sets.label), *a.shape[1:])) for a in start))
+    for _ in range(max_cycles):
+        one, _ = step(theta)
+        two, log_two = step(one)
+        far, _ = squarem(theta, one, two, _LONGEST, batch=1)
+        after, log_far = step(Parameters(*(_normal(np.maximum(a, 1e-9)) for a in far)))
+        worse, both = ~(log_far >= log_two), zip(after, two, strict=True)
+        theta = Parameters(*(np.where(worse.reshape(-1, *[1] * (b.ndim - 1)), b, a) for a, b in both))
+        if max(np.abs(b - a).max() for a, b in zip(one, two, strict=True)) < tol:
+            break
+    return Fitted(sets, theta, *_e_step(sets, given, theta), prior)
 
-    def parameters(self, posterior: np.ndarray) -> Parameters:
-        """M step, with pseudo-counts."""
-        num, rows, raters, classes = self.shape
-        weighted = posterior * self.sets.weight[:, :, None]
-        counts = (self.given.T @ weighted.reshape(num * rows, classes)).reshape(num, raters, classes, classes)
-        if self.alike:
-            counts[:, :-1] = counts[:, :-1].sum(axis=1, keepdims=True)
-        matrices = counts.transpose(0, 1, 3, 2) + PSEUDO_COUNT
-        share = weighted.sum(axis=1) + PSEUDO_COUNT
-        prior = np.broadcast_to(self.prior, share.shape) if self.prior is not None else _normal(share)
-        return Parameters(prior, _normal(matrices))
 
-    def fit(self, start: Parameters, *, max_cycles: int = 10, tol: float = 2e-4) -> Fitted:
-        """Modes near `start`, which is broadcast to all sets. A cycle is three EM steps."""
-        num = self.shape[0]
-        theta = Parameters(*(np.broadcast_to(a, (num, *a.shape[1:])) for a in start))
-        for _ in range(max_cycles):
-            one, _ = self._step(theta)
-            two, log_two = self._step(one)
-            far, _ = squarem(theta, one, two, _LONGEST, batch=1)
-            after, log_far = self._step(Parameters(*(_normal(np.maximum(a, 1e-9)) for a in far)))
-            worse, both = ~(log_far >= log_two), zip(after, two, strict=True)
-            theta = Parameters(*(np.where(worse.reshape(-1, *[1] * (b.ndim - 1)), b, a) for a, b in both))
-            if max(np.abs(b - a).max() for a, b in zip(one, two, strict=True)) < tol:
-                break
-        return self.at(theta)
+def _given(sets: Sets) -> sparse.csr_array:
+    """Which labels each row has: (sets * rows, sets * raters * classes), a block for each set."""
+    (num, entries), each = sets.label.shape, sets.num_raters * sets.num_classes
+    dtype = np.int32 if num * max(entries, each) < 2**31 else np.int64
+    column = sets.rater * sets.num_classes + sets.label + np.arange(num)[:, None] * each
+    starts = np.arange(num)[:, None] * entries + sets.first
+    pointer = np.append(starts.ravel(), num * entries).astype(dtype)
+    one = (np.ones(num * entries), column.ravel().astype(dtype), pointer)
+    return sparse.csr_array(one, shape=(num * sets.known.size, num * each))
 
-    def at(self, theta: Parameters) -> Fitted:
-        """What these parameters say of the sets."""
-        return Fitted(self.sets, theta, *self.posterior(theta), self.prior)
 
-    def _step(self, theta: Parameters) -> tuple[Parameters, np.ndarray]:
-        """One EM step, and the log likelihood of where it started."""
-        posterior, log_p = self.posterior(theta)
-        return self.parameters(posterior), (self.sets.weight * log_p).sum(axis=1)
+def _e_step(sets: Sets, given: sparse.csr_array, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Class posterior and log probability of every row."""
+    classes = sets.num_classes
+    joint = (given @ log(at.matrices).swapaxes(2, 3).reshape(-1, classes)).reshape(
+        *sets.weight.shape, classes
+    )
+    possible = (sets.known[:, None] == np.arange(classes)) | (sets.known < 0)[:, None]
+    joint += log(at.prior)[:, None, :] + np.where(possible, 0.0, -np.inf)
+    top = joint.max(axis=2)
+    joint -= top[:, :, None]
+    np.exp(joint, out=joint)
+    mass = joint.sum(axis=2)
+    joint /= mass[:, :, None]
+    return joint, np.log(mass) + top
+
+
+def _m_step(
+    sets: Sets, given: sparse.csr_array, posterior: np.ndarray, prior: np.ndarray | None, alike: bool
+) -> Parameters:
+    """Parameters, with pseudo-counts."""
+    classes, weighted = sets.num_classes, posterior * sets.weight[:, :, None]
+    counts = given.T @ weighted.reshape(-1, classes)
+    counts = counts.reshape(len(weighted), sets.num_raters, classes, classes)
+    if alike:
+        counts[:, :-1] = counts[:, :-1].sum(axis=1, keepdims=True)
+    share = weighted.sum(axis=1) + PSEUDO_COUNT
+    shares = np.broadcast_to(prior, share.shape) if prior is not None else _normal(share)
+    return Parameters(shares, _normal(counts.swapaxes(2, 3) + PSEUDO_COUNT))
 
 
 def _normal(array: np.ndarray) -> np.ndarray:

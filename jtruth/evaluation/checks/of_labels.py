@@ -8,12 +8,11 @@ class probabilities p_i average to the class shares whatever the number n_i, so
 has mean 0, and S' V^+ S with V = sum_i (n_i - mean n)^2 r_i r_i', r_i = p_i - mean p, is chi-square with
 classes - 1 degrees of freedom. Samples without a label are left out. The check stands by itself, at 1 %.
 
-**Exchangeable labelers.** Histograms of labels forget who gave them. That is right if labels of one sample
-are independent draws from the same class probabilities, whoever gives them (Mimori et al. 2021, D.6). Given
-the histograms, and who labelled what, every exchange of labels within a sample is then equally likely, so the
-test is exact: labels are shuffled within samples, and the statistic sums over labelers and classes (and
-groups of samples) the squared difference between how often a labeler gave a class and how often the
-histograms expect it, over its variance. Unanimous samples are left out.
+**Exchangeable labelers.** Histograms of labels forget who gave them, which is right if labels of one sample
+are independent draws from the same class probabilities (Mimori et al. 2021, D.6). Every exchange of labels
+within a sample is then equally likely, so the test is exact: labels are shuffled within samples, and the
+statistic sums over labelers and classes (and groups of samples) the squared difference between how often a
+labeler gave a class and how often the histograms expect it, over its variance.
 
 **Groups of labelers** who agree with one another beyond what any accuracy allows, and so repeat their
 mistakes. Let K_ij be how much more often labelers i and j agree than their use of the classes makes them,

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jtruth._validation import present
-from jtruth.evaluation.answers import answer_of, headline_of
 from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.evaluation.assumptions.registry import tables_in
 from jtruth.evaluation.inputs import Inputs
@@ -31,7 +30,7 @@ from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.loo import equal_draws, power_scaled
-from jtruth.tables.posterior import estimates
+from jtruth.tables.posterior import TablePosterior, estimates
 from jtruth.testing.methods import Tested
 from jtruth.testing.multiclass import CountDraws
 
@@ -136,11 +135,13 @@ def _relative_ess(chains: int, prior: LogPrior) -> float:
 def _headline(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
     """Draws of the headline metrics of the answer's target, one for each of `fit.matrix_draw`."""
     tables = present(tables_in(fit, data), "the count tables")
-    return _metrics(answer_of(tables[fit.matrix_draw], data), headline_of(data))
+    return _metrics(data.tables(tables[fit.matrix_draw]), *data.answered, names=data.headline)
 
 
-def _metrics(answer: Tested, names: Sequence[str]) -> dict[str, np.ndarray]:
-    laws = estimates(answer.table, answer.classes, answer.positive)
+def _metrics(
+    table: TablePosterior, classes: tuple[str, ...], positive: int | None, names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    laws = estimates(table, classes, positive)
     return {name: law.draws for name in names if isinstance(law := laws.get(name), DrawsEstimate)}
 
 
@@ -180,7 +181,8 @@ def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tup
     if not isinstance(table, CountDraws) or table.log_prior is None or table.log_prior.size < _FEWEST:
         return ()
     prior = LogPrior(table.log_prior, 1.0, (ALIKE_ROWS["classifier"],))
-    part = _metrics(answer, names), prior, _relative_ess(table.num_chains, prior)
+    found = _metrics(table, answer.classes, answer.positive, names)
+    part = found, prior, _relative_ess(table.num_chains, prior)
     return (scaled_check([part], covered(prior), level),)
 
 

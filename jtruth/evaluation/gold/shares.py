@@ -17,61 +17,27 @@ known of gold for metrics (`jtruth.asking.gold`) is known of shares.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, host_rng, stated, stream
+from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import present
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
-from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import (
-    CLASS,
-    SHARE,
-    check_kind,
-    laws_of,
-    of_no_effect,
-    rests_on,
-)
+from jtruth.evaluation import groups as grouped
+from jtruth.evaluation import parts
+from jtruth.evaluation.assumptions import model_error, ranges
 from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import INDEPENDENT as INDEPENDENT_MODEL
 from jtruth.evaluation.assumptions.registry import entries, nobody_judged
-from jtruth.evaluation.by_group import (
-    BY_GOLD,
-    FEW,
-    MOST,
-    PAIRED,
-    SAME_ERRORS,
-    WIDE,
-    GroupShares,
-    ReadGroups,
-    apart,
-    group_shares,
-    read_groups,
-)
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
-from jtruth.evaluation.compared import Pair
-from jtruth.evaluation.gold.answer import labels_posterior, tables_by_gold, too_few_labels, unaided_posterior
-from jtruth.evaluation.gold.tables import gold_tables, ppi_metric
+from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Progress, as_labels, read_gold
-from jtruth.evaluation.parts import (
-    IN_SAMPLE,
-    INDEPENDENT_ERRORS,
-    MORE_RIGHT,
-    PREDICTIVE,
-    Check,
-    assumption_table,
-    counts_text,
-    first_lines,
-    interval_title,
-    undetermined,
-)
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
@@ -124,8 +90,8 @@ class Prevalence(Answer):
     class_posterior: np.ndarray | None = None  # (samples, classes) given everything
     source: Any = None  # Recalibration or JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
-    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
-    groups: GroupShares | None = None  # where the group of each sample was said
+    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    groups: grouped.GroupShares | None = None  # where the group of each sample was said
 
     def blocks(self) -> Shown:
         """The question, the answer and what stands behind it, for all faces."""
@@ -133,7 +99,7 @@ class Prevalence(Answer):
             {"class": name, **law_row(law, self.level), "label_share": self.label_shares.get(name)}
             for name, law in self.shares.items()
         ]
-        kind = interval_title(self.level, PREDICTIVE if self.assumptions else "posterior")
+        kind = parts.interval_title(self.level, parts.PREDICTIVE if self.assumptions else "posterior")
         columns = (
             Column("mean", "share [interval]", ("low", "high")),
             Column("label_share", "of the labels"),
@@ -145,18 +111,19 @@ class Prevalence(Answer):
             *of_groups,
             Table("shares", f"Share of each class in these samples, with {kind}s", "class", columns, rows,
                   cross="label_share", by_name=True, aside=("label_share",)),
-            assumption_table("assumptions", views, heads),
+            parts.assumption_table("assumptions", views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("rule", self.rule), ("rests on", self.assumption)),
             facts(
-                target=IN_SAMPLE, estimand="share of each class in these samples", rule=self.rule,
+                target=parts.IN_SAMPLE, estimand="share of each class in these samples", rule=self.rule,
                 level=self.level, key=self.key, num_samples=self.num_samples,
                 num_labelers=self.num_labelers, num_labels=self.num_labels, num_gold=self.num_gold,
                 label_shares=self.label_shares, assumption=self.assumption,
             ),
         )  # fmt: skip
-        about = f"{counts_text(self)}, {number_of(self.num_gold, 'gold label')}; {self.rule}; key {self.key}"
-        alarms = first_lines(self.checks, self.warnings)
+        gold = number_of(self.num_gold, "gold label")
+        about = f"{parts.counts_text(self)}, {gold}; {self.rule}; key {self.key}"
+        alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
             return Shown(question, about, self.groups.sentence(kind, self.level), blocks, alarms)
@@ -167,12 +134,12 @@ def _sentence(rows: list[dict[str, Any]], kind: str) -> str:
     """The share of the largest classes, or that nothing is determined."""
     if not rows:
         return "Not identified: these labels do not determine the share of any class."
-    parts = []
+    said = []
     for row in sorted(rows, key=lambda row: -row["mean"])[:_IN_A_SENTENCE]:
         text = cell_text([row["mean"], row["low"], row["high"]])
-        wide = undetermined(row["low"], row["high"])
-        parts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
-    return f"Of the samples: {', '.join(parts)} ({kind}s)."
+        wide = parts.undetermined(row["low"], row["high"])
+        said.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
+    return f"Of the samples: {', '.join(said)} ({kind}s)."
 
 
 def prevalence(
@@ -219,7 +186,7 @@ def prevalence(
     data = nobody_judged(labels)
     data.assume, data.level, data.progress = assume, check_level(level), progress
     data.key, data.stated = as_key(key), stated(key)
-    data.labelers_are = check_kind(labelers_are, assume is None)
+    data.labelers_are = model_error.check_kind(labelers_are, assume is None)
     data.gold, data.notes = read_gold(gold, labels)
     odd = {one.name: one.message for one in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
@@ -227,12 +194,12 @@ def prevalence(
             f"{odd['abstention']} If it is a class whose share is asked for, name all: classes=[...]."
         )
     data.notes += tuple(odd[name] for name in ("typing_error", "abstention") if name in odd)
-    groups = None if by is None else read_groups(by, labels)
+    groups = None if by is None else grouped.read_groups(by, labels)
     if groups is not None:
         data.y_pred, data.symbols = groups.code, groups.symbols
     if data.num_gold and data.open:
         return _recalibrated(data, groups)
-    if not data.num_gold and too_few_labels(labels):
+    if not data.num_gold and by_gold.too_few_labels(labels):
         return _answer(data, warnings=(*data.notes, NOT_IDENTIFIED))
     fit = labels_fit(data)
     if data.open:
@@ -241,7 +208,7 @@ def prevalence(
         return _answer(data, warnings=(*data.notes, *fit.warnings), source=fit)
     answer = _answer(
         data, "joint posterior", present(fit.class_counts, "the class counts") / labels.num_samples,
-        INDEPENDENT_ERRORS if data.num_gold else f"{INDEPENDENT_ERRORS}; {MORE_RIGHT}",
+        parts.INDEPENDENT_ERRORS if data.num_gold else f"{parts.INDEPENDENT_ERRORS}; {parts.MORE_RIGHT}",
         (*data.notes, CLAMPED if data.num_gold else NO_GOLD, *share_doubts(labels, fit, data.level),
          *fit.warnings),
         class_posterior=fit.class_posterior, source=fit,
@@ -249,7 +216,7 @@ def prevalence(
     if groups is None:
         return answer
     columns = groups.of_tables(present(fit.counts, "the counts of groups"))
-    return _with_groups(answer, data, groups, columns, SAME_ERRORS)
+    return _with_groups(answer, data, groups, columns, grouped.SAME_ERRORS)
 
 
 def _answer(
@@ -269,10 +236,10 @@ def _answer(
     )  # fmt: skip
 
 
-def _recalibrated(data: Inputs, groups: ReadGroups | None) -> Prevalence:
+def _recalibrated(data: Inputs, groups: grouped.ReadGroups | None) -> Prevalence:
     """How to read what labels say is learned from the gold."""
-    h, doubts = unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
-    doubts = (*data.notes, *of_no_effect(data.labelers_are), *doubts)
+    h, doubts = by_gold.unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
+    doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts)
     found = recalibrate(h, data.gold, key=data.key)
     if not found.converged:
         doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
@@ -283,16 +250,16 @@ def _recalibrated(data: Inputs, groups: ReadGroups | None) -> Prevalence:
                      class_posterior=found.class_posterior, source=found)  # fmt: skip
     if groups is None:
         return answer
-    tables = tables_by_gold(data, h, "groups by gold")
-    pairs = paired_shares(
+    tables = by_gold.tables_by_gold(data, h, "groups by gold")
+    pairs = grouped.paired_shares(
         groups, h[:, groups.positive], data.gold == groups.positive, data.gold >= 0, data.key
     )
-    answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), BY_GOLD)
+    answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), grouped.BY_GOLD)
     found = present(answer.groups, "the groups").with_pairs(pairs)
-    return replace(answer, groups=found, warnings=(*((PAIRED,) if pairs else ()), *answer.warnings))
+    return replace(answer, groups=found, warnings=(*((grouped.PAIRED,) if pairs else ()), *answer.warnings))
 
 
-def _predicted(data: Inputs, fit: JointPosterior, groups: ReadGroups | None) -> Prevalence:
+def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.ReadGroups | None) -> Prevalence:
     """Nobody vouches for anything and there is no gold."""
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
     some = [entry for entry in entries(data) if entry.reading]
@@ -303,64 +270,31 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: ReadGroups | None) -> 
     warnings = (*data.notes, NO_GOLD, *said, *share_doubts(labels, fit, data.level), *doubts)
     refused = refusal(labels, key)
     drawn, size = {m.name: m.class_shares for m in found}, float(labels.num_samples)
-    shares = laws_of(drawn, SHARE, kind, np.full(len(data.classes), size))
+    shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
     rows = {
         m.entry.sentence_for(data): dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True))
         for m in found
     }
-    assumed = f"{rests_on(kind)}; {MORE_RIGHT}"
+    assumed = f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}"
     answer = _answer(
-        data, PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
-        class_posterior=labels_posterior(found, labels), assumptions={} if refused else rows,
+        data, parts.PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
+        class_posterior=by_gold.labels_posterior(found, labels), assumptions={} if refused else rows,
     )  # fmt: skip
     if groups is None:
         return answer
     draws = {m.name: groups.of_tables(m.posterior.counts) for m in found}
-    laws = laws_of(draws, CLASS, kind, np.asarray(groups.sizes, np.float64))
-    return _with_groups(answer, replace(data, key=key), groups, apart(laws, key), SAME_ERRORS, WIDE)
-
-
-def same_items(groups: ReadGroups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-    """Pairs of groups that have the same items, the truth of both answers known to some: rows of both."""
-    by_item = np.argsort(groups.item)
-    order = enumerate(by_item[groups.code[by_item] == g] for g in range(len(groups.names)))
-    return {
-        (first, second): (a, b) for (first, a), (second, b) in combinations(order, 2)
-        if np.array_equal(groups.item[a], groups.item[b]) and (known[a] & known[b]).sum() >= FEW
-    }  # fmt: skip
-
-
-def paired_shares(
-    groups: ReadGroups, chance: np.ndarray, sure: np.ndarray, known: np.ndarray, key: Any
-) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
-    """Differences of groups that have the same items: of these, and of as many new ones.
-
-    Counted is a class, or being right: `chance` by the labels, `sure` where the truth is `known`, at random.
-    Both answers to an item are one of four classes, whose counts gold of both corrects: what is hard for
-    both cancels. New items are drawn together, so their variance is (share that differs - difference^2) / n.
-    """
-    found = {}
-    for pair, (a, b) in same_items(groups, known).items():
-        gold = np.where(known[a] & known[b], 2 * sure[a] + sure[b], -1)
-        one_of, other_of = (np.stack([1 - chance[rows], chance[rows]], axis=1) for rows in (a, b))
-        guess = one_of[:, :, None] * other_of[:, None]
-        draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
-        one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
-        counts = one.counts[:, :, 0] / a.size
-        gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
-        spread = np.sqrt((differ - gap**2) / a.size)
-        new = gap + spread * host_rng(draw, "new pairs of items").standard_normal(gap.size)
-        names = groups.names[pair[0]], groups.names[pair[1]]
-        found[names] = DrawsEstimate(gap), DrawsEstimate(new)
-    return found
+    laws = model_error.laws_of(draws, model_error.CLASS, kind, np.asarray(groups.sizes, np.float64))
+    return _with_groups(
+        answer, replace(data, key=key), groups, grouped.apart(laws, key), grouped.SAME_ERRORS, grouped.WIDE
+    )
 
 
 def _with_groups(
-    answer: Prevalence, data: Inputs, groups: ReadGroups, columns: np.ndarray, *said: str
+    answer: Prevalence, data: Inputs, groups: grouped.ReadGroups, columns: np.ndarray, *said: str
 ) -> Prevalence:
     """The answer with the shares of groups, by draws (draws, groups)."""
     p = present(answer.class_posterior, "the class posterior")[:, groups.positive]
-    found = group_shares(groups, columns, data.own_labels(), data.gold, p, data.key)
+    found = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key)
     return replace(answer, groups=found, warnings=(*groups.notes, *said, *found.little, *answer.warnings))
 
 
@@ -400,11 +334,11 @@ def gold_for_share(
         raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
     key, (known, _), data = as_key(key), read_gold(gold, labels), nobody_judged(labels)
     data.key, data.progress = stream(key, "labels only, for gold to ask"), progress
-    h, _ = unaided_posterior(data)
+    h, _ = by_gold.unaided_posterior(data)
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
     if (known >= 0).sum() >= _SPREAD:
-        found = ppi_metric("accuracy", always, h, known)
+        found = by_gold.ppi_metric("accuracy", always, h, known)
         halve = gold_to_halve(found, gold_sample(known >= 0), level)
     asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)
     return replace(asked, to_halve=halve)

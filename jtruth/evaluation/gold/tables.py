@@ -20,9 +20,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._host import smoothed_vote_shares
 from jtruth._random import Key, host_rng, stream
+from jtruth._validation.words import number_of
+from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation.assumptions.model_error import PredictiveTable, of_no_effect
+from jtruth.evaluation.assumptions.ranges import labels_fit
+from jtruth.evaluation.assumptions.registry import entries, nobody_judged
+from jtruth.evaluation.checks.columns import random_gold_check
+from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.parts import Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.ppi import (
     FittedPower,
@@ -38,7 +48,7 @@ from jtruth.stats.ppi import (
 )
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import Metric, named_metric, settled
-from jtruth.tables.posterior import TableDraws
+from jtruth.tables.posterior import TableDraws, thinned
 
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 _DRAWS = 4000
@@ -211,3 +221,107 @@ def ppi_table(
             truth = (here[rows] & (gold[rows] == c)).astype(np.float64)
             cells[c, u] = ppi_mean(truth, here * class_posterior[:, c], sample, power=POWER).value
     return np.maximum(cells, 0.0) * y_pred.size
+
+
+NO_MODEL = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
+RANDOM_GOLD = (
+    "the gold samples are taken to be a random sample of all; if they are not, give "
+    "gold=jt.io.Gold(classes, inclusion or strata)"
+)
+BY_GOLD = "the gold samples are as the others; they say what the labels are worth"
+LITTLE_GOLD = "{}: 20 or more make intervals that are worth having"
+LITTLE = 20  # gold answers below which that is said
+
+
+def learned_table(
+    data: Inputs, name: str, so: str, rising: int | None = None
+) -> tuple[TableDraws | PredictiveTable, list[str], list[ranges.Member]]:
+    """The table of these symbols where error rates are learned, what is doubtful, and the fits behind it.
+
+    Draws where somebody vouches for an assumption or gold is known, else readings of the labels; `name` is of
+    the stream of random numbers, `rising` as in `gold_tables`.
+
+    Raises:
+        ValueError: labels from which error rates cannot be learned, and what follows (`so`).
+    """
+    by_gold = data.open and data.num_gold > 0
+    some = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
+    found, doubts = ranges.members(some, data.without_gold() if by_gold else data, data.key)
+    if not any(one.fit is not None for one in found):
+        why = next(iter(doubts), "no model can be fitted to these labels")
+        if not by_gold:
+            raise ValueError(f"error rates cannot be learned, so {so}: {why}")
+        found, doubts = [], [NO_MODEL.format(why)]
+    if not data.open:
+        return thinned([one.posterior for one in found]), doubts, found
+    if not by_gold:
+        table = PredictiveTable(ranges.readings_of(found), data.labelers_are)
+        return table, [ranges.ONLY_GOLD, *doubts], found
+    posterior = labels_posterior(found, data.own_labels())
+    was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
+    said = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
+    return tables_by_gold(data, posterior, name, rising), [*said, *doubts], found
+
+
+def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, rising: int | None = None) -> TableDraws:
+    """Draws of the count table, given what labels alone say; `name` is of the stream of random numbers."""
+    return gold_tables(data.y_pred, data.num_symbols, posterior, data.gold, how_chosen(data),
+                       stream(data.key, name), rising=rising)  # fmt: skip
+
+
+def how_chosen(data: Inputs) -> GoldSample:
+    """How gold was chosen."""
+    return gold_sample(data.gold >= 0, inclusion=data.sampling.inclusion, strata=data.sampling.strata)
+
+
+def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]:
+    """Was gold random, where it is taken to be?"""
+    if not data.sampling.at_random:
+        return ()
+    return random_gold_check(posterior, data.gold, data.key, data.classes)
+
+
+def gold_warnings(data: Inputs) -> tuple[str, ...]:
+    """What is to be said of the gold that an answer rests on."""
+    said, number = (RANDOM_GOLD,) if data.sampling.at_random else (), data.num_gold
+    return (*said, LITTLE_GOLD.format(number_of(number, "gold answer"))) if number < LITTLE else said
+
+
+def labels_posterior(found: Sequence[ranges.Member], labels: Labels) -> np.ndarray:
+    """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++."""
+    return _mixed([m.fit for m in found if m.fit is not None], labels)
+
+
+def _mixed(fits: Sequence[JointPosterior], labels: Labels) -> np.ndarray:
+    """The mean of vote shares and of the mean of class posteriors, untouched by gold, (samples, classes).
+
+    Models believe that labelers err independently and are far too sure if they do not; vote shares (one vote
+    spread over the classes is added) know nothing of good and bad labelers: the first alone covered 86 to
+    92 % with judges that copy each other. Where labels alone determine nothing: vote shares.
+    """
+    shares = smoothed_vote_shares(labels.counts())
+    return 0.5 * (shares + np.mean([fit.class_posterior for fit in fits], axis=0)) if fits else shares
+
+
+def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[str, ...]]:
+    """What the labels alone say of each sample's class, (samples, classes), and doubts."""
+    data = nobody_judged(labels)
+    data.key = key
+    return unaided_posterior(data)
+
+
+def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The same of input without gold."""
+    labels, doubt = data.own_labels(), "no sample has three labels"
+    if not too_few_labels(labels):
+        fit = labels_fit(data)
+        if fit.usable:
+            return _mixed([fit], labels), () if fit.converged else fit.warnings
+        doubt = fit.warnings[0]
+    found = f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares"
+    return _mixed([], labels), (found,)
+
+
+def too_few_labels(labels: Labels) -> bool:
+    """Two labels a sample leave a continuum of matrices that fit equally well."""
+    return int(labels.labels_per_sample().max()) < 3

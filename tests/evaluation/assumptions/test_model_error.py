@@ -58,9 +58,8 @@ def test_whoever_does_not_say_gets_half_of_each(group):
     )
     np.testing.assert_allclose(unknown, 0.5 * (people + judges), atol=1.5e-3)
     np.testing.assert_array_equal(unknown, experts)
-    assert "say who labels" in rests_on("unknown") and "of experts there is no public source" in rests_on(
-        "experts"
-    )
+    assert "say who labels" in rests_on("unknown")
+    assert "of experts there is no public source" in rests_on("experts")
 
 
 @pytest.mark.parametrize("group", ["overall", "one class", "share of samples"])
@@ -153,6 +152,28 @@ CALLS = {
     "labelers": lambda y_pred, labels, **how: jt.evaluate_labelers(labels, **how),
     "prevalence": lambda y_pred, labels, **how: jt.prevalence(labels, **how),
 }
+
+
+WIDTHS = {
+    "compare": lambda found: found.values["a"].sd,
+    "scores": lambda found: found.auc.sd,
+    "labelers": lambda found: sum(row["high"] - row["low"] for row in found.rows),
+    "prevalence": lambda found: found.shares["1"].sd,
+}
+
+
+@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.parametrize("asked", WIDTHS)
+def test_every_question_is_wider_for_judges_and_says_what_its_law_rests_on(asked):
+    _, y_pred, labels = crowd()
+    kinds = {"people": "labelled by people", None: "half of them", "llm_judges": "LLM judges"}
+    found = {kind: CALLS[asked](y_pred, labels, labelers_are=kind) for kind in kinds}
+    widths = {kind: WIDTHS[asked](one) for kind, one in found.items()}
+    factor = 0.8 if asked == "scores" else 1.0
+    assert widths["people"] < factor * widths["llm_judges"] and widths["people"] < widths[None]
+    for kind, one in found.items():
+        said = one.rests_on if asked == "labelers" else one.assumption
+        assert kinds[kind] in said and said in one.summary(full=True) and said in page_html(one.blocks())
 
 
 @pytest.mark.parametrize("asked", CALLS)

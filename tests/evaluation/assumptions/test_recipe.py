@@ -182,11 +182,8 @@ def test_tuples_of_predictions_are_symbols_without_an_edit(mean_cost):
     np.testing.assert_allclose(joint.mean, [alone[0].mean(), alone[1].mean()])
     np.testing.assert_allclose(joint.covariance, np.cov(*alone, bias=True), atol=1e-12)
     assert holder.shape == (2, 4) and holder.cells(0.9).mean.shape == (2, 4)
-    assert holder.cell(1, 3).mean == pytest.approx(both[:, 1, 3].mean()) and holder.draws(KEY, 3).shape == (
-        3,
-        2,
-        4,
-    )
+    assert holder.cell(1, 3).mean == pytest.approx(both[:, 1, 3].mean())
+    assert holder.draws(KEY, 3).shape == (3, 2, 4)
     readings = {"majority_vote": holder, "independent": TableDraws(both[:250])}
     predicted = PredictiveTable(readings, "people")
     low, high = predicted.estimate(first).interval()

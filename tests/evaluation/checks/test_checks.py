@@ -16,8 +16,8 @@ from jtruth.evaluation.checks import verdicts
 from jtruth.evaluation.checks.bootstrap import holm
 from jtruth.evaluation.checks.label_sets import (
     PSEUDO_COUNT,
-    Modes,
     Parameters,
+    modes,
     observed,
     simulate,
     with_classifier,
@@ -57,7 +57,7 @@ def test_modes_are_those_of_dawid_and_skene(collapse):
     sets = observed(table, collapse=collapse)
     assert (sets.kind is not None) == collapse
     start = Parameters(np.array([[0.5, 0.5]]), np.tile([[0.8, 0.2], [0.2, 0.8]], (1, 4, 1, 1)))
-    found = Modes(sets).fit(start, max_cycles=400, tol=1e-9)
+    found = modes(sets, start, max_cycles=400, tol=1e-9)
     assert PSEUDO_COUNT == 0.01
     expected = fit_dawid_skene(
         table,
@@ -69,27 +69,13 @@ def test_modes_are_those_of_dawid_and_skene(collapse):
     np.testing.assert_allclose(found.parameters.matrices[0], expected.matrices, atol=2e-5)
 
 
-def test_pattern_statistic_is_the_likelihood_ratio():
-    labels, y_pred, _ = raters(labelers=3)
-    table = with_classifier(labels, y_pred)
-    sets = observed(table)
-    fit = Modes(sets).fit(fitted(table), max_cycles=300, tol=1e-8)
-    prior, matrices = fit.parameters.prior[0], fit.parameters.matrices[0]
-    z, total = table.to_matrix(), 0.0
-    for pattern in itertools.product((0, 1), repeat=4):
-        seen = int((z == pattern).all(axis=1).sum())
-        p = sum(prior[c] * np.prod([matrices[t, c, k] for t, k in enumerate(pattern)]) for c in (0, 1))
-        total += 2 * seen * np.log(seen / (300 * p)) if seen else 0.0
-    assert boot.patterns(fit)[0, 0] == pytest.approx(total, abs=1e-8)
-
-
 @pytest.mark.parametrize("present", [1.0, 0.7])
 def test_statistics_against_loops(present):
     labels, y_pred, y = raters(1, size=60, labelers=3, classes=3, present=present)
     gold = np.where(np.arange(60) < 9, y, -1)
     table = with_classifier(labels, y_pred)
     sets = with_pairs(observed(table, gold, np.arange(60) / 60))
-    fit = Modes(sets).fit(fitted(table), max_cycles=5)
+    fit = modes(sets, fitted(table), max_cycles=5)
     prior, theta = fit.parameters.prior[0], fit.parameters.matrices[0]
     z = np.full((60, 4), -1)
     z[table.sample, table.labeler] = table.label
@@ -137,10 +123,10 @@ def test_simulated_sets_follow_the_model(collapse):
     gold = np.where(np.arange(300) < 40, y, -1)
     table = with_classifier(labels, y_pred)
     sets = with_pairs(observed(table, gold, collapse=collapse))
-    fit = Modes(sets).fit(fitted(table), max_cycles=50)
+    fit = modes(sets, fitted(table), max_cycles=50)
     drawn = simulate(sets, fit.parameters, np.exp(fit.log_p[0]), 800, np.random.default_rng(0))
     assert np.allclose(drawn.weight.sum(axis=1), 300)
-    gap = boot.agreement(Modes(drawn).at(Parameters(*(np.repeat(a, 800, axis=0) for a in fit.parameters))))
+    gap = boot.agreement(modes(drawn, fit.parameters, max_cycles=0))
     z = gap.mean(axis=0) / gap.std(axis=0) * np.sqrt(800)
     assert np.abs(z).max() < 5
 
@@ -190,14 +176,6 @@ def test_adjusted_p_values_against_the_smallest_of_each_set():
         assert boot._adjusted(ranks)[name] == pytest.approx(np.mean(as_small))
     np.testing.assert_allclose(holm(np.array([0.03, 0.01])), [0.03, 0.02])
     np.testing.assert_allclose(holm(np.array([0.03, 0.04, 0.9])), [0.09, 0.09, 0.9])
-
-
-def test_misfit_of_a_rater_is_that_of_all_its_pairs():
-    rng = np.random.default_rng(2)
-    agreement, pairs = rng.normal(size=(50, 4)), np.array([[0, 1], [0, 2], [1, 2], [2, 3]])
-    z = (agreement - agreement.mean(axis=0)) / agreement.std(axis=0)
-    expected = [sum(z[:, k] ** 2 for k, pair in enumerate(pairs) if t in pair) for t in range(4)]
-    np.testing.assert_allclose(boot._by_rater(agreement, pairs, 4), np.transpose(expected))
 
 
 def test_caries_is_found_out():

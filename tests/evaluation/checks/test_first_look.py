@@ -5,6 +5,10 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation.checks.columns import (
+    chosen_gold,
+    exchanged_codes,
+    gold_is_predictions,
+    gold_is_vote,
     learned_errors,
     repeats_labels,
     standing_twice,
@@ -13,12 +17,6 @@ from jtruth.evaluation.checks.columns import (
     written_back,
 )
 from jtruth.evaluation.checks.first_look import first_look
-from jtruth.evaluation.checks.of_gold import (
-    chosen_gold,
-    exchanged_codes,
-    gold_is_predictions,
-    gold_is_vote,
-)
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")  # alarms are counts: no fit has to be good
 

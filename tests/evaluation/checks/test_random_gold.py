@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jtruth.evaluation.checks.of_gold import random_gold_check
+from jtruth.evaluation.checks.columns import random_gold_check
 
 CLASSES = ("no", "yes")
 

@@ -30,15 +30,6 @@ def example(seed=0, size=400, gold=40, classes=2):
     return y, y_pred, h / h.sum(axis=1, keepdims=True), known
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_terms_are_the_metric(name):
-    y, y_pred, _, _ = example()
-    terms = named_metric(name).terms(np.ones((2, 2))).of_samples(y_pred)
-    rows = np.arange(y.size)
-    found = terms.numerator[rows, y].sum() / terms.denominator[rows, y].sum()
-    assert found == pytest.approx(float(named_metric(name).of_counts(*binary_counts(y_pred, y))), abs=1e-15)
-
-
 def test_a_fifth_of_the_questions_is_spread_evenly():
     """Samples whose class is certain are asked for too: 40 questions for 400 samples, 8 of them at random."""
     _, y_pred, h, _ = example()

@@ -86,9 +86,8 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
         assert row["high"] - row["low"] < before[row["worker"]]["high"] - before[row["worker"]]["low"]
         assert t == 4 or row["accuracy"] < row["by_assumption"]["independent"] - 0.03
     assert report.interval_kind == "posterior" and alone.interval_kind == "predictive"
-    assert "95 % posterior intervals" in report.summary(
-        full=True
-    ) and f"rests on: {report.rests_on}" in report.summary(full=True)
+    assert "95 % posterior intervals" in report.summary(full=True)
+    assert f"rests on: {report.rests_on}" in report.summary(full=True)
     assert "share of the labels given that are right" in report.summary(full=True)
 
 

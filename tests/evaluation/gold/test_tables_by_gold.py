@@ -6,8 +6,7 @@ import pytest
 from sklearn import metrics as sk
 
 import jtruth as jt
-from jtruth.evaluation.gold.answer import labels_posterior
-from jtruth.evaluation.gold.tables import gold_tables, ppi_metric
+from jtruth.evaluation.gold.tables import gold_tables, labels_posterior, ppi_metric
 from jtruth.io.gold import Gold
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import named_metric
@@ -63,15 +62,6 @@ def test_every_draw_is_a_table_of_these_samples(gold):
     precision, recall, f1 = (named_metric(name).of_table(counts) for name in ("precision", "recall", "f1"))
     assert (f1 >= np.minimum(precision, recall) - 1e-12).all()
     assert (f1 <= np.maximum(precision, recall) + 1e-12).all()
-
-
-def test_joint_laws_are_those_of_the_draws():
-    _, y_pred, _, h, known = example()
-    found = drawn(y_pred, h, known)
-    columns = [named_metric(name).of_table(found.counts) for name in ("precision", "recall")]
-    joint = found.joint("precision", "recall")
-    np.testing.assert_allclose(joint.mean, np.mean(columns, axis=1))
-    np.testing.assert_allclose(joint.covariance, np.cov(*columns, bias=True), atol=1e-12)
 
 
 def test_names_of_the_classes_do_not_matter():

@@ -1,16 +1,14 @@
 """Which system, prompt or site has the larger share of a class? Groups judged by the same labelers.
 
-The group of a sample is the symbol of the count table n[true class, group], as a prediction is elsewhere,
-so every way to hold such a table answers: labelers' error rates are learned from all groups together, and
-shares are free in each, p(class, group) = pi[class] K[class, group]. What that takes for granted is that a
-labeler errs alike in every group. Judges that are kinder to one system than to another break it, and labels
-alone cannot show it; gold corrects each group by its own answers.
+The group of a sample is the symbol of the count table n[true class, group], as a prediction is elsewhere, so
+every way to hold such a table answers: error rates are learned from all groups together, and shares are free
+in each, p(class, group) = pi[class] K[class, group]. That takes for granted that a labeler errs alike in
+every group. Judges that are kinder to one system break it, which labels alone cannot show; gold corrects each
+group by its own answers.
 
-Without gold each share is widened by how far metrics of one class were off elsewhere (`model_error.CLASS`):
-a group is known less well than the whole, whose row is too narrow for groups. Part of such an error is
-common to all groups and would cancel in a difference; on public sets much of it did not (labelers misjudged
-queries and problems one by one), so the errors of two groups are taken as independent. Measured there, and
-by simulation: `benchmarks/groups.py`.
+Without gold each share is widened by how far metrics of one class were off elsewhere (`model_error.CLASS`).
+On public sets much of such an error did not cancel in a difference (labelers misjudged queries and problems
+one by one), so errors of two groups are taken as independent (`benchmarks/groups.py`).
 
 Two groups may hold answers to the same items (tasks that both systems had). In the samples at hand that
 changes nothing. Of new items it does: the share of a group there has the law of its share here plus the
@@ -18,11 +16,15 @@ chance of the draw, with variance s (1 - s) / n, and covariances by the m items 
 
     cov(share_a, share_b) = m cov(p_a, p_b) / (n_a n_b),
 
-p the probabilities of the class at these items: what is easy for both tells nothing, and cancels.
+p the probabilities of the class at these items. Where gold says of some items in both groups what is true,
+differences are paired, item by item (`paired_shares`): what is hard in both cancels.
+
+`labelers_by_group`: each group is judged by itself, for whether labelers err alike is what is asked; so laws
+of two groups are independent.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -31,15 +33,20 @@ from jaxtyping import Float, Int, Num
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth._random import Key, host_rng
-from jtruth._validation.words import plain, quoted
-from jtruth.answers import Column, Facts, Table, facts, law_row
+from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
+from jtruth._validation.words import number_of, plain, quoted
+from jtruth.answers import Answer, Column, Facts, Shown, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows, difference_table
-from jtruth.evaluation.parts import interval_text, taken_as_true
+from jtruth.evaluation.gold.tables import gold_tables, labels_only_posterior
+from jtruth.evaluation.labeler_report import LabelerReport
+from jtruth.evaluation.labelers import evaluate_labelers
+from jtruth.evaluation.parts import interval_text, interval_title, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.ppi import gold_sample
+from jtruth.stats.regions import check_level
 
 MOST, FEW = 50, 5  # groups; samples and gold answers of a group below which that is said
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
@@ -169,7 +176,7 @@ class GroupShares:
         """Who has the largest share, and whether that can be told."""
         first, second = self.laws.ranking[:2]
         says = {n: f"{plain(n)} ({interval_text(self.laws.values[n], level)})" for n in (first, second)}
-        p, kind = self.laws.better(first, second), f"{kind}s; {taken_as_true(sum(self.num_gold))}"
+        p, kind = self.laws.p_better(first, second), f"{kind}s; {taken_as_true(sum(self.num_gold))}"
         if p < TOLD:
             whole = "Gold and labels" if sum(self.num_gold) else "Labels alone"
             return (
@@ -187,7 +194,7 @@ class GroupShares:
         for name, below in zip(order, (*order[1:], None), strict=True):
             g = self.names.index(name)
             rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],
-                         "above_next": None if below is None else laws.better(name, below),
+                         "above_next": None if below is None else laws.p_better(name, below),
                          "label_share": self.label_shares[g], "num_samples": self.sizes[g],
                          "num_gold": self.num_gold[g]})  # fmt: skip
         columns = [
@@ -207,7 +214,7 @@ class GroupShares:
         for row in difference_rows(self.laws.differences, self.laws.ranking, level):
             pair = row["first"], row["second"]
             rows.append(row | {
-                "first_larger": self.laws.better(*pair), "first_larger_new": self.new.better(*pair),
+                "first_larger": self.laws.p_better(*pair), "first_larger_new": self.new.p_better(*pair),
                 "items_in_common": self.in_common.get(pair, self.in_common.get(pair[::-1])),
             })  # fmt: skip
         columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
@@ -218,16 +225,7 @@ class GroupShares:
 def group_shares(
     groups: ReadGroups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key
 ) -> GroupShares:
-    """The answer from draws of all shares together.
-
-    Args:
-        groups: as read.
-        columns: (draws, groups).
-        labels: what was given.
-        gold: (samples,) -1 where unknown.
-        p: (samples,) probability of the class.
-        key: of the draws of new items.
-    """
+    """The answer from draws (draws, groups) of all shares; `p` (samples,) are chances of the class."""
     size, gold_of = groups.sizes, np.bincount(groups.code[gold >= 0], minlength=len(groups.names))
     covariance, common = _chance(groups, columns.mean(axis=0), p)
     root, axes = np.linalg.eigh(covariance)
@@ -268,3 +266,172 @@ def _chance(groups: ReadGroups, share: np.ndarray, p: np.ndarray) -> tuple[np.nd
             both = np.cov(p[order[a]][one], p[order[b]][two], ddof=0)[0, 1]
             covariance[a, b] = covariance[b, a] = same.size * both / (size[a] * size[b])
     return covariance, common
+
+
+def same_items(groups: ReadGroups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
+    """Pairs of groups that have the same items, the truth of both answers known to some: rows of both."""
+    by_item = np.argsort(groups.item)
+    order = enumerate(by_item[groups.code[by_item] == g] for g in range(len(groups.names)))
+    return {
+        (first, second): (a, b) for (first, a), (second, b) in combinations(order, 2)
+        if np.array_equal(groups.item[a], groups.item[b]) and (known[a] & known[b]).sum() >= FEW
+    }  # fmt: skip
+
+
+def paired_shares(
+    groups: ReadGroups, chance: np.ndarray, sure: np.ndarray, known: np.ndarray, key: Any
+) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
+    """Differences of groups that have the same items: of these, and of as many new ones.
+
+    Counted is a class, or being right: `chance` by the labels, `sure` where the truth is `known`, at random.
+    Both answers to an item are one of four classes, whose counts gold of both corrects: what is hard for
+    both cancels. New items are drawn together, so their variance is (share that differs - difference^2) / n.
+    """
+    found = {}
+    for pair, (a, b) in same_items(groups, known).items():
+        gold = np.where(known[a] & known[b], 2 * sure[a] + sure[b], -1)
+        one_of, other_of = (np.stack([1 - chance[rows], chance[rows]], axis=1) for rows in (a, b))
+        guess = one_of[:, :, None] * other_of[:, None]
+        draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
+        one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
+        counts = one.counts[:, :, 0] / a.size
+        gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
+        spread = np.sqrt((differ - gap**2) / a.size)
+        new = gap + spread * host_rng(draw, "new pairs of items").standard_normal(gap.size)
+        names = groups.names[pair[0]], groups.names[pair[1]]
+        found[names] = DrawsEstimate(gap), DrawsEstimate(new)
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class LabelersByGroup(Answer):
+    """How good every labeler is in each group, and where one errs more than elsewhere."""
+
+    reports: Mapping[str, LabelerReport]  # by group
+    level: float
+    key: Stated
+    warnings: tuple[str, ...] = ()
+    paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """A row for each labeler in each group, the worst first."""
+        rows = [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
+        return tuple(sorted(rows, key=lambda row: row["accuracy"]))
+
+    @property
+    def laws(self) -> dict[str, Laws]:
+        """By labeler the accuracies in those groups that determine it; independent where not paired."""
+        found: dict[str, dict[str, DrawsEstimate]] = {}
+        for name, report in self.reports.items():
+            for worker, law in report.laws.items():
+                if not np.isnan(law.draws).all():
+                    found.setdefault(worker, {})[name] = law
+        laws = {}
+        for worker, mine in found.items():
+            key = stream(as_key(self.key), f"labelers apart, {worker}")
+            one = laws_of(tuple(mine), apart(list(mine.values()), key))
+            laws[worker] = replace(one, differences={**one.differences, **self.paired.get(worker, {})})
+        return laws
+
+    @property
+    def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
+        """By labeler: the accuracy in the first group minus that in the second."""
+        return {worker: laws.differences for worker, laws in self.laws.items()}
+
+    def blocks(self) -> Shown:
+        """The question, the answer and what stands behind it, for all faces."""
+        first, gaps = next(iter(self.reports.values())), self._gaps()
+        rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
+        columns = Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels")
+        better = (Column("first_better", "P(better in the first)", form=".2f"),)
+        said = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
+        blocks = (
+            Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
+            difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
+            warning_notes(tuple(said)),
+            how(("rests on", first.rests_on), ("groups", "each is judged by its own labels")),
+            facts(groups=list(self.reports), level=self.level, key=self.key),
+        )  # fmt: skip
+        about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
+        sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
+        return Shown("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
+
+    def _gaps(self) -> list[dict[str, Any]]:
+        """Differences of two groups for each labeler, the clearest first."""
+        rows = []
+        for worker, laws in self.laws.items():
+            for (a, b), law in laws.differences.items():
+                better = laws.p_better(a, b)
+                if better < 0.5:
+                    a, b, law, better = b, a, DrawsEstimate(-law.draws), 1 - better
+                rows.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
+                             "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
+                             "first_better": better})  # fmt: skip
+        return sorted(rows, key=lambda row: -row["first_better"])
+
+    def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
+        if not gaps:
+            return "No labeler has labels in two groups that determine how good he is: nothing to compare."
+        one = gaps[0]
+        text = (
+            f"{plain(one['worker'])} is better in {plain(one['first'])} than in {plain(one['second'])} with "
+            f"probability {one['first_better']:.2f}"
+        )
+        clear = sum(row["low"] > 0 for row in gaps)
+        if clear:
+            are = "is" if clear == 1 else "are"
+            return f"{text}; so clear {are} {clear} of {len(gaps)} differences ({kind}s)."
+        return f"No difference is clear; the clearest: {text} ({kind}s)."
+
+
+def labelers_by_group(
+    labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
+) -> LabelersByGroup:
+    """How good is every labeler in each group, and does one err more in one of them?
+
+    Args:
+        labels: the noisy labels.
+        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
+        gold: (samples,) known classes, -1 where unknown; each group is corrected by its own.
+        key: a whole number or a JAX key; 0 if None.
+        level: probability of the intervals.
+        options: labelers_are and progress of `evaluate_labelers`.
+
+    Raises:
+        ValueError: what `evaluate_labelers` refuses; fewer than 2 groups or above 50.
+    """
+    level, groups = check_level(level), read_groups(by, labels)
+    known = inputs.read_gold(gold, labels)[0]
+    reports = {}
+    for g, name in enumerate(groups.names):
+        here = np.flatnonzero(groups.code == g)
+        mine = labels.restrict(here)
+        mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
+        own = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
+        key_here = stream(as_key(key), "group", g)
+        reports[str(name)] = evaluate_labelers(mine, gold=own, key=key_here, level=level, **options)
+    paired = _paired_labelers(groups, labels, known, as_key(key)) if gold is not None else {}
+    notes = (*groups.notes, *([PAIRED] if paired else []))
+    return LabelersByGroup(reports, level, stated(key), notes, paired)
+
+
+def _paired_labelers(
+    groups: ReadGroups, labels: Labels, known: np.ndarray, key: Any
+) -> dict[str, dict[Pair, DrawsEstimate]]:
+    """By labeler: his differences in accuracy between groups of which he labelled the same items."""
+    sample, labeler, label = labels.entries()
+    his_rows = [sample[labeler == t] for t in range(labels.num_labelers)]
+    his_groups = [groups._replace(code=groups.code[rows], item=groups.item[rows]) for rows in his_rows]
+    if not any(same_items(his, known[rows] >= 0) for his, rows in zip(his_groups, his_rows, strict=True)):
+        return {}
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
+    found = {}
+    for t, name in enumerate(labels.worker_names):
+        rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
+        pairs = paired_shares(
+            his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
+        )
+        if pairs:
+            found[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
+    return found
