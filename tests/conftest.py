@@ -13,6 +13,7 @@ therefore takes the fixture `as_installed`, which switches them off for that tes
             ...
 """
 
+import functools
 import gc
 import hashlib
 import inspect
@@ -154,6 +155,7 @@ def moves_are_optimized() -> Iterator[None]:
 
     moves = temper.moves
 
+    @functools.wraps(moves)
     def optimized(*given: Any) -> Any:
         with _optimizations():
             return moves(*given)
@@ -197,6 +199,21 @@ def few_sweeps() -> Iterator[None]:
     Of independent errors draws of the normal law around the mode, for which nothing is compiled.
     """
     yield from _effort(burn_in=40, min_sweeps=400, max_rhat=9.0, min_ess=1.0)
+
+
+@pytest.fixture(scope="module")
+def few_lineages(few_sweeps: None) -> Iterator[None]:
+    """Short chains, and a quarter of those that temper; no second run where they tell different evidences.
+
+    These moves compile for longer than they compute.
+    """
+    from jtruth.latent.infer import temper
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(temper, "_SIZES", temper._SIZES[:1])
+        patch.setattr(temper, "_RUNS", 1)
+        patch.setattr(temper, "moves", temper.moves.__wrapped__)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from jtruth.planning import Labeler, Setting, best_plan
 from jtruth.testing.of_labels import brier
 from tests.answers.test_pages import read
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 N, KEY = 60, jax.random.key(0)
 RNG = np.random.default_rng(0)

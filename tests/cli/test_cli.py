@@ -11,7 +11,7 @@ from jtruth.evaluation.assumptions import ranges
 from jtruth.io import read_labels
 from jtruth.latent import Effort
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 CARIES, ANESTHESIA = "examples/caries.csv", "examples/anesthesia.csv"
 
@@ -61,14 +61,14 @@ def test_options_reach_the_answer(run, small):
     assert one["recall"]["mean"] == pytest.approx(two["recall"]["mean"], abs=1e-9)
 
 
-def test_fast_is_the_method_laplace(run, tmp_path):
+def test_fast_is_the_method_laplace(run, small):
     """What is not sampled compiles nothing, and says the same; the next command is as fast."""
-    words = ["evaluate", CARIES, "--rater", "5", "--json", tmp_path / "out.json"]
+    words = ["evaluate", small / "labels.csv", "--rater", "ann", "--json", small / "out.json"]
     code, out, err = run(*words, "--fast", full=False)
-    answer = json.loads((tmp_path / "out.json").read_text())
-    assert code == 0 and answer["method"] == "laplace" and "--rater 5 --fast" in out, err
+    answer = json.loads((small / "out.json").read_text())
+    assert code == 0 and answer["method"] == "laplace" and "--rater ann --fast" in out, err
     run(*words, "--method", "laplace", full=False)
-    assert json.loads((tmp_path / "out.json").read_text())["metrics"] == answer["metrics"]
+    assert json.loads((small / "out.json").read_text())["metrics"] == answer["metrics"]
 
 
 UNUSABLE = [

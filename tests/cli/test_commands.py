@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -325,6 +327,7 @@ def test_one_bar_for_all_models_never_goes_back_and_is_gone_at_the_end(monkeypat
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setattr("jtruth.cli.output._DELAY", 0.0)
+    monkeypatch.setattr("tqdm.std.time", partial(next, itertools.count(0.0, 0.11)))  # every step is drawn
     steps = (
         [(k, 10) for k in range(1, 11)]
         + [(k, 10 if k < 6 else 20) for k in range(1, 21)]
@@ -333,7 +336,6 @@ def test_one_bar_for_all_models_never_goes_back_and_is_gone_at_the_end(monkeypat
     with progress("model", 3) as advance:
         for done, planned in steps:
             advance(done, planned)
-            time.sleep(0.11)
     drawn = screen.getvalue()
     shown = [int(x) for x in re.findall(r"(\d+)%", drawn)]
     assert shown == sorted(shown) and shown[-1] == 100 and 33 in shown

@@ -15,6 +15,8 @@ from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 
+pytestmark = pytest.mark.usefixtures("few_lineages")
+
 
 @pytest.fixture
 def stray(small):

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 WORKERS = ("ann", "bob", "cy")
 

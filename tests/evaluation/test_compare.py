@@ -347,9 +347,12 @@ def test_refused(as_installed, change, message):
     options = {} if "labels" in change else {"prior": [0.5, 0.5]}
     with pytest.raises(ValueError, match=message):
         jt.compare_classifiers(**{**good, **options, **change})
-    never = jt.compare_classifiers(
-        {"a": [0] * 4, "b": [0, 1, 0, 1]}, good["labels"], prior=[0.5, 0.5], metric="precision"
-    )
+
+
+def test_a_metric_that_is_undefined_is_said():
+    noise = np.log([[0.8, 0.2], [0.3, 0.7]] * 2)
+    two = {"a": [0] * 4, "b": [0, 1, 0, 1]}
+    never = jt.compare_classifiers(two, noise, prior=[0.5, 0.5], metric="precision")
     assert "precision of 'a' is undefined with probability 1" in never.warnings[-1]
     assert never.summary(full=True)
 

@@ -216,6 +216,13 @@ def test_bins_are_finer_where_the_positives_are():
     assert edges.size == 11 and off["fine"] < 0.08 < 0.2 < off["equal"], off
 
 
+GOOD = {
+    "scores": [0.1, 0.9, 0.8, 0.2],
+    "labels": np.log([[0.8, 0.2], [0.3, 0.7]] * 2),
+    "prior": [0.5, 0.5],
+}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -236,13 +243,11 @@ def test_bins_are_finer_where_the_positives_are():
     ],
 )
 def test_refused(as_installed, change, message):
-    good = {
-        "scores": [0.1, 0.9, 0.8, 0.2],
-        "labels": np.log([[0.8, 0.2], [0.3, 0.7]] * 2),
-        "prior": [0.5, 0.5],
-    }
     with pytest.raises(ValueError, match=message):
-        jt.evaluate_scores(**{**good, **change})
-    assert jt.evaluate_scores(**good, key=jax.random.key(0)).auc.mean > 0.5
-    equal = jt.evaluate_scores(**{**good, "scores": [0.5] * 4})
+        jt.evaluate_scores(**{**GOOD, **change})
+
+
+def test_what_is_refused_otherwise_is_taken_and_equal_scores_are_said():
+    assert jt.evaluate_scores(**GOOD, key=jax.random.key(0)).auc.mean > 0.5
+    equal = jt.evaluate_scores(**{**GOOD, "scores": [0.5] * 4})
     assert equal.auc.mean == 0.5 and "all scores are equal" in equal.warnings[-1]

@@ -10,6 +10,8 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation.calibration import evaluate_calibration as calibration_of
 
+pytestmark = pytest.mark.usefixtures("few_lineages")
+
 
 @pytest.fixture(scope="module")
 def probabilities():
