@@ -185,7 +185,7 @@ def nuts() -> None:
     from jtruth.latent.model import Observed
     from jtruth.latent.models import strata
     from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
-    from jtruth.learning.joint.inputs import NOTHING, checked_priors
+    from jtruth.learning.joint.inputs import WEAK_PRIORS, checked_priors
     from jtruth.learning.joint.models import named_model
     from jtruth.stats.chains import mean_error
 
@@ -195,7 +195,7 @@ def nuts() -> None:
         z = np.where(rng.random((300, 4)) < 0.8, y[:, None], 1 - y[:, None])
         labels, name = jt.Labels.from_matrix(z[:, :3], 2), ("independent", "shared_strata")[seed % 2]
         own_rows, rows = name == "shared_strata", merge_samples(labels, z[:, 3], None)
-        priors = checked_priors(labels, z[:, 3], 2, None, None, NOTHING, own_rows=own_rows)
+        priors = checked_priors(labels, z[:, 3], 2, None, None, WEAK_PRIORS, own_rows=own_rows)
         built = named_model(name)[0](priors, rows)
         columns = (label_columns(rows.labels), prediction_columns(rows.y_pred, 2))
         observed = Observed(

@@ -79,5 +79,5 @@ def answers(found):
     exact = estimate_error_rate(differ, mislabeling=rate, method="exact")
     law = error_rate_posterior(differ, mislabeling=rate).error.interval(0.95)
     bounds = estimate_bounds(differ, mislabeling=rate)
-    ends = (delta[2:4], exact[2:4], law[:2], bounds[1:3])
+    ends = ((delta.low, delta.high), (exact.low, exact.high), law[:2], (bounds.lower, bounds.upper))
     return 100 * delta.value, [(100 * float(low), 100 * float(high)) for low, high in ends]

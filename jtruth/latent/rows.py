@@ -33,11 +33,11 @@ def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | 
     size = labels.num_samples
     unknown = np.full(size, -1, np.int64)
     extra = [unknown if a is None else np.asarray(a, np.int64) for a in (y_pred, gold)]
-    first, row, count = merged(np.column_stack([labels.patterns().inverse, *extra]))
+    first, row, count = equal_rows(np.column_stack([labels.patterns().inverse, *extra]))
     return Rows(labels.restrict(first), extra[0][first], extra[1][first], count, row)
 
 
-def merged(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def equal_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """As `collapse_rows`, those that occur once first: the sampler draws them in a cheaper way."""
     first, kind, count = check.collapse_rows(table)
     order = np.argsort(count > 1, kind="stable")

@@ -27,7 +27,7 @@ from jtruth._random import stream
 from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
 from jtruth.latent.infer.kernel import Problem, draw_counts, state_probabilities
 from jtruth.latent.models.alike import alike_classes, centre, log_prior
-from jtruth.latent.rows import merged, prediction_columns
+from jtruth.latent.rows import equal_rows, prediction_columns
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.estimates import Estimate
@@ -155,7 +155,7 @@ def table_problem(
     """The engine's input: one rater, whose symbols are explained by class; equal samples merged."""
     classes, symbols = concentration.shape
     kinds = [np.unique(column, return_inverse=True)[1] for column in log_rho.T]
-    first, row, count = merged(np.stack([*kinds, y_pred], axis=1))
+    first, row, count = equal_rows(np.stack([*kinds, y_pred], axis=1))
     raters = Raters(concentration[None], np.arange(classes))
     if learned:
         family = alike_classes(np.bincount(y_pred, minlength=classes))
