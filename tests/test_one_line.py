@@ -20,7 +20,7 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.posterior import TablePosterior
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 MAKER = Path(__file__).resolve().parents[1] / "docs" / "make_results.py"
 BIG = (np.zeros((300, 70)), "two\nlines " * 40, tuple(range(900)), {n: "a" for n in range(90)}, jnp.zeros(99))

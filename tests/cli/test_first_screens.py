@@ -18,7 +18,7 @@ import pytest
 from jtruth.answers.terminal import size
 from tests.answers.test_pages import HOSTILE, read
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 CLASSES = ("<b>no</b>", 'it\'s "yes" & more')
 WORKERS = ("<script>alert(1)</script>", "عربي <img src=x>", "';rm -rf $HOME")

@@ -8,7 +8,7 @@ import pytest
 
 from jtruth.answers.terminal import size
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 SIZE = 60
 RNG = np.random.default_rng(5)

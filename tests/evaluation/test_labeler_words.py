@@ -7,6 +7,8 @@ import jtruth as jt
 from jtruth.evaluation.labeler_report import certain_cells, swap_findings
 from jtruth.inspection import suspicions
 
+pytestmark = pytest.mark.usefixtures("few_lineages")
+
 CLASSES = ("fine", "toxic", "very toxic")
 
 

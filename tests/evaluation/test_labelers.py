@@ -19,7 +19,7 @@ from jtruth.latent import Effort
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 DOUBTS = ("label patterns", "pairwise agreement", "labeler misfit", "labelers share errors")
 CARIES = Path(__file__).resolve().parents[2] / "examples" / "caries.csv"

@@ -11,7 +11,7 @@ import jtruth as jt
 from jtruth.tables.metrics import named_metric, shown
 from jtruth.testing.methods import MULTICLASS_METHODS
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 KEY = jax.random.key(0)
 NAMES = ("not <b>", "is")

@@ -18,7 +18,7 @@ from jtruth.evaluation.checks.columns import (
 )
 from jtruth.evaluation.checks.first_look import first_look
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")  # alarms are counts: no fit has to be good
+pytestmark = pytest.mark.usefixtures("few_lineages")  # alarms are counts: no fit has to be good
 
 KNOWN = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
 CLASSES = ("no", "yes")
