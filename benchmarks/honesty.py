@@ -427,13 +427,13 @@ def said_of(kind, shares, rows, said, spent):
 def main_dense(asked):
     """Five labelers, two classes, 300 samples: how far does the answer move where fixed rows become alike?"""
 
-    def alike_rows(priors, rows):
+    def alike_rows(base, rows):
         votes = rows.multiplicity @ rows.labels.counts()
         own = np.bincount(rows.y_pred, rows.multiplicity, votes.size)
-        labelers = alike.alike_raters(votes, len(priors.labelers))
-        return independent(
-            priors._replace(labelers_alike=labelers, classifier_alike=alike.alike_classes(own)), rows
-        )
+        labelers, classifier = base.raters
+        people = labelers._replace(alike=alike.alike_raters(votes, len(labelers.prior)))
+        raters = people, classifier._replace(alike=alike.alike_classes(own))
+        return independent(base._replace(raters=raters), rows)
 
     moved, off = [], []
     for number in range(asked.sets):

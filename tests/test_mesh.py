@@ -20,7 +20,7 @@ import jax, numpy as np
 from jax.sharding import AxisType
 import jtruth as jt
 from jtruth.learning import fit_dawid_skene
-from jtruth.learning.joint.batch import BatchEffort, joint_batch
+from jtruth.learning.joint.batch import joint_batch
 from jtruth.learning.joint.batch import weighted_batch
 from jtruth.simulation import simulate_difficulty_fallibility
 from jtruth.testing.binary.batch import exact_batch
@@ -41,7 +41,7 @@ def everything(mesh):
     fits = [fit_dawid_skene(labels, mesh=mesh, tol=0.0, max_steps=steps)  # jumps begin at step 20
             for labels, steps in ((jt.Labels.from_matrix(z[0], 2), 25), (uneven, 10))]
     exact = exact_batch(x, y_pred, window=(64, 64), mesh=mesh)
-    joint = joint_batch(0, z, y_pred, 2, effort=BatchEffort(2, 5, 20), mesh=mesh)
+    joint = joint_batch(0, z, y_pred, 2, sweeps=20, mesh=mesh)
     weighed = weighted_batch(0, z, y_pred, 2, mesh=mesh)
     arrays = [leaf for fit in fits for leaf in (fit.prior, fit.matrices, fit.class_posterior, fit.path)]
     prior, K, eta = np.array([.7, .3]), np.eye(2) * .6 + .2, np.array([1., .5, .2])

@@ -6,7 +6,6 @@ from typing import Any as _Any
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, LabelerDraws
 from jtruth.learning.annotation.models import Spec
-from jtruth.learning.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene, fit_one_coin
@@ -21,29 +20,27 @@ from jtruth.learning.em.streaming import (
 )
 from jtruth.learning.joint.hierarchical import fit_domains, fit_hierarchical
 from jtruth.learning.joint.inputs import DirichletPriors
-from jtruth.learning.joint.models import FixedShare, Priors
+from jtruth.learning.joint.models import fixed_share
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.known_classes import check_consistency, fit_known_classes
 from jtruth.learning.methods import METHODS, Method
 from jtruth.learning.minimax_entropy import fit_minimax_entropy
+from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_sequential, fit_welinder
 from jtruth.learning.predicted import fit_confident, fit_noise_layer, prune
 from jtruth.learning.recalibration import recalibrate
-from jtruth.learning.sequential import fit_sequential
 from jtruth.learning.spectral import fit_kos, fit_label_model
-from jtruth.learning.welinder import fit_welinder
 
 if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import fit_nuts
 
 __all__ = [
-    "METHODS", "DirichletPriors", "Fit", "FixedShare", "LabelColumns", "LabelerDraws", "Method", "Priors",
-    "Rows", "Smoothing", "Spec", "Stream", "begin_stream", "check_consistency", "close",
-    "columns_from_labels",
+    "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Method", "Rows",
+    "Smoothing", "Spec", "Stream", "begin_stream", "check_consistency", "close", "columns_from_labels",
     "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
     "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",
     "fit_known_classes", "fit_kos", "fit_label_model", "fit_minimax_entropy", "fit_noise_layer",
-    "fit_nuts", "fit_one_coin", "fit_sequential", "fit_welinder", "prune", "read_stream", "recalibrate",
-    "stream_of_table", "update", "write_stream",
+    "fit_nuts", "fit_one_coin", "fit_sequential", "fit_welinder", "fixed_share", "prune", "read_stream",
+    "recalibrate", "stream_of_table", "update", "write_stream",
 ]  # fmt: skip
 
 

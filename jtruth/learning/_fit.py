@@ -18,6 +18,7 @@ from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.posterior import validate_prior
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.regions import check_level
 
 
@@ -67,6 +68,18 @@ class Fit(NamedTuple):
         b = a.sum(axis=2, keepdims=True) - a
         ends = np.array([betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), p) for p in tails])
         return np.where(a > 0, np.where(b > 0, ends, 1.0), 0.0)
+
+    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers *domains 2"]:
+        """Shortest interval of each labeler's accuracy, in each domain where there are several.
+
+        Raises:
+            ValueError: another method than `fit_hierarchical` and `fit_domains`.
+        """
+        if "posterior" not in self.own:
+            raise ValueError("this fit has no draws of accuracies; fit_hierarchical and fit_domains have")
+        draws = self.own["posterior"].labeler_accuracy
+        ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
+        return ends.reshape(*self.own["accuracy"].shape, 2)
 
     def noise_model(self) -> Any:
         """How labelers err, in the form that testing and training take: a model of `jtruth.noise`.
@@ -183,11 +196,10 @@ def counts_of_labels(
     return np.stack([np.bincount(place, of, cells[0] * cells[1]).reshape(cells) for of in q.T], axis=1)
 
 
-def unlabelled(labels: Labels) -> Iterator[str]:
-    """A sentence if some samples have no label: nothing but the prior speaks for their class."""
-    none = np.count_nonzero(labels.labels_per_sample() == 0)
-    if none:
-        yield f"{none} samples have no label; their class posterior is the prior."
+def unlabelled(labels: Labels, what: str = "their class posterior is the prior.") -> Iterator[str]:
+    """A sentence if some samples have no label; `what` says what that does."""
+    if none := np.count_nonzero(labels.labels_per_sample() == 0):
+        yield f"{none} samples have no label; {what}"
 
 
 def not_converged(name: str, converged: bool, num_steps: int) -> Iterator[str]:

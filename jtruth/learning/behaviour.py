@@ -13,12 +13,10 @@ the truth: doubt about classes never makes a labeler good). Labelers who share e
 better than they are.
 
 Measured on crowds of six labelers right with .65 to .9, 210 labels each, two classes, rates by EM: of 900
-good labelers 3 were named spammers and 3 changed (probability above one half), of 2250 pairs none duplicates.
-Named were 25 of 25 spammers, 14 of 25 right with .9 who guessed in the last third, 20 of 25 copies of a
-labeler right with .65 (3 % slips).
+good labelers 3 were named spammers and 3 changed, of 2250 pairs none duplicates; named were 25 of 25
+spammers, 14 of 25 who guessed in the last third, 20 of 25 copies with 3 % slips.
 """
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -65,7 +63,6 @@ def labeler_behaviour(
     *,
     order: Num[np.ndarray, " samples"] | None = None,
     gold: Int[np.ndarray, " samples"] | None = None,
-    odds: Mapping[str, float] = BEFORE,
 ) -> Behaviour:
     """Probabilities of spam, drift and duplicates, by a fit of independent labelers.
 
@@ -74,11 +71,10 @@ def labeler_behaviour(
         prior, matrices: learned from them; a row of a matrix may not hold an exact 0.
         order: when each sample was labelled, on any scale; without it drift is not asked.
         gold: known classes, -1 where unknown.
-        odds: probabilities before any label, by the names of `BEFORE`; that of a duplicate is spread over
-            those with whom a labeler shares samples.
 
     Returns:
-        `Behaviour`. A probability at its value in `odds` means that the labels say nothing.
+        `Behaviour`. A probability at its value in `BEFORE` means that the labels say nothing; that of a
+        duplicate is spread over those with whom a labeler shares samples.
 
     >>> y = np.arange(200) % 2
     >>> z = np.stack([y, y, y, 1 - (np.arange(200) % 7 < 4)], axis=1)  # the last does not look
@@ -86,9 +82,6 @@ def labeler_behaviour(
     >>> labeler_behaviour(Labels.from_matrix(z, 2), np.array([0.5, 0.5]), rates).spam.round(2).tolist()
     [0.0, 0.0, 0.0, 1.0]
     """
-    for name, value in odds.items():
-        if not 0 < value < 1:
-            raise ValueError(f"odds[{name!r}] is {value}; give a probability between 0 and 1")
     if (matrices <= 0).any():
         t = int(np.argwhere((matrices <= 0).any(axis=(1, 2)))[0, 0])
         raise ValueError(
@@ -99,12 +92,12 @@ def labeler_behaviour(
     rows = population(matrices, labels.labels_per_labeler())
     q, bound = one_matrix(without, labeler, label, labels.num_labelers, rows)
     nothing = np.full((4, labels.num_labelers), np.nan)
-    change = nothing if order is None else _change(labels, q, prior, order, odds["drift"], rows)
+    change = nothing if order is None else _change(labels, q, prior, order, BEFORE["drift"], rows)
     return Behaviour(
-        _spam(labels, bound, odds["spam"]),
+        _spam(labels, bound, BEFORE["spam"]),
         None if order is None else change[0],
         *change[1:],
-        *_duplicates(labels, without, matrices, odds["duplicate"]),
+        *_duplicates(labels, without, matrices, BEFORE["duplicate"]),
     )
 
 

@@ -9,14 +9,11 @@ Labels of other samples have no say. `fit_joint(labels, priors=DirichletPriors(p
 learns from these counts and other labels; the same gold given there again would count twice.
 
 **When can they be learned without?** By maximum likelihood from labels alone, errors independent given the
-class (Donmez, Lebanon and Balasubramanian 2010), if
-
-1. every labeler is right more often than chance: else the mirror image, in which classes are exchanged,
-   explains the same labels;
-2. and, for labelers with one error rate each, the class prior is not even: with even classes a labeler of any
-   accuracy gives each class half of its labels. Three labelers or more, compared, do not need this.
-
-`check_consistency` checks both at estimated rates. A check passed is no proof: the rates come from the model.
+class (Donmez, Lebanon and Balasubramanian 2010), if every labeler is right more often than chance (else the
+mirror image, in which classes are exchanged, explains the same labels); and, for labelers with one error rate
+each, the class prior is not even (else a labeler of any accuracy gives each class half of its labels). Three
+labelers or more, compared, do not need the latter. `check_consistency` checks both at estimated rates, which
+come from the model: a check passed is no proof.
 """
 
 from typing import Any

@@ -18,12 +18,11 @@ import numpy as np
 from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, read_given
-from jtruth.learning.difficulty import fit_difficulty_fallibility, fit_glad
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.learning.minimax_entropy import fit_minimax_entropy, one_class_only
+from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_welinder, not_two_classes
 from jtruth.learning.spectral import fit_kos, fit_label_model, kos_refuses, label_model_refuses
-from jtruth.learning.welinder import fit_welinder, not_two_classes
 
 _VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them below which it is deserted
 

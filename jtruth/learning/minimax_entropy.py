@@ -22,33 +22,23 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 from scipy.special import softmax
 
 from jtruth import _validation as check
-from jtruth._host import log
 from jtruth._iterate import Minimum, minimise
 from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
-from jtruth.learning._fit import (
-    Fit,
-    check_steps,
-    clamp,
-    exchanged,
-    first_guess,
-    not_converged,
-    read_given,
-    soft_counts,
-    unlabelled,
-)
+from jtruth.learning._fit import Fit, exchanged, first_guess, not_converged, soft_counts, unlabelled
+from jtruth.learning.em import long_form as lf
 
 FORMS = ("difficulty", "confusion")
 
 
 @partial(jax.jit, static_argnames=("samples_differ", "max_steps"))
 def minimax_entropy(
-    labels: tuple[Int[Array | np.ndarray, " labels"], ...],
-    log_prior: Float[Array | np.ndarray, "samples classes"],
+    data: lf.LongForm,
+    prior: Float[Array | np.ndarray, " classes"],
     start: Float[Array | np.ndarray, "labelers classes classes"],
     penalties: Float[Array | np.ndarray, " two"],
     *,
@@ -58,24 +48,21 @@ def minimax_entropy(
 ) -> tuple[Minimum, Float[Array, "samples classes"]]:
     """Maximum of the dual from a first sigma (tau starts at 0), and log p(class, labels) of samples there.
 
-    `labels` are sample, labeler and class of each, -1 counts nowhere; `penalties` are alpha and beta.
+    `penalties` are alpha and beta.
     """
-    sample, labeler, label = labels
-    start, penalties, log_prior = jnp.asarray(start), jnp.asarray(penalties), jnp.asarray(log_prior)
-    size, classes = log_prior.shape
+    data, prior, start, penalties = jax.tree.map(jnp.asarray, (data, prior, start, penalties))
+    size, classes = data.known.size, prior.size
     tau = jnp.zeros((size if samples_differ else 0, classes, classes), start.dtype)
-    there = jnp.asarray(label) >= 0
 
     def log_joint(params):
         sigma, tau = params
-        logits = sigma[labeler] + (tau[sample] if samples_differ else 0)
+        logits = sigma[data.labeler] + (tau[data.sample] if samples_differ else 0)
         log_p = jax.nn.log_softmax(logits, axis=2)
-        given = jnp.take_along_axis(log_p, jnp.maximum(label, 0)[:, None, None], axis=2)[:, :, 0]
-        each = jax.ops.segment_sum(jnp.where(there[:, None], given, 0), sample, size)
-        return log_prior + each
+        given = jnp.take_along_axis(log_p, data.label[:, None, None], axis=2)[:, :, 0]
+        return data.shares(prior) + data.by_sample(given)
 
     def loss(params):
-        value = jax.nn.logsumexp(log_joint(params), axis=1).sum()
+        value = data.total(jax.nn.logsumexp(log_joint(params), axis=1))
         return -value + (penalties[0] * (params[0] ** 2).sum() + penalties[1] * (params[1] ** 2).sum()) / 2
 
     found = minimise(loss, (start, tau), max_steps=max_steps, tol=tol)
@@ -121,26 +108,23 @@ def fit_minimax_entropy(
     >>> print((fit.class_posterior.argmax(axis=1) == y).mean().round(2), fit.converged)
     0.95 True
     """
-    known, fixed = read_given(labels, gold, prior)
+    data, known, (shares, _) = lf.read(labels, gold, prior, max_steps, tol)
     if (reason := one_class_only(labels)) is not None:
         raise ValueError(reason)
     check.choose("form", form, FORMS)
-    check_steps(max_steps, tol)
     check_positive(strength, "strength", "a number", size=1)
     size, classes = labels.num_samples, labels.num_classes
-    share = np.full(classes, 1 / classes) if fixed is None else fixed
-    log_prior = log(clamp(np.ones((size, classes)), known)) + log(share)[None, :]
-    given = tuple(np.asarray(part, np.int32) for part in labels.arrays)
-    start = _start(labels, first_guess(labels, known))
+    share = np.full(classes, 1 / classes) if prior is None else shares
     active = max(int((labels.labels_per_labeler() > 0).sum()), 1)
     alpha = strength * classes**2
     penalties = np.array([alpha, alpha * size / active])  # labels per labeler over labels per sample
     with jax.enable_x64(True):
         found, joint = minimax_entropy(
-            given, log_prior, start, penalties,
+            data, share, _start(labels, first_guess(labels, known)), penalties,
             samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
         )  # fmt: skip
-        (confusion, difficulty), joint = jax.tree.map(np.asarray, (found.params, joint))
+        (confusion, difficulty), joint = jax.tree.map(np.asarray, (found.params, joint[:size]))
+    difficulty = difficulty[:size]
     matrices = softmax(confusion, axis=2)
     converged, steps = bool(found.converged), int(found.num_steps)
     pooled = np.einsum("t,tck->ck", labels.labels_per_labeler(), matrices)

@@ -1,20 +1,16 @@
 """One label a sample, and a classifier's probabilities that never saw it: how often are the labels wrong?
 
-Two answers. Confident learning counts the labels that a classifier contradicts; the noise layer is the
-likelihood of the same data, with intervals, and `thresholds_mislead` says where thresholds do by more than
-chance.
-
-**Confident learning** (Northcutt, Jiang and Chuang 2021). A sample is *confidently* of class c where its
-probability of c reaches the threshold t_c, the mean probability of c over the samples labelled c (2); of
-several such classes it is the most probable one. Counting gives
+**Confident learning** (Northcutt, Jiang and Chuang 2021) counts the labels that a classifier contradicts. A
+sample is *confidently* of class c where its probability of c reaches the threshold t_c, the mean probability
+of c over the samples labelled c (2); of several such classes it is the most probable one. Counting gives
 
     counts[c, k]    samples labelled k that are confidently of class c                                   (1)
     joint[c, k]     counts[c, k] / sum_c counts[c, k] * (share of the labels that are k)                  (3)
 
 and from the joint follow p(y), p(label | y), and how many labels to distrust; rows are true classes (the
 paper's are given labels). Thresholds forgive a classifier that is too sure or too timid in the same way for
-a whole class; where classes overlap they mislead: a sample halfway between two counts as a wrong label or not
-at all. `prune` holds the five rules of section 3.2 that say which labels to take out.
+a whole class; where classes overlap they mislead. `prune` holds the five rules of section 3.2 that say which
+labels to take out.
 
 **The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, its base held fixed). If labels z_i err in a
 way that depends on the class alone, and q_i[c] = p(y_i = c | x_i),
@@ -22,10 +18,11 @@ way that depends on the class alone, and q_i[c] = p(y_i = c | x_i),
     p(z_i = k | x_i) = sum_c q_i[c] psi[c, k].
 
 The log-likelihood is concave in psi and EM finds its maximum; a sample halfway between two classes counts
-half. Intervals are by EM of bootstrap samples. Whether q fits: the slope of the log-likelihood when all log q
-are multiplied by a factor, at factor 1, in units of its bootstrap error (`slope`): far above 0 the classifier
-is too timid about the TRUE class, far below too sure, and psi shows too few or too many errors. What no
-computation on these data can find: a classifier that predicts noisy labels explains them by psi = identity.
+half. Intervals are by EM of bootstrap samples, and `thresholds_mislead` says where thresholds do by more than
+chance. Whether q fits: the slope of the log-likelihood when all log q are multiplied by a factor, at factor
+1, in units of its bootstrap error (`slope`): far above 0 the classifier is too timid about the TRUE class,
+far below too sure, and psi shows too few or too many errors. What nothing here can find: a classifier that
+predicts noisy labels explains them by psi = identity.
 """
 
 from functools import partial

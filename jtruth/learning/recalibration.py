@@ -1,4 +1,4 @@
-"""A little gold corrects a class posterior that labels alone made too sure, or sure of the wrong thing.
+"""Gold that says how to read what labels alone made too sure, or sure of the wrong thing.
 
 Labels alone give h[i, c] = p(y_i = c | labels) under some model, mostly that labelers err independently.
 Where they copy each other or share mistakes, h is too sure and may be biased, yet it still ranks the samples.
@@ -8,25 +8,23 @@ So keep it as a score and learn from the gold how to read it:
     bias_c ~ N(0, 1.5^2 / 2),  log slope ~ N(0, LOG_SLOPE_SD^2).
 
 For two classes this is p(y_i = 1) = sigmoid(a + b logit h_i) with a = bias_1 - bias_0 ~ N(0, 1.5^2): shift
-and temperature of the log-odds. A slope below 1 says that h was too sure, a bias that some class was
-favoured. Gold that is clamped inside an independence model instead hardly moves it: the likelihood of
-thousands of labels outweighs the gold's.
+and temperature of the log-odds. Gold that is clamped inside an independence model instead hardly moves it.
 
 The posterior of bias and slope given the gold is sampled by importance sampling around its mode, from a
 Student t law; gold samples keep their class, the others are drawn. h must not have seen the gold. Gold may be
-chosen at random, or by h itself as far as bias and slope say all: given h the choice then tells nothing more.
+chosen at random, or by h itself as far as bias and slope say all.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
 from jaxtyping import Float, Int
 from scipy.special import softmax
 
-from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes, check_rows
+from jtruth.learning._fit import Fit
 
 BIAS_SD = 1.5 / np.sqrt(2)  # of one bias; the difference of two has 1.5
 LOG_SLOPE_SD = 0.7  # judges that copy each other ask for slopes below .4
@@ -37,31 +35,13 @@ _LEAST_ESS = 1000.0
 _CHUNK = 8_000_000
 
 
-class Recalibration(NamedTuple):
-    """Draws of how to read the class posterior, and of the classes."""
-
-    bias: Float[np.ndarray, "draws classes"]
-    slope: Float[np.ndarray, " draws"]
-    counts: Int[np.ndarray, "draws classes"]  # samples of each class; gold counted as it is
-    class_posterior: Float[np.ndarray, "samples classes"]  # recalibrated; gold rows are certain
-    ess: float  # of the importance sample
-    converged: bool  # mode found, and ess at least 1000
-
-    __repr__ = one_line
-
-    @property
-    def shares(self) -> Float[np.ndarray, "draws classes"]:
-        """Share of each class in the samples at hand."""
-        return self.counts / self.counts.sum(axis=1, keepdims=True)
-
-
 def recalibrate(
     class_posterior: Float[np.ndarray, "samples classes"],
     gold: Int[np.ndarray, " samples"],
     *,
     key: Any = None,
     num_draws: int = 4000,
-) -> Recalibration:
+) -> Fit:
     """Learn from gold how to read a class posterior, and draw the classes of all samples.
 
     Args:
@@ -69,6 +49,12 @@ def recalibrate(
         gold: (samples,) known classes, -1 where unknown. Without any the draws are those of the prior.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         num_draws: how many draws.
+
+    Returns:
+        `Fit`, of means over the draws; its log-likelihood is NaN, and it has converged where the mode was
+        found and `ess` is at least 1000. Its own: `bias` (draws, classes) and `slope` (draws,); `counts`
+        (draws, classes), samples of each class, gold counted as it is, and `shares` of them; `ess` of the
+        importance sample.
 
     Raises:
         ValueError: shapes, probabilities or classes that cannot be.
@@ -99,8 +85,10 @@ def recalibrate(
         counts[part] += rng.multinomial(size, p).sum(axis=1)
     posterior = np.eye(h.shape[1])[np.maximum(gold, 0)]
     posterior[gold < 0] = (total / num_draws)[row_of_sample.reshape(-1)]
-    slope = np.exp(points[:, -1])
-    return Recalibration(points[:, :-1], slope, counts, posterior, ess, bool(found and ess >= _LEAST_ESS))
+    shares, converged = counts / len(h), bool(found and ess >= _LEAST_ESS)
+    own = {"bias": points[:, :-1], "slope": np.exp(points[:, -1]), "counts": counts, "shares": shares,
+           "ess": ess}  # fmt: skip
+    return Fit(shares.mean(axis=0), posterior, float("nan"), converged, own=own)
 
 
 def _log_probability(points: np.ndarray, score: np.ndarray) -> np.ndarray:

@@ -9,9 +9,9 @@ labels A_it = +1 or -1, two messages go back and forth along every label ((3), (
 x is what the others think of sample i; y how reliable t looks without sample i. The answer is the sign of
 sum_t A[i, t] y[t, i]: a power iteration that leaves out what came from the receiver. On a random regular
 assignment (`jtruth.planning.regular_assignment`) with enough labels it needs, up to a constant, as few labels
-as any method could. The class posterior here is 1 or 0, or 1/2 where the sum is 0. The paper draws first
-messages from N(1, 1); here all are 1, unless a random start is asked for. Messages are scaled in every step,
-and a sample of known class sends +-1, the root mean square of what others send.
+as any method could. The class posterior here is 1 or 0, or 1/2 where the sum is 0. First messages are
+1, where the paper draws them from N(1, 1). Messages are scaled in every step, and a sample of known class
+sends +-1, the root mean square of what others send.
 
 **The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020).** No iteration and no
 start. With x = +1, -1 for the classes and 0 for an abstention, the covariance of two labelers who err
@@ -45,7 +45,6 @@ from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log, vote_shares
-from jtruth._random import host_rng
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, not_converged, read_given, unlabelled
 
@@ -115,7 +114,6 @@ def fit_kos(
     key: Any = None,
     gold: Any = None,
     prior: Any = None,
-    random_start: bool = False,
     max_steps: int = 1000,
     tol: float = 1e-10,
 ) -> Fit:
@@ -125,7 +123,6 @@ def fit_kos(
         labels: of two classes. A labeler who labels a sample twice sends two messages.
         key, gold: see `jtruth.learning.methods`.
         prior: refused: messages have none.
-        random_start: first messages from N(1, 1) as in the paper, instead of 1.
         max_steps, tol: of the iteration.
 
     Returns:
@@ -148,8 +145,6 @@ def fit_kos(
     sample, labeler, label = (np.asarray(part, np.int32) for part in labels.arrays)
     sign = np.where(label >= 0, 2.0 * label - 1, 0.0)
     start = np.ones(sign.size)
-    if random_start:
-        start += host_rng(key, "KOS start").standard_normal(sign.size)
     pushed = np.where(known >= 0, 2.0 * known - 1, 0.0)
     with jax.enable_x64(True):
         score, weight, converged, steps = map(np.asarray, kos_messages(

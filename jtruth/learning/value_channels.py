@@ -91,32 +91,45 @@ def _by_labeler(labeler: Any, rows: Any, number: int) -> Array:
 
 
 class SymbolMatrices(NamedTuple):
-    """p(symbol | class) of each labeler; symbols 0..C-1 are the classes, the others are not."""
+    """p(symbol | class) of each labeler, of symbols or of sets of classes.
+
+    Symbols 0..C-1 are the classes, the others are not. Of sets it is what each labeler has in mind, given the
+    class; that is one more unknown of EM.
+    """
 
     matrices: Float[AnyArray, "labelers classes symbols"]
-    pseudo: Float[AnyArray, "classes symbols"]  # pseudo-counts of each row
-
-    @classmethod
-    def of_labelers(cls, number: int, classes: int, symbols: int) -> Any:
-        """Pseudo-counts alone: 2 on the diagonal and 1 in all off it."""
-        own = np.arange(classes)[:, None] == np.arange(symbols)
-        pseudo = np.where(own, 2.0, 1.0 / max(symbols - 1, 1))
-        return cls(np.tile(pseudo / pseudo.sum(axis=1, keepdims=True), (number, 1, 1)), pseudo)
+    pseudo: Float[AnyArray, "classes symbols"]  # counts added: 2 on the diagonal, 1 in all off it
 
     @classmethod
     def before(cls, values: Values, num_classes: int, num_symbols: int | None = None) -> "SymbolMatrices":
-        """Symbols up to the largest unless said."""
-        symbols = max(num_classes, int(values.value.max()) + 1) if num_symbols is None else num_symbols
-        values.codes(symbols, "symbol")
-        return cls.of_labelers(len(values.workers), num_classes, symbols)
+        """Values are symbols, up to the largest unless said; or sets, (labels, classes) booleans."""
+        value, symbols = values.value, num_symbols or num_classes
+        if value.ndim == 2 and (value.dtype != bool or value.shape[1] != num_classes):
+            raise ValueError(
+                f"sets must be booleans (labels, {num_classes}); got {value.shape} of {value.dtype}"
+            )
+        if value.ndim == 2 and not value.any(axis=1).all():
+            row = int(np.flatnonzero(~value.any(axis=1))[0])
+            raise ValueError(f"row {row}: a set without a class says that none is right; leave the row out")
+        if value.ndim != 2:
+            symbols = num_symbols or max(num_classes, int(value.max()) + 1)
+            values.codes(symbols, "symbol")
+        own = np.arange(num_classes)[:, None] == np.arange(symbols)
+        pseudo = np.where(own, 2.0, 1.0 / max(symbols - 1, 1))
+        mean = pseudo / pseudo.sum(axis=1, keepdims=True)
+        return cls(np.tile(mean, (len(values.workers), 1, 1)), pseudo)
 
     def votes(self, values: Values) -> Weights:
-        """A symbol that is no class votes for all alike."""
-        code, classes = values.value[:, None], np.arange(len(self.pseudo))
-        return np.where(code < classes.size, code == classes, 1 / classes.size)
+        """A set votes for its classes alike, a symbol that is no class for all."""
+        value, classes = values.value, np.arange(len(self.pseudo))
+        if value.ndim == 2:
+            return value / value.sum(axis=1, keepdims=True)
+        return np.where(value[:, None] < classes.size, value[:, None] == classes, 1 / classes.size)
 
     def log_p(self, labeler: Any, value: Any) -> Weights:
-        """log p(value | class) of each label."""
+        """log p(value | class) of each label; of a set up to what is alike under every class."""
+        if value.ndim == 2:
+            return safe_log(jnp.where(value[:, None, :], self.matrices[labeler], 0).sum(axis=2))
         return safe_log(self.matrices)[labeler, :, value.astype(int)]
 
     def refit(self, labeler: Any, value: Any, weight: Weights) -> Any:
@@ -136,31 +149,6 @@ class SymbolMatrices(NamedTuple):
     def inside(self, far: Any) -> Any:
         """Rows after a jump; these are where EM would go."""
         return far._replace(matrices=inside_simplex(far.matrices, self.matrices), pseudo=self.pseudo)
-
-
-class SetMatrices(SymbolMatrices):
-    """What each labeler has in mind, given the class; that is one more unknown of EM."""
-
-    @classmethod
-    def before(cls, values: Values, num_classes: int) -> "SetMatrices":
-        """Values are (labels, classes) booleans, none of them without a class."""
-        value = values.value
-        if value.dtype != bool or value.shape[1:] != (num_classes,):
-            raise ValueError(
-                f"sets must be booleans (labels, {num_classes}); got {value.shape} of {value.dtype}"
-            )
-        if not value.any(axis=1).all():
-            row = int(np.flatnonzero(~value.any(axis=1))[0])
-            raise ValueError(f"row {row}: a set without a class says that none is right; leave the row out")
-        return cls.of_labelers(len(values.workers), num_classes, num_classes)
-
-    def votes(self, values: Values) -> Weights:
-        """Every set votes for its classes alike."""
-        return values.value / values.value.sum(axis=1, keepdims=True)
-
-    def log_p(self, labeler: Any, value: Any) -> Weights:
-        """log sum over the set; what is proportional to it alike under every class is left out."""
-        return safe_log(jnp.where(value[:, None, :], self.matrices[labeler], 0).sum(axis=2))
 
 
 class DirichletChannel(NamedTuple):

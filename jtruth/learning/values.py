@@ -11,38 +11,37 @@ into the domain. Symbols, sets and grades have proper priors, and EM raises the 
 ratings and probabilities lean on the mean of all labelers, which moves, have no `log_prior`, and stop when it
 does not move.
 
-**Several classes at once** (`fit_multilabel`). Each class becomes a binary problem: who named it said yes,
-who labelled the sample and did not name it said no. The problems are fitted one by one by Dawid and Skene's
-EM; that classes exclude or imply one another is not used, so a set may come out that nobody would give.
+**Several classes at once** (`fit_multilabel`). Each class is a binary problem of its own: who named it said
+yes, who labelled the sample and did not name it said no. That classes exclude or imply one another is not
+used, so a set may come out that nobody would give.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from jtruth import _host
-from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged
 from jtruth.learning.em import long_form as lf
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
-from jtruth.learning.value_channels import (
+
+from jtruth.learning.value_channels import (  # isort: skip
     DirichletChannel,
     NormalRatings,
     OrdinalLink,
-    SetMatrices,
     SymbolMatrices,
     Values,
 )
 
 __all__ = [
-    "DirichletChannel", "MultiLabel", "NormalRatings", "OrdinalLink", "SetMatrices", "SymbolMatrices",
-    "Values", "fit_multilabel", "fit_values",
+    "DirichletChannel", "NormalRatings", "OrdinalLink", "SymbolMatrices", "Values", "fit_multilabel",
+    "fit_values",
 ]  # fmt: skip
 
 
@@ -60,7 +59,7 @@ def fit_values(
 
     Args:
         values: what labelers gave.
-        channel: `SymbolMatrices`, `SetMatrices`, `DirichletChannel`, `OrdinalLink`, `NormalRatings`, or a
+        channel: `SymbolMatrices` (of sets too), `DirichletChannel`, `OrdinalLink`, `NormalRatings`, or a
             class with the same methods.
         num_classes: C.
         gold: (samples,) known classes, -1 where unknown, in the order of `values.tasks`.
@@ -146,38 +145,6 @@ def _doubts(values: Values, rho: np.ndarray, converged: bool, steps: int) -> Ite
 _SMOOTHING = Smoothing(1.0, 0.5, 0.5)
 
 
-class MultiLabel(NamedTuple):
-    """One fit for each class, and what is most probable for each sample."""
-
-    classes: tuple
-    tasks: tuple
-    workers: tuple
-    probability: Float[np.ndarray, "samples classes"]  # that the class holds
-    share: Float[np.ndarray, " classes"]  # of the samples where it holds
-    sensitivity: Float[np.ndarray, "labelers classes"]  # named where it holds
-    specificity: Float[np.ndarray, "labelers classes"]  # not named where it does not
-    fits: tuple[Fit, ...]
-    warnings: tuple[str, ...]  # with the class in front
-
-    __repr__ = one_line
-
-    def sets(self, at_least: float = 0.5) -> list[tuple]:
-        """The classes that hold with this probability or more, for each sample."""
-        return [tuple(np.array(self.classes, object)[row >= at_least]) for row in self.probability]
-
-    def __str__(self) -> str:
-        """A line for each class."""
-        width = max(len(str(name)) for name in self.classes)
-        lines = [f"{len(self.tasks)} samples, {len(self.workers)} labelers, {len(self.classes)} questions",
-                 f"{'':>{width}}  share  sensitivity, specificity: lowest to highest labeler"]  # fmt: skip
-        for c, name in enumerate(self.classes):
-            ends = [
-                f"{x[:, c].min():.2f} to {x[:, c].max():.2f}" for x in (self.sensitivity, self.specificity)
-            ]
-            lines.append(f"{name!s:>{width}}  {self.share[c]:.3f}  {ends[0]}, {ends[1]}")
-        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
-
-
 def fit_multilabel(
     task: Iterable,
     worker: Iterable,
@@ -185,7 +152,7 @@ def fit_multilabel(
     *,
     classes: Sequence,
     smoothing: Smoothing = _SMOOTHING,
-) -> MultiLabel:
+) -> dict[Any, Fit]:
     """Fit every class as a binary problem.
 
     Args:
@@ -194,14 +161,18 @@ def fit_multilabel(
         classes: all classes that could be named.
         smoothing: pseudo-counts of each fit.
 
+    Returns:
+        A `Fit` for each class, of "no" and "yes": in its `matrices` the sensitivity of labeler t is [t, 1, 1]
+        and the specificity [t, 0, 0].
+
     Raises:
         ValueError: a name that is no class, or columns of different lengths.
 
     >>> task, worker = np.repeat(np.arange(20), 3), np.tile(["x", "y", "z"], 20)
     >>> named = [["cat"] * int(i % 2) + ["dog"] * int(i % 4 == 0) for i in task]
     >>> found = fit_multilabel(task, worker, named, classes=["cat", "dog"])
-    >>> found.sets()[:3], found.sensitivity.shape
-    ([('dog',), ('cat',), ()], (3, 2))
+    >>> [[name for name, fit in found.items() if fit.class_posterior[i, 1] > 0.5] for i in range(3)]
+    [['dog'], ['cat'], []]
     """
     task, worker, chosen = list(task), list(worker), [set(one) for one in named]
     if not len(task) == len(worker) == len(chosen):
@@ -210,15 +181,9 @@ def fit_multilabel(
     if unknown:
         raise ValueError(f"row {unknown[0][0]}: {unknown[0][1]!r} is none of the classes {list(classes)}")
     tasks, workers = tuple(dict.fromkeys(task)), tuple(dict.fromkeys(worker))
-    fits: list[Fit] = []
+    fits = {}
     for name in classes:
         said = [int(name in one) for one in chosen]
         labels = Labels.from_long(task, worker, said, tasks=tasks, workers=workers, classes=["no", "yes"])
-        fits.append(fit_dawid_skene(labels, smoothing=smoothing))
-    doubts = [f"{name}: {text}" for name, fit in zip(classes, fits, strict=True) for text in fit.warnings]
-    right = np.stack([np.einsum("tcc->ct", fit.matrices) for fit in fits], axis=2)
-    probability = np.stack([fit.class_posterior[:, 1] for fit in fits], axis=1)
-    share = np.array([fit.prior[1] for fit in fits])
-    return MultiLabel(
-        tuple(classes), tasks, workers, probability, share, right[1], right[0], tuple(fits), tuple(doubts)
-    )
+        fits[name] = fit_dawid_skene(labels, smoothing=smoothing)
+    return fits

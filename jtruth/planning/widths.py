@@ -352,7 +352,7 @@ def _learned(setting: Setting, data: DataSet, key: Any) -> tuple[np.ndarray, tup
     doubts = []
     if not fit.identified:
         doubts.append("were not identified: the draws repeat the prior")
-    elif fit.switching.switched:
+    elif fit.switched:
         doubts.append("had classes that exchanged their names")
     if not fit.converged:
         doubts.append("did not converge in the little work allowed")

@@ -8,7 +8,7 @@ from scipy.special import gammaln, logsumexp
 
 import jtruth as jt
 from jtruth.learning import DirichletPriors
-from jtruth.learning.joint.batch import BatchEffort, joint_batch, weighted_batch
+from jtruth.learning.joint.batch import joint_batch, weighted_batch
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import binary_posterior
@@ -105,9 +105,7 @@ def test_joint_draws_have_the_law_that_enumeration_gives():
     """
     z = np.array([[0, 0], [1, 1], [0, 1], [1, 1], [-1, 0], [0, 0]])
     y_pred = np.array([0, 1, 1, 1, 0, 1])
-    found = joint_batch(
-        3, np.tile(z, (8, 1, 1)), np.tile(y_pred, (8, 1)), 2, effort=BatchEffort(4, 100, 1500)
-    )
+    found = joint_batch(3, np.tile(z, (8, 1, 1)), np.tile(y_pred, (8, 1)), 2, sweeps=1500)
     means = np.asarray(found.counts).mean(axis=(1, 2))
     error = means.std(axis=0, ddof=1) / np.sqrt(8)
     assert (np.abs(means.mean(axis=0) - enumerated(z, y_pred)) < 9 * error + 1e-12).all()

@@ -3,8 +3,10 @@
 import csv
 
 import numpy as np
+from scipy.special import gammaln
 
 from jtruth.labels import Labels
+from jtruth.latent.model import LatentModel, Raters
 from tests.reference import dawid_skene as oracle
 
 # Espeland and Handelman (1989): X-rays with each pattern of labels by five dentists; dentist 1 is the top
@@ -17,6 +19,20 @@ ANAESTHETISTS = (
     "2322222 1111111 1111111 1121121 1111111 3333233 1111111 2222222 2223232 4334343 2212232 2323233 3333432 "
     "1111111 1111111 1212111 2322222 1211111 2222222"
 )
+
+
+def one_stratum(class_prior, labelers, classifier=None, fixed=False):
+    """The model that those of `learning.joint.models` are built from."""
+    every = np.arange(len(class_prior))
+    raters = [Raters(rows, every) for rows in (labelers, *([] if classifier is None else [classifier[None]]))]
+    one = np.ones((every.size, 1))
+    return LatentModel(every, np.zeros_like(every), class_prior, fixed, every, one, tuple(raters))
+
+
+def dirichlet_multinomial(counts, prior):
+    """Log probability of category sequences with these counts, the probabilities integrated out."""
+    total = gammaln(prior.sum(-1)) - gammaln(prior.sum(-1) + counts.sum(-1))
+    return (total + (gammaln(prior + counts) - gammaln(prior)).sum(-1)).sum()
 
 
 def caries():

@@ -1,4 +1,4 @@
-"""One coin, difficulty-fallibility, GLAD and Welinder against plain loops and against known truth."""
+"""One coin, difficulty, GLAD, Welinder, labels shown, minimax entropy: against loops and known truth."""
 
 import jax
 import numpy as np
@@ -6,16 +6,20 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning import (
+    fit_dawid_skene,
     fit_difficulty_fallibility,
     fit_glad,
+    fit_minimax_entropy,
     fit_one_coin,
+    fit_sequential,
     fit_welinder,
 )
 from jtruth.learning.annotation.models import beta_levels
-from jtruth.learning.difficulty import difficulty_fallibility
 from jtruth.learning.em import long_form as lf
-from tests.learning.crowds import from_matrix, simulate
+from jtruth.learning.modes import difficulty_fallibility, last_shown
+from tests.learning.crowds import from_matrix, real_set, simulate
 from tests.reference import annotation_models as oracle
+from tests.reference import minimax_entropy as entropy
 
 SIZES = 24, 5, 2  # those of the protocol test, so that its programs are found again
 
@@ -176,3 +180,123 @@ def test_difficulty_and_fallibility_of_5_1_2_are_found():
 def test_priors_that_are_none_are_refused(fit, priors, said):
     with pytest.raises(ValueError, match=said):
         fit(small()[0], **priors)
+
+
+INFLUENCE = np.array([0.0, 0.0, 0.0, 0.6, 0.6])
+
+
+def crowd(seed, size):
+    """Five labelers in random order; the last two keep in .6 what they see. Labels, order, truth."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(size) < 0.4).astype(int)
+    rows = []
+    for i in range(size):
+        shown = -1
+        for t in rng.permutation(5):
+            copy = shown >= 0 and rng.random() < INFLUENCE[t]
+            shown = shown if copy else (y[i] if rng.random() < 0.75 else 1 - y[i])
+            rows.append((i, t, shown))
+    rows, when = np.array(rows), np.arange(5 * size)
+    mixed = rng.permutation(when.size)  # entries stand in any order; `order` says when they were given
+    return Labels(*rows[mixed].T, size, 5, 2), when[mixed], y
+
+
+def test_em_is_that_of_the_loops():
+    labels, order, _ = crowd(0, 20)
+    entries = list(zip(*(a.tolist() for a in labels.entries()), strict=True))
+    shown = last_shown(labels, order)
+    for k, (i, _, _) in enumerate(entries):  # the last one before, found by looking
+        before = [(order[m], entries[m][2]) for m in range(100) if entries[m][0] == i and order[m] < order[k]]
+        assert shown[k] == (max(before)[1] if before else -1)
+    pseudo, rest = np.array([[0.5, 0.1], [0.1, 0.5]]), (0.1, 0.5)
+    T = labels.counts() / 5
+    counts = np.tile(pseudo, (5, 1, 1))
+    for i, t, k in entries:
+        counts[t, :, k] += T[i]
+    votes = labels.counts().sum(axis=0)
+    start = counts / counts.sum(axis=2, keepdims=True), np.full(5, 0.1), votes / votes.sum()
+    fit = fit_sequential(labels, order, max_steps=4, tol=0.0)  # before the first jump
+    psi, a, p = oracle.sequential_em(entries, shown, (20, 5, 2), start, pseudo, rest, steps=4)
+    np.testing.assert_allclose(fit.matrices, psi, atol=1e-11)
+    np.testing.assert_allclose(fit.influence, a, atol=1e-11)
+    np.testing.assert_allclose(fit.prior, p, atol=1e-11)
+    done = fit_sequential(labels, order, tol=1e-11)
+    psi, a, p = oracle.sequential_em(entries, shown, (20, 5, 2), start, pseudo, rest, steps=600)
+    assert done.converged
+    np.testing.assert_allclose(done.influence, a, atol=1e-8)
+    np.testing.assert_allclose(done.matrices, psi, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_influence_is_found_and_the_consensus_less_sure():
+    labels, order, y = crowd(1, 2000)
+    fit = fit_sequential(labels, order)
+    np.testing.assert_allclose(fit.influence, INFLUENCE, atol=0.12)
+    plain = fit_dawid_skene(labels)
+    at = np.arange(y.size)
+    scores = [np.log(f.class_posterior[at, y]).mean() for f in (fit, plain)]
+    assert scores[0] > scores[1]
+    np.testing.assert_allclose(fit.matrices[:, [0, 1], [0, 1]], 0.75, atol=0.12)
+    assert ((fit.copied > 0) <= (last_shown(labels, order) == labels.label)).all()
+
+
+def test_times_that_are_none_are_refused():
+    labels, order, _ = crowd(0, 20)
+    with pytest.raises(ValueError, match="a number for each of the 100 entries of labels; got shape"):
+        fit_sequential(labels, order[1:])
+    with pytest.raises(
+        ValueError, match=r"entries \d+ and \d+ of sample 0 have the same time: who was first"
+    ):
+        fit_sequential(labels, np.zeros(100))
+
+
+@pytest.mark.parametrize("form", ["confusion", pytest.param("difficulty", marks=pytest.mark.slow)])
+def test_the_maximum_of_the_papers_dual(form):
+    """Posterior and likelihood to 1e-8, and no gradient at the end."""
+    sizes = (24, 5, 2, 0.85, 0.85) if form == "difficulty" else (120, 4, 2, 0.5, 1.0)
+    z, y = simulate(5, *sizes)
+    gold = np.where(np.arange(len(z)) % 8 == 0, y, -1)
+    fit = fit_minimax_entropy(
+        from_matrix(z, 2), form=form, strength=0.2, gold=gold, prior=[0.6, 0.4], tol=1e-9
+    )
+    entries = [(i, t, int(z[i, t])) for i, t in np.argwhere(z >= 0).tolist()]
+    tau = fit.difficulty.tolist() if form == "difficulty" else None
+    q, _ = entropy.posteriors(entries, fit.confusion.tolist(), tau, [0.6, 0.4], len(z))
+    free = gold < 0
+    np.testing.assert_allclose(fit.class_posterior[free], np.array(q)[free], atol=1e-8)
+    np.testing.assert_array_equal(fit.class_posterior[~free], np.eye(2)[gold[~free]])
+    alpha, beta = 0.2 * 4, 0.2 * 4 * len(z) / z.shape[1]
+    of_labelers, of_samples = entropy.gradients(
+        entries, fit.confusion.tolist(), tau, fit.class_posterior.tolist(), alpha, beta
+    )
+    assert fit.converged and np.abs(of_labelers).max() < 1e-8
+    penalty = alpha * (fit.confusion**2).sum() + beta * (fit.difficulty**2).sum()
+    assert fit.objective == pytest.approx(fit.log_likelihood - penalty / 2, abs=1e-9)
+    assert fit.difficulty.shape == (24 if form == "difficulty" else 0, 2, 2)
+    assert tau is None or np.abs(of_samples).max() < 1e-8
+
+
+def test_without_a_penalty_confusion_is_dawid_and_skene():
+    """Bad labelers, so that every cell is filled and the maximum is inside."""
+    labels = from_matrix(simulate(2, 120, 4, 2, 0.5, 1.0)[0], 2)
+    fit = fit_minimax_entropy(labels, form="confusion", strength=1e-9, tol=1e-8)
+    other = fit_dawid_skene(labels, prior=np.array([0.5, 0.5]), tol=1e-12)
+    assert fit.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-5)
+    np.testing.assert_allclose(fit.matrices, other.matrices, atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "at_least"), [("bluebirds", 0.88), ("dogs", 0.83)])
+def test_minimax_entropy_on_public_sets(shared_data, name, at_least):
+    labels, truth = real_set(shared_data(name))
+    fit = fit_minimax_entropy(labels)
+    print(name, (fit.class_posterior.argmax(axis=1) == truth).mean(), fit.num_steps, fit.converged)
+    assert fit.converged and (fit.class_posterior.argmax(axis=1) == truth).mean() > at_least
+
+
+def test_bad_options_of_minimax_entropy():
+    labels = from_matrix(simulate(5, 24, 5, 2)[0], 2)
+    with pytest.raises(ValueError, match="form must be one of 'difficulty', 'confusion'"):
+        fit_minimax_entropy(labels, form="ordinal")
+    with pytest.raises(ValueError, match="strength is 0"):
+        fit_minimax_entropy(labels, strength=0)

@@ -30,7 +30,7 @@ from jtruth.evaluation.parts import POPULATION
 from jtruth.labels import Labels
 from jtruth.latent import Effort, Progress
 from jtruth.learning.joint.inputs import DirichletPriors
-from jtruth.learning.joint.models import Build, FixedShare, partly_shared
+from jtruth.learning.joint.models import Build, fixed_share, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
 _VOTE_DRAWS = 4000
@@ -64,7 +64,7 @@ def sampled(
         gold=data.some_gold, prior=data.prior,
         priors=DirichletPriors(classifier_concentration=given, shares=data.shares,
                                num_symbols=None if given is None else given.shape[1]),
-        dependence=model if share is None else FixedShare(model, share), key=key,
+        dependence=model if share is None else fixed_share(model, share), key=key,
         effort=effort._replace(progress=Progress(data.progress)),
     )  # fmt: skip
 

@@ -88,7 +88,7 @@ class Prevalence(Answer):
     warnings: tuple[str, ...]
     key: Stated
     class_posterior: np.ndarray | None = None  # (samples, classes) given everything
-    source: Any = None  # Recalibration or JointPosterior
+    source: Any = None  # `recalibrate`, or a JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
     groups: grouped.GroupShares | None = None  # where the group of each sample was said

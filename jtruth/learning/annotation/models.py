@@ -170,12 +170,6 @@ def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.nd
     return (1 + nodes) / 2, np.log(weights / weights.sum())
 
 
-def normal_levels(mean: float, sd: float, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and log weights of a Gauss-Hermite rule for Normal(mean, sd)."""
-    nodes, weights = roots_hermitenorm(size)
-    return mean + sd * nodes, np.log(weights / weights.sum())
-
-
 def _prior_only(prior: np.ndarray, matrices: np.ndarray, hyper: Hyper) -> Parameters:
     """Chains start at the given class prior; other parameters at a draw from their prior."""
     return {"prior": prior}
@@ -220,14 +214,14 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None)
         if name not in spec.any_sign and not (arrays[name] > 0).all():
             raise ValueError(f"hyper[{name!r}] must be positive; got {np.asarray(value).tolist()}")
     if "difficulty_prior" in arrays:
-        a, b = arrays.pop("difficulty_prior").tolist()
-        arrays["difficulty"], arrays["log_weight"] = beta_levels(a, b, most_labels)
-    if "easiness_prior" in arrays:
-        mean, sd, size = arrays.pop("easiness_prior").tolist()
-        arrays["log_easiness"], arrays["log_weight"] = normal_levels(mean, sd, int(size))
-    if "position_prior" in arrays:
-        sd, size = arrays.pop("position_prior").tolist()
-        arrays["position"], arrays["log_weight"] = normal_levels(0.0, sd, int(size))
+        levels = beta_levels(*arrays.pop("difficulty_prior"), most_labels)
+        arrays["difficulty"], arrays["log_weight"] = levels
+    for prior, name in (("easiness_prior", "log_easiness"), ("position_prior", "position")):
+        if prior in arrays:
+            *mean, sd, size = arrays.pop(prior).tolist()
+            nodes, weights = roots_hermitenorm(int(size))
+            arrays[name] = (mean[0] if mean else 0.0) + sd * nodes
+            arrays["log_weight"] = np.log(weights / weights.sum())
     return arrays
 
 

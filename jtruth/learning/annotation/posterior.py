@@ -32,7 +32,7 @@ from jtruth.learning._fit import LabelerDraws, labeler_draws, soft_counts
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, draw_labels
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
-from jtruth.learning.joint.guard import Switching, check_identified, check_switching
+from jtruth.learning.joint.guard import check_identified, check_switching
 from jtruth.learning.joint.posterior import JointPosterior
 
 Draws = dict[str, np.ndarray]
@@ -70,10 +70,8 @@ class Agreement(NamedTuple):
     agreed: Int[np.ndarray, " pairs"]
     expected: Float[np.ndarray, " pairs"]  # mean of `agreed` in simulated sets
     sd: Float[np.ndarray, " pairs"]
-    pair_p_value: Float[np.ndarray, " pairs"]  # of each pair, two-sided
     overall_p_value: float  # of the agreements of all pairs together, two-sided; NaN without pairs
-    p_value: float  # of sum over pairs of ((agreed - expected) / sd)^2; NaN without pairs
-    samples_checked: int
+    p_value: float  # of the sum over pairs of ((agreed - expected) / sd)^2; NaN without pairs
 
     __repr__ = one_line
 
@@ -107,7 +105,7 @@ class NutsFit(NamedTuple):
     prior: Float[np.ndarray, " classes"]  # posterior mean of pi
     mean_matrices: Float[np.ndarray, "labelers classes classes"]  # posterior mean of p(label | class)
     agreement: Agreement  # do pairs of labelers agree as often as the model says?
-    switching: Switching
+    switched: bool  # whether classes have exchanged names
     identified: bool
     warnings: tuple[str, ...]
 
@@ -134,7 +132,7 @@ class NutsFit(NamedTuple):
     @property
     def usable(self) -> bool:
         """Identified, and no class has exchanged its name."""
-        return self.identified and not self.switching.switched
+        return self.identified and not self.switched
 
     def pointwise(self, *, thin: bool = True) -> RowLikelihood:
         """log p(labels of a sample | draw); equal samples are one row, and large sets are thinned."""
@@ -207,16 +205,15 @@ def gather(
     key = stream(key, "agreement")
     agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, key)
     active = labels.labels_per_labeler() > 0
-    switching = check_switching(matrices[:, active], labels.class_names)
+    switched = check_switching(matrices[:, active], labels.class_names)
     doubt = check_identified(
         labels, None, None, informed=spec.rigid and bool(labels.labels_per_sample().max() > 1)
     )
-    texts = (doubt, switching.sentence, *run.warnings, agreement.sentence(labels.workers))
+    texts = (doubt, switched, *run.warnings, agreement.sentence(labels.workers))
     said = tuple(text for text in texts if text)
     means = posterior[row_of_sample], run.flat("prior").mean(axis=0), matrices.mean(axis=0)
-    return NutsFit(
-        name, spec, labels, hyper, seen, row_of_sample, run, *means, agreement, switching, doubt is None, said
-    )
+    given, verdicts = (name, spec, labels, hyper, seen, row_of_sample), (switched is not None, doubt is None)
+    return NutsFit(*given, run, *means, agreement, *verdicts, said)
 
 
 def labeler_agreement(
@@ -225,8 +222,6 @@ def labeler_agreement(
     labels: Labels,
     hyper: Hyper,
     key: Any,
-    *,
-    replicates: int = REPLICATES,
 ) -> Agreement:
     """Compare agreement of all pairs of labelers with label sets simulated from (chains, draws, ...)."""
     labeler, label = _some_samples(*labels.padded(), key)
@@ -244,18 +239,17 @@ def labeler_agreement(
 
     agreed = agreements(label)
     if not kinds.size:
-        none, nothing = np.zeros(0), float("nan")
-        return Agreement(pair, shared, agreed, none, none, none, nothing, nothing, labeler.shape[0])
-    sets = simulated_labels(channel, draws, labeler, hyper, labels.num_labelers, key, replicates)
+        return Agreement(pair, shared, agreed, np.zeros(0), np.zeros(0), float("nan"), float("nan"))
+    sets = simulated_labels(channel, draws, labeler, hyper, labels.num_labelers, key, REPLICATES)
     simulated = np.stack([agreements(given) for given in sets])
     mean, sd = simulated.mean(axis=0), simulated.std(axis=0)
     scale = np.where(sd > 0, sd, 1.0)
     far = (((simulated - mean) / scale) ** 2).sum(axis=1)
     seen = float((((agreed - mean) / scale) ** 2).sum())
-    overall = float(_two_sided(simulated.sum(axis=1), np.asarray(agreed.sum())))
+    total, all_agreed = simulated.sum(axis=1), agreed.sum()
+    above, below = ((1 + c.sum()) / (1 + far.size) for c in (total >= all_agreed, total <= all_agreed))
     p_value = float((1 + (far >= seen).sum()) / (1 + far.size))
-    each = _two_sided(simulated, agreed)
-    return Agreement(pair, shared, agreed, mean, sd, each, overall, p_value, labeler.shape[0])
+    return Agreement(pair, shared, agreed, mean, sd, min(2 * min(above, below), 1.0), p_value)
 
 
 def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
@@ -267,10 +261,8 @@ def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicat
     padded = np.pad(labeler, pad, constant_values=-1)  # for few compiled programs
     for k, place in enumerate(used):
         draw = {name: x[place // length, place % length] for name, x in draws.items()}
-        with arithmetic():
-            now = stream(key, "replicate", k)
-            data = jax.tree.map(jnp.asarray, (draw, padded, hyper))
-            given = np.asarray(_draw(channel, num_labelers, now, *data))
+        now = stream(key, "replicate", k)
+        given = _computed(_draw, channel, num_labelers, now, draw, padded, hyper)
         yield given[:size, : labeler.shape[1]]
 
 
@@ -289,27 +281,24 @@ def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.
     return labeler[some], label[some]
 
 
-def _two_sided(simulated: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """2 min(P(simulated >= seen), P(simulated <= seen)), at most 1."""
-    above, below = ((1 + c.sum(axis=0)) / (1 + len(c)) for c in (simulated >= seen, simulated <= seen))
-    return np.asarray(np.minimum(2 * np.minimum(above, below), 1.0))
+def _computed(function: Callable, channel: Callable, num_labelers: int, *data: Any) -> Any:
+    """A compiled function of arrays, in the arithmetic of NUTS, as NumPy arrays."""
+    with arithmetic():
+        return jax.tree.map(np.asarray, function(channel, num_labelers, *jax.tree.map(jnp.asarray, data)))
 
 
 def digest(
     channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int
 ) -> tuple[Float[np.ndarray, "rows classes"], Float[np.ndarray, "chains labelers classes classes"]]:
     """Means over draws: p(class | labels of the row) of all draws, and matrices of every chain."""
-    with arithmetic():
-        found = _digest(channel, num_labelers, *jax.tree.map(jnp.asarray, (draws, seen, hyper)))
-        return np.asarray(found[0]), np.asarray(found[1])
+    return _computed(_digest, channel, num_labelers, draws, seen, hyper)
 
 
 def matrices_of(
     channel: Callable, draws: Draws, hyper: Hyper, num_labelers: int
 ) -> Float[np.ndarray, "draws labelers classes classes"]:
     """p(label | class) of each labeler by every draw; draws are (draws, ...)."""
-    with arithmetic():
-        return np.asarray(_matrices(channel, num_labelers, *jax.tree.map(jnp.asarray, (draws, hyper))))
+    return _computed(_matrices, channel, num_labelers, draws, hyper)
 
 
 def pointwise(
@@ -332,9 +321,7 @@ def pointwise(
         if size > BLOCK:  # the last one filled up
             more = BLOCK - len(block.times)
             block = Seen(*(np.pad(a, [(0, more), *[(0, 0)] * (a.ndim - 1)], mode="edge") for a in block))
-        with arithmetic():
-            given = jax.tree.map(jnp.asarray, (chosen, block, hyper))
-            parts.append(np.asarray(_pointwise(channel, num_labelers, *given)))
+        parts.append(_computed(_pointwise, channel, num_labelers, chosen, block, hyper))
     return row_likelihood(np.concatenate(parts, axis=2)[:, :, :size], row_of_sample)
 
 

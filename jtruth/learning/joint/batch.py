@@ -3,32 +3,26 @@
 The model is `fit_joint`'s under independence, with fixed priors: class prior ~ Dirichlet(1), every row of
 every rater's matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it, the classifier being the last
 rater. One Gibbs sweep draws the class of every sample given the rows, and the rows given the classes; both
-halves are products with one matrix of zeros and ones, (raters * classes, samples), which never changes, so
-that a sweep is two matrix products, one exponential and one uniform number for each sample. Sets are worked
-on a few at a time (`lax.map`), chains of a set together.
+halves are products with one matrix of zeros and ones, (raters * classes, samples), which never changes. Sets
+are worked on a few at a time (`lax.map`), chains of a set together.
 
 Every set has its own key, by its number, so a draw depends neither on how many sets are worked on together
 nor on which device has it. A set with fewer samples is filled up with samples without labels and predictions,
-which count nowhere. What `fit_joint` does and this does not: sampling on until converged, priors that are
-learned, strata, resuming.
+which count nowhere. There is no sampling on until converged, no learned priors, no strata.
 
-Two classes need no chains (`weighted_batch`): draws about the mode are weighted. With the classes summed out
-it has few coordinates, log odds of the class prior and of every rater's rows, and where labels speak it is
-one hill in them. So EM and Newton steps find its top, draws come from a split t law about it, and each is
-weighted by the true density over that of the t law; draws by these weights then give every sample a class.
-Equal samples are one term of the density, and nothing has to burn in or to forget where it was.
+Two classes need no chains (`weighted_batch`). With the classes summed out the posterior has few coordinates,
+log odds of the class prior and of every rater's rows, and where labels speak it is one hill in them. EM and
+Newton steps find its top, draws come from a split t law about it, each weighted by the true density over that
+of the t law, and draws by these weights give every sample a class.
 
 The split t law of Geweke (1989, Econometrica 57, 1317): along each axis of the curvature it is as much wider,
 one way and the other, as keeps its density above the true one wherever that was looked at, so that weights
-stay bounded where log odds are skew. With more coordinates its tails are thinner; else it would be far too
-wide.
+stay bounded. With more coordinates its tails are thinner; else it would be far too wide.
 
-Where the law is no such hill the numbers say so, and the set belongs to `joint_batch`: largest weights that
-follow a Pareto law with k above `stats.loo.good_shape`, too few effective draws, a top that Newton did not
-find, or a density not far below the top's where the classes have exchanged names. What cannot be seen is
-another hill that is no exchange of names. With three classes and more weights are too uneven (of 128 sets of
-300 samples and 5 raters 88 % kept fewer than a hundred effective draws of a thousand); for two they are more
-even than those of the normal law that single sets have (`benchmarks/engine.py`).
+Where the law is no such hill the set belongs to `joint_batch`, and the numbers say so: largest weights with a
+Pareto k above `stats.loo.good_shape`, too few effective draws, a top that Newton did not find, or a density
+not far below the top's where the classes have exchanged names. What cannot be seen is another hill. With
+three classes and more weights are too uneven (`benchmarks/engine.py`).
 """
 
 from functools import partial, reduce
@@ -49,6 +43,7 @@ from jtruth.latent import density
 from jtruth.latent.density import Channel, Seen
 from jtruth.stats.loo import good_shape, smoothed_weights
 
+_CHAINS, _BURN_IN = 4, 100
 _AT_ONCE = 8  # sets, on a CPU: what stays in the cache; elsewhere 256
 MOST_RATERS = 19  # of two classes, for weighted draws to be worth trying
 _DRAWS, _KEPT = 1000, 500  # weighted draws, and how many by their weights give samples their classes
@@ -58,17 +53,6 @@ _FLAT = 1e-6  # slope at the top
 _FAR_BELOW = 9.0  # log density: exp(-9) is 1e-4
 _SAME = 0.1  # log odds
 _STEP = 32  # distinct rows are filled up to multiples of it: a program is compiled for each
-
-
-class BatchEffort(NamedTuple):
-    """How long to sample: the same for every set."""
-
-    chains: int = 4
-    burn_in: int = 100  # from vote shares
-    sweeps: int = 750  # kept of every chain
-
-
-STANDARD = BatchEffort()
 
 
 class JointBatch(NamedTuple):
@@ -92,7 +76,7 @@ def joint_batch(
     num_classes: int,
     *,
     numbers: Int[np.ndarray, " sets"] | None = None,
-    effort: BatchEffort = STANDARD,
+    sweeps: int = 750,
     mesh: jax.sharding.Mesh | None = None,
 ) -> JointBatch:
     """Sample every set.
@@ -103,7 +87,7 @@ def joint_batch(
         y_pred: predicted classes, -1 for none. A sample with neither is filling.
         num_classes: C.
         numbers: of the sets, for their keys; 0, 1, ... by default.
-        effort: chains and sweeps.
+        sweeps: kept of every one of four chains, after 100 from vote shares.
         mesh: devices to share the sets; one axis of it is used.
 
     >>> import numpy as np
@@ -115,7 +99,7 @@ def joint_batch(
     seen = jnp.concatenate([as_array(labels), as_array(y_pred)[:, :, None]], axis=2).astype(jnp.int32)
     keys = keys_of_sets(key, seen.shape[0] if numbers is None else numbers, "joint batch")
     chunk = _AT_ONCE if jax.default_backend() == "cpu" else 256
-    run = partial(_sample_all, num_classes=num_classes, effort=effort, chunk=chunk)
+    run = partial(_sample_all, num_classes=num_classes, sweeps=sweeps, chunk=chunk)
     return over_sets(run, mesh, jax.random.key_data(keys), seen)
 
 
@@ -126,23 +110,23 @@ def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -
     return jax.vmap(lambda n: stream(given, name, n))(chosen)
 
 
-@partial(jax.jit, static_argnames=("num_classes", "effort", "chunk"))
-def _sample_all(keys, seen, *, num_classes, effort, chunk) -> JointBatch:
+@partial(jax.jit, static_argnames=("num_classes", "sweeps", "chunk"))
+def _sample_all(keys, seen, *, num_classes, sweeps, chunk) -> JointBatch:
     def one(data):
         key, seen = data
-        return _sample(jax.random.wrap_key_data(key), seen, num_classes, effort)
+        return _sample(jax.random.wrap_key_data(key), seen, num_classes, sweeps)
 
     return jax.lax.map(one, (keys, seen), batch_size=min(chunk, seen.shape[0]))
 
 
-def _sample(key, seen, classes, effort) -> JointBatch:
+def _sample(key, seen, classes, sweeps) -> JointBatch:
     """One set; `seen` (samples, raters), the classifier last."""
     samples, raters = seen.shape
     codes, dtype = jnp.arange(classes, dtype=seen.dtype), jnp.zeros(()).dtype
     x = (seen.T[:, None, :] == codes[None, :, None]).astype(dtype).reshape(-1, samples)
     weight = (seen >= 0).any(axis=1).astype(dtype)
     rows = jnp.asarray(diagonal_rows(classes, 2.0, 1.0), dtype)
-    shape = (effort.chains, classes, raters, classes)
+    shape = (_CHAINS, classes, raters, classes)
 
     def given(key, z):
         """Log rows (chains, classes, raters, classes), log prior (chains, classes), and the counts."""
@@ -155,9 +139,9 @@ def _sample(key, seen, classes, effort) -> JointBatch:
         (theta, pi), sums = carry
         key, kept = keyed
         key_class, key_rows = jax.random.split(key)
-        logits = _product("kcf,fn->kcn", theta.reshape(effort.chains, classes, -1), x) + pi[:, :, None]
+        logits = _product("kcf,fn->kcn", theta.reshape(_CHAINS, classes, -1), x) + pi[:, :, None]
         p = _probabilities(logits)
-        height = jax.random.uniform(key_class, (effort.chains, samples), dtype)
+        height = jax.random.uniform(key_class, (_CHAINS, samples), dtype)
         z = _drawn(p, height) * weight[None, None, :]
         theta, pi, counts = given(key_rows, z)
         more = jnp.exp(theta).sum(axis=0), jnp.exp(pi).sum(axis=0), p.sum(axis=0)
@@ -167,13 +151,13 @@ def _sample(key, seen, classes, effort) -> JointBatch:
     total = votes.sum(axis=0, keepdims=True)
     shares = jnp.where(total > 0, votes / jnp.maximum(total, 1), 1 / classes) * weight[None, :]
     key_start, key = jax.random.split(key)
-    start = given(key_start, jnp.broadcast_to(shares, (effort.chains, *shares.shape)))[:2]
+    start = given(key_start, jnp.broadcast_to(shares, (_CHAINS, *shares.shape)))[:2]
     zero = (jnp.zeros(shape[1:], dtype), jnp.zeros(classes, dtype), jnp.zeros_like(votes))
-    number = effort.burn_in + effort.sweeps
-    kept = (jnp.arange(number, dtype=jnp.int32) >= effort.burn_in).astype(dtype)
+    number = _BURN_IN + sweeps
+    kept = (jnp.arange(number, dtype=jnp.int32) >= _BURN_IN).astype(dtype)
     (_, sums), counts = jax.lax.scan(sweep, (start, zero), (jax.random.split(key, number), kept))
-    counts = counts[effort.burn_in :]
-    theta, pi, p = (s / (effort.sweeps * effort.chains) for s in sums)
+    counts = counts[_BURN_IN:]
+    theta, pi, p = (s / (sweeps * _CHAINS) for s in sums)
     return JointBatch(counts.swapaxes(0, 1), pi, theta.swapaxes(0, 1), p.T)
 
 

@@ -1,31 +1,24 @@
 """Two doubts that no convergence check sees: swapped classes, and data that determine nothing.
 
-Labels alone do not name the classes. Swap two of them in pi and in the rows of every matrix, and the
-likelihood is the same; only the prior (labelers are more often right than wrong) and the start tell the
-twins apart, and a chain can sit in the wrong one and look perfect there. So after every fit the posterior
-mean matrices of all raters are looked at, over all chains and in each one: for two classes their mean
-diagonal must not be below 1/2, for more the best matching of true classes to given labels must be the
-identity. Gold labels of every class name the classes, and this check has then nothing to say.
+Swap two classes in pi and in the rows of every matrix, and the likelihood is the same; only the prior
+(labelers are more often right than wrong) and the start tell the twins apart, and a chain can sit in the
+wrong one and look perfect. So after every fit the mean matrices of all raters are looked at, over all chains
+and in each one: for two classes their mean diagonal must not be below 1/2, for more the best matching of true
+classes to given labels must be the identity. Gold of every class names the classes.
 
-All chains that start at one mode agree as long as none leaves it, and split R-hat is content. Where a
-labeler is more often wrong than right there are several modes, and EM from the votes may climb to the
+Where a labeler is more often wrong than right there are several modes, and EM from the votes may climb to the
 poorer one. There half of the chains start where one labeler is believed: the one who contradicts the mode
-most among those whom the other labelers confirm more often than chance. An adversary is not confirmed, and
-the mirror image in which all classes have exchanged names, a mode of its own that only the prior knows to
-be wrong, is not where these chains begin. Where gold names the classes, all chains start at the mode. What
-comes of a start that leads to a mode without weight is told in `jtruth.latent.infer.gibbs` (`sources`).
-
-Models of strata have several modes too (who is hard, and what the hard ones are); there chains start so only
+most among those whom the other labelers confirm more often than chance. So they do not begin at an adversary,
+nor in the mirror image. What comes of a start that leads to a mode without weight is told in
+`jtruth.latent.infer.gibbs` (`sources`). Models of strata have several modes too; chains start so there only
 where there is an adversary, since on real data they stayed in different modes.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from jtruth._host import best_matching
-from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.latent.model import LatentModel
 from jtruth.latent.rows import Rows
@@ -42,41 +35,31 @@ SEVERAL = (
 )
 
 
-class Switching(NamedTuple):
-    """The verdict on swapped classes."""
-
-    switched: bool  # over all chains, or in some of them
-    chains: np.ndarray  # (chains,) bool
-    sentence: str | None
-
-    __repr__ = one_line
-
-
 def check_switching(
     mean_matrices: np.ndarray, class_names: tuple, gold: np.ndarray | None = None
-) -> Switching:
-    """Look at mean matrices (chains, raters, classes, classes) of raters who gave labels.
+) -> str | None:
+    """A sentence if classes have exchanged names, by mean matrices (chains, raters, classes, classes).
 
-    Where `gold`, (samples,) and -1 where unknown, has samples of every class, these name the classes: raters
-    who are more often wrong than right are then a finding, and no verdict is given.
+    The raters are those who gave labels. Where `gold`, (samples,) and -1 where unknown, has samples of every
+    class, these name the classes: raters who are more often wrong than right are then a finding, and no
+    verdict is given.
     """
+    if gold is not None and np.unique(gold[gold >= 0]).size == len(class_names):
+        return None
     overall = mean_matrices.mean(axis=0)
-    named = gold is not None and np.unique(gold[gold >= 0]).size == len(class_names)
-    chains = np.array([not named and _is_switched(m) for m in mean_matrices])
-    switched = not named and bool(_is_switched(overall) or chains.any())
-    sentence = None
-    if switched:
-        diagonal = float(np.einsum("tcc->", overall) / (overall.shape[0] * overall.shape[1]))
-        best = best_matching(overall.sum(axis=0))
-        order = ", ".join(f"{class_names[c]!r} as {class_names[k]!r}" for c, k in enumerate(best) if c != k)
-        what = f"the raters would call {order}" if order else f"their mean diagonal is {diagonal:.2f}"
-        where = "" if chains.all() else f" in {chains.sum()} of {chains.size} chains"
-        sentence = (
-            f"Class labels have switched{where}: {what}. The draws describe a mirror image of the data in "
-            "which classes have exchanged names, so do not use them. Start elsewhere, use a prior with a "
-            "heavier diagonal, or give gold labels for some samples of each class."
-        )
-    return Switching(switched, chains, sentence)
+    chains = np.array([_is_switched(m) for m in mean_matrices])
+    if not (_is_switched(overall) or chains.any()):
+        return None
+    diagonal = float(np.einsum("tcc->", overall) / (overall.shape[0] * overall.shape[1]))
+    best = best_matching(overall.sum(axis=0))
+    order = ", ".join(f"{class_names[c]!r} as {class_names[k]!r}" for c, k in enumerate(best) if c != k)
+    what = f"the raters would call {order}" if order else f"their mean diagonal is {diagonal:.2f}"
+    where = "" if chains.all() else f" in {chains.sum()} of {chains.size} chains"
+    return (
+        f"Class labels have switched{where}: {what}. The draws describe a mirror image of the data in "
+        "which classes have exchanged names, so do not use them. Start elsewhere, use a prior with a "
+        "heavier diagonal, or give gold labels for some samples of each class."
+    )
 
 
 def _is_switched(matrices: np.ndarray) -> bool:

@@ -1,13 +1,10 @@
 """Labelers of one population: rows are alike, so that whoever gave two labels is known by all others.
 
-Most labelers of a crowd give few labels; with a fixed prior their matrices are mostly that prior. Here rows
-of one class are alike over labelers: how often they are right, how much labelers differ, and where errors go
-is learned from all labels (`latent.models.alike`) by the sampler of `fit_joint`. A labeler without labels has
-the population's matrix and an interval as wide as labelers differ; one with a thousand has their own.
-
-`fit_joint` pools so by itself where labels say little of each labeler (see `DirichletPriors`); this is that
-model whatever the numbers, with groups of labelers (a site, a language) if there are some. Each group is a
-population of its own, which learns from its own labels only, so groups should hold a few labelers each.
+Rows of one class are alike over labelers: how often they are right, how much labelers differ, and where
+errors go is learned from all labels (`latent.models.alike`) by the sampler of `fit_joint`, which pools so by
+itself where labels say little of each labeler (see `DirichletPriors`). A labeler without labels has the
+population's matrix and an interval as wide as labelers differ; one with a thousand has their own. Each group
+of labelers (a site, a language) is a population of its own, so groups should hold a few labelers each.
 
 In `fit_domains` a labeler is a population of domains (languages, sites, kinds of question), as in the coupled
 models of Platanios, Dubey and Mitchell (2016), whose law is a mixture of clusters. A domain in which a
@@ -18,28 +15,18 @@ domains, unlike there.
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from jtruth._random import as_key, stream
 from jtruth._validation import quoted
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort
+from jtruth.latent.model import LatentModel
 from jtruth.latent.models.alike import alike_raters
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, clamp, read_given
-from jtruth.learning.joint.models import Build, Built, Priors, independent
+from jtruth.learning.joint.models import Build, Built, independent
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.stats.draws import DrawsEstimate
-
-
-class Hierarchical(Fit):
-    """Posterior means of a population of labelers; see `fit_hierarchical` and `fit_domains`."""
-
-    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers *domains 2"]:
-        """Shortest interval of each labeler's accuracy, in each domain where there are several."""
-        draws = self.posterior.labeler_accuracy
-        ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
-        return ends.reshape(*self.accuracy.shape, 2)
 
 
 def fit_hierarchical(
@@ -50,7 +37,7 @@ def fit_hierarchical(
     prior: Any = None,
     key: Any = None,
     effort: Effort = STANDARD,
-) -> Hierarchical:
+) -> Fit:
     """Sample matrices, class shares and classes of labelers who are alike.
 
     Args:
@@ -92,7 +79,7 @@ def fit_hierarchical(
         "groups": names,
         "posterior": found,
     }
-    return Hierarchical(
+    return Fit(
         found.prior.mean(axis=0) if fixed is None else fixed,
         clamp(found.class_posterior, known),
         float("nan"),
@@ -106,12 +93,13 @@ def fit_hierarchical(
 def _alike_by_group(number: Int[np.ndarray, " labelers"]) -> Build:
     """The independent model whose rows are alike within each group and class."""
 
-    def hierarchical(priors: Priors, rows: Rows) -> Built:
-        classes = priors.class_prior.size
+    def hierarchical(base: LatentModel, rows: Rows) -> Built:
+        classes, (labelers, *others) = base.num_classes, base.raters
         votes = rows.multiplicity @ rows.labels.counts()
         alike = alike_raters(votes, number.size)
         family = number[:, None] * classes + np.arange(classes)[None, :]
-        return independent(priors._replace(labelers_alike=alike._replace(family=family)), rows)
+        labelers = labelers._replace(alike=alike._replace(family=family))
+        return independent(base._replace(raters=(labelers, *others)), rows)
 
     return hierarchical
 
@@ -143,7 +131,7 @@ def fit_domains(
     prior: Any = None,
     key: Any = None,
     effort: Effort = STANDARD,
-) -> Hierarchical:
+) -> Fit:
     """Sample matrices of each labeler in each domain, class shares and classes.
 
     Args:

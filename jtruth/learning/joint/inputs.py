@@ -8,12 +8,12 @@ from scipy.special import softmax
 from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth._validation.in_range import check_codes
+from jtruth._validation.in_range import check_codes, check_positive, check_rows
 from jtruth.labels import Labels, must_be_labels
+from jtruth.latent.model import LatentModel, Raters
 from jtruth.latent.models.alike import alike_classes, alike_raters
 from jtruth.latent.rows import Rows, by_number
 from jtruth.learning._fit import known_prior
-from jtruth.learning.joint.models import Priors
 from jtruth.stats.agreement import brennan_prediger
 
 # A fixed prior of the rows would decide the answer where a cell of a matrix has fewer labels than this, on
@@ -82,16 +82,15 @@ def checked_priors(
     priors: DirichletPriors,
     *,
     own_rows: bool,
-) -> Priors:
-    """Priors of all rows: alike where they hold little and none is given; strata have fixed ones else."""
+) -> LatentModel:
+    """Class prior and rows under independence: alike where they hold little and no prior is given."""
     classes = labels.num_classes
     prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, *_ = priors
     alike = diagonal is None and off_diagonal_total is None
     diagonal = 2.0 if diagonal is None else diagonal
     off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total
     for name, value in (("diagonal", diagonal), ("off_diagonal_total", off_diagonal_total)):
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} is a Dirichlet concentration and must be positive; got {value}")
+        check_positive(value, name, "a Dirichlet concentration", size=1)
     row = diagonal_rows(classes, diagonal, off_diagonal_total)
     labelers, known = np.tile(row, (labels.num_labelers, 1, 1)), None
     if pseudo_counts is not None:
@@ -105,19 +104,21 @@ def checked_priors(
         if classifier_concentration is not None:
             shape = (classes, symbols)
             classifier = _numbers("classifier_concentration", classifier_concentration, shape, positive=True)
-    found = Priors(*_class_prior(classes, gold, prior, prior_concentration), labelers, classifier)
-    if not alike:
-        return found
+    every, alike_labelers, alike_classifier = np.arange(classes), None, None
     label = np.asarray(labels.label)
-    votes = np.bincount(label[label >= 0], minlength=classes)
-    if prior_decides(labels):
-        found = found._replace(labelers_alike=alike_raters(votes, labels.num_labelers, known))
-    if classifier is None or symbols != classes or classifier_concentration is not None:
-        return found
-    votes = np.bincount(y_pred[y_pred >= 0], minlength=classes)
-    if votes.sum() < FEW * classes**2 or weak_labels(labels):
-        found = found._replace(classifier_alike=alike_classes(votes))
-    return found
+    if alike and prior_decides(labels):
+        votes = np.bincount(label[label >= 0], minlength=classes)
+        alike_labelers = alike_raters(votes, labels.num_labelers, known)
+    if alike and symbols == classes and classifier_concentration is None:
+        votes = np.bincount(y_pred[y_pred >= 0], minlength=classes)
+        if votes.sum() < FEW * classes**2 or weak_labels(labels):
+            alike_classifier = alike_classes(votes)
+    raters = [Raters(labelers, every, alike=alike_labelers)]
+    if classifier is not None:
+        raters.append(Raters(classifier[None], every, alike=alike_classifier))
+    class_prior, fixed = _class_prior(classes, gold, prior, prior_concentration)
+    one = np.ones((classes, 1))
+    return LatentModel(every, np.zeros(classes, int), class_prior, fixed, every, one, tuple(raters))
 
 
 def _class_prior(classes: int, gold: Any, prior: Any, concentration: Any) -> tuple[np.ndarray, bool]:
@@ -156,13 +157,13 @@ def share_groups(
     return group, size / size.sum()
 
 
-def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) -> np.ndarray:
+def vote_start(start: Any, rows: Rows) -> np.ndarray:
     """(rows, classes) where EM starts: vote shares, or the mean of `start` over the samples of each row.
 
     Gold of every class shows how the labelers name the classes; labels are then read as the gold says, or EM
     would climb from the votes of labelers who are mostly wrong to a mode that denies the gold.
     """
-    classes = labels.num_classes
+    classes = rows.labels.num_classes
     if start is None:
         votes = rows.labels.counts().astype(np.float64)
         pooled = rows.multiplicity @ votes
@@ -170,15 +171,11 @@ def vote_start(labels: Labels, gold: np.ndarray | None, start: Any, rows: Rows) 
         if np.unique(rows.gold[rows.gold >= 0]).size == classes:
             shares = _read_by_gold(rows, classes)
     else:
-        given = _numbers("start", start, (labels.num_samples, classes), positive=False)
-        wrong = np.flatnonzero(np.abs(given.sum(axis=1) - 1) > 1e-6)
-        if wrong.size:
-            raise ValueError(f"row {wrong[0]} of start sums to {given[wrong[0]].sum():.6g}, not to 1")
+        given = _numbers("start", start, (rows.row_of_sample.size, classes), positive=False)
+        check_rows(given, "start")
         shares = np.zeros((rows.multiplicity.size, classes))
         np.add.at(shares, rows.row_of_sample, given)
         shares /= rows.multiplicity[:, None]
-    if gold is None:
-        return shares
     return np.where(rows.gold[:, None] < 0, shares, np.arange(classes)[None, :] == rows.gold[:, None])
 
 

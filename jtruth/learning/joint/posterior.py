@@ -29,7 +29,6 @@ from jtruth.latent.walk import Convergence
 from jtruth.learning._fit import read_given
 from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
 from jtruth.learning.joint.guard import (
-    Switching,
     away_from,
     believing_each,
     check_identified,
@@ -45,7 +44,7 @@ from jtruth.learning.joint.inputs import (
     share_groups,
     vote_start,
 )
-from jtruth.learning.joint.models import Build, Built, FixedShare, hold_share, named_model
+from jtruth.learning.joint.models import Build, Built, named_model
 
 _SHOWN = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 
@@ -64,7 +63,7 @@ class JointPosterior(NamedTuple):
     weights: Float[np.ndarray, "draws rows strata"] | None  # share of each stratum; None with one stratum
     chain: Int[np.ndarray, " draws"]  # which chain a draw is of
     convergence: Convergence  # converged, stopped_by, rhat, ess, num_sweeps
-    switching: Switching  # whether classes have exchanged names
+    switched: bool  # whether classes have exchanged names, over all chains or in some of them
     identified: bool  # False: the draws repeat the prior
     dependence: str
     warnings: tuple[str, ...]
@@ -84,7 +83,7 @@ class JointPosterior(NamedTuple):
     @property
     def usable(self) -> bool:
         """Identified, and no class has exchanged its name; what is not should not be shown as numbers."""
-        return self.identified and not self.switching.switched
+        return self.identified and not self.switched
 
     def tables(self, target: str) -> Float[np.ndarray, "draws classes symbols"]:
         """Draws of the table (true class, predicted symbol) that metrics are functions of.
@@ -109,7 +108,7 @@ def fit_joint(
     gold: Any = None,
     prior: Any = None,
     priors: DirichletPriors = WEAK_PRIORS,
-    dependence: str | Build | FixedShare = "independent",
+    dependence: str | Build = "independent",
     effort: Effort = STANDARD,
 ) -> JointPosterior:
     """Sample class prior, labelers, classifier and true classes given labels and predictions.
@@ -124,8 +123,8 @@ def fit_joint(
         priors: Dirichlet concentrations, earlier counts, and where to start.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "random_effect" (difficulty is gradual, two classes), "copying" (the classifier
-            repeats labels). Or a function that builds another model, as those of `models` do; or one of these
-            with a `FixedShare` of dependent samples.
+            repeats labels). Or a function that builds another model, as those of `models` do; `fixed_share`
+            makes one of these with a known share of dependent samples.
         effort: when to stop, whether to compute log p(one sample | draw) too, where progress is reported. Its
             `mesh`, a `jax.sharding.Mesh` over one axis, has devices that share the samples
             (docs/many_devices.md); the draws depend on how many it has, not on which.
@@ -142,103 +141,73 @@ def fit_joint(
     >>> fit.usable, fit.tables("in-sample").shape[1:], bool(fit.mean_matrices[0, 0, 0] > 0.9)
     (True, (2, 2), True)
     """
-    asked = _asked(labels, y_pred, gold, prior, priors, dependence)
-    model, rows = asked.built.model, asked.rows
-    digest = JointDigest(model, mean_share(labels) if asked.name == "copying" else None,
-                         keep_states=effort.pointwise, group_share=asked.group_share,
-                         shared=asked.built.other is not None)  # fmt: skip
-    run = _run(asked, digest, labels, priors, key, effort)
+    build, name = named_model(dependence)
+    own = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # laws of rows
+    built, rows, observed, group_share = _model(labels, y_pred, gold, prior, priors, build, own)
+    model, given_start = built.model, priors.start is not None
+    digest = JointDigest(model, mean_share(labels) if name == "copying" else None,
+                         keep_states=effort.pointwise, group_share=group_share,
+                         shared=built.other is not None)  # fmt: skip
+    monitored = digest.monitored if effort.nuisance else digest.essential
+    named = np.unique(rows.gold[rows.gold >= 0]).size == labels.num_classes
+    kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
+    start, usual = _start(built, rows, priors), _normal_law_usual(labels, priors, effort)
+    run, here = None, not (given_start or effort.device or effort.mesh is not None)
+    if (usual or effort.normal) and built.other is None and has_normal_law(model):
+        starts = start, *believing_each(model, rows)
+        run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
+    if run is None and built.other is not None:
+        if given_start or effort.mesh is not None:
+            raise ValueError(f"{name} starts from its prior, on one device: leave priors.start and mesh out")
+        made = model_of(*built.other(number_of_groups(observed)), observed, labels.num_classes)
+        run = run_tempered(made, observed, kept, key=key, effort=effort)
+    if run is None and here:
+        run = tempered_run(model, observed, kept, key=key, effort=effort)
+    if run is None:
+        away = None if given_start else away_from(model, rows)
+        run = run_gibbs(model, observed, key=key, start=start, away=away, digest=kept, effort=effort)
     informed = priors.pseudo_counts is not None and bool(np.any(priors.pseudo_counts))
-    found = gather(run, labels, rows, asked.y_pred, asked.gold, informed, asked.name)
-    if asked.built.other is not None:
-        values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
-        found = found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
-    elif not isinstance(dependence, FixedShare):
-        scaled = model if asked.observed.group is None else model._replace(class_fixed=True)
-        found = found._replace(log_prior=log_prior(scaled, found, run.large))
+    if group_share is not None:  # the log prior of their class shares is left out
+        built = built._replace(model=model._replace(class_fixed=True))
+    found = gather(run, labels, rows, built, informed, name)
     if not effort.pointwise:
         return found
     if run.evidence is not None:
         return found._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
-    return found._replace(pointwise=of_gibbs(model, asked.observed, run.large))
+    return found._replace(pointwise=of_gibbs(model, observed, run.large))
 
 
-def _run(asked: "_Asked", digest: JointDigest, labels, priors: DirichletPriors, key, effort) -> GibbsRun:
-    """Draws by tempering where that takes seconds, else by Gibbs from the mode that EM finds."""
-    named = asked.gold is not None and np.unique(asked.gold[asked.gold >= 0]).size == labels.num_classes
-    monitored = digest.monitored if effort.nuisance else digest.essential
-    kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
-    observed, model, given_start = asked.observed, asked.built.model, priors.start is not None
-    usual = not (given_start or effort.device or effort.chains or effort.mesh is not None)
-    usual = usual and effort.normal is None and not prior_decides(labels)
-    if (usual or effort.normal) and asked.built.other is None and has_normal_law(model):
-        starts = _start(asked, labels, priors), *believing_each(model, asked.rows)
-        run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
-        if run is not None:
-            return run
-    if asked.built.other is not None:
-        if given_start or effort.mesh is not None:
-            why = f"{asked.name} starts from its prior, on one device"
-            raise ValueError(f"{why}: leave priors.start and mesh out")
-        made = model_of(*asked.built.other(number_of_groups(observed)), observed, labels.num_classes)
-        return run_tempered(made, observed, kept, key=key, effort=effort)
-    if not (given_start or effort.device or effort.mesh is not None):
-        run = tempered_run(model, observed, kept, key=key, effort=effort)
-        if run is not None:
-            return run
-    return run_gibbs(
-        model,
-        observed,
-        key=key,
-        start=_start(asked, labels, priors),
-        away=None if given_start else away_from(model, asked.rows),
-        digest=kept,
-        effort=effort,
-    )
+def _normal_law_usual(labels: Labels, priors: DirichletPriors, effort: Effort) -> bool:
+    """Whether draws of the normal law are tried though nobody asked for them."""
+    asked = priors.start is not None or effort.device or effort.chains or effort.mesh is not None
+    return not asked and effort.normal is None and not prior_decides(labels)
 
 
-class _Asked(NamedTuple):
-    """What is to be sampled, and from what."""
-
-    name: str  # of the model
-    built: Built
-    rows: Rows
-    observed: Observed
-    group_share: np.ndarray | None  # of the samples in each group with a class prior of its own
-    y_pred: np.ndarray | None
-    gold: np.ndarray | None
-
-
-def _asked(labels, y_pred, gold, prior, priors, dependence) -> _Asked:
-    """The arguments of `fit_joint`, checked, as a model and what it sees."""
-    build, name, share = named_model(dependence)
-    predicted, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
+def _model(
+    labels, y_pred, gold, prior, priors, build, own_rows
+) -> tuple[Built, Rows, Observed, np.ndarray | None]:
+    """The arguments of `fit_joint`, checked: a model, what it sees, the share of samples in each group."""
+    y_pred, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
     known, _ = read_given(labels, gold, None)
-    known = None if gold is None else known
-    own_rows = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")
-    checked = checked_priors(labels, predicted, symbols, known, prior, priors, own_rows=own_rows)
-    rows = merge_samples(labels, predicted, known)
+    base = checked_priors(labels, y_pred, symbols, known, prior, priors, own_rows=own_rows)
+    rows = merge_samples(labels, y_pred, None if gold is None else known)
     group, group_share = share_groups(priors.shares, labels, rows, prior)
-    built = build(checked, rows)
-    if share is not None:
-        built = built._replace(model=hold_share(built.model, share))
+    built = build(base, rows)
     seen = [label_columns(rows.labels)]
-    if predicted is not None or built.other is not None:
+    if y_pred is not None or built.other is not None:
         seen.append(prediction_columns(rows.y_pred, symbols or labels.num_classes))
-    observed = Observed(tuple(seen), rows.multiplicity.astype(np.float64), built.offset, rows.row_of_sample,
-                        group)  # fmt: skip
-    return _Asked(name, built, rows, observed, group_share, predicted, known)
+    times = rows.multiplicity.astype(np.float64)
+    return built, rows, Observed(tuple(seen), times, built.offset, rows.row_of_sample, group), group_share
 
 
-def _start(asked: _Asked, labels: Labels, priors: DirichletPriors) -> Float[np.ndarray, "states rows"]:
+def _start(built: Built, rows: Rows, priors: DirichletPriors) -> Float[np.ndarray, "states rows"]:
     """States to start from: vote shares, or what was given, in the strata where the model starts."""
-    classes = vote_start(labels, asked.gold, priors.start, asked.rows)
-    first = classes.T[:, None, :] * asked.built.start_strata[None, :, :]
+    first = vote_start(priors.start, rows).T[:, None, :] * built.start_strata[None, :, :]
     return np.ascontiguousarray(first.reshape(-1, first.shape[2]))
 
 
 def gather(
-    run: GibbsRun, labels: Labels, rows: Rows, y_pred: Any, gold: Any, informed: bool, dependence: str
+    run: GibbsRun, labels: Labels, rows: Rows, built: Built, informed: bool, dependence: str
 ) -> JointPosterior:  # fmt: skip
     """The run as a `JointPosterior`, with its doubts."""
     draws = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
@@ -248,11 +217,13 @@ def gather(
     draw = np.arange(chains)[:, None] * sweeps + kept[None, :]
     by_state = run.state_posterior[rows.row_of_sample]
     by_class = by_state.reshape(labels.num_samples, labels.num_classes, -1).sum(axis=2)
-    switching = check_switching(_rater_means(run, labels), labels.class_names, gold)
+    model, gold = built.model, rows.gold[rows.row_of_sample]
+    switched = check_switching(_rater_means(run, labels), labels.class_names, gold)
+    y_pred = rows.y_pred[rows.row_of_sample] if len(model.raters) > 1 else None
     not_identified = check_identified(labels, y_pred, gold, informed)
     several = several_modes({k: run.draws[k] for k in _SHOWN if k in run.draws}) if run.apart else None
-    doubts = (not_identified, switching.sentence, several, run.convergence.sentence())
-    return JointPosterior(
+    doubts = (not_identified, switched, several, run.convergence.sentence())
+    found = JointPosterior(
         prior=draws["prior"],
         matrices=matrices.reshape(-1, *matrices.shape[2:]),
         matrix_draw=draw.ravel(),
@@ -264,7 +235,7 @@ def gather(
         weights=draws.get("weights"),
         chain=np.repeat(np.arange(chains), sweeps),
         convergence=run.convergence,
-        switching=switching,
+        switched=switched is not None,
         identified=not_identified is None,
         dependence=dependence,
         warnings=tuple(text for text in doubts if text),
@@ -272,6 +243,12 @@ def gather(
         class_counts=draws.get("class_counts"),
         evidence=run.evidence,
     )
+    if built.other is not None:
+        values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
+        return found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
+    if model.held:
+        return found
+    return found._replace(log_prior=log_prior(model, found, run.large))
 
 
 def _rater_means(run, labels):

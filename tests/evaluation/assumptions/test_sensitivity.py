@@ -13,7 +13,7 @@ import jtruth as jt
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.sensitivity import Sensitivity, sensitivity
 from jtruth.lam_stork import error_bounds
-from jtruth.learning import FixedShare, fit_joint
+from jtruth.learning import fit_joint, fixed_share
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
 from jtruth.noise.base import scale_errors
 from jtruth.stats.draws import DrawsEstimate
@@ -191,23 +191,28 @@ def test_what_is_refused(answer):
     alone = jt.evaluate(y_pred, jt.Labels.from_matrix(y_pred[:, None], 2))
     with pytest.raises(ValueError, match="Not identified"):
         alone.sensitivity("prior")
-    for held in (FixedShare("independent", 0.1), FixedShare("copying", 1.0)):
+    for model, share in (("independent", 0.1), ("copying", 1.0)):
         with pytest.raises(ValueError, match="dependent_share"):
-            fit_joint(labels, y_pred=y_pred, key=KEY, dependence=held)
+            fit_joint(labels, y_pred=y_pred, key=KEY, dependence=fixed_share(model, share))
 
 
 @pytest.mark.slow
 def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_that_is_printed(monkeypatch):
     """Draws of a fit in which classes have exchanged names are not shown."""
-    fit = registry.fit_joint
+    fit, shares = registry.fit_joint, []
 
-    def switched(*args, dependence, **options):
-        found = fit(*args, dependence=dependence, **options)
-        if not isinstance(dependence, FixedShare) or dependence.dependent_share == 0:
+    def remembered(model, share):
+        shares.append(share)
+        return fixed_share(model, share)
+
+    def switched(*args, **options):
+        found = fit(*args, **options)
+        if not shares or shares.pop() == 0:
             return found
         return found._replace(identified=False, warnings=("Class labels have switched.",))
 
     monkeypatch.setattr(registry, "fit_joint", switched)
+    monkeypatch.setattr(registry, "fixed_share", remembered)
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 20)
     z = np.where(rng.random((20, 3)) < 0.28, 1 - y[:, None], y[:, None])

@@ -19,18 +19,13 @@ from jtruth.learning.joint import models
 from jtruth.learning.joint.models import partly_shared
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
+from tests.learning.crowds import dirichlet_multinomial
 
 ERRORS = 5.0  # Monte Carlo errors that a mean may be off: each comparison fails by chance in 6e-7
 EFFORT = Effort(min_sweeps=16_000, max_sweeps=16_000, max_rhat=2.0, min_ess=10.0)
 
 
 NODES = [(x + 1) / 2 if k == 0 else x / 2 for k, x in enumerate(np.polynomial.legendre.leggauss(60))]
-
-
-def dirichlet_multinomial(counts, prior):
-    """Log probability of category sequences with these counts, the probabilities integrated out."""
-    total = gammaln(prior.sum(-1)) - gammaln(prior.sum(-1) + counts.sum(-1))
-    return (total + (gammaln(prior + counts) - gammaln(prior)).sum(-1)).sum()
 
 
 def pooled_rows(counts, group):
@@ -98,11 +93,10 @@ def build(name, labels, y_pred, *, gold=None, symbols=None, prior=None, alpha=1.
     row = diagonal_rows(classes, 2, 1)
     classifier = row if symbols == classes else np.ones((classes, symbols))
     class_prior = np.full(classes, float(alpha)) if prior is None else np.asarray(prior)
-    priors = models.Priors(
-        class_prior, prior is not None, np.tile(row, (labels.num_labelers, 1, 1)), classifier
-    )
+    labelers = np.tile(row, (labels.num_labelers, 1, 1))
+    base = crowds.one_stratum(class_prior, labelers, classifier, prior is not None)
     rows = merge_samples(labels, y_pred, gold)
-    built = MODELS[name](priors, rows)
+    built = MODELS[name](base, rows)
     seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, symbols))
     observed = Observed(seen, rows.multiplicity.astype(float), built.offset, rows.row_of_sample)
     start = np.full(built.offset.shape, 1 / len(built.offset))
@@ -219,9 +213,9 @@ def test_common_rows_against_quadrature():
 def test_start_is_the_em_of_dawid_skene():
     labels = crowds.from_matrix(crowds.simulate(5, size=80, labelers=6, classes=3)[0], 3)
     row = diagonal_rows(3, 2, 1)
-    priors = models.Priors(np.ones(3), False, np.tile(row, (6, 1, 1)), None)
+    base = crowds.one_stratum(np.ones(3), np.tile(row, (6, 1, 1)))
     rows = merge_samples(labels, None, None)
-    built = models.independent(priors, rows)
+    built = models.independent(base, rows)
     observed = Observed((label_columns(rows.labels),), rows.multiplicity.astype(float), built.offset, rows[4])
     votes = rows.labels.counts() / rows.labels.counts().sum(axis=1, keepdims=True)
     mode, _ = kernel.em(kernel.flatten(built.model, observed), votes.T, tol=1e-12)

@@ -18,7 +18,8 @@ from jtruth.latent.rows import merge_samples
 from jtruth.learning import fit_joint
 from jtruth.learning.joint import models
 from jtruth.learning.joint.inputs import DirichletPriors
-from jtruth.learning.joint.models import Priors, partly_shared, shared_strata
+from jtruth.learning.joint.models import partly_shared, shared_strata
+from tests.learning import crowds
 
 KEY = jax.random.key(0)
 EFFORT = Effort(burn_in=200, min_sweeps=6000, max_sweeps=12_000, max_rhat=1.1, min_ess=60, nuisance=False)
@@ -68,9 +69,9 @@ def test_hard_samples_are_as_frequent_as_in_shared_strata(monkeypatch):
     y_pred, labels = crowd(n=40)
     rows = merge_samples(labels, y_pred, np.where(np.arange(40) == 3, 1, -1))
     row = diagonal_rows(2, 2, 1)
-    priors = Priors(np.ones(2), False, np.tile(row, (5, 1, 1)), row)
+    base = crowds.one_stratum(np.ones(2), np.tile(row, (5, 1, 1)), row)
     monkeypatch.setattr(models, "_FELT", 0.2)
-    whole, split = shared_strata(priors, rows), partly_shared(priors, rows)
+    whole, split = shared_strata(base, rows), partly_shared(base, rows)
     prior = split.model.stratum_prior
     np.testing.assert_allclose(prior[:, 1:].sum(axis=1), whole.model.stratum_prior[:, 1])
     np.testing.assert_allclose(prior[:, 2] / prior[:, 1:].sum(axis=1), 0.2)

@@ -1,0 +1,458 @@
+"""Samples and labels that differ, by most probable parameters: difficulty, GLAD, positions, labels shown.
+
+All are models for the one EM of labels in long form (`em.long_form`).
+
+**Difficulty and fallibility (Su 5.1.2).** Sample i has a difficulty delta_i, labeler t a fallibility phi_t,
+and a label is right with probability
+
+    r = 1/C + (1 - 1/C) (1 - delta_i) (1 - phi_t),                    which is 1 - eps of (60)
+
+and else names each wrong class alike, (59). Difficulties, each seen through a few labels, are summed out
+under their prior, Beta(1, 5), exactly: a sample's likelihood is a polynomial in delta, and a Gauss-Jacobi
+rule integrates it without error. What is maximised is the posterior of fallibilities and class prior.
+
+**GLAD (Whitehill et al. 2009).** A label of sample i by labeler t is right with probability
+
+    r = 1 / (1 + exp(-alpha_t beta_i)),      beta_i = exp(b_i) > 0
+
+and names each of the C - 1 wrong classes alike. alpha_t is an ability, below 0 against the truth; 1 / beta_i
+is a difficulty. As there, alpha ~ N(1, 1) and b ~ N(1, 1), and abilities, difficulties and (here) class
+shares are the most probable ones with the classes summed out, by EM whose M step is one Newton step a time.
+With C > 2 a label says nothing at r = 1 / C, which needs an ability below 0.
+
+**Positions (Welinder et al. 2010).** Two classes. A sample of class z shows x_i ~ N(mu_z, sigma^2 I) in a
+space of one or more dimensions, the classes at -1 and +1 on the first axis. Labeler t sees x_i with noise of
+their own and says 1 if w_t . x lies above a line tau_t,
+
+    p(label 1 | x_i) = Phi(w_t . x_i - tau_t),
+
+so |w_t| is the expertise (1 / standard deviation of the noise), the direction of w_t what the labeler looks
+at, and tau_t / |w_t| the bias. As there, all of x, w and tau are the most probable ones jointly, and the
+class of a sample follows from its x alone. The priors are ours: w ~ N(first axis, I), tau ~ N(0, 3^2); sigma
+.8. With few labels a sample the class probabilities are too sure or too shy (`benchmarks/learners.py`);
+`fit_nuts("welinder", ...)` averages over positions (in one dimension) and draws the rest.
+
+**Labels shown.** Where a tool shows the label that a sample has already, models of independent labelers are
+too sure. Labeler t repeats the last label given before with probability a_t, their influence, and else has a
+confusion matrix:
+
+    p(z = k | y = c, h shown) = a_t [k = h] + (1 - a_t) psi_t[c, k];   the first label has psi_t[c, k] alone,
+
+the sequential dependence of Van Horn et al. (2018) in its simplest form.
+"""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+from scipy.special import ndtr
+
+from jtruth import _host
+from jtruth._random import as_key, host_rng
+from jtruth._validation.in_range import check_finite, check_positive, check_whole
+from jtruth.labels import Labels
+from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
+from jtruth.learning.annotation.models import beta_levels, chances
+from jtruth.learning.em import long_form as lf
+from jtruth.learning.em.dawid_skene import Smoothing
+
+_MOST_LEVELS = 200  # levels times labels is the memory of one pass
+_SDS = (0.8, 1.0, 3.0)  # of x around the mean of its class, of w around the first axis, of tau around 0
+_AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
+_USUAL = Smoothing(0.5, 0.1)
+
+
+def fit_difficulty_fallibility(
+    labels: Labels,
+    *,
+    difficulty: tuple[float, float] = (1.0, 5.0),
+    fallibility: tuple[float, float] = (1.0, 1.0),
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
+    max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Fit:
+    """Most probable fallibilities and class prior, and what they say of each sample's difficulty.
+
+    Args:
+        labels, gold, prior, key: see `jtruth.learning.methods`.
+        difficulty, fallibility: (a, b) of Beta laws. Beta(1, 1) of the fallibility is maximum likelihood;
+            both of its numbers are at least 1, so that there is a mode.
+        max_steps, tol: as for `fit_glad`.
+
+    Returns:
+        `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
+        `difficulty_sd` (samples,), posterior mean and sd of delta, phi taken as known;
+        `label_log_likelihood` (samples, classes), log p(labels of a sample | class), difficulty summed out;
+        `log_posterior`, log-likelihood and log density of the fallibilities, without its constant.
+
+    >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+    >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
+    >>> print(fit.difficulty.round(2))
+    [0.14 0.16 0.14 0.16 0.14 0.14]
+    """
+    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    check_positive(difficulty, "difficulty", "(a, b) of a Beta law", size=2)
+    check_positive(fallibility, "fallibility", "(a, b) of a Beta law", size=2, least=1)
+    most = int(labels.labels_per_sample().max())
+    if most > 2 * _MOST_LEVELS:
+        raise ValueError(
+            f"a sample has {most} labels; a difficulty is summed out exactly for at most {2 * _MOST_LEVELS}"
+        )
+    levels = beta_levels(*difficulty, most + 2)  # two more: for mean and variance of the difficulty
+    start = np.tile([0.3, 0.7], (lf.bucket(labels.num_labelers), 1)), shares
+    settings = (*levels, np.tile(np.array(fallibility) - 1.0, (len(start[0]), 1)))
+    end = lf.run(difficulty_fallibility, data, start, settings, prior, max_steps=max_steps, tol=tol)
+    nodes, level = levels[0], end.posterior[: labels.num_samples].sum(axis=1)
+    mean = level @ nodes
+    own = {
+        "fallibility": end.summit.params[0][: labels.num_labelers, 0],
+        "difficulty": mean,
+        "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
+    }
+    return lf.fitted(labels, known, end, lf.not_heard(labels, "their fallibility means nothing."), **own)
+
+
+def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
+    """The model for `em`: phi and 1 - phi (labelers, 2); `settings`: nodes, log weights, pseudo-counts."""
+    nodes, log_weight, counts = settings
+
+    def joint(params):
+        phi, other = params[0][data.labeler].T
+        right, wrong = chances(phi, other, nodes, params[1].shape[0])
+        return lf.even_errors(data, jnp.log(right), jnp.log(wrong), params[1]) + log_weight[None, None]
+
+    number = jnp.zeros_like(counts).at[data.labeler].add(data.each[:, None])
+    return lf.of_probabilities(joint, (jnp.where(number > 0, counts, 0),))
+
+
+def fit_glad(
+    labels: Labels,
+    *,
+    ability: tuple[float, float] = (1.0, 1.0),
+    log_ease: tuple[float, float] = (1.0, 1.0),
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
+    max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Fit:
+    """Most probable abilities, difficulties and class shares, classes summed out.
+
+    Args:
+        labels, gold, prior, key: see `jtruth.learning.methods`; the prior (1/C, ...) is the paper's.
+        ability, log_ease: (mean, standard deviation) of normal laws, as in the authors' program.
+        max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
+
+    Returns:
+        `Fit`. Its own: `ability` alpha (labelers,); `ease` beta and `difficulty` 1 / beta (samples,);
+        `accuracy` (labelers,), the mean of r; `label_log_likelihood` (samples, classes), log p(labels of a
+        sample | class), which knows difficulties as `noise_model()` does not; `log_posterior`, without its
+        constant.
+
+    >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+    >>> fit = fit_glad(Labels.from_matrix(z, 2))
+    >>> print(fit.ability.round(2), fit.converged)
+    [1.32 1.32 0.47] True
+    """
+    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    for name, law in (("ability", ability), ("log_ease", log_ease)):
+        check_finite(np.asarray(law), name, "give (mean, standard deviation)")
+        check_positive(law[1:], f"{name}[1:]", "one standard deviation", size=1)
+    labelers = labels.num_labelers
+    laws = np.array([ability, log_ease], np.float64)
+    start = np.full(lf.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
+    end = lf.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
+    able, ease = end.summit.params[0][:labelers], np.exp(end.summit.params[1])[: labels.num_samples]
+    own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
+    return lf.fitted(labels, known, end, lf.not_heard(labels, "their ability is that of the prior."), **own)
+
+
+def glad(data: lf.LongForm, laws: Any) -> lf.Model:
+    """The model for `em`: ability (labelers,), log ease (samples,); `laws` (2, 2), mean and sd of each.
+
+    The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
+    its terms; curvature is never taken below that of the prior.
+    """
+    each = data.each
+
+    def joint(params):
+        logit = params[0][data.labeler] * jnp.exp(params[1])[data.sample]
+        wrong_classes = jnp.log(jnp.asarray(params[-1].shape[0] - 1, logit.dtype))
+        wrong = jax.nn.log_sigmoid(-logit) - wrong_classes
+        return lf.even_errors(data, jax.nn.log_sigmoid(logit), wrong, params[-1])
+
+    def newton(at, law, where, slope, bend):
+        gradient = jnp.zeros_like(at).at[where].add(slope) - (at - law[0]) / law[1] ** 2
+        return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / law[1] ** 2)
+
+    def m_step(params, posterior, _):
+        ability, log_ease, _ = params
+        own = posterior[data.sample, data.label]  # (labels,) chance that the label is right
+        ease = jnp.exp(log_ease)[data.sample]
+        r = jax.nn.sigmoid(ability[data.labeler] * ease)
+        slope, bend = each * (own - r) * ease, each * r * (1 - r) * ease**2
+        able = newton(ability, laws[0], data.labeler, slope, bend)
+        logit = able[data.labeler] * ease
+        r = jax.nn.sigmoid(logit)
+        slope = each * (own - r) * logit
+        bend = each * r * (1 - r) * logit**2 + jnp.maximum(-slope, 0)
+        return able, newton(log_ease, laws[1], data.sample, slope, bend)
+
+    def log_prior(params):
+        return sum(-0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False))
+
+    return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
+
+
+def _mean_accuracy(ability: np.ndarray, ease: np.ndarray, block: int = 2**22) -> np.ndarray:
+    """(labelers,) mean over samples of 1 / (1 + exp(-ability ease)), a block of samples at a time."""
+    total, step = np.zeros(ability.size), max(1, block // max(ability.size, 1))
+    for k in range(0, ease.size, step):
+        total += (0.5 * (1 + np.tanh(0.5 * ability[:, None] * ease[None, k : k + step]))).sum(axis=1)
+    return total / ease.size
+
+
+def not_two_classes(labels: Labels) -> str | None:
+    """Why labels cannot be used: the model is for two classes."""
+    if labels.num_classes == 2:
+        return None
+    return (
+        f"Welinder's model is for two classes; these labels have {labels.num_classes}: choose glad or "
+        "minimax_entropy, where samples differ too"
+    )
+
+
+def fit_welinder(
+    labels: Labels,
+    *,
+    dimensions: int = 1,
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
+    max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Fit:
+    """Most probable positions, directions and thresholds, jointly; two classes.
+
+    Args:
+        labels, gold: see `jtruth.learning.methods`.
+        dimensions: of the space. With more than one the start of the other axes is drawn, by `key`.
+        prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: they cannot be learned beside
+            positions, which would all move to the more frequent class.
+        key, max_steps, tol: as for `fit_glad`.
+
+    Returns:
+        `Fit`; its log-likelihood is NaN, since positions are not summed out. Its own: `position` x (samples,
+        dimensions); `direction` w (labelers, dimensions), `threshold` tau, `expertise` |w| and `bias` tau /
+        |w| (labelers,), NaN at expertise 0, above 0 class 0 is favoured; `matrices` with x summed out, p(1 |
+        z) = Phi((+-w_1 - tau) / sqrt(1 + sigma^2 |w|^2)); `spread` sigma; `log_posterior`, up to a constant.
+
+    >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+    >>> fit = fit_welinder(Labels.from_matrix(z, 2))
+    >>> print(fit.class_posterior.argmax(axis=1), fit.expertise.argmin())
+    [0 0 1 1 0 1] 2
+    """
+    data, known, (shares, _) = lf.read(labels, gold, prior, max_steps, tol)
+    if reason := not_two_classes(labels):
+        raise ValueError(reason)
+    shares = np.full(2, 0.5) if prior is None else shares
+    check_whole(dimensions=dimensions)
+    start = (*_start(labels, data, dimensions, key), shares)
+    end = lf.run(welinder, data, start, np.array(_SDS), shares, max_steps=max_steps, tol=tol)
+    silent = lf.silent(labels, "their direction and threshold are those of the prior.")
+    doubts = (*unlabelled(labels, "their position is that of the more frequent class."), *silent)
+    fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.posterior, labels)))
+    position, labelers = end.summit.params[0][: labels.num_samples], labels.num_labelers
+    own = _of_labelers(end.summit.params[1][:labelers], end.summit.params[2][:labelers], _SDS[0])
+    own |= {"position": position, "log_posterior": fit.log_posterior}
+    return fit._replace(log_likelihood=float("nan"), own=own)
+
+
+def _of_labelers(direction: np.ndarray, threshold: np.ndarray, spread: float) -> dict[str, Any]:
+    """What w and tau say of labelers."""
+    expertise = np.linalg.norm(direction, axis=1)
+    nowhere = np.full(threshold.size, np.nan)
+    bias = np.divide(threshold, expertise, out=nowhere, where=expertise > 0)
+    centre = np.stack([-direction[:, 0], direction[:, 0]], axis=1)
+    one = ndtr((centre - threshold[:, None]) / np.sqrt(1 + spread**2 * expertise**2)[:, None])
+    return {"direction": direction, "threshold": threshold, "spread": spread, "expertise": expertise,
+            "bias": bias, "matrices": np.stack([1 - one, one], axis=2)}  # fmt: skip
+
+
+def _start(labels: Labels, data: lf.LongForm, dimensions: int, key: Any) -> tuple[np.ndarray, ...]:
+    """Votes on the first axis, a little chance on the others, labelers who look along the first axis."""
+    position = np.zeros((data.known.size, dimensions))
+    position[: labels.num_samples, 0] = 2 * _host.vote_shares(labels.counts())[:, 1] - 1
+    if dimensions > 1:
+        drawn = host_rng(as_key(key), "welinder").standard_normal((labels.num_samples, dimensions - 1))
+        position[: labels.num_samples, 1:] = 0.3 * drawn
+    direction = np.zeros((lf.bucket(labels.num_labelers), dimensions))
+    direction[:, 0] = 1.0
+    return position, direction, np.zeros(direction.shape[0])
+
+
+def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
+    """The model for `em`: position (samples, d), direction (labelers, d), threshold; `sds` of their priors.
+
+    A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
+    """
+    sample_sd, direction_sd, threshold_sd = sds
+    centre, mass = jnp.asarray([-1.0, 1.0], data.each.dtype), data.weight[:, None]
+    seen = partial(_seen, data)
+
+    def from_straight(direction):
+        return direction - jnp.zeros_like(direction).at[:, 0].set(1)
+
+    def joint(params):
+        position = params[0]
+        apart = (position[:, :1] - centre[None, :]) ** 2 + (position[:, 1:] ** 2).sum(axis=1, keepdims=True)
+        of_labels = data.by_sample(seen(*params[:3])[0])
+        return data.shares(params[3]) - 0.5 * apart / sample_sd**2 + of_labels[:, None]
+
+    def m_step(params, of_class, _):
+        position, direction, threshold, _ = params
+        _, slope, bend = seen(position, direction, threshold)
+        w, none = direction[data.labeler], jnp.zeros_like(position)
+        pull = none.at[:, 0].set((of_class * centre[None, :]).sum(axis=1)) - position
+        gradient = none.at[data.sample].add(slope * w) + mass * pull / sample_sd**2
+        stiff = none.at[data.sample].add(w.shape[1] * bend * w**2) + jnp.maximum(mass, 1) / sample_sd**2
+        moved = position + gradient / stiff
+
+        _, slope, bend = seen(moved, direction, threshold)
+        x, none, size = moved[data.sample], jnp.zeros_like(direction), w.shape[1] + 1
+        gradient = none.at[data.labeler].add(slope * x) - from_straight(direction) / direction_sd**2
+        stiff = none.at[data.labeler].add(size * bend * x**2) + 1 / direction_sd**2
+        none = jnp.zeros_like(threshold)
+        lower = none.at[data.labeler].add(-slope[:, 0]) - threshold / threshold_sd**2
+        firm = none.at[data.labeler].add(size * bend[:, 0]) + 1 / threshold_sd**2
+        return moved, direction + gradient / stiff, threshold + lower / firm
+
+    def log_prior(params):
+        off = (from_straight(params[1]) ** 2).sum() / direction_sd**2
+        return -0.5 * (off + (params[2] ** 2).sum() / threshold_sd**2)
+
+    return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
+
+
+def _seen(
+    data: lf.LongForm, position: Array, direction: Array, threshold: Array
+) -> tuple[Array, Array, Array]:
+    """log p(label), its slope and -curvature in how far above the line a sample looks."""
+    each = data.each[:, None]
+    sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
+    far = (direction[data.labeler] * position[data.sample]).sum(axis=1) - threshold[data.labeler]
+    log_p = jax.scipy.stats.norm.logcdf(sign * far)
+    mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
+    return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
+
+
+def _against_votes(posterior, labels):
+    """A sentence where most probable positions have followed few labelers against all others."""
+    votes, posterior = labels.counts(), posterior[: labels.num_samples]
+    clear = (votes[:, 0] != votes[:, 1]) & (posterior[:, 0] != posterior[:, 1])
+    against = (posterior.argmax(axis=1) != votes.argmax(axis=1)) & clear
+    if against.sum() > _AGAINST * clear.sum():
+        yield (
+            f"{against.sum()} of {clear.sum()} samples have another class than most of their labels say: the "
+            'most probable positions may follow one labeler. Compare with fit_nuts("welinder"), which '
+            "averages over positions, or with another method."
+        )
+
+
+def fit_sequential(
+    labels: Labels,
+    order: Any,
+    *,
+    smoothing: Smoothing = _USUAL,
+    influence: tuple[float, float] = (0.1, 0.5),
+    gold: Any = None,
+    prior: Any = None,
+    max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Fit:
+    """Most probable matrices, influences and class shares, by EM from vote shares.
+
+    Args:
+        order: (labels,) when each entry of `labels` was given, on any scale; equal times are refused within a
+            sample, because nobody can tell then who was shown what.
+        smoothing: pseudo-counts of the matrices; of its numbers the first two are used.
+        influence: pseudo-counts of labels shown that were repeated unseen, and of those that were not.
+        labels, gold, prior, max_steps, tol: as for `fit_glad`.
+
+    Returns:
+        `Fit`. Its own: `matrices` (labelers, classes, classes) of labels that are no copies; `influence` a
+        (labelers,); `copied` (labels,), the chance that each entry is a copy; `label_log_likelihood`
+        (samples, classes), log p(labels of a sample in their order | class); `log_posterior`.
+
+    Raises:
+        ValueError: equal times within a sample, or other input that cannot be used.
+    """
+    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    pseudo_counts = (*smoothing[:2], *influence)
+    check_positive(pseudo_counts, "smoothing and influence", "two pseudo-counts of each", size=4)
+    shown, given = last_shown(labels, order), labels.arrays[2] >= 0
+    more = data.sample.size - given.sum()
+    filled = np.pad(shown[given], (0, more), constant_values=-1).astype(np.int32)
+    labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
+    pseudo = np.where(np.eye(labels.num_classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
+    pseudo, rest = np.tile(pseudo, (size, 1, 1)), np.tile(np.array(influence, np.float64), (size, 1))
+    matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
+    start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
+    end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
+    matrices, repeats, shares = end.summit.params
+    copied = np.zeros(given.size)
+    copied[given] = _copies(end, data, filled)[: given.sum()]
+    votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices[:labelers])
+    own = {"matrices": matrices[:labelers], "influence": repeats[:labelers, 0], "copied": copied}
+    return lf.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)
+
+
+def last_shown(labels: Labels, order: Any) -> np.ndarray:
+    """(labels,) the label that each entry's sample had last before it; -1 for first ones and for no label."""
+    sample, _, label = labels.arrays
+    when = np.asarray(order)
+    if when.shape != label.shape or when.dtype.kind not in "iuf" or not np.isfinite(when).all():
+        raise ValueError(
+            f"order must be a number for each of the {label.size} entries of labels; got shape {when.shape}, "
+            f"dtype {when.dtype}"
+        )
+    entry = np.flatnonzero(label >= 0)
+    entry = entry[np.lexsort((when[entry], sample[entry]))]
+    same = sample[entry][1:] == sample[entry][:-1]
+    tied = np.flatnonzero(same & (when[entry][1:] == when[entry][:-1]))
+    if tied.size:
+        k, other = sorted(entry[tied[0] : tied[0] + 2].tolist())
+        raise ValueError(f"entries {k} and {other} of sample {sample[k]} have the same time: who was first?")
+    shown = np.full(label.size, -1, np.int64)
+    shown[entry[1:][same]] = label[entry[:-1][same]]
+    return shown
+
+
+def _parts(params: Any, data: lf.LongForm, shown: Any) -> tuple[Any, Any]:
+    """(labels, classes) chance of a label that is no copy, and (labels, 1) that of a copy."""
+    own, (kept, looked) = params[0][data.labeler, :, data.label], params[1][data.labeler].T
+    here = jnp if isinstance(own, jnp.ndarray) else np
+    free, copy = here.where(shown >= 0, looked, 1), here.where(shown == data.label, kept, 0)
+    return free[:, None] * own, copy[:, None]
+
+
+def sequential(data: lf.LongForm, settings: Any) -> lf.Model:
+    """The model for `em`: matrices, a and 1 - a (labelers, 2); `settings`: labels shown, pseudo-counts."""
+    shown, *pseudo = settings
+
+    def joint(params):
+        own, copy = _parts(params, data, shown)
+        return data.shares(params[2]) + data.by_sample(jnp.log(own + copy))
+
+    return lf.of_probabilities(joint, tuple(pseudo))
+
+
+def _copies(end: lf.End, data: lf.LongForm, shown: np.ndarray) -> np.ndarray:
+    """(labels,) the chance that each is a copy."""
+    own, copy = _parts(end.summit.params, data, shown)
+    return (end.posterior[data.sample] * copy / (own + copy)).sum(axis=1)
