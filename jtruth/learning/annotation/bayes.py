@@ -33,14 +33,14 @@ from jtruth.latent.fit import model_of, temperable
 from jtruth.latent.infer import nuts, temper
 from jtruth.latent.model import Kind, Observed
 from jtruth.latent.rows import label_columns, merge_samples
+from jtruth.learning._fit import read_given
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, prepare, wrong_shares
 from jtruth.learning.annotation.posterior import (
     NutsFit,
-    check_input,
     gather,
+    majority_matrices,
     merged_rows,
     simulated_labels,
-    start_values,
 )
 
 _FARTHEST = 30.0  # coordinates of draws from the prior
@@ -150,7 +150,7 @@ def fit_nuts(
     *,
     key: Any = None,
     hyper: Hyper | None = None,
-    start: str | dict[str, Any] = "majority",
+    start: dict[str, Any] | None = None,
     settings: NutsSettings = NutsSettings(),
 ) -> NutsFit:
     """Posterior of an annotation model by NUTS.
@@ -160,9 +160,8 @@ def fit_nuts(
         labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         hyper: prior settings that replace those of `models.SPECS`, e.g. {"class_concentration": 3.0}.
-        start: where chains start, up to jitter: "majority" (labelers as majority vote sees them), "em" (Dawid
-            and Skene's EM from there), "diagonal" (all labelers right with probability .7), or values by
-            parameter name (others start at a prior draw).
+        start: where chains start, up to jitter: values by parameter name (others start at a prior draw);
+            labelers as majority vote sees them if None.
         settings: numbers of chains and transitions, whom to tell, checkpoint.
 
     Returns:
@@ -177,12 +176,13 @@ def fit_nuts(
     (True, 0, (3, 2, 2), True)
     """
     name, spec, function = resolve(model)
-    check_input(labels, start)
+    read_given(labels, None, None)
     data = merged_rows(labels)
     prior = prepare(spec, labels.num_classes, data[0].design.shape[1] - 1, hyper)
+    start = spec.start(*majority_matrices(labels), prior) if start is None else start
     run = nuts.run_nuts(
         function, data[0], prior, key=key, static={"num_labelers": labels.num_labelers},
-        init=start_values(spec, labels, prior, start), settings=settings,
+        init=start, settings=settings,
     )  # fmt: skip
     return gather(name, spec, labels, prior, data, run, key)
 

@@ -21,8 +21,7 @@ from jaxtyping import Float, Int
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
-from jtruth._validation import choose
-from jtruth.labels import Labels, must_be_labels
+from jtruth.labels import Labels
 from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.fit import RowLikelihood, row_likelihood
@@ -31,7 +30,6 @@ from jtruth.latent.rows import merge_samples
 from jtruth.learning._fit import LabelerDraws, labeler_draws, soft_counts
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, draw_labels
 from jtruth.learning.em.columns import bucket
-from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_identified, check_switching
 from jtruth.learning.joint.posterior import JointPosterior
 
@@ -40,7 +38,6 @@ BLOCK = 4096  # rows at a time
 _MOST = 40_000_000  # draws x rows
 _NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
-STARTS = ("majority", "em", "diagonal")
 REPLICATES = 200
 _MOST_PAIRS = 2_000_000  # pairs of labels in one simulated set; larger data are checked on some samples
 _ALARM = 0.01
@@ -155,28 +152,6 @@ class NutsFit(NamedTuple):
         matrices = matrices_of(self.spec.channel, chosen, self.hyper, size)
         how = f"{kept.size} draws of the annotation model {self.model} by NUTS"
         return labeler_draws(chosen["prior"], matrices, self.class_posterior, how, self.warnings)
-
-
-def check_input(labels: Labels, start: Any) -> None:
-    """ValueError for what cannot be fitted."""
-    if must_be_labels(labels).num_labels == 0:
-        raise ValueError("labels holds no label at all, so there is nothing to learn from")
-    if isinstance(start, str):
-        choose("start", start, STARTS)
-
-
-def start_values(spec: Spec, labels: Labels, hyper: Hyper, start: str | dict[str, Any]) -> dict[str, Any]:
-    """Parameters to start at: those given, or those nearest to a class prior and matrices."""
-    if not isinstance(start, str):
-        return start
-    classes = labels.num_classes
-    if start == "diagonal":
-        psi = np.tile(diagonal_rows(classes, 0.7, 0.3), (labels.num_labelers, 1, 1))
-        return spec.start(np.full(classes, 1 / classes), psi, hyper)
-    if start == "em":
-        fit = fit_dawid_skene(labels, smoothing=Smoothing(2.0, 1.0 / (classes - 1), 1.0))
-        return spec.start(fit.prior, fit.matrices, hyper)
-    return spec.start(*majority_matrices(labels), hyper)
 
 
 def majority_matrices(

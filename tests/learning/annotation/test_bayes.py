@@ -35,7 +35,6 @@ from jtruth.learning.annotation.posterior import (
     majority_matrices,
     merged_rows,
     pointwise,
-    start_values,
 )
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
@@ -290,9 +289,6 @@ def test_starts():
             np.testing.assert_allclose(found, right.mean())
         else:
             np.testing.assert_allclose(found, right, atol=0.1)
-    diagonal = start_values(SPECS["one_coin"], labels, {}, "diagonal")
-    np.testing.assert_allclose(diagonal["accuracy"], 0.7)
-    np.testing.assert_array_equal(start_values(SPECS["one_coin"], labels, {}, {"accuracy": 1})["accuracy"], 1)
 
 
 PATTERNS = np.array(list(itertools.product([0, 1], repeat=4)))
@@ -348,7 +344,7 @@ def test_second_data_set_compiles_nothing(fitted):
     )
     assert len(program.compiled) == 2
     with jax.log_compiles(), warnings.catch_warnings():
-        other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), start="em", settings=SETTINGS)
+        other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), settings=SETTINGS)
     assert len(program.compiled) == 2
     assert other.usable and other.agreement.p_value >= 0.001
 
@@ -412,8 +408,6 @@ def test_bad_input():
         bayes.fit_nuts("dawid_skene", labels, key=key, hyper={"class_concentration": np.nan})
     with pytest.raises(ValueError, match="must be positive"):
         bayes.fit_nuts("one_coin", labels, key=key, hyper={"accuracy": (0, 1)})
-    with pytest.raises(ValueError, match="start must be one of 'majority'"):
-        bayes.fit_nuts("one_coin", labels, key=key, start="random")
     nothing = Labels(labels.sample[:0], labels.labeler[:0], labels.label[:0], 5, 3, 3)
     with pytest.raises(ValueError, match="no label at all"):
         bayes.fit_nuts("dawid_skene", nothing, key=key)
