@@ -36,7 +36,7 @@ from scipy.special import ndtri
 
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
-from jtruth._host import diagonal_rows, vote_shares
+from jtruth._host import cross_table, diagonal_rows, vote_shares
 from jtruth._iterate import normalised
 from jtruth._random import as_key, host_rng
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
@@ -49,31 +49,28 @@ _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitte
 _UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
 
 
-@jax.jit
 def confident_joint(
-    probabilities: Float[Array | np.ndarray, "samples classes"],
-    label: Int[Array | np.ndarray, " samples"],
-    weight: Float[Array | np.ndarray, " samples"],
-    known: Int[Array | np.ndarray, " samples"],
-) -> dict[str, Array]:
-    """Thresholds (2), confident joint (1) and its calibration (3); pure, to be vmapped over weights.
+    probabilities: Float[np.ndarray, "samples classes"],
+    label: Int[np.ndarray, " samples"],
+    known: Int[np.ndarray, " samples"],
+) -> dict[str, np.ndarray]:
+    """Thresholds (2), confident joint (1) and its calibration (3).
 
     By name: "thresholds" (classes,), inf where no sample has this label; "confident" (samples,), the class a
     sample is confidently of (its `known` one, if any), -1 where none; "counts" (1) and "joint" (3) (classes,
     classes), rows of true classes, the latter sums to 1.
     """
     classes = probabilities.shape[1]
-    given = jax.nn.one_hot(label, classes, dtype=probabilities.dtype) * weight[:, None]
-    number = given.sum(axis=0)
-    mean = (given * probabilities).sum(axis=0) / jnp.where(number > 0, number, 1)
-    thresholds = jnp.where(number > 0, mean, jnp.inf)
+    number = np.bincount(label, minlength=classes)
+    own = np.bincount(label, probabilities[np.arange(label.size), label], classes)
+    thresholds = np.where(number > 0, own / np.maximum(number, 1), np.inf)
     # A mean of equal numbers may be rounded up past them, and a sample must not fall below itself.
-    reached = probabilities >= (thresholds * (1 - 64 * jnp.finfo(mean.dtype).eps))[None, :]
-    best = jnp.where(reached, probabilities, -1).argmax(axis=1).astype(jnp.int32)
-    confident = jnp.where(known >= 0, known, jnp.where(reached.any(axis=1), best, -1))
-    counts = jax.nn.one_hot(confident, classes, dtype=given.dtype).T @ given  # -1 has a row of zeros
-    column = counts.sum(axis=0)
-    joint = counts * (number / number.sum() / jnp.where(column > 0, column, 1))[None, :]
+    reached = probabilities >= thresholds * (1 - 64 * np.finfo(own.dtype).eps)
+    best = np.where(reached, probabilities, -1).argmax(axis=1)
+    confident = np.where(known >= 0, known, np.where(reached.any(axis=1), best, -1))
+    sure = confident >= 0
+    counts = cross_table(confident[sure], label[sure], (classes, classes)).astype(np.float64)
+    joint = counts * (number / number.sum() / np.maximum(counts.sum(axis=0), 1))
     return {"thresholds": thresholds, "confident": confident, "counts": counts, "joint": joint}
 
 
@@ -123,8 +120,7 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
     [0.6 0.8] [[2.0, 0.0], [1.0, 2.0]] 1.0
     """
     label, q, known = one_label(labels, probabilities, gold)
-    with jax.enable_x64(True):
-        found = jax.tree.map(np.asarray, confident_joint(q, label, np.ones(label.size), known))
+    found = confident_joint(q, label, known)
     joint = found["joint"]
     matrix = vote_shares(joint)  # rows of a class that no sample is confidently of are uniform
     by_label = q * matrix[:, label].T

@@ -34,13 +34,10 @@ More than two classes are refused: labelers who err independently given the clas
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth import _validation as check
@@ -52,50 +49,41 @@ _NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose anothe
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
 
 
-@partial(jax.jit, static_argnames=("num_labelers", "max_steps"))
 def kos_messages(
-    sample: Int[Array | np.ndarray, " labels"],
-    labeler: Int[Array | np.ndarray, " labels"],
-    sign: Float[Array | np.ndarray, " labels"],
-    known: Float[Array | np.ndarray, " samples"],
-    start: Float[Array | np.ndarray, " labels"],
-    *,
+    labels: tuple[np.ndarray, np.ndarray, np.ndarray],
+    known: Float[np.ndarray, " samples"],
     num_labelers: int,
+    *,
     max_steps: int,
-    tol: float | Float[Array, ""],
-) -> tuple[Float[Array, " samples"], Float[Array, " labelers"], Bool[Array, ""], Int[Array, ""]]:
-    """The messages until they change by less than `tol`; pure, to be vmapped over starts.
+    tol: float,
+) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"], bool, int]:
+    """The messages until they change by less than `tol`.
 
-    `sign` and `known` are +1 for class 1, -1 for class 0 and 0 for none. What comes out: sum of A y over the
-    labels of each sample, of A x over those of each labeler, whether messages came to rest, number of steps.
+    `labels` are sample, labeler and sign of each; signs and `known` are +1 for class 1, -1 for class 0 and 0
+    for none. What comes out: sum of A y over the labels of each sample, of A x over those of each labeler,
+    whether messages came to rest, number of steps.
     """
-    sign, known = jnp.asarray(sign), jnp.asarray(known)
+    sample, labeler, sign = labels
     fixed = known[sample]
-    free = jnp.where(fixed == 0, jnp.abs(sign), 0)
+    free, given = np.where(fixed == 0, np.abs(sign), 0), np.abs(sign)
 
-    def scaled(message, on):
-        size = jnp.sqrt((on * message**2).sum() / jnp.maximum(on.sum(), 1))
-        return message / jnp.where(size > 0, size, 1)
+    def scaled(message: np.ndarray, on: np.ndarray) -> np.ndarray:
+        size = np.sqrt((on * message**2).sum() / max(on.sum(), 1))
+        return message / (size if size > 0 else 1)
 
-    def others(message, group, number):
+    def others(message: np.ndarray, group: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Sum of sign * message over the other labels of the same sample or labeler."""
         each = sign * message
-        total = jax.ops.segment_sum(each, group, number)
+        total = np.bincount(group, each, number)
         return total[group] - each, total
 
-    def step(state):
-        y, _, _, count = state
-        x, _ = others(y, sample, known.shape[0])
-        x = jnp.where(fixed != 0, fixed, scaled(x, free))
-        new, weight = others(x, labeler, num_labelers)
-        new = scaled(new, jnp.abs(sign))
-        return new, weight, jnp.abs(sign * (new - y)).max(), count + 1
-
-    first = (jnp.asarray(start), jnp.zeros(num_labelers, sign.dtype), jnp.array(jnp.inf, sign.dtype))
-    y, weight, moved, count = jax.lax.while_loop(
-        lambda s: (s[2] >= tol) & (s[3] < max_steps), step, (*first, jnp.array(0, jnp.int32))
-    )
-    return others(y, sample, known.shape[0])[1], weight, moved < tol, count
+    y, weight, moved, steps = np.ones(sign.size), np.zeros(num_labelers), np.inf, 0
+    while moved >= tol and steps < max_steps:
+        x, _ = others(y, sample, known.size)
+        new, weight = others(np.where(fixed != 0, fixed, scaled(x, free)), labeler, num_labelers)
+        new = scaled(new, given)
+        moved, y, steps = np.abs(sign * (new - y)).max(), new, steps + 1
+    return others(y, sample, known.size)[1], weight, bool(moved < tol), steps
 
 
 def kos_refuses(labels: Labels) -> str | None:
@@ -142,36 +130,31 @@ def fit_kos(
     if (reason := kos_refuses(labels)) is not None:
         raise ValueError(reason)
     check_steps(max_steps, tol)
-    sample, labeler, label = (np.asarray(part, np.int32) for part in labels.arrays)
-    sign = np.where(label >= 0, 2.0 * label - 1, 0.0)
-    start = np.ones(sign.size)
-    pushed = np.where(known >= 0, 2.0 * known - 1, 0.0)
-    with jax.enable_x64(True):
-        score, weight, converged, steps = map(np.asarray, kos_messages(
-            sample, labeler, sign, pushed, start,
-            num_labelers=labels.num_labelers, max_steps=max_steps, tol=float(tol),
-        ))  # fmt: skip
+    sample, labeler, label = labels.arrays
+    sign, pushed = (np.where(code >= 0, 2.0 * code - 1, 0.0) for code in (label, known))
+    score, weight, converged, steps = kos_messages(
+        (sample, labeler, sign), pushed, labels.num_labelers, max_steps=max_steps, tol=tol
+    )
     even = np.abs(score) <= 1e-12 * max(float(np.abs(score).max()), 1e-300)
     one = np.where(even, 0.5, score > 0)
     posterior = clamp(np.stack([1 - one, one], axis=1), known)
-    doubts = [*not_converged("Message passing", bool(converged), int(steps))]
+    doubts = [*not_converged("Message passing", converged, steps)]
     if tied := int((even & (known < 0)).sum()):
         doubts.append(f"Messages about {tied} samples cancel or are missing; both classes have 1/2 there.")
     own, shares = {"score": score, "weight": weight}, posterior.mean(axis=0)
-    return Fit(shares, posterior, float("nan"), bool(converged), int(steps), tuple(doubts), own)
+    return Fit(shares, posterior, float("nan"), converged, steps, tuple(doubts), own)
 
 
-@jax.jit
 def triplet_moments(
-    symbol: Int[Array | np.ndarray, "samples labelers"],
-    seen: Float[Array | np.ndarray, "samples labelers"],
-    weight: Float[Array | np.ndarray, " samples"],
-    apart: Float[Array | np.ndarray, "labelers labelers"],
-    voters: Int[Array | np.ndarray, " voters"],
-    edges: Int[Array | np.ndarray, "edges two"],
-    prior: Float[Array | np.ndarray, ""],
-) -> dict[str, Array]:
-    """Moments of labels and what follows from them; pure, to be vmapped over weights.
+    symbol: Int[np.ndarray, "samples labelers"],
+    seen: Float[np.ndarray, "samples labelers"],
+    weight: Float[np.ndarray, " samples"],
+    apart: Float[np.ndarray, "labelers labelers"],
+    voters: Int[np.ndarray, " voters"],
+    edges: Int[np.ndarray, "edges two"],
+    prior: float,
+) -> dict[str, np.ndarray]:
+    """Moments of labels and what follows from them.
 
     Args:
         symbol: 0 and 1 for the classes, 2 for an abstention.
@@ -187,68 +170,73 @@ def triplet_moments(
         (labelers, symbols), how often each is given, "shifts", p(symbol | 1) - p(symbol | 0); "pair_shares"
         and "pair_shifts" (edges, symbols, symbols).
     """
-    weight = jnp.asarray(weight)[:, None]
-    seen, apart, symbol = jnp.asarray(seen), jnp.asarray(apart), jnp.asarray(symbol)
-    x = jnp.where(symbol == 2, 0, 2 * symbol - 1).astype(seen.dtype) * seen
+    weight = weight[:, None]
+    x = np.where(symbol == 2, 0, 2 * symbol - 1).astype(seen.dtype) * seen
     shared = (weight * seen).T @ seen
 
     def with_others(f, on):
         """Cov(f, x_u) over the samples where both are there, for every u."""
         number = (weight * on).T @ seen
-        safe = jnp.where(number > 0, number, 1)
+        safe = np.where(number > 0, number, 1)
         return ((weight * f).T @ x) / safe - ((weight * f).T @ seen) * ((weight * on).T @ x) / safe**2
 
     v, square = _strengths(with_others(x, seen) * apart, apart * shared, shared.diagonal())
     number = (weight * seen).sum(axis=0)
-    number = jnp.where(number > 0, number, 1)
+    number = np.where(number > 0, number, 1)
     mean = (weight * x).sum(axis=0) / number
 
     voting = seen[:, voters], (x - mean[None, :])[:, voters], v[voters], apart[voters][:, voters]
-    p = jnp.where(jnp.isnan(prior), _second_class(weight[:, 0], *voting), prior)
+    p = _second_class(weight[:, 0], *voting) if np.isnan(prior) else prior
 
     def shift(f, on, free):
         """p(f | 1) - p(f | 0) of an indicator, from its covariances with labelers that are free of it."""
         use = ((weight * on).T @ seen) * free
         power = (use * v[None, :] ** 2).sum(axis=1)
-        slope = (use * with_others(f, on) * v[None, :]).sum(axis=1) / jnp.where(power > 0, power, 1)
-        return slope / jnp.sqrt(p * (1 - p))
+        slope = (use * with_others(f, on) * v[None, :]).sum(axis=1) / np.where(power > 0, power, 1)
+        return slope / np.sqrt(p * (1 - p))
 
-    says = jnp.stack([(symbol == s).astype(seen.dtype) * seen for s in range(3)])
+    says = np.stack([(symbol == s).astype(seen.dtype) * seen for s in range(3)])
     shares = (weight[None] * says).sum(axis=1).T / number[:, None]
-    shifts = jax.vmap(lambda f: shift(f, seen, apart), out_axes=1)(says)
+    shifts = np.stack([shift(f, seen, apart) for f in says], axis=1)
     a, b = edges[:, 0], edges[:, 1]
     both, free = seen[:, a] * seen[:, b], apart[a] * apart[b]
     count = (weight * both).sum(axis=0)
     together = (says[:, None, :, a] * says[None, :, :, b]).reshape(9, *both.shape)
-    pair_shares = (weight[None] * together).sum(axis=1).T / jnp.where(count > 0, count, 1)[:, None]
-    pair_shifts = jax.vmap(lambda f: shift(f, both, free), out_axes=1)(together)
+    pair_shares = (weight[None] * together).sum(axis=1).T / np.where(count > 0, count, 1)[:, None]
+    pair_shifts = np.stack([shift(f, both, free) for f in together], axis=1)
     pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
     return {"strength": v, "square": square, "prior": p, "shares": shares, "shifts": shifts,
             "pair_shares": pair_shares, "pair_shifts": pair_shifts}  # fmt: skip
 
 
-def _strengths(covariance: Array, pairs: Array, samples: Array) -> tuple[Array, Array]:
+def _strengths(
+    covariance: np.ndarray, pairs: np.ndarray, samples: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """v and v^2 of every labeler, from all triples with it; most are right, so most v are positive."""
     weighted = pairs * covariance
-    cube = jnp.einsum("tu,ut->t", weighted @ weighted, weighted)
-    total = jnp.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
-    square = cube / jnp.where(total > 0, total, 1)
-    side = jnp.linalg.eigh(weighted)[1][:, -1]
-    v = jnp.where(side < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0))
-    return jnp.where((samples * v).sum() < 0, -v, v), square
+    cube = np.einsum("tu,ut->t", weighted @ weighted, weighted)
+    total = np.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
+    square = cube / np.where(total > 0, total, 1)
+    side = np.linalg.eigh(weighted)[1][:, -1]
+    v = np.where(side < 0, -1.0, 1.0) * np.sqrt(np.maximum(square, 0))
+    return np.where((samples * v).sum() < 0, -v, v), square
 
 
-def _second_class(weight: Array, here: Array, away: Array, v: Array, apart: Array) -> Float[Array, ""]:
+def _second_class(
+    weight: np.ndarray, here: np.ndarray, away: np.ndarray, v: np.ndarray, apart: np.ndarray
+) -> float:
     """p(class 1) from third moments of triples who are apart, by (voters, voters) blocks; else NaN."""
     along = (apart[:, None, :] * apart[None, :, :] * apart[:, :, None]).reshape(-1, v.shape[0])
 
-    def triples(a: Array) -> Array:
+    def triples(a: np.ndarray) -> float:
         third = (a @ along.T).reshape(a.shape[0], v.shape[0], v.shape[0])
         return (weight * (third * a[:, :, None] * a[:, None, :]).sum(axis=(1, 2))).sum()
 
     skew, size = triples(here * away * v[None, :]), triples(here * v[None, :] ** 2)
-    ratio = skew / jnp.where(size > 0, size, 1)
-    return jnp.where(size > 0, (1 - ratio / jnp.sqrt(4 + ratio**2)) / 2, jnp.nan)
+    if not size > 0:
+        return float("nan")
+    ratio = skew / size
+    return float((1 - ratio / np.sqrt(4 + ratio**2)) / 2)
 
 
 def label_model_refuses(labels: Labels) -> str | None:
@@ -323,10 +311,8 @@ def fit_label_model(
         raise ValueError(reason)
     voters = np.argsort(-seen.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
     symbol = np.where(z >= 0, z, 2).astype(np.int32)
-    with jax.enable_x64(True):
-        p1 = np.float64(np.nan if fixed is None else fixed[1])
-        found = triplet_moments(symbol, seen, np.ones(len(z)), apart, voters, pairs, p1)
-        found = {name: np.asarray(value) for name, value in found.items()}
+    p1 = float("nan") if fixed is None else float(fixed[1])
+    found = triplet_moments(symbol, seen, np.ones(len(z)), apart, voters, pairs, p1)
     if np.isnan(found["prior"]):
         raise ValueError(
             "no three labelers share a sample, so third moments do not give the class prior; give prior"

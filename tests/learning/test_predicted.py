@@ -1,12 +1,11 @@
 """Confident learning and its likelihood twin against plain loops, known truth, and training's noise layer."""
 
-import jax
 import numpy as np
 import pytest
 
 from jtruth.labels import Labels
 from jtruth.learning import fit_confident, fit_noise_layer, prune
-from jtruth.learning.predicted import confident_joint, thresholds_mislead
+from jtruth.learning.predicted import thresholds_mislead
 from jtruth.training.corrections import forward_risk
 from tests.reference import predicted as oracle
 
@@ -63,16 +62,8 @@ def test_classes_and_samples_may_be_permuted(case):
     np.testing.assert_allclose(other.class_posterior[:, new], fit.class_posterior[order], rtol=1e-12)
 
 
-def test_a_weight_is_as_many_samples_and_gold_asks_no_threshold(case):
+def test_gold_asks_no_threshold(case):
     _, z, q, labels = case
-    weight = np.random.default_rng(2).integers(0, 3, z.size)
-    none = np.full(z.size, -1, np.int32)
-    pair = np.stack([weight, np.ones_like(weight)]).astype(float)
-    found = jax.vmap(lambda w: confident_joint(q, z.astype(np.int32), w, none)["joint"])(pair)
-    again = np.repeat(np.arange(z.size), weight)
-    repeated = fit_confident(Labels.from_matrix(z[again][:, None], 3), q[again])
-    np.testing.assert_allclose(found[0], repeated.joint, rtol=1e-12)
-    np.testing.assert_allclose(found[1], fit_confident(labels, q).joint, rtol=1e-12)
     gold = np.where(np.arange(z.size) < 9, 2, -1)
     fit = fit_confident(labels, q, gold=gold)
     assert (fit.confident[:9] == 2).all() and (fit.class_posterior[:9, 2] == 1).all()

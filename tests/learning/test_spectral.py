@@ -2,7 +2,6 @@
 
 import itertools
 
-import jax
 import numpy as np
 import pytest
 
@@ -134,7 +133,6 @@ def test_exact_moments_give_the_exact_law(linked, known):
     found = triplet_moments(
         symbols, np.ones(symbols.shape), chance, apart, np.arange(5, dtype=np.int32), edges, prior
     )
-    found = jax.tree.map(np.asarray, found)
     assert found["prior"] == pytest.approx(PRIOR, abs=1e-8)
     if linked:
         laws = laws.copy()
