@@ -229,10 +229,6 @@ def _rows(classes: int) -> Hyper:
     return {"row_concentration": diagonal_rows(classes, 2.0, 1.0)}
 
 
-def _broadcast(matrix, num_labelers):
-    return jnp.broadcast_to(matrix, (num_labelers, *matrix.shape))
-
-
 def _accuracy(prior, matrices):
     """(labelers,) probability to be right, kept off the ends."""
     return np.clip(np.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
@@ -307,7 +303,7 @@ SPECS: dict[str, Spec] = {
         dims={"matrices": ("labeler", "class", "given")},
     ),
     "pooled": Spec(
-        channel=lambda p, h, t: confusion_channel(p["prior"], _broadcast(p["matrix"], t)),
+        channel=lambda p, h, t: confusion_channel(p["prior"], jnp.repeat(p["matrix"][None], t, axis=0)),
         defaults=_rows,
         start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
         dims={"matrix": ("class", "given")},
