@@ -10,7 +10,7 @@ import jtruth as jt
 from jtruth.latent import Effort
 from jtruth.learning.methods import METHODS, deserted
 
-SETS = (
+SETS = [
     "bluebirds",
     "cifar10h_a",
     "dawid_skene_1979",
@@ -19,17 +19,12 @@ SETS = (
     "labelerrors_mnist",
     "restaurant",
     "rte",
-)
+]
 SHORT = Effort(chains=4, burn_in=50, min_sweeps=200, max_sweeps=200)  # what is drawn is not judged here
 
 
-QUICK = (
-    "majority_vote",
-    "dawid_skene",
-    "kos",
-    "one_coin",
-    "label_model",
-)  # seconds on all whole sets together
+# seconds on all whole sets together
+QUICK = ["majority_vote", "dawid_skene", "kos", "one_coin", "label_model"]
 
 
 def read(folder):

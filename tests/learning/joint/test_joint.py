@@ -136,17 +136,6 @@ def test_same_key_same_draws_other_key_other_draws():
         assert (getattr(one, name) != getattr(other, name)).any()
 
 
-def test_order_of_samples_and_labelers_does_not_matter():
-    labels, y_pred, _ = simulated()
-    fit = fit_joint(labels, y_pred=y_pred, key=KEY)
-    rng = np.random.default_rng(0)
-    samples, labelers = rng.permutation(labels.num_samples), rng.permutation(labels.num_labelers)
-    shuffled = labels.restrict(samples).select_labelers(labelers)
-    again = fit_joint(shuffled, y_pred=y_pred[samples], key=KEY)
-    np.testing.assert_allclose(again.class_posterior, fit.class_posterior[samples], atol=0.03)
-    np.testing.assert_allclose(again.mean_matrices, fit.mean_matrices[labelers], atol=0.02)
-
-
 def test_resume_through_fit_joint(tmp_path):
     labels, y_pred, _ = simulated()
     options = {"y_pred": y_pred, "key": KEY}
@@ -295,9 +284,6 @@ BAD = {
     "y_pred value": ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2 .* class codes 0 to 1"),
     "y_pred empty": ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
     "symbols alone": ({"priors": DirichletPriors(num_symbols=3)}, "y_pred was not given"),
-    "gold": ({"gold": np.full(20, 5)}, r"gold\[0\] is 5 .* class codes 0 to 1"),
-    "prior sum": ({"prior": [0.5, 0.6]}, "prior sums to 1.1"),
-    "prior and gold": ({"prior": [1.0, 0.0], "gold": np.ones(20, int)}, "prior 0 but gold says"),
     "diagonal": (
         {"priors": DirichletPriors(diagonal=0.0)},
         "diagonal is 0.0; give a Dirichlet concentration, above 0",
@@ -325,12 +311,6 @@ def test_bad_arguments(case, as_installed):
     labels, _, _ = simulated(size=20, labelers=3)
     with pytest.raises(ValueError, match=message):
         fit_joint(labels, **({"key": KEY} | options))
-
-
-def test_no_labels():
-    nothing = Labels(*np.zeros((2, 3), np.int32), np.full(3, -1, np.int32), 3, 1, 2)
-    with pytest.raises(ValueError, match="no label at all"):
-        fit_joint(nothing, key=KEY)
 
 
 @pytest.mark.slow
