@@ -65,7 +65,7 @@ def confident_joint(
     own = np.bincount(label, probabilities[np.arange(label.size), label], classes)
     thresholds = np.where(number > 0, own / np.maximum(number, 1), np.inf)
     # A mean of equal numbers may be rounded up past them, and a sample must not fall below itself.
-    reached = probabilities >= thresholds * (1 - 64 * np.finfo(own.dtype).eps)
+    reached = probabilities >= thresholds * (1 - 64 * np.finfo(np.float64).eps)
     best = np.where(reached, probabilities, -1).argmax(axis=1)
     confident = np.where(known >= 0, known, np.where(reached.any(axis=1), best, -1))
     sure = confident >= 0

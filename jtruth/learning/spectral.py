@@ -205,7 +205,7 @@ def triplet_moments(
     pair_shares = (weight[None] * together).sum(axis=1).T / np.where(count > 0, count, 1)[:, None]
     pair_shifts = np.stack([shift(f, both, free) for f in together], axis=1)
     pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
-    return {"strength": v, "square": square, "prior": p, "shares": shares, "shifts": shifts,
+    return {"strength": v, "square": square, "prior": np.asarray(p), "shares": shares, "shifts": shifts,
             "pair_shares": pair_shares, "pair_shifts": pair_shifts}  # fmt: skip
 
 

@@ -214,8 +214,8 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None)
         if name not in spec.any_sign and not (arrays[name] > 0).all():
             raise ValueError(f"hyper[{name!r}] must be positive; got {np.asarray(value).tolist()}")
     if "difficulty_prior" in arrays:
-        levels = beta_levels(*arrays.pop("difficulty_prior"), most_labels)
-        arrays["difficulty"], arrays["log_weight"] = levels
+        a, b = arrays.pop("difficulty_prior").tolist()
+        arrays["difficulty"], arrays["log_weight"] = beta_levels(a, b, most_labels)
     for prior, name in (("easiness_prior", "log_easiness"), ("position_prior", "position")):
         if prior in arrays:
             *mean, sd, size = arrays.pop(prior).tolist()
