@@ -123,8 +123,8 @@ def fit_joint(
         priors: Dirichlet concentrations, earlier counts, and where to start.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "random_effect" (difficulty is gradual, two classes), "copying" (the classifier
-            repeats labels). Or a function that builds another model, as those of `models` do; `fixed_share`
-            makes one of these with a known share of dependent samples.
+            repeats labels). Or a function that builds another model, as those of `models` do; its
+            `fixed_share` makes one of these with a known share of dependent samples.
         effort: when to stop, whether to compute log p(one sample | draw) too, where progress is reported. Its
             `mesh`, a `jax.sharding.Mesh` over one axis, has devices that share the samples
             (docs/many_devices.md); the draws depend on how many it has, not on which.

@@ -13,7 +13,8 @@ import jtruth as jt
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.sensitivity import Sensitivity, sensitivity
 from jtruth.lam_stork import error_bounds
-from jtruth.learning import fit_joint, fixed_share
+from jtruth.learning import fit_joint
+from jtruth.learning.joint.models import fixed_share
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
 from jtruth.noise.base import scale_errors
 from jtruth.stats.draws import DrawsEstimate

@@ -8,8 +8,9 @@ import pytest
 
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, Progress
-from jtruth.learning import DirichletPriors, fixed_share
+from jtruth.learning import DirichletPriors
 from jtruth.learning.joint.guard import check_switching
+from jtruth.learning.joint.models import fixed_share
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import mean_error
 from tests.learning import crowds
