@@ -169,8 +169,8 @@ from jtruth.evaluation.assumptions.registry import entries, nobody_judged  # noq
 from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables, ppi_metric  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402
+from jtruth.stats.draws import predictive  # noqa: E402
 from jtruth.stats.ppi import gold_sample  # noqa: E402
-from jtruth.stats.predictive import predictive  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402
 from jtruth.tables.pairs import Tuples  # noqa: E402
 

@@ -15,9 +15,8 @@ import numpy as np
 from jtruth._host import cross_table
 from jtruth._validation import quoted
 from jtruth._validation.guess import FileLook, look_at
-from jtruth._validation.names import NO_ANSWER, is_list, typing_error
 from jtruth._validation.text import File, TextTable, read_table
-from jtruth._validation.words import number_of
+from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
 from jtruth.answers import Answer, Column, Facts, Note, Notes, Shown, Table, facts, finding_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.stats.agreement import (

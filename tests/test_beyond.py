@@ -15,8 +15,8 @@ from scipy.special import betaln, expit, gammaln, logsumexp
 from scipy.stats import norm, t
 
 from jtruth import testing
+from jtruth.stats.draws import Opinion, predictive
 from jtruth.stats.poisson_binomial import pmf
-from jtruth.stats.predictive import Opinion, predictive
 from jtruth.testing import BetaPrior
 
 RHO = np.array([0.9, 0.7, 0.35, 0.2, 0.6, 0.15, 0.5])

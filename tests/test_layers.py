@@ -272,7 +272,7 @@ CLEAN = {
     "noise/__init__.py": "from jtruth.noise.symmetric import Symmetric\n",
     "noise/symmetric.py": "from ..labels import Labels\nfrom jax.core import Tracer\n",
     "learning/bayes.py": "import numpyro\nfrom jtruth.noise import Symmetric\n",
-    "testing/exact.py": "from . import metrics\nimport jtruth.stats.regions\n",
+    "testing/exact.py": "from . import metrics\nimport jtruth.stats.estimates\n",
     "testing/metrics.py": "def f():\n    import pandas\n",
     "stats/regions.py": "",
     "plots.py": "import matplotlib.pyplot as plt\n",

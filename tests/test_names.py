@@ -17,8 +17,7 @@ import pytest
 import jtruth as jt
 from jtruth._validation import encode_ids, shown
 from jtruth._validation.ids import in_order
-from jtruth._validation.names import alike_note
-from jtruth._validation.words import Source
+from jtruth._validation.words import Source, alike_note
 from jtruth.evaluation import inputs
 from jtruth.labels import Labels
 

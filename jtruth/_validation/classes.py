@@ -15,8 +15,16 @@ import numpy as np
 
 from jtruth._validation.coded import as_coded, different, kinds_of, recode
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_missing, kind_name
-from jtruth._validation.names import alike_note, check_different_numbers, check_visible
-from jtruth._validation.words import Source, duplicates, quoted, shown, some
+from jtruth._validation.words import (
+    Source,
+    alike_note,
+    check_different_numbers,
+    check_visible,
+    duplicates,
+    quoted,
+    shown,
+    some,
+)
 
 PLAIN_INTEGER = re.compile(r"0|[1-9][0-9]*")
 

@@ -33,8 +33,7 @@ from jtruth._validation.ids import (
     names_for,
     read_frame,
 )
-from jtruth._validation.names import alike_note, rounded_note
-from jtruth._validation.words import LOOK, Source, choose, quoted, shown
+from jtruth._validation.words import LOOK, Source, alike_note, choose, quoted, rounded_note, shown
 
 # What was read, as the fields of `Labels` in their order.
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, tuple | None, tuple | None,

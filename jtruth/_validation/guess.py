@@ -9,9 +9,8 @@ from typing import Any
 from jtruth._one_line import one_line
 from jtruth._validation.coded import Coded, different
 from jtruth._validation.ids import MISSING_TEXT
-from jtruth._validation.names import COLUMN_WORDS, column_called
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, SIDE, Source, plain, quoted
+from jtruth._validation.words import COLUMN_WORDS, LOOK, SIDE, Source, column_called, plain, quoted
 
 COUNT_WORDS = {
     "n", "count", "counts", "freq", "frequency", "weight", "votes", "num_votes", "n_votes", "num_labels",

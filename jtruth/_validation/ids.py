@@ -17,8 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._validation.coded import Coded, kinds_of, recode
-from jtruth._validation.names import COLUMN_WORDS, check_visible, column_called
-from jtruth._validation.words import Source, duplicates, quoted, shown
+from jtruth._validation.words import (
+    COLUMN_WORDS,
+    Source,
+    check_visible,
+    column_called,
+    duplicates,
+    quoted,
+    shown,
+)
 
 MISSING_TEXT = frozenset({"", "-1", "na", "n/a", "nan", "null", "none", "<na>"})  # compared in lower case
 MISSING_TYPES = frozenset({"NoneType", "NAType", "NaTType"})  # None; the missing values of pandas

@@ -27,8 +27,7 @@ from jtruth._files import unescaped
 from jtruth._one_line import one_line
 from jtruth._validation.coded import Coded, different
 from jtruth._validation.ids import check_columns
-from jtruth._validation.names import check_visible
-from jtruth._validation.words import Source, duplicates, quoted, shown, some
+from jtruth._validation.words import Source, check_visible, duplicates, quoted, shown, some
 
 BLOCK = 1 << 20  # bytes that are looked at together: beside a file only its codes are kept
 _LIFT, _GIGABYTES = "JTRUTH_UNPACK_GB", 4.0  # what a compressed file may become

@@ -2,10 +2,19 @@ r"""Words for messages: short lists, where an entry stands, and text of stranger
 
 A class called "\x1b[2J" clears the screen of whoever prints it. Names go through `plain` where text is made;
 the command line sends everything that it prints through `escaped`, in case one was forgotten.
+
+Names that look alike or cannot be seen: "Yes" and "yes", "1" and "1.0", a zero-width space.
+
+Two names that a reader takes for one split a class or a labeler in two, and every number after that is wrong.
+What cannot be seen, and classes that are equal as numbers, are refused; other look-alikes may be meant, so
+they are kept and said.
 """
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from jtruth._one_line import one_line
@@ -139,3 +148,140 @@ def plain(name: Any) -> str:
 def escaped(text: str) -> str:
     """A text of several lines in which all that cannot be printed is written as an escape."""
     return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+NO_ANSWER = {  # class names that read like no answer, in small letters
+    "?", "abstain", "cannot tell", "can't tell", "can not tell", "don't know", "dont know", "dunno", "idk",
+    "n/a", "na", "no answer", "none", "not sure", "skip", "skipped", "uncertain", "unclear", "undecided",
+    "unknown", "unsure",
+}  # fmt: skip
+# Words for the three columns, the usual ones first; compared without case, signs and a final "id".
+COLUMN_WORDS = {
+    "task": "task item question sample example document doc instance image sentence unit record case patient "
+    "comment hit id",
+    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor",
+    "label": "label rating answer response annotation verdict sentiment category class judgment judgement "
+    "vote value",
+}
+_TEXTS = {"question", "sentence", "document", "comment"}  # the sample itself, where a column "id" has its id
+_DIGITS = 15  # that a spreadsheet keeps of a number
+_RARE, _LONG = 20, 3  # a name so many times rarer, of so many letters, may be a typing error
+_BETWEEN = re.compile(r"[;,|+&]")  # what stands between the classes of a list
+
+
+def check_visible(
+    names: Iterable, values: Sequence, what: str, source: Source, *, inside: bool = True
+) -> None:
+    """Refuse names with characters that cannot be seen (line ends, zero-width or ideographic spaces, ...).
+
+    Only text is looked at, and unless `inside` only its first and last character.
+    """
+    texts = list(names)
+    if set(map(type, texts)) != {str}:
+        texts = [name for name in texts if isinstance(name, str)]
+    if "".join(texts).isprintable():
+        return
+    for name in texts:
+        if not (name if inside else name[:1] + name[-1:]).isprintable():
+            rows = [k for k, value in enumerate(values) if value == name]
+            raise ValueError(
+                f"{source.at(rows)}: {what} {shown(name)} has a character that cannot be seen. Remove it."
+            )
+
+
+def check_different_numbers(names: Iterable[str], what: str) -> None:
+    """Refuse names that are the same number written in several ways, such as "1" and "1.0"."""
+    same = _groups((name for name in names if _number(name) is not None), _number)
+    if same:
+        raise ValueError(
+            f"the {what} {quoted(same)} are equal as numbers. Write them alike, or name every one in "
+            "`classes` if they are different"
+        )
+
+
+def alike_note(names: Iterable, what: str) -> tuple[str, ...]:
+    """A sentence about names that differ only in case, spaces, width of letters or leading zeros."""
+    alike = _groups(map(str, names), _plain)
+    if not alike:
+        return ()
+    return (f"Some {what} differ only in case, spaces or leading zeros: {quoted(alike)}. Are they the same?",)
+
+
+def column_called(role: str, header: Sequence[str]) -> str | None:
+    """The column that plays a role, by its name; None if no column or several of them could."""
+    if role in header:
+        return role
+    plain = {name: re.sub(r"[^a-z]", "", name.casefold()) for name in header}
+    plain = {name: word.removesuffix("id") or word for name, word in plain.items()}
+    for word in COLUMN_WORDS[role].split():
+        fits = [name for name in header if plain[name] in (word, word + "s", word + "name")]
+        if word in _TEXTS and "id" in plain.values():
+            fits = [name for name in fits if name.casefold().endswith("id")]
+        if fits:
+            return fits[0] if len(fits) == 1 else None
+    return None
+
+
+def rounded_note(ids: Sequence, what: str) -> tuple[str, ...]:
+    """A sentence about long numbers that a spreadsheet would take for one."""
+    long = [name for name in map(str, ids) if len(name) > _DIGITS and name.isdecimal()]
+    alike = _groups(long, lambda name: (len(name), name[:_DIGITS]))
+    if not alike:
+        return ()
+    return (
+        f"{len(alike)} {what} differ only beyond {_DIGITS} digits ({quoted(alike, 2)}): a spreadsheet rounds "
+        "them there. Are they what they were?",
+    )
+
+
+def typing_error(names: Sequence[str], number: Sequence[int]) -> tuple[int, int] | None:
+    """A rare class, and the frequent one from which it is one letter; `number` of labels of each."""
+    for k, (name, rare) in enumerate(zip(names, number, strict=True)):
+        for j, often in enumerate(number) if len(name) >= _LONG and rare else ():
+            if often >= _RARE * rare and _one_letter(name, names[j]):
+                return k, j
+    return None
+
+
+def _one_letter(a: str, b: str) -> bool:
+    """Whether two words differ by one letter more, less, another or exchanged; digits are no letters."""
+    while a[:1] == b[:1] and a:
+        a, b = a[1:], b[1:]
+    while a[-1:] == b[-1:] and a:
+        a, b = a[:-1], b[:-1]
+    return (a + b).isalpha() and (max(len(a), len(b)) == 1 or (len(a) == 2 and a == b[::-1]))
+
+
+def _groups(names: Iterable[str], key) -> list[str]:
+    """The names that share their key with another name, one group after the other."""
+    groups: dict = {}
+    for name in names:
+        groups.setdefault(key(name), []).append(name)
+    return [name for group in groups.values() if len(group) > 1 for name in group]
+
+
+def _plain(name: str) -> str | Decimal:
+    """What is left of a name without case, width and spaces; its value, if it is a number."""
+    number = _number(name)
+    return "".join(_narrow(name).split()) if number is None else number
+
+
+def _number(name: str) -> Decimal | None:
+    """The number that a name is, None if it is none ("nan" and "1_0" are none)."""
+    text = _narrow(name).strip()
+    if "_" in text or len(text) > 50 or text[:1] not in tuple("+-.0123456789"):
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
+def _narrow(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def is_list(name: str, classes: tuple) -> bool:
+    """Whether a class name is made of several, one of which is a class by itself ("cat;dog" beside "cat")."""
+    parts = [part.strip(" []'\"") for part in _BETWEEN.split(name.strip())]
+    return len(parts) > 1 and all(parts) and bool(set(parts) & set(map(str, classes)))

@@ -49,8 +49,8 @@ from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_n
 from jtruth.evaluation.gold.tables import POWER
 from jtruth.io import Gold
 from jtruth.labels import Labels
+from jtruth.stats.estimates import check_level
 from jtruth.stats.ppi import gold_sample, ppi_ratio
-from jtruth.stats.regions import check_level
 from jtruth.stats.student import StudentEstimate
 
 _FEWEST = 5  # known classes

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from jtruth._validation import check_columns, quoted, with_tasks
-from jtruth._validation.names import column_called
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import Read, duplicates
+from jtruth._validation.words import Read, column_called, duplicates
 from jtruth.cli.options import LabelsFile
 from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records

@@ -41,7 +41,7 @@ from jtruth.learning.joint.batch import MOST_RATERS, JointBatch, joint_batch, we
 from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import named_metric, of_one_class, shown
 from jtruth.testing.binary.batch import exact_batch, plug_in_batch
 from jtruth.testing.binary.empirical_bayes import exact_step

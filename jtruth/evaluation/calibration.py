@@ -41,8 +41,7 @@ from jtruth.io.tables import Predictions
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior
-from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import Estimate, check_level
 
 QUESTION = (
     "These numbers say what labelers would say, not what is true: for that use judged_by_truth or "

@@ -26,7 +26,7 @@ from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import Metric, title
 
 TOLD = 0.95  # probability from which it can be told who is better

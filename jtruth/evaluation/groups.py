@@ -45,8 +45,8 @@ from jtruth.evaluation.parts import interval_text, interval_title, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import check_level
 from jtruth.stats.ppi import gold_sample
-from jtruth.stats.regions import check_level
 
 MOST, FEW = 50, 5  # groups; samples and gold answers of a group below which that is said
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth

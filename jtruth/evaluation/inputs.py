@@ -28,7 +28,7 @@ from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import IndependentLabelers, NoiseModel
 from jtruth.noise.base import check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import expected_table
 from jtruth.tables.posterior import TableDraws
 

@@ -50,7 +50,7 @@ from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.inputs import prior_decides
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 
 ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "

@@ -31,8 +31,7 @@ from jtruth.evaluation.inputs import Progress
 from jtruth.evaluation.parts import Assumption
 from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, of_one_class
 from jtruth.tables.posterior import Cells, TablePosterior

@@ -31,7 +31,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 from jtruth.tables.curves import Band, Curves, against_rest, curves
 from jtruth.tables.posterior import thinned
 from jtruth.testing.binary.chain import WalkDraws, symbol_chain, symbol_walk

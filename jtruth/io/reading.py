@@ -22,8 +22,8 @@ from jtruth import _validation as check
 from jtruth._files import write_table
 from jtruth._validation.coded import different
 from jtruth._validation.guess import look_at, unused_counts
-from jtruth._validation.names import column_called
 from jtruth._validation.text import File, NoRows, TextTable
+from jtruth._validation.words import column_called
 from jtruth.io import exports
 from jtruth.io.exports import GOLD, LabelRows
 from jtruth.io.parsing import Parsed, as_table, only_records, parsed, table_of

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_positive, check_rows, check_shape
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 
 WARN_CONDITION = 10.0
 _SINGULAR = 1e12

@@ -44,7 +44,7 @@ from jtruth._random import Stated, host_rng, stated
 from jtruth._validation.in_range import check_probabilities, check_whole
 from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
 from jtruth.lam_stork.rates import ErrorBounds, bounds_over, error_bounds, true_error_rate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 
 INTERVALS = ("delta", "bootstrap", "exact")
 _STEP = 1e-30j

@@ -19,7 +19,7 @@ from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.posterior import validate_prior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 
 
 class Fit(NamedTuple):

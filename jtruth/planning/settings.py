@@ -32,7 +32,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise.base import as_matrices
 from jtruth.posterior import validate_confusion, validate_prior
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import Metric, named_metric
 
 MOST_MIXES = 600  # of labelers that a search tries

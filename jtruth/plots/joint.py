@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from scipy.signal import convolve
 
 from jtruth.plots._parts import BLUE, CYCLE, GREY, LINES, MARKERS, SMALL, TRUE, mark, new_axes, percent, title
-from jtruth.stats.regions import check_level, densest_cells
+from jtruth.stats.estimates import check_level, densest_cells
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import named_metric
 

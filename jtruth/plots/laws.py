@@ -24,8 +24,7 @@ from jtruth.plots._parts import (
     percent,
     title,
 )
-from jtruth.stats.estimates import Estimate, PmfEstimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import Estimate, PmfEstimate, check_level
 
 _MOST_STEMS = 45  # a law with more visible atoms is drawn as a density
 

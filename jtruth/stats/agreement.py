@@ -33,7 +33,7 @@ from scipy.special import ndtri
 from jtruth._random import Key, host_rng
 from jtruth._validation import choose
 from jtruth._validation.coded import collapse_rows, has_duplicates
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 
 WEIGHTS = ("nominal", "linear", "quadratic")
 DIFFERENCES = ("nominal", "ordinal", "interval")

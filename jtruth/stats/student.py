@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import gammaln, stdtr, stdtrit
 
-from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import Interval, check_level
+from jtruth.stats.estimates import Estimate, Interval, check_level
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 
 Number = float | int
 

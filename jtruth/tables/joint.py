@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line, picture
 from jtruth._random import Key, uniforms
-from jtruth.stats.regions import check_level, densest_cells
+from jtruth.stats.estimates import check_level, densest_cells
 
 
 class JointEstimate(eqx.Module):

@@ -33,8 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from jtruth._arrays import is_concrete
-from jtruth._either import namespace
+from jtruth._arrays import is_concrete, namespace
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._either import namespace
+from jtruth._arrays import namespace
 from jtruth._validation.in_range import check_shape
 from jtruth.tables.metrics import LinearRatio, Metric, OfTable, Terms
 

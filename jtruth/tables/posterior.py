@@ -22,8 +22,7 @@ from jaxtyping import Float, Num
 from jtruth._one_line import one_line
 from jtruth._random import Key, as_key
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
-from jtruth.stats.regions import Interval, Region
+from jtruth.stats.estimates import Estimate, Interval, Region
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, shown
 

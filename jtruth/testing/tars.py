@@ -35,8 +35,8 @@ from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.noise.base import Strata
 from jtruth.posterior import check_not_contradictory, validate_prior
+from jtruth.stats.estimates import Interval, check_level
 from jtruth.stats.poisson_binomial import binomial_pmf
-from jtruth.stats.regions import Interval, check_level
 from jtruth.tables.metrics import expected_table, named_metric
 from jtruth.tables.posterior import TableDraws
 

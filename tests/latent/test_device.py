@@ -16,7 +16,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import jtruth as jt
-from jtruth._either import JaxGenerator
+from jtruth._arrays import JaxGenerator
 from jtruth._host import vote_shares
 from jtruth.latent import Effort, Progress
 from jtruth.latent.infer import device, gibbs, kernel

@@ -11,8 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import DensityEstimate, PmfEstimate
-from jtruth.stats.regions import densest_cells, equal_tails, shortest_interval
+from jtruth.stats.estimates import DensityEstimate, PmfEstimate, densest_cells, equal_tails, shortest_interval
 
 masses = st.lists(st.integers(0, 20), min_size=1, max_size=12).filter(any)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit, logit
 
-from jtruth.stats.predictive import Opinion, opinion, predictive
+from jtruth.stats.draws import Opinion, opinion, predictive
 
 PARTS = [Opinion(1.4, 0.3), Opinion(1.4, 0.3), Opinion(-0.5, 0.8)]
 

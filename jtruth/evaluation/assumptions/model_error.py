@@ -6,7 +6,7 @@ can be seen. On the logit scale a source of data s has errors
 
     logit(truth) = slope * logit(reading) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
 
-so the law for a new source is a mixture over tau (`stats.predictive`), with a little that is flat. Sources
+so the law for a new source is a mixture over tau (`stats.draws.predictive`), with a little that is flat. Sources
 are the units: subsamples and classifiers of one data set share samples and labelers. A `slope` below 1 says
 that what labels claim is to be believed by that part only.
 
@@ -30,8 +30,7 @@ from jaxtyping import Float
 from scipy.special import ndtri
 
 from jtruth import _validation as check
-from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.predictive import Opinion, opinion, predictive
+from jtruth.stats.draws import DrawsEstimate, Opinion, opinion, predictive
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, settled
 from jtruth.tables.posterior import Cells, TableDraws, TablePosterior, cells_of

@@ -44,9 +44,8 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.recalibration import recalibrate
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate
+from jtruth.stats.estimates import Estimate, check_level
 from jtruth.stats.ppi import gold_sample
-from jtruth.stats.regions import check_level
 
 RECALIBRATED = (
     "the class posterior of the labels ranks the samples; how to read it is learned from the gold. Labelers "

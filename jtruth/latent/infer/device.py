@@ -18,7 +18,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 from scipy import sparse
 
-from jtruth._either import JaxGenerator, log_gamma_draws
+from jtruth._arrays import JaxGenerator, log_gamma_draws
 from jtruth._mesh import mesh_axis
 from jtruth._random import stream
 from jtruth.latent.checkpoint import digest

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jtruth._either import gammaln, log_gamma_draws, metropolis, namespace, replaced
+from jtruth._arrays import gammaln, log_gamma_draws, metropolis, namespace, replaced
 from jtruth._host import log
 from jtruth._validation import present
 from jtruth.latent.model import LatentModel, Observed, Raters

@@ -29,7 +29,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betaln as host_betaln
 
-from jtruth._either import betaln, gammaln, log_gamma_draws, metropolis, namespace
+from jtruth._arrays import betaln, gammaln, log_gamma_draws, metropolis, namespace
 from jtruth.latent import bijections
 from jtruth.latent.bijections import log_sigmoid
 

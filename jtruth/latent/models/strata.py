@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtruth._either import gammaln, log_gamma_draws
+from jtruth._arrays import gammaln, log_gamma_draws
 from jtruth._host import log
 from jtruth._validation import present
 from jtruth.latent import bijections

@@ -34,8 +34,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _validation as check
-from jtruth._arrays import as_array
-from jtruth._either import JaxGenerator, log_gamma_draws
+from jtruth._arrays import JaxGenerator, as_array, log_gamma_draws
 from jtruth._host import diagonal_rows
 from jtruth._mesh import over_sets
 from jtruth._random import as_key, stream

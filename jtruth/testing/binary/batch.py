@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
-from jtruth.stats.regions import check_level
+from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import METRICS, shown
 from jtruth.testing.binary.operating_point import BetaPrior, curvature, tilts
 

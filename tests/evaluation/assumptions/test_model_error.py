@@ -18,7 +18,7 @@ from jtruth.evaluation.assumptions.model_error import (
     rests_on,
     widened,
 )
-from jtruth.stats.predictive import Opinion, predictive
+from jtruth.stats.draws import Opinion, predictive
 from jtruth.tables.metrics import named_metric
 from jtruth.tables.posterior import TableDraws
 
