@@ -89,9 +89,9 @@ from jtruth import testing
 from jtruth.simulation import simulate_difficulty_fallibility
 from jtruth.stats.estimates import PmfEstimate
 from jtruth.tables.metrics import METRICS as ENTRIES
-from jtruth.tables.metrics import binary_counts, shown
+from jtruth.tables.metrics import binary_counts, default_metrics
 
-METRICS = {name: ENTRIES[name] for name in shown("01")}
+METRICS = {name: ENTRIES[name] for name in default_metrics("01")}
 LEVELS = (0.5, 0.8, 0.95)
 PROCESSES = 2
 

@@ -52,7 +52,7 @@ import numpy as np
 from scipy.special import expit
 
 from jtruth.simulation import simulate_difficulty_fallibility
-from jtruth.tables.metrics import shown
+from jtruth.tables.metrics import default_metrics
 from jtruth.testing import collapse, exact_posterior, exact_step, iterate, log_odds_of
 from jtruth.testing.binary.batch import enough_window, exact_batch
 from jtruth.testing.binary.operating_point import merged_samples, on_grid
@@ -218,7 +218,7 @@ def everything(x, y_pred, full=True):
     """All that `evaluate` reads off the exact posterior."""
     table = exact_posterior(collapse(x, y_pred))
     found = []
-    for metric in shown("01"):
+    for metric in default_metrics("01"):
         law = table.estimate(metric)
         found += [law.mean, law.sd, law.interval(0.95)]
         found += [law.mode, law.region(0.95)] if full else []

@@ -81,7 +81,7 @@ def even_rows(mesh: Any, size: int) -> NamedSharding:
     return NamedSharding(as_auto(mesh), PartitionSpec(axis))
 
 
-def told(thing: Any) -> list[Any]:
+def gathered(thing: Any) -> list[Any]:
     """What every process says, in the order of processes: plain values, as JSON has them."""
     if jax.process_count() == 1:
         return [thing]
@@ -102,7 +102,7 @@ def together(work: Callable[[], Any]) -> Any:
         found = work()
     except ValueError as fault:
         problem = str(fault)
-    faults = told(problem)
+    faults = gathered(problem)
     first = next((k for k, one in enumerate(faults) if one is not None), None)
     if first is not None:
         where = f"process {first}: " if len(faults) > 1 else ""
@@ -116,7 +116,7 @@ def same_everywhere(what: str, names: Sequence | None) -> None:
     Raises:
         ValueError: showing those of process 0 and of the first that has others.
     """
-    tables = told(None if names is None else list(names))
+    tables = gathered(None if names is None else list(names))
     other = next((k for k, one in enumerate(tables) if one != tables[0]), None)
     if other is not None:
         of = [(k, tables[k]) for k in (0, other)]
@@ -135,13 +135,13 @@ def no_common(what: str, names: Sequence[str]) -> None:
     if jax.process_count() == 1:
         return
     marks = [int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in names]
-    sizes = [int(size) for size in told(len(marks))]
+    sizes = [int(size) for size in gathered(len(marks))]
     pairs = np.zeros((max(sizes), 2), np.uint32)  # 64 bits in two halves: JAX would cut them
     pairs[: len(marks)] = np.array(marks, np.uint64).view(np.uint32).reshape(-1, 2)
     every = np.ascontiguousarray(_gathered(pairs)).view(np.uint64)[:, :, 0]
     others = [every[k, :size] for k, size in enumerate(sizes) if k != jax.process_index()]
     twice = np.flatnonzero(np.isin(np.array(marks, np.uint64), np.concatenate(others)))
-    found = told([str(names[k]) for k in twice[:5].tolist()])
+    found = gathered([str(names[k]) for k in twice[:5].tolist()])
     who = [k for k, some in enumerate(found) if some]
     if who:
         raise ValueError(

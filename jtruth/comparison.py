@@ -24,7 +24,7 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings
 from jtruth.latent.infer.nuts import NutsRun
@@ -77,7 +77,7 @@ class ModelComparison(Answer):
     # log p(all labels) of each model, parameters integrated out, and its standard error; None: too large
     evidence: tuple[tuple[float, float] | None, ...] = ()
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         known = self.evidence or (None,) * len(self.names)
         rows = [
@@ -106,7 +106,7 @@ class ModelComparison(Answer):
             warning_notes(self.warnings), facts(verdict=self.verdict, key=self.key),
         )  # fmt: skip
         about = f"{len(rows)} models, PSIS-LOO"
-        return Shown("Which annotation model predicts the labels best?", about, self.verdict, blocks)
+        return Document("Which annotation model predicts the labels best?", about, self.verdict, blocks)
 
 
 def compare_models(

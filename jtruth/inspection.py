@@ -17,7 +17,7 @@ from jtruth._validation import quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
-from jtruth.answers import Answer, Column, Facts, Note, Notes, Shown, Table, facts, finding_notes
+from jtruth.answers import Answer, Column, Document, Facts, Note, Notes, Table, facts, finding_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.stats.agreement import (
     TITLES,
@@ -61,7 +61,7 @@ class Inspection(Answer):
     notes: tuple  # what was said when the labels were read
     next_steps: tuple[dict[str, str], ...]  # a command ("" for a sentence alone), and what it answers
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         given = self.labels_per_labeler
         shares = [{"class": str(c), "share": p} for c, p in zip(self.classes, self.class_shares, strict=True)]
@@ -96,7 +96,9 @@ class Inspection(Answer):
         odd = len(self.findings)
         sentence += f"{number_of(odd, 'thing')} to look at." if odd else "Nothing odd was seen."
         next_ = "  # ".join(steps[0].values()) if steps else ""
-        return Shown("What is in these labels?", "no label was taken as true", sentence, blocks, next=next_)
+        return Document(
+            "What is in these labels?", "no label was taken as true", sentence, blocks, next=next_
+        )
 
 
 def _distribution(number: dict) -> str:

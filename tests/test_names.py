@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import jtruth as jt
-from jtruth._validation import encode_ids, shown
+from jtruth._validation import brief, encode_ids
 from jtruth._validation.ids import in_order
 from jtruth._validation.words import Source, alike_note
 from jtruth.evaluation import inputs
@@ -201,7 +201,7 @@ def test_ids_beyond_64_bits_are_ids():
 
 
 def test_long_fields_are_cut_in_messages(tmp_path):
-    assert len(shown("x" * 131_072)) < 120 and "131074 characters" in shown("x" * 131_072)
+    assert len(brief("x" * 131_072)) < 120 and "131074 characters" in brief("x" * 131_072)
     with pytest.raises(ValueError) as caught:
         long(["0", "1", "2" * 100_000], classes=["0", "1"])
     assert len(str(caught.value)) < 300

@@ -8,7 +8,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 import jtruth as jt
 from jtruth import histograms as hist
-from jtruth.answers import Matrix, Shown
+from jtruth.answers import Document, Matrix
 from jtruth.plots import (
     ConfusionMatrixDisplay,
     PrecisionRecallDisplay,
@@ -115,7 +115,7 @@ def test_a_display_is_the_picture():
 
     class Made:
         def blocks(self):
-            return Shown("", "", "", (block,))
+            return Document("", "", "", (block,))
 
     _, ax = plt.subplots()
     shown = ConfusionMatrixDisplay.from_evaluation(Made()).plot(ax)

@@ -33,4 +33,4 @@ from jtruth._validation.ids import (
     names_for,
     with_tasks,
 )
-from jtruth._validation.words import Source, choose, duplicates, position, present, quoted, shown, some
+from jtruth._validation.words import Source, brief, choose, duplicates, position, present, quoted, some

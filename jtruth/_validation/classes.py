@@ -18,11 +18,11 @@ from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_miss
 from jtruth._validation.words import (
     Source,
     alike_note,
+    brief,
     check_different_numbers,
     check_visible,
     duplicates,
     quoted,
-    shown,
     some,
 )
 
@@ -162,7 +162,7 @@ def encode_classes(
         rows = [k for k, v in enumerate(values) if names.get(v) in unknown]
         allowed = f"one of the classes {quoted(order, 8)}" if given else f"a whole number 0..{len(order) - 1}"
         raise ValueError(
-            f"{source.at(rows)}: label {shown(values[rows[0]])} is not {allowed}. "
+            f"{source.at(rows)}: label {brief(values[rows[0]])} is not {allowed}. "
             f"Correct it, or name every class in `classes`."
         )
     codes = {value: code[name] for value, name in names.items() if name is not None}
@@ -180,7 +180,7 @@ def check_labelers(labeler: np.ndarray, codes: np.ndarray, workers: Sequence | N
     given = np.bincount(labeler)
     bad = np.flatnonzero((given >= _MANY) & (2 * np.bincount(labeler, once, given.size) > given))
     if bad.size:
-        who = shown(bad[0] if workers is None else workers[bad[0]])
+        who = brief(bad[0] if workers is None else workers[bad[0]])
         raise ValueError(
             f"labeler {who} gave {given[bad[0]]} labels, most of them classes that nobody gives again: ids "
             f"or text, and no labeler. Leave it out, or read it as the task (task={who}); if these are the "
@@ -257,7 +257,7 @@ def _class_name(value: Any, given: tuple | None, values: Sequence, source: Sourc
     else:
         rows = [k for k, v in enumerate(values) if v == value]
         raise ValueError(
-            f"{source.at(rows)}: label {shown(value)} is neither a class code 0..C-1 nor a class name."
+            f"{source.at(rows)}: label {brief(value)} is neither a class code 0..C-1 nor a class name."
         )
     if given is not None and name in given:
         return name

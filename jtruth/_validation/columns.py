@@ -33,7 +33,7 @@ from jtruth._validation.ids import (
     names_for,
     read_frame,
 )
-from jtruth._validation.words import LOOK, Source, alike_note, choose, quoted, rounded_note, shown
+from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
 
 # What was read, as the fields of `Labels` in their order.
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, tuple | None, tuple | None,
@@ -309,7 +309,7 @@ def _unpacked(
 
 def _row_text(row: dict[str, Any]) -> str:
     """What stands in a row."""
-    parts = (f"{name} {shown(row[name])}" for name in ("task", "worker", "label") if name in row)
+    parts = (f"{name} {brief(row[name])}" for name in ("task", "worker", "label") if name in row)
     return f"({', '.join(parts)})"
 
 

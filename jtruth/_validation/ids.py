@@ -20,11 +20,11 @@ from jtruth._validation.coded import Coded, kinds_of, recode
 from jtruth._validation.words import (
     COLUMN_WORDS,
     Source,
+    brief,
     check_visible,
     column_called,
     duplicates,
     quoted,
-    shown,
 )
 
 MISSING_TEXT = frozenset({"", "-1", "na", "n/a", "nan", "null", "none", "<na>"})  # compared in lower case
@@ -37,7 +37,7 @@ def as_list(values: Any, what: str) -> Any:
         return values
     iterable = hasattr(values, "__iter__") or hasattr(values, "tolist")
     if isinstance(values, str | bytes | Mapping | Set) or not iterable:
-        raise ValueError(f"{what} must be a sequence of values; got {shown(values)}")
+        raise ValueError(f"{what} must be a sequence of values; got {brief(values)}")
     if getattr(values, "ndim", 1) != 1:
         raise ValueError(f"{what} must have one axis; got shape {tuple(values.shape)}")
     convert = next((name for name in ("tolist", "to_list") if hasattr(values, name)), None)
@@ -111,11 +111,11 @@ def check_ids(values: Sequence, what: str, source: Source) -> None:
     if any(k is float or k.__name__ in MISSING_TYPES for k in kinds) or (str in kinds and "" in values):
         rows = [k for k, v in enumerate(values) if is_missing(v) or (isinstance(v, str) and not v)]
     if rows:
-        found = f"{source.at(rows)}: no {what} id (got {shown(values[rows[0]])})"
+        found = f"{source.at(rows)}: no {what} id (got {brief(values[rows[0]])})"
         raise ValueError(f"{found}. Fill it in, or leave the row out.")
     if len(kinds) > 1:
         firsts = sorted(next(k for k, v in enumerate(values) if type(v) is kind) for kind in kinds)
-        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {shown(values[k])})" for k in firsts)
+        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {brief(values[k])})" for k in firsts)
         raise ValueError(f"{what} ids mix types: {found}. Make all of them text, or all numbers.")
     if kinds & {float, bool}:
         raise ValueError(
@@ -334,7 +334,7 @@ def match_ids(
     if repeated:
         rows = [k for k, name in enumerate(names) if name == repeated[0]]
         raise ValueError(
-            f"{source.at(rows)}: task {shown(ids[rows[0]])} has {len(rows)} rows ({len(repeated)} tasks do). "
+            f"{source.at(rows)}: task {brief(ids[rows[0]])} has {len(rows)} rows ({len(repeated)} tasks do). "
             f"One row per task is needed{hint}."
         )
     number = {name: i for i, name in enumerate(tasks)}

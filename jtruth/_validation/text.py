@@ -27,7 +27,7 @@ from jtruth._files import unescaped
 from jtruth._one_line import one_line
 from jtruth._validation.coded import Coded, different
 from jtruth._validation.ids import check_columns
-from jtruth._validation.words import Source, check_visible, duplicates, quoted, shown, some
+from jtruth._validation.words import Source, brief, check_visible, duplicates, quoted, some
 
 BLOCK = 1 << 20  # bytes that are looked at together: beside a file only its codes are kept
 _LIFT, _GIGABYTES = "JTRUTH_UNPACK_GB", 4.0  # what a compressed file may become
@@ -179,8 +179,8 @@ class TextTable(NamedTuple):
             if spaced:
                 rows = [k for k, value in enumerate(column) if value == spaced[0]]
                 raise ValueError(
-                    f"{self.source.at(rows)}: {name} {shown(spaced[0])} begins or ends with a space, "
-                    f"and {shown(spaced[0].strip())} would be something else. Remove the space."
+                    f"{self.source.at(rows)}: {name} {brief(spaced[0])} begins or ends with a space, "
+                    f"and {brief(spaced[0].strip())} would be something else. Remove the space."
                 )
         return picked
 
@@ -241,7 +241,7 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
     other = [mark for mark in ",;\t|" if mark != sep and len(header) == 1 and mark in header[0]]
     if other:
         raise ValueError(
-            f"{file.name}: the header is one field, {shown(header[0])}. Is the separator {other[0]!r}? "
+            f"{file.name}: the header is one field, {brief(header[0])}. Is the separator {other[0]!r}? "
             f"Then say sep={other[0]!r}."
         )
     check_visible(header, header, "column name", Source(file.name, "column", 1))

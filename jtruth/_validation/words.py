@@ -47,7 +47,7 @@ def number_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def shown(value: Any, longest: int = 80) -> str:
+def brief(value: Any, longest: int = 80) -> str:
     """A value for a message, by repr: what cannot be printed is escaped, and a long text is cut."""
     text = repr(value)
     return text if len(text) <= longest else f"{text[: longest - 12]}... ({len(text)} characters)"
@@ -56,7 +56,7 @@ def shown(value: Any, longest: int = 80) -> str:
 def quoted(items: Iterable[Any], limit: int = 5) -> str:
     """Like `some`, with text in quotation marks."""
     items = list(items)
-    return some(map(shown, items[:limit]), limit, len(items))
+    return some(map(brief, items[:limit]), limit, len(items))
 
 
 def duplicates(names: Iterable) -> list:
@@ -95,7 +95,7 @@ class Source:
         indices = [int(k) for k in indices]
         rows = [self.number(k) for k in indices[:5]]
         if self.unit in ("", "cell"):
-            return some([f"{self.name}[{shown(row).strip('()')}]" for row in rows], 5, len(indices))
+            return some([f"{self.name}[{brief(row).strip('()')}]" for row in rows], 5, len(indices))
         place = f"{self.unit}{'s' if len(indices) > 1 else ''} {some(rows, 5, len(indices))}"
         return f"{self.name}, {place}" if self.name else place
 
@@ -112,8 +112,8 @@ class Source:
     def entry(self, indices: Iterable[Any], what: str, value: Any) -> str:
         """How a sentence about a value begins: "labels.csv, line 3: label 'x' is", or "gold[3] is 'x',"."""
         if not self.unit:
-            return f"{self.at(list(indices)[:1])} is {shown(value)},"
-        return f"{self.at(indices)}: {what}{shown(value)} is"
+            return f"{self.at(list(indices)[:1])} is {brief(value)},"
+        return f"{self.at(indices)}: {what}{brief(value)} is"
 
     def says(self, message: str) -> str:
         """A message about the table as a whole."""
@@ -185,7 +185,7 @@ def check_visible(
         if not (name if inside else name[:1] + name[-1:]).isprintable():
             rows = [k for k, value in enumerate(values) if value == name]
             raise ValueError(
-                f"{source.at(rows)}: {what} {shown(name)} has a character that cannot be seen. Remove it."
+                f"{source.at(rows)}: {what} {brief(name)} has a character that cannot be seen. Remove it."
             )
 
 

@@ -4,12 +4,12 @@ from jtruth.answers.answer import Answer
 from jtruth.answers.blocks import (
     Column,
     Curve,
+    Document,
     Facts,
     Matrix,
     Note,
     Notes,
     Queue,
-    Shown,
     Table,
     check_notes,
     facts,
@@ -21,6 +21,21 @@ from jtruth.answers.blocks import (
 from jtruth.answers.data import law_row
 
 __all__ = [
-    "Answer", "Column", "Curve", "Facts", "Matrix", "Note", "Notes", "Queue", "Shown", "Table",
-    "check_notes", "facts", "finding_notes", "how", "law_row", "sentence_notes", "warning_notes",
+    "Answer",
+    "Column",
+    "Curve",
+    "Document",
+    "Facts",
+    "Matrix",
+    "Note",
+    "Notes",
+    "Queue",
+    "Table",
+    "check_notes",
+    "facts",
+    "finding_notes",
+    "how",
+    "law_row",
+    "sentence_notes",
+    "warning_notes",
 ]  # fmt: skip

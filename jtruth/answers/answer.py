@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from jtruth._one_line import one_line, picture
-from jtruth.answers.blocks import Shown
+from jtruth.answers.blocks import Document
 from jtruth.answers.data import answer_dict, answer_frame
 from jtruth.answers.html import notebook_html, write_page
 from jtruth.answers.terminal import terminal_text
@@ -19,10 +19,10 @@ class Answer(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
 
-    def brief(self) -> Shown:
+    def brief(self) -> Document:
         """At least what a brief text shows, where the rest would have to be computed first."""
         return self.blocks()
 

@@ -2,7 +2,7 @@
 
 A room fills blocks once, from its numbers; the faces (`terminal`, `as_json`, `html`, `frames`, and the
 pictures of `jtruth.plots`) are written once, for all of them. A row of a table is what the JSON holds of it,
-and its columns choose what of it is shown, so that no face can say another number than another. No block
+and its columns choose what of it is document, so that no face can say another number than another. No block
 holds markup, so that no name of a user can become some. Long lists are cut by `few`, with a word that says
 so; the JSON has all.
 """
@@ -63,7 +63,7 @@ class Table(NamedTuple):
         return self.say(row[self.key])
 
     def ordered(self) -> Sequence[Row]:
-        """Rows as they are shown."""
+        """Rows as they are document."""
         return [self.rows[k] for k in self.order] if len(self.order) else self.rows
 
     def bar(self) -> Column | None:
@@ -154,7 +154,7 @@ class Facts(NamedTuple):
 Block = Table | Matrix | Curve | Notes | Facts
 
 
-class Shown(NamedTuple):
+class Document(NamedTuple):
     """A question, its answer, and what stands behind it."""
 
     question: str
@@ -176,7 +176,7 @@ class Shown(NamedTuple):
         found = [note for one in self.blocks if isinstance(one, Notes) for note in one.items]
         return sorted(found, key=lambda note: list(SIGNS).index(note.sign))
 
-    def more(self, *blocks: Block, next: str = "") -> "Shown":
+    def more(self, *blocks: Block, next: str = "") -> "Document":
         """The same answer with more blocks and a command."""
         return self._replace(blocks=(*self.blocks, *blocks), next=next or self.next)
 

@@ -11,25 +11,25 @@ from typing import Any
 import numpy as np
 
 from jtruth._version import __version__
-from jtruth.answers.blocks import Block, Curve, Facts, Matrix, Notes, Shown, Table
+from jtruth.answers.blocks import Block, Curve, Document, Facts, Matrix, Notes, Table
 
 SCHEMA = 1  # of the JSON; larger where a name changes its meaning or goes away
 
 
-def answer_dict(shown: Shown) -> dict[str, Any]:
+def answer_dict(document: Document) -> dict[str, Any]:
     """The answer by the names of its blocks; a name with a point is inside another."""
     found: dict[str, Any] = {
         "jtruth": __version__,
         "schema": SCHEMA,
-        "question": shown.question,
-        "sentence": shown.sentence,
-        "about": shown.about,
-        "look_first": list(shown.alarms),
+        "question": document.question,
+        "sentence": document.sentence,
+        "about": document.about,
+        "look_first": list(document.alarms),
     }
-    for block in shown.blocks:
+    for block in document.blocks:
         for name, value in _values(block):
             _put(found, name.split("."), plain_json(value))
-    return found | ({"next": shown.next} if shown.next else {})
+    return found | ({"next": document.next} if document.next else {})
 
 
 def _values(block: Block) -> list[tuple[str, Any]]:
@@ -112,24 +112,24 @@ def frame(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
     return import_module("narwhals").from_dict(columns, backend=chosen).to_native()
 
 
-def answer_frame(shown: Shown, backend: str | None = None, table: str | None = None) -> Any:
-    """A table of an answer as a data frame: every number of its rows, not only those that are shown.
+def answer_frame(document: Document, backend: str | None = None, table: str | None = None) -> Any:
+    """A table of an answer as a data frame: every number of its rows, not only those that are document.
 
     Args:
-        shown: the answer.
+        document: the answer.
         backend: as in `frame`.
         table: name of the table in the JSON; the first if None.
 
     Raises:
         ValueError: no such library, no such table, or no row.
     """
-    tables = {one.name: one for one in shown.tables() if one.name}
+    tables = {one.name: one for one in document.tables() if one.name}
     if table is not None and table not in tables:
         there = ", ".join(map(repr, tables)) or "none"
         raise ValueError(f"this answer has no table {table!r}; there are {there}")
     chosen = next(iter(tables), None) if table is None else table
     rows = [] if chosen is None else table_rows(tables[chosen])
-    marked = {"look_first": " ".join(shown.alarms)} if shown.alarms else {}
+    marked = {"look_first": " ".join(document.alarms)} if document.alarms else {}
     return frame([marked | row for row in rows], backend)
 
 

@@ -25,12 +25,12 @@ from jtruth.answers.blocks import (
     Block,
     Column,
     Curve,
+    Document,
     Facts,
     Matrix,
     Note,
     Notes,
     Row,
-    Shown,
     Table,
     at,
     cell_text,
@@ -122,45 +122,45 @@ _MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page_html(shown: Shown, *, made: Sequence[tuple[str, str]] = (), words: Words = str) -> str:
+def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str) -> str:
     """The answer as an HTML file.
 
     Args:
-        shown: what is to be said.
+        document: what is to be said.
         made: more of how it was made, for instance the command and the seed.
         words: how sentences of the library are put for this reader.
     """
     how = Facts("How it was made", [*made, ("versions", _versions())])
-    loud = (text for text in (*shown.alarms, shown.doubt) if text)
+    loud = (text for text in (*document.alarms, document.doubt) if text)
     first = "".join(f'<p class="doubt">{_text(words(text))}</p>' for text in loud)
-    next_ = f'<p class="note">next: {_text(words(shown.next))}</p>' if shown.next else ""
+    next_ = f'<p class="note">next: {_text(words(document.next))}</p>' if document.next else ""
     parts = "".join(
         f"<section><h2>{_text(words(block.title))}</h2>{inside}</section>"
-        for block in (*shown.blocks, how)
+        for block in (*document.blocks, how)
         if (inside := _block(block, words))
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(shown.question)}</title><style>{STYLE}</style></head>\n<body><main>"
-        f'<h1>{_text(shown.question)}</h1><p class="about">{_text(words(shown.about))}</p>'
-        f'<p class="answer">{_text(words(shown.sentence))}</p>{first}{parts}{next_}</main></body></html>\n'
+        f"<title>{_text(document.question)}</title><style>{STYLE}</style></head>\n<body><main>"
+        f'<h1>{_text(document.question)}</h1><p class="about">{_text(words(document.about))}</p>'
+        f'<p class="answer">{_text(words(document.sentence))}</p>{first}{parts}{next_}</main></body></html>\n'
     )
 
 
 def write_page(
-    path: str | PathLike, shown: Shown, *, made: Sequence[tuple[str, str]] = (), words: Words = str
+    path: str | PathLike, document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str
 ) -> None:
     """Write the page to a file."""
-    write_text(path, page_html(shown, made=made, words=words))
+    write_text(path, page_html(document, made=made, words=words))
 
 
-def notebook_html(shown: Shown) -> str:
+def notebook_html(document: Document) -> str:
     """The sentence, the first table and the notes that matter most, for the cell of a notebook."""
-    lines = [f"<p><b>{_text(text)}</b></p>" for text in (*shown.alarms, shown.sentence)]
-    lines += [_table(table, None) for table in shown.tables()[:1]]
-    notes = [note for note in shown.notes() if note.sign not in ("alarm", "good")]
+    lines = [f"<p><b>{_text(text)}</b></p>" for text in (*document.alarms, document.sentence)]
+    lines += [_table(table, None) for table in document.tables()[:1]]
+    notes = [note for note in document.notes() if note.sign not in ("alarm", "good")]
     return "".join(lines) + (_notes(notes[:_BRIEF_NOTES], str) if notes else "")
 
 

@@ -14,12 +14,12 @@ from jtruth.answers.blocks import (
     SIGNS,
     Block,
     Curve,
+    Document,
     Facts,
     Matrix,
     Note,
     Notes,
     Row,
-    Shown,
     Table,
     cell_text,
     few,
@@ -38,11 +38,13 @@ _LONG = 30  # a column with a longer text is one of sentences
 _GAP = "  "
 
 
-def terminal_text(shown: Shown, *, full: bool = False, width: int | None = None, words: Words = str) -> str:
+def terminal_text(
+    document: Document, *, full: bool = False, width: int | None = None, words: Words = str
+) -> str:
     """The answer as lines of at most `width` columns.
 
     Args:
-        shown: the answer.
+        document: the answer.
         full: all of it, or the sentence, the table, three notes and the next command.
         width: of the terminal; found out if None, 80 where there is none.
         words: how sentences of the library are put for this reader.
@@ -50,19 +52,19 @@ def terminal_text(shown: Shown, *, full: bool = False, width: int | None = None,
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": wrapped(escaped(words(text)), width, before)  # noqa: E731
-    lines = [line for text in shown.alarms for line in say(text)]
-    lines += say(shown.sentence)
-    about = [shown.about] if shown.about else []
-    lines += say("; ".join(about if full else [*about, *_left(shown)]))
+    lines = [line for text in document.alarms for line in say(text)]
+    lines += say(document.sentence)
+    about = [document.about] if document.about else []
+    lines += say("; ".join(about if full else [*about, *_left(document)]))
     if full:
-        lines += say(shown.doubt, "!  ") if shown.doubt else []
-        for block in shown.blocks:
+        lines += say(document.doubt, "!  ") if document.doubt else []
+        for block in document.blocks:
             found = _block(block, width, words)
             lines += ["", *found] if found else []
     else:
-        lines += _brief(shown, width, words)
-    if shown.next:
-        command, _, comment = escaped(words(shown.next)).partition("  # ")
+        lines += _brief(document, width, words)
+    if document.next:
+        command, _, comment = escaped(words(document.next)).partition("  # ")
         lines += [*([""] if full else []), *_command(f"next: {command}", width)]
         short = comment and size(lines[-1]) + 4 + size(comment) <= width
         lines[-1] += f"  # {comment}" if short else ""
@@ -70,30 +72,32 @@ def terminal_text(shown: Shown, *, full: bool = False, width: int | None = None,
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _brief(shown: Shown, width: int, words: Words) -> list[str]:
+def _brief(document: Document, width: int, words: Words) -> list[str]:
     """The first table, and the notes that matter most."""
-    lines, tables = [], shown.tables()
+    lines, tables = [], document.tables()
     if tables:
         lines += ["", *table_lines(tables[0], width, _BRIEF, whole=False)]
-    for note in _most_important(shown)[:_NOTES]:
+    for note in _most_important(document)[:_NOTES]:
         first, *more = _note(note, width, words)
         lines.append(_shortened(first, width) if more else first)
     return lines
 
 
-def _left(shown: Shown) -> list[str]:
+def _left(document: Document) -> list[str]:
     """What a brief answer leaves out, and how to see it."""
-    blocks = sum(not isinstance(one, Notes | Facts) for one in shown.blocks) - bool(shown.tables())
-    left = ((blocks, "table"), (len(_most_important(shown)) - _NOTES, "note"))
+    blocks = sum(not isinstance(one, Notes | Facts) for one in document.blocks) - bool(document.tables())
+    left = ((blocks, "table"), (len(_most_important(document)) - _NOTES, "note"))
     parts = [f"{count} more {what}{'s' if count > 1 else ''}" for count, what in left if count > 0]
     return [f"{', '.join(parts)}: summary(full=True)"] if parts else []
 
 
-def _most_important(shown: Shown) -> list[Note]:
+def _most_important(document: Document) -> list[Note]:
     """Notes of a brief answer: misfits in one sentence, and none that the answer or an alarm says already."""
-    quiet = {"alarm", "good", *(["bad"] if shown.doubt else [])}
-    notes = [note for note in shown.notes() if note.sign not in quiet and note.text not in shown.sentence]
-    return [Note("bad", shown.doubt), *notes] if shown.doubt else notes
+    quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
+    notes = [
+        note for note in document.notes() if note.sign not in quiet and note.text not in document.sentence
+    ]
+    return [Note("bad", document.doubt), *notes] if document.doubt else notes
 
 
 def _shortened(line: str, width: int) -> str:

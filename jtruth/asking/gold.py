@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 
 from jtruth._random import host_rng
 from jtruth._validation.words import number_of
-from jtruth.answers import Answer, Column, Queue, Shown, facts
+from jtruth.answers import Answer, Column, Document, Queue, facts
 from jtruth.io.gold import Gold
 from jtruth.stats.ppi import GoldSample, PpiEstimate
 from jtruth.stats.student import t_quantile
@@ -45,7 +45,7 @@ class GoldRequest(Answer):
     names: tuple[str, ...] = ()  # what each stratum is
     to_halve: int | None = None  # more random gold answers that would halve the interval, where that is known
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         rows = [{"sample": int(i), "inclusion": float(self.inclusion[i]), "drop": float(self.reduction[i])}
                 for i in self.samples]  # fmt: skip
@@ -60,7 +60,7 @@ class GoldRequest(Answer):
         given = facts(chances=self.inclusion, to_halve=self.to_halve)
         blocks = (Queue("samples", "The truth of these is asked for", "sample", tuple(columns), rows), given)
         about = "hand the chances (or strata) over with the answers: jt.io.Gold(classes, inclusion, strata)"
-        return Shown("Which true classes to find out next?", about, sentence, blocks)
+        return Document("Which true classes to find out next?", about, sentence, blocks)
 
 
 def gold_to_halve(found: PpiEstimate, sample: GoldSample, level: float = 0.95) -> int:

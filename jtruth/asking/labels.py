@@ -37,7 +37,7 @@ from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, ma
 from jtruth._random import as_key
 from jtruth._validation import choose, collapse_rows
 from jtruth._validation.in_range import check_codes, check_positive
-from jtruth.answers import Answer, Column, Queue, Shown, facts, warning_notes
+from jtruth.answers import Answer, Column, Document, Queue, facts, warning_notes
 from jtruth.information.law import label_law
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.joint.posterior import fit_joint
@@ -156,7 +156,7 @@ class LabelRequest(Answer):
     method: str
     warnings: tuple[str, ...]
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         share = self.drop / max(self.variance, 1e-300)
         rows = [{"sample": int(i), "labeler": "gold" if t < 0 else str(t), "drop": float(d)}
@@ -169,7 +169,7 @@ class LabelRequest(Answer):
         )  # fmt: skip
         sentence = f"{self.metric} has a posterior sd of {sd:.4f} ({self.method})."
         about = "drop: share of the variance that the answer alone is expected to remove"
-        return Shown("Which labels to ask for next?", about, sentence, blocks)
+        return Document("Which labels to ask for next?", about, sentence, blocks)
 
 
 def next_labels(

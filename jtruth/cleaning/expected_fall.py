@@ -53,7 +53,7 @@ from scipy.special import softmax
 from jtruth._host import known_classes, log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
-from jtruth.answers import Answer, Column, Shown, Table, facts
+from jtruth.answers import Answer, Column, Document, Table, facts
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State
 
@@ -240,7 +240,7 @@ class Advice(Answer):
     worth_it: bool
     sentence: str
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         row = {"of": f"the next {self.num} answers", "gain": self.gain, "low": self.low, "high": self.high,
                "chance": self.chance, "error": self.error}  # fmt: skip
@@ -251,7 +251,7 @@ class Advice(Answer):
         )
         table = Table("gains", "Expected gain", "of", columns, (row,), unit=None)
         given = facts(num=self.num, worth_it=self.worth_it)
-        return Shown("Is more cleaning worth it?", "", self.sentence, (table, given))
+        return Document("Is more cleaning worth it?", "", self.sentence, (table, given))
 
 
 def stopping_advice(

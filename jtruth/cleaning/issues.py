@@ -45,7 +45,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
-from jtruth.answers import Answer, Column, Queue, Shown, Table, facts, warning_notes
+from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
 from jtruth.evaluation.gold.tables import POWER
 from jtruth.io import Gold
 from jtruth.labels import Labels
@@ -80,11 +80,11 @@ class Issues(Answer):
     labels: Labels  # that were judged
     level: float  # of the interval
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         return self.screen()
 
-    def screen(self, num: int | None = None, notes: tuple[str, ...] = ()) -> Shown:
+    def screen(self, num: int | None = None, notes: tuple[str, ...] = ()) -> Document:
         """The same with a queue of the `num` most suspicious labels, and notes on where rates come from."""
         labels, num = self.labels, self.label.size if num is None else num
         tasks = labels.task_names
@@ -121,7 +121,7 @@ class Issues(Answer):
             f"({100 * self.level:g} % {low:.0f} to {high:.0f})."
         )
         about = f"the {len(rows)} most suspicious labels of {len(workers)} labelers"
-        return Shown("Which labels are wrong?", about, sentence, blocks)
+        return Document("Which labels are wrong?", about, sentence, blocks)
 
 
 def _plain(name: Any) -> Any:

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from jtruth._host import labels_log_likelihood, log
 from jtruth._random import host_rng
-from jtruth.answers import Column, Queue, Shown, facts, how, warning_notes
+from jtruth.answers import Column, Document, Queue, facts, how, warning_notes
 from jtruth.cleaning.expected_fall import stopping_advice
 from jtruth.cleaning.issues import shared_confusion, suspicious_labels
 from jtruth.cleaning.learners import LinearLearner
@@ -78,7 +78,7 @@ def queue(
     gold: Any = None,
     path: str | Path | None = None,
     notes: tuple[str, ...] = (),
-) -> Shown:
+) -> Document:
     """The next samples to check of a cleaning, begun or continued.
 
     Args:
@@ -116,7 +116,7 @@ def queue(
               advice=asdict(advice)),
     )  # fmt: skip
     about = f"{len(rows)} tasks to check, {len(state.answers)} answers so far"
-    return Shown("Which labels should an expert check?", about, f"{advice.sentence}.", blocks)
+    return Document("Which labels should an expert check?", about, f"{advice.sentence}.", blocks)
 
 
 def _answered(state: State, gold: Any) -> State:
@@ -190,7 +190,7 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
 def issues(
     labels: Labels, noise: NoiseModel | None, prior: Any, *, probabilities: Any = None, gold: Any = None,
     budget: int = 50, level: float = 0.95, seed: int = 0,
-) -> Shown:  # fmt: skip
+) -> Document:  # fmt: skip
     """The most suspicious labels, and how many are wrong; arguments as in `begin` and `suspicious_labels`."""
     posterior, shares, notes = _class_posteriors(labels, noise, prior, probabilities, seed)
     features = {} if probabilities is None else {"probabilities": probabilities, "prior": shares}

@@ -62,7 +62,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         """Name what to ask for."""
         import numpy as np
 
-        from jtruth.answers import Column, Note, Notes, Queue, Shown, facts
+        from jtruth.answers import Column, Document, Note, Notes, Queue, facts
         from jtruth.cli.reading import Tables
 
         tables = Tables(self, self.predictions, self.gold)
@@ -82,7 +82,7 @@ class Ask(LabelsFile, Draws, Beside, Output):
         )  # fmt: skip
         step = "" if self.out is not None else next_step(self, "--out ask.csv", "write them to a table")
         about = f"{len(rows)} of {labels.num_samples} tasks"
-        self.give(Shown("What to ask next?", about, head, blocks), step)
+        self.give(Document("What to ask next?", about, head, blocks), step)
 
     def _labels(self, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
         """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""

@@ -42,27 +42,27 @@ class Output:
         """Whether all of the answer is printed or written."""
         return self.full or bool(self.json_file or self.report_file)
 
-    def give(self, shown: Any, next: str = "") -> None:
+    def give(self, document: Any, next: str = "") -> None:
         """Print an answer in the shell's words, and write it as JSON and as a page where that was asked for.
 
         Args:
-            shown: a `Shown`, or an `Answer`.
+            document: a `Document`, or an `Answer`.
             next: the command worth running next.
         """
-        from jtruth.answers import Shown
+        from jtruth.answers import Document
         from jtruth.answers.data import answer_dict
         from jtruth.answers.html import write_page
         from jtruth.answers.terminal import terminal_text
 
-        if not isinstance(shown, Shown):
-            shown = shown.blocks() if self.whole else shown.brief()
-        shown, seed = shown.more(next=next), getattr(self, "seed", None)
+        if not isinstance(document, Document):
+            document = document.blocks() if self.whole else document.brief()
+        document, seed = document.more(next=next), getattr(self, "seed", None)
         if self.report_file is not None:
             made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
-            write_page(self.report_file, shown, made=made, words=shell_words)
-        typer.echo(terminal_text(shown, full=self.full, words=shell_words))
+            write_page(self.report_file, document, made=made, words=shell_words)
+        typer.echo(terminal_text(document, full=self.full, words=shell_words))
         if self.json_file is not None:
-            answer = answer_dict(shown) | ({} if seed is None else {"key": seed})
+            answer = answer_dict(document) | ({} if seed is None else {"key": seed})
             write_text(self.json_file, json.dumps(answer, indent=1, allow_nan=False) + "\n")
 
 

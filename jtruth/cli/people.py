@@ -77,7 +77,7 @@ def _file(look: Any) -> Any:
     """The columns of a file and how to read it, as an answer."""
     from jtruth._validation import quoted
     from jtruth._validation.words import plain
-    from jtruth.answers import Column, Shown, Table, facts, sentence_notes
+    from jtruth.answers import Column, Document, Table, facts, sentence_notes
 
     found = look.to_dict()
     advice = found.pop("advice")
@@ -89,7 +89,7 @@ def _file(look: Any) -> Any:
         facts(**found),
     )
     sentence = f"{plain(look.file)}: {look.num_rows} rows, {len(look.columns)} columns"
-    return Shown("How to read this file?", "", sentence, blocks)
+    return Document("How to read this file?", "", sentence, blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,7 @@ class Simulate(Draws, Output):
 
     def run(self) -> None:
         """Draw and write them."""
-        from jtruth.answers import Shown, facts
+        from jtruth.answers import Document, facts
         from jtruth.io import write_labels
 
         data, names, prior = self._drawn()
@@ -150,7 +150,7 @@ class Simulate(Draws, Output):
         size = {"num_samples": labels.num_samples, "num_labels": labels.num_labels}
         step = f"jtruth evaluate {named['labels']} --predictions {named['predictions']}"
         values = facts(**size, accuracy=right, prior=prior)
-        self.give(Shown("What was simulated?", "", sentence, (values,)), step)
+        self.give(Document("What was simulated?", "", sentence, (values,)), step)
 
     def _drawn(self) -> tuple[Any, list[str], Any]:
         """The data, names of the classes, and their prior."""

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation.words import Read, number_of, plain
-from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, how, warning_notes
+from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.labels import Labels, must_be_labels
@@ -43,7 +43,7 @@ class LabelerAgreement(Answer):
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
     warnings: tuple[str, ...] = ()
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         together = [{"coefficient": name, **one._asdict()} for name, one in self.overall.items()]
         pairs = [
@@ -63,7 +63,7 @@ class LabelerAgreement(Answer):
         )  # fmt: skip
         about = f"{len(self.pairs)} pairs of labelers; {self.weights} weights, {self.differences} differences"
         sentence = f"{TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement.{_range(pairs)}"
-        return Shown("How much do the labelers agree?", about, sentence, blocks)
+        return Document("How much do the labelers agree?", about, sentence, blocks)
 
 
 def _range(pairs: list[dict[str, Any]]) -> str:
@@ -170,7 +170,7 @@ class Consensus(Answer):
             for t in order
         ]
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         names, size = tuple(map(str, self.labels.class_names)), self.labels.num_samples
         _, table = consensus_table(self.labels, self.class_posterior)
@@ -203,7 +203,7 @@ class Consensus(Answer):
             facts_of(self.fit, "prior", "converged", "num_steps", "log_likelihood"),
         )  # fmt: skip
         about = f"{number_of(size, 'sample')} by {self.method}; key {self.key}"
-        return Shown("Which class has each sample?", about, sentence, blocks)
+        return Document("Which class has each sample?", about, sentence, blocks)
 
 
 def _certainty(probability: np.ndarray) -> Curve:

@@ -35,7 +35,7 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation.in_range import check_rows, check_shape
-from jtruth.answers import Answer, Column, Shown, Table, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
@@ -102,7 +102,7 @@ class MetricPosterior(Answer):
         laws = [DrawsEstimate(draws[(slice(None), *place)]) for draws in self.drawn.values()]
         return laws[0] if len(laws) == 1 else RangeEstimate(tuple(laws))
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         places = {str(list(p)) if p else "value": p for p in np.ndindex(*self._shape)}
         rows = [{"place": name, **law_row(self.estimate(*p), self.level)} for name, p in places.items()]
@@ -126,7 +126,7 @@ class MetricPosterior(Answer):
         ends = [rows[0][name] for name in ("mean", "low", "high")]
         what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
         sentence = f"{what}{cell_text(ends, '.4f', 'undefined')} ({percent}; assumed: {self.assumption})."
-        return Shown("What is the posterior of this metric?", f"{len(self.drawn)} views", sentence, blocks)
+        return Document("What is the posterior of this metric?", f"{len(self.drawn)} views", sentence, blocks)
 
 
 def metric_posterior(
@@ -207,7 +207,7 @@ def _several(
 ) -> tuple[dict[str, Iterator[Vectors]], list[str]]:
     """Label vectors under every assumption that is shown, and what is doubtful."""
     asked = coded if coded.symbols is None else with_bins(data, coded.y_pred)
-    found, doubts = ranges.members([e for e in entries(asked) if e.shown], asked, data.key)
+    found, doubts = ranges.members([e for e in entries(asked) if e.listed], asked, data.key)
     if not any(one.fit is not None for one in found):
         why = next(iter(doubts), "no model can be fitted to these labels")
         raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")

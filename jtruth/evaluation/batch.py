@@ -42,7 +42,7 @@ from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
-from jtruth.tables.metrics import named_metric, of_one_class, shown
+from jtruth.tables.metrics import default_metrics, named_metric, of_one_class
 from jtruth.testing.binary.batch import exact_batch, plug_in_batch
 from jtruth.testing.binary.empirical_bayes import exact_step
 from jtruth.testing.steps import iterate
@@ -126,7 +126,7 @@ def evaluate_batch(
     low, high = np.minimum(found.low, found.mean), np.maximum(found.high, found.mean)
     matrices = np.broadcast_to(matrices, (len(y), *matrices.shape[-3:]))
     return BatchEvaluation(
-        shown("01"), found.mean, found.sd, low, high, found.ok & labelled, each, matrices,
+        default_metrics("01"), found.mean, found.sd, low, high, found.ok & labelled, each, matrices,
         np.full(len(y), np.inf),
     )  # fmt: skip
 
@@ -156,7 +156,7 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
 def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
     """Metrics of draws (sets, chains, sweeps, classes, symbols)."""
     codes, counts = [str(c) for c in range(classes)], np.asarray(found.counts, np.float64)
-    names = tuple(name for name in shown(codes) if classes == 2 or not of_one_class(name))
+    names = tuple(name for name in default_metrics(codes) if classes == 2 or not of_one_class(name))
     numbers = np.empty((len(counts), len(names), 4))
     ess, rhat = np.full(numbers.shape[:2], np.inf), np.ones(numbers.shape[:2])
     for k, name in enumerate(names):

@@ -21,7 +21,7 @@ from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import align_table, with_tasks
 from jtruth._validation.in_range import check_shape
 from jtruth._validation.words import plain
-from jtruth.answers import Answer, Column, Curve, Shown, Table
+from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, law_column, sentence_notes, warning_notes
 from jtruth.answers.data import law_row
 from jtruth.evaluation.checks.of_labels import exchangeability_check
@@ -89,7 +89,7 @@ class CalibrationReport(Answer):
         """The same answer with intervals of another probability."""
         return replace(self, level=check_level(level))
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         laws = {"before": self.before, "after": self.after}
         found = {k: {name: law_row(law, self.level) for name, law in own.items()} for k, own in laws.items()}
@@ -111,7 +111,7 @@ class CalibrationReport(Answer):
         sentence = f"Epistemic loss {e} before, {f} after method={self.method}."
         about = f"{self.judged.size} samples, none calibrated by its own labels; {len(self.classes)} classes"
         question = "Are class probabilities right where experts disagree?"
-        return Shown(question, about, sentence, blocks, doubt=loudest(self.checks))
+        return Document(question, about, sentence, blocks, doubt=loudest(self.checks))
 
     def _curves(self) -> list[Curve]:
         """Reliability of disagreement, and of the classes that are predicted most."""

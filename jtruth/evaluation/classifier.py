@@ -36,7 +36,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
-from jtruth.tables.metrics import named_metric, shown
+from jtruth.tables.metrics import default_metrics, named_metric
 from jtruth.tables.posterior import estimates, thinned
 from jtruth.testing.methods import Tested
 
@@ -289,7 +289,7 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
     table = by_gold.ppi_table(y_pred, posterior, known, sample)
-    metrics = {name: named_metric(name, classes, positive) for name in shown(classes)}
+    metrics = {name: named_metric(name, classes, positive) for name in default_metrics(classes)}
     ways: dict[str, dict[str, Any]] = {"ppi": {}, "gold_only": {"power": 0.0}}
     return [
         Assumption(rule, SENTENCES[rule], {
@@ -329,7 +329,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
         one = np.arange(len(data.classes)) == data.positive
         merged = np.stack([~one, one]).astype(np.float64)  # (negative, positive)
         table = merged @ table @ merged.T
-    names = shown(answer.classes)
+    names = default_metrics(answer.classes)
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
 
 

@@ -22,7 +22,7 @@ from scipy.special import ndtr
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
@@ -211,7 +211,7 @@ class Comparison(Laws, Answer):
         """The same answer with intervals of another probability."""
         return replace(self, level=check_level(level))
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         metric, kind = title(self.metric), parts.interval_title(self.level, self.interval_kind)
         views = [
@@ -234,7 +234,7 @@ class Comparison(Laws, Answer):
         about += f"positive {self.positive!r}; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         sentence = _sentence(self, metric, f"{kind}s; {parts.taken_as_true(self.num_gold)}")
-        return Shown(f"Which {self.noun} has the better {metric}?", about, sentence, blocks, alarms)
+        return Document(f"Which {self.noun} has the better {metric}?", about, sentence, blocks, alarms)
 
     def __repr__(self) -> str:
         first = self.ranking[0]

@@ -35,7 +35,7 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation.words import number_of, plain, quoted
-from jtruth.answers import Answer, Column, Facts, Shown, Table, facts, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Document, Facts, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables, labels_only_posterior
@@ -339,7 +339,7 @@ class LabelersByGroup(Answer):
         """By labeler: the accuracy in the first group minus that in the second."""
         return {worker: laws.differences for worker, laws in self.laws.items()}
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         first, gaps = next(iter(self.reports.values())), self._gaps()
         rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
@@ -355,7 +355,7 @@ class LabelersByGroup(Answer):
         )  # fmt: skip
         about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
         sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
-        return Shown("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
+        return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
 
     def _gaps(self) -> list[dict[str, Any]]:
         """Differences of two groups for each labeler, the clearest first."""

@@ -285,7 +285,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         try:
             prior = np.asarray(prior, np.float64)
         except (TypeError, ValueError):
-            given = check.shown(prior)
+            given = check.brief(prior)
             raise ValueError(f"prior is {given}; give one probability for each class") from None
         prior = validate_prior(prior, len(classes))
     if noise is not None:

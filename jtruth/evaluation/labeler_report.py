@@ -17,7 +17,17 @@ import numpy as np
 
 from jtruth._random import Stated
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, finding_notes, how, warning_notes
+from jtruth.answers import (
+    Answer,
+    Column,
+    Document,
+    Table,
+    check_notes,
+    facts,
+    finding_notes,
+    how,
+    warning_notes,
+)
 from jtruth.answers.blocks import Row, cell_text, facts_of, law_column
 from jtruth.answers.data import plain_json
 from jtruth.evaluation import parts
@@ -54,7 +64,7 @@ class LabelerReport(Answer):
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
     laws: Mapping[str, DrawsEstimate] = field(default_factory=dict)  # by worker; not of --fast
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         rows, estimand = self.rows, parts.OF_LABELERS[self.target]
         labels = number_of(sum(row["num_labels"] for row in rows), "label")
@@ -71,7 +81,7 @@ class LabelerReport(Answer):
         )  # fmt: skip
         sentence = labelers_headline(rows, estimand, parts.interval_title(self.level, self.interval_kind))
         alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
-        return Shown("How good is every labeler?", about, sentence, blocks, alarms, doubt)
+        return Document("How good is every labeler?", about, sentence, blocks, alarms, doubt)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
         """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.

@@ -10,7 +10,7 @@ import numpy as np
 from jtruth._one_line import one_line
 from jtruth._random import Stated
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Matrix, Shown, Table
+from jtruth.answers import Answer, Column, Document, Matrix, Table
 from jtruth.answers.blocks import (
     Block,
     Row,
@@ -171,7 +171,13 @@ class Evaluation(Answer):
         if self.basis is None:
             raise ValueError("this result does not know its input; use the one that evaluate returned")
         return sensitivity(
-            self.basis, what, level=self.level, values=values, key=key, progress=progress, shown=self.headline
+            self.basis,
+            what,
+            level=self.level,
+            values=values,
+            key=key,
+            progress=progress,
+            printed=self.headline,
         )
 
     def joint(
@@ -215,11 +221,11 @@ class Evaluation(Answer):
         """The same answer with intervals of another probability (those of the counts stay)."""
         return replace(self, level=check_level(level))
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         return evaluation_blocks(self, *self.what_if.views)
 
-    def brief(self) -> Shown:
+    def brief(self) -> Document:
         """The same without what each assumption says, which may have to be fitted; one alone is named."""
         shown, there = evaluation_blocks(self), self.what_if.there
         return shown if len(there) != 1 else shown._replace(
@@ -240,7 +246,7 @@ _TAKEN = {  # methods that know no uncertainty
 
 def evaluation_blocks(
     found: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
-) -> Shown:
+) -> Document:
     """The answer for all faces, with what each assumption says, and doubts of models behind these rows."""
     rows = {name: law_row(law, found.level) for name, law in found.metrics.items()}
     kind = parts.interval_title(found.level, found.interval_kind)
@@ -264,7 +270,7 @@ def evaluation_blocks(
     about, sentence = f"{parts.counts_text(found)}; key {found.key}", _headline(found, rows, kind)
     alarms, doubt = parts.first_lines(found.checks, found.warnings), parts.loudest(found.checks)
     question = f"How good is the classifier, with {truth}?"
-    return Shown(question, about, sentence, tuple(blocks), alarms, doubt)
+    return Document(question, about, sentence, tuple(blocks), alarms, doubt)
 
 
 def _headline(found: Evaluation, rows: Mapping[str, Row], kind: str) -> str:

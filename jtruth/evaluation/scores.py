@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from jtruth._one_line import one_line
 from jtruth._random import Stated, stated, stream
 from jtruth._validation.in_range import check_shape
-from jtruth.answers import Answer, Column, Curve, Shown, Table
+from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
 from jtruth.answers.data import law_row, plain_json
 from jtruth.evaluation import inputs, parts
@@ -161,7 +161,7 @@ class ScoreEvaluation(Answer):
             cost=law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         )  # fmt: skip
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         kind = parts.interval_title(self.level, self.interval_kind)
         areas = {name: _area(getattr(self, name), self.level) for name in AREAS}
@@ -190,7 +190,7 @@ class ScoreEvaluation(Answer):
         sentence = f"Area under the ROC curve {text} ({kind}; {parts.taken_as_true(self.num_gold)})."
         about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
-        return Shown("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
 
     def _thresholds(self) -> Table:
         """What thresholds bring that were asked for."""
@@ -259,7 +259,7 @@ class ClassScores(Answer):
         """Probability of the intervals."""
         return next(iter(self.each.values())).level
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         first, level = next(iter(self.each.values())), self.level
         kind = parts.interval_title(level, first.interval_kind)
@@ -286,7 +286,7 @@ class ClassScores(Answer):
         sentence = f"{what}: {text} on average ({kind}s; {parts.taken_as_true(first.num_gold)})."
         about = f"{len(self.each)} classes; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
-        return Shown("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
 
 
 _OF_CURVES = tuple(map(attrgetter, ("auc", "average_precision", "hidden")))  # of `Curves`
@@ -358,7 +358,7 @@ def judged(
     data: inputs.Inputs, values: Float[np.ndarray, " samples"], bins: int, threshold: Number | None = None
 ) -> ScoreEvaluation:
     """The answer for the class `data.positive` against the rest."""
-    said = first_look.said_shares(data)[:, data.positive] if data.open else None
+    said = first_look.labels_opinion(data)[:, data.positive] if data.open else None
     edges = tables.bin_edges(values, min(bins, tables.BINS) if data.open else bins, said)
     if threshold is not None:
         inner = _at_or_above(values, threshold)

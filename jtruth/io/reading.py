@@ -253,7 +253,7 @@ def _rows(path: Any, how: Reading, columns: dict[str, Any]) -> tuple[LabelRows, 
 
 def _of_all(names: list) -> tuple:
     """The names of all processes, in order of the processes."""
-    return tuple(dict.fromkeys(name for some in _mesh.told(names) for name in some))
+    return tuple(dict.fromkeys(name for some in _mesh.gathered(names) for name in some))
 
 
 def _order(names: list, rows: LabelRows) -> tuple:

@@ -42,7 +42,7 @@ from scipy.special import betaincinv, ndtri
 from jtruth import _validation as check
 from jtruth._random import Stated, host_rng, stated
 from jtruth._validation.in_range import check_probabilities, check_whole
-from jtruth.answers import Answer, Column, Shown, Table, facts, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.lam_stork.rates import ErrorBounds, bounds_over, error_bounds, true_error_rate
 from jtruth.stats.estimates import check_level
 
@@ -123,7 +123,7 @@ class RateEstimate(Answer):
         """Does the estimate lie in [0, 1]?"""
         return 0 <= self.value <= 1
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         values = {"what": self.what, "value": self.value, "low": self.low, "high": self.high}
         column = Column("value", "estimate [interval]", ("low", "high"), ".4f")
@@ -133,7 +133,7 @@ class RateEstimate(Answer):
         given = facts(**values, level=self.level, method=self.method)
         about = f"{100 * self.level:g} % interval, {self.method}; key {self.key}"
         blocks = (table, warning_notes(self.warnings), given)
-        return Shown(f"What is the {self.what}?", about, sentence, blocks)
+        return Document(f"What is the {self.what}?", about, sentence, blocks)
 
 
 Spread = tuple[float, float, float, tuple[str, ...]]  # standard error, ends, warnings

@@ -54,7 +54,7 @@ class LatentModel(NamedTuple):
     weight_row: np.ndarray  # (classes,) which row of stratum weights a class uses
     stratum_prior: np.ndarray  # (weight rows, strata) Dirichlet concentrations
     raters: tuple[Raters, ...]
-    held: bool = False  # whether the stratum weights are known, the shares of `stratum_prior`
+    weights_fixed: bool = False  # whether the stratum weights are known, the shares of `stratum_prior`
 
     @property
     def num_classes(self) -> int:

@@ -31,7 +31,7 @@ FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing 
 _AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
 _SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
 _LOOK = 50  # sweeps of every chain between two looks, at least
-_AT_MODE, _ELSEWHERE = 50, 250  # burn-in by where chains start
+_AT_MODE, _APART = 50, 250  # burn-in by where chains start
 
 
 class TooLarge(ValueError):
@@ -97,10 +97,10 @@ class Convergence(NamedTuple):
         )
 
 
-def limits(effort: Effort, chains: int, numbers: float, *, elsewhere: bool = False) -> Limits:
+def limits(effort: Effort, chains: int, numbers: float, *, apart: bool = False) -> Limits:
     """What an effort allows for `chains` chains that compute `numbers` a sweep.
 
-    `elsewhere`: half of the chains start away from the mode.
+    `apart`: half of the chains start away from the mode.
 
     Raises:
         ValueError: an effort that makes no sense.
@@ -113,7 +113,7 @@ def limits(effort: Effort, chains: int, numbers: float, *, elsewhere: bool = Fal
             f"the data are too large for this model: {2 * FEWEST} sweeps of {chains} chains compute "
             f"{2 * FEWEST * chains * numbers:.2g} numbers and {effort.max_work:.2g} are allowed"
         )
-    usual = _ELSEWHERE if elsewhere else _AT_MODE
+    usual = _APART if apart else _AT_MODE
     burn_in = usual if effort.burn_in is None else effort.burn_in
     burn_in = min(burn_in, max(int(allowed / 3), FEWEST))
     affordable, wanted = max(int(allowed) - burn_in, FEWEST), effort.max_sweeps // chains

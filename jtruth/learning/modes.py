@@ -114,7 +114,7 @@ def fit_difficulty_fallibility(
         "difficulty": mean,
         "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
     }
-    return lf.fitted(labels, known, end, lf.not_heard(labels, "their fallibility means nothing."), **own)
+    return lf.fitted(labels, known, end, lf.without_labels(labels, "their fallibility means nothing."), **own)
 
 
 def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
@@ -169,7 +169,9 @@ def fit_glad(
     end = lf.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
     able, ease = end.summit.params[0][:labelers], np.exp(end.summit.params[1])[: labels.num_samples]
     own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
-    return lf.fitted(labels, known, end, lf.not_heard(labels, "their ability is that of the prior."), **own)
+    return lf.fitted(
+        labels, known, end, lf.without_labels(labels, "their ability is that of the prior."), **own
+    )
 
 
 def glad(data: lf.LongForm, laws: Any) -> lf.Model:
@@ -395,7 +397,7 @@ def fit_sequential(
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
     pseudo_counts = (*smoothing[:2], *influence)
     check_positive(pseudo_counts, "smoothing and influence", "two pseudo-counts of each", size=4)
-    shown, given = last_shown(labels, order), labels.arrays[2] >= 0
+    shown, given = previous_label(labels, order), labels.arrays[2] >= 0
     more = data.sample.size - given.sum()
     filled = np.pad(shown[given], (0, more), constant_values=-1).astype(np.int32)
     labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
@@ -412,7 +414,7 @@ def fit_sequential(
     return lf.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)
 
 
-def last_shown(labels: Labels, order: Any) -> np.ndarray:
+def previous_label(labels: Labels, order: Any) -> np.ndarray:
     """(labels,) the label that each entry's sample had last before it; -1 for first ones and for no label."""
     sample, _, label = labels.arrays
     when = np.asarray(order)

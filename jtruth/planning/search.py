@@ -16,7 +16,7 @@ import numpy as np
 
 from jtruth._validation.in_range import check_positive
 from jtruth._validation.words import plain
-from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, how, sentence_notes, warning_notes
+from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, sentence_notes, warning_notes
 from jtruth.planning.settings import MOST_MIXES, Plan, Setting, plan_cost
 from jtruth.planning.widths import (
     Information,
@@ -142,7 +142,7 @@ class PlanSearch(Answer):
     num_mixes: int
     warnings: tuple[str, ...]
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The plan, what else there is, and what was put in, for all faces."""
         asked, best, size = self.setting, self.best, self.best.plan.num_samples
         named = [("this plan", best), *(("other mix", row) for row in self.others)]
@@ -183,7 +183,7 @@ class PlanSearch(Answer):
             ),
         )  # fmt: skip
         about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
-        return Shown("Which labels to buy?", about, _sentence(self), blocks)
+        return Document("Which labels to buy?", about, _sentence(self), blocks)
 
 
 def _row(found: PlanSearch, one: PlanWidth) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from jtruth._validation.words import plain
-from jtruth.answers import Answer, Column, Curve, Matrix, Notes, Shown, Table
+from jtruth.answers import Answer, Column, Curve, Document, Matrix, Notes, Table
 from jtruth.answers.blocks import at, cell_text, few, value_of
 from jtruth.answers.html import axis_of
 from jtruth.plots._parts import (
@@ -80,11 +80,11 @@ def plot_metrics(
         ax: where to draw; a new figure if None.
         ideal: metric name -> true value, where it is known.
     """
-    shown = evaluation.blocks()
-    several = block_of(shown, "assumptions")
+    document = evaluation.blocks()
+    several = block_of(document, "assumptions")
     rows = [] if several is None else several.rows
     ticks = {row["sentence"]: {m: law["mean"] for m, law in row["metrics"].items()} for row in rows}
-    return _rows(block_of(shown, "metrics"), ax, ideal or {}, ticks)
+    return _rows(block_of(document, "metrics"), ax, ideal or {}, ticks)
 
 
 def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
@@ -109,27 +109,27 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
         if name not in _NO_ANSWERS and not isinstance(result, Answer):
             others = ", ".join((*_LAWS, *_NO_ANSWERS))
             raise ValueError(f"there is no picture of a {name}; there is one of answers and of {others}")
-        shown = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
-        if not shown:
+        document = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
+        if not document:
             raise ValueError(f"this {name} has no number that could be drawn")
-        panels = [partial(plot_block, one) for one in shown]
-        below, height = shown[1:], height_of(shown[0])
+        panels = [partial(plot_block, one) for one in document]
+        below, height = document[1:], height_of(document[0])
     if ax is not None:
         panels[0](ax=ax)
         return ax.figure  # type: ignore[return-value]
     return _on_a_figure(panels, [height, *map(height_of, below)])
 
 
-def block_of(shown: Shown, name: str) -> Any:
+def block_of(document: Document, name: str) -> Any:
     """The block of an answer that has this name in the JSON; None if there is none with something in it."""
-    return next((one for one in shown.blocks if getattr(one, "name", None) == name), None)
+    return next((one for one in document.blocks if getattr(one, "name", None) == name), None)
 
 
-def drawn_blocks(shown: Shown) -> list[Any]:
+def drawn_blocks(document: Document) -> list[Any]:
     """Blocks that have a picture: tables of numbers, matrices, curves, checks with p-values."""
     return [
         one
-        for one in shown.blocks
+        for one in document.blocks
         if isinstance(one, Matrix | Curve)
         or (isinstance(one, Table) and any(_has(one, c, kind) for c in one.columns for kind in (int, float)))
         or (

@@ -1,7 +1,7 @@
 """Count tables, classes by predicted symbols: the registry of metrics, and posteriors over tables."""
 
-from jtruth.tables.metrics import METRICS, binary_counts, shown
+from jtruth.tables.metrics import METRICS, binary_counts, default_metrics
 
 __all__ = [
-    "METRICS", "binary_counts", "shown",
+    "METRICS", "binary_counts", "default_metrics",
 ]  # fmt: skip

@@ -160,8 +160,21 @@ def expected_table(
     return np.array([np.bincount(y_pred, share, num_symbols) for share in truth.T])
 
 
-__all__ = ["METRICS", "LinearRatio", "Metric", "OfTable", "Terms", "binary_counts", "class_counts",
-           "expected_table", "named_metric", "of_one_class", "ratio", "shown", "title"]  # fmt: skip
+__all__ = [
+    "METRICS",
+    "LinearRatio",
+    "Metric",
+    "OfTable",
+    "Terms",
+    "binary_counts",
+    "class_counts",
+    "default_metrics",
+    "expected_table",
+    "named_metric",
+    "of_one_class",
+    "ratio",
+    "title",
+]  # fmt: skip
 
 Weights = tuple[float, float, float, float]  # of tp, fp, fn, tn
 ALWAYS, MANY, ASKED = "always", "more than two classes", "when asked for"
@@ -179,7 +192,7 @@ class LinearRatio(NamedTuple):
     den: Weights
     title: str = ""  # in texts; the name in words if empty
     axis: str = ""  # in pictures, with its symbol; the title if empty
-    shown: str = ALWAYS  # in which answers it stands without being asked for
+    printed: str = ALWAYS  # in which answers it stands without being asked for
     averages: tuple[str, ...] = ()  # of more than two classes: the averages that stand there too
     each_class: bool = False  # and whether it stands there for every class
     overall: bool = False  # without a class it is of the whole table, a prediction being right or wrong
@@ -197,7 +210,7 @@ class OfTable(NamedTuple):
     of_table: Callable[[Any], Any]
     title: str = ""
     axis: str = ""
-    shown: str = MANY
+    printed: str = MANY
     bounds: tuple[float, float] = (0.0, 1.0)
     smaller_is_better: bool = False
 
@@ -289,10 +302,10 @@ def weighted_sum(weights: Weights, counts: tuple[Any, Any, Any, Any]) -> Any:
     return (parts[0] + parts[1]) + (parts[2] + parts[3])
 
 
-def f_entry(beta: float, **shown: Any) -> LinearRatio:
+def f_entry(beta: float, **options: Any) -> LinearRatio:
     """F_beta = (1 + beta^2) tp / (beta^2 (tp + fn) + tp + fp); recall weighs beta times precision."""
     more = 1 + beta**2
-    return LinearRatio(f"f{beta:g}", (more, 0, 0, 0), (more, 1, beta**2, 0), **shown)
+    return LinearRatio(f"f{beta:g}", (more, 0, 0, 0), (more, 1, beta**2, 0), **options)
 
 
 _RECALL = LinearRatio(
@@ -305,9 +318,9 @@ _ENTRIES = (
     LinearRatio("false_alarm_rate", num=(0, 1, 0, 0), den=(0, 1, 0, 1), title="false alarms",
                 axis="false-alarm rate $P_{FA}$", smaller_is_better=True),
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
-    LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), shown=ASKED),
-    LinearRatio("npv", num=(0, 0, 0, 1), den=(0, 0, 1, 1), title="NPV", shown=ASKED),
-    OfTable("balanced_accuracy", partial(macro, _RECALL), shown=ASKED),
+    LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), printed=ASKED),
+    LinearRatio("npv", num=(0, 0, 0, 1), den=(0, 0, 1, 1), title="NPV", printed=ASKED),
+    OfTable("balanced_accuracy", partial(macro, _RECALL), printed=ASKED),
     OfTable("kappa", kappa, title="Cohen's kappa", bounds=(-1.0, 1.0)),
     OfTable("mcc", mcc, title="MCC", bounds=(-1.0, 1.0)),
 )  # fmt: skip
@@ -315,14 +328,14 @@ METRICS: dict[str, LinearRatio | OfTable] = {entry.name: entry for entry in _ENT
 SYNONYMS = {"sensitivity": "recall", "ppv": "precision"}
 
 
-def shown(classes: Sequence[str]) -> tuple[str, ...]:
+def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:
     """Names of the metrics that an answer about these classes holds without being asked."""
     ratios = [e for e in METRICS.values() if isinstance(e, LinearRatio)]
     several = [e for e in METRICS.values() if isinstance(e, OfTable)]
-    names = [e.name for e in METRICS.values() if e.shown == ALWAYS]
+    names = [e.name for e in METRICS.values() if e.printed == ALWAYS]
     if len(classes) > 2:
         names += [f"{average}_{e.name}" for e in ratios for average in e.averages]
-        names += [e.name for e in several if e.shown == MANY]
+        names += [e.name for e in several if e.printed == MANY]
         names += [f"{e.name}[{c}]" for c in classes for e in ratios if e.each_class]
     return tuple(names)
 

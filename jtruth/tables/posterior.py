@@ -24,7 +24,7 @@ from jtruth._random import Key, as_key
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, Interval, Region
 from jtruth.tables.joint import JointDensity, JointEstimate
-from jtruth.tables.metrics import Metric, named_metric, shown
+from jtruth.tables.metrics import Metric, default_metrics, named_metric
 
 
 class Cells(NamedTuple):
@@ -150,7 +150,7 @@ def estimates(
     posterior: TablePosterior, classes: Sequence[str], positive: int | None = None, more: Iterable[str] = ()
 ) -> dict[str, Estimate]:
     """Laws of the metrics that an answer about these classes shows, and of `more`."""
-    names = (*shown(classes), *more)
+    names = (*default_metrics(classes), *more)
     return {name: posterior.estimate(named_metric(name, classes, positive)) for name in names}
 
 

@@ -26,7 +26,7 @@ from jtruth.labels import Labels
 from jtruth.lam_stork.rates import check_rate
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.tables.binary import CountTable
-from jtruth.tables.metrics import METRICS, binary_counts, shown
+from jtruth.tables.metrics import METRICS, binary_counts, default_metrics
 from jtruth.testing.binary.operating_point import LogOdds
 
 _BINS = 10  # of equal width, for the probability of the best class
@@ -54,7 +54,7 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
     y_pred = np.asarray(y_pred)
     check_codes(y_pred, 2, "y_pred", size=labels.num_samples)
     sample, labeler, label = labels.arrays
-    rows, names = [], shown("01")
+    rows, names = [], default_metrics("01")
     for t in range(labels.num_labelers):
         mine = (labeler == t) & (label >= 0)
         counts = binary_counts(y_pred[sample[mine]], label[mine])

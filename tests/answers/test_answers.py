@@ -195,10 +195,10 @@ def test_answers_can_be_drawn(answer):
 
 def test_three_notes_that_matter_most_and_they_look_different():
     from jtruth._validation.words import Read
-    from jtruth.answers import Note, Shown, warning_notes
+    from jtruth.answers import Document, Note, warning_notes
 
     said = [Read("it was read as a wide table"), "numbers are doubtful", "Look first: stop"]
-    shown = Shown("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)),
+    shown = Document("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)),
                   alarms=("Look first: stop",))  # fmt: skip
     lines = terminal_text(shown, width=80).splitlines()
     assert lines[0] == "Look first: stop" and lines[3:6] == ["!  against"] * 3

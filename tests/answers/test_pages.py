@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from jtruth.answers import Column, Curve, Facts, Matrix, Note, Notes, Queue, Shown, Table
+from jtruth.answers import Column, Curve, Document, Facts, Matrix, Note, Notes, Queue, Table
 from jtruth.answers.html import axis_of, axis_svg, bar_svg, curve_svg, page_html, ticks
 from jtruth.answers.terminal import terminal_text
 
@@ -93,7 +93,7 @@ def shown(names, size=None):
         Curve("curve", names[0], names[1], names[2], {n: points for n in names[:3]}),
         Facts("", [(n, n) for n in names], {"fact": names}),
     )  # fmt: skip
-    return Shown(names[0], names[1], names[2], blocks, tuple(names[:3]), names[3], f"jtruth {names[0]}")
+    return Document(names[0], names[1], names[2], blocks, tuple(names[:3]), names[3], f"jtruth {names[0]}")
 
 
 def test_hostile_names_stay_text():
@@ -130,7 +130,7 @@ def test_bars_lie_where_their_numbers_are():
     assert axis_of(block) == (0.0, 1.0)
     near = Table("", "", "name", (VALUE,), [{"name": "a", "mean": 0.5, "low": 0.4, "high": 0.6}])
     assert axis_of(near) == pytest.approx((0.392, 0.608)) and "part of 0 to 1" in page_html(
-        Shown("", "", "", (near,))
+        Document("", "", "", (near,))
     )
     low, high = axis_of(block._replace(unit=None))
     assert low == pytest.approx(0.2 - 0.028) and high == pytest.approx(0.9 + 0.028)
@@ -218,7 +218,7 @@ def test_axes_of_bars_hold_all_and_zoom_in():
     assert axis_of(block._replace(rows=[], unit=None)) == (0.0, 1.0)
     marks = re.findall(r'x="([\d.]+)" y="18" text-anchor="middle">([^<]*)', axis_svg((0.0, 1.0)))
     assert [(float(x), float(t)) for x, t in marks] == [(14 + 52 * k, k / 5) for k in range(6)]
-    whole = page_html(Shown("", "", "", (block._replace(rows=rows(0.35, 0.0, 0.5, 0.4)),)))
+    whole = page_html(Document("", "", "", (block._replace(rows=rows(0.35, 0.0, 0.5, 0.4)),)))
     assert "part of 0 to 1" not in whole
     assert re.search(r'width="1.5"', bar_svg([0.5, 0.5, 0.5, None], (0.0, 1.0)))
     assert "dot" not in bar_svg([None, 0.2, 0.4, None], (0.0, 1.0))
@@ -230,7 +230,7 @@ def test_every_block_is_valid_when_it_is_empty():
     nothing = Table("", "", "a", (VALUE,), [])
     parts = (nothing, Matrix("", "", (), (), empty), Notes("", "", []), Facts("", []),
              Notes("", "", [Note("say", "text", "name")]))  # fmt: skip
-    answer = Shown("title", "", "", parts)
+    answer = Document("title", "", "", parts)
     assert "name: worth knowing" in "".join(read(page_html(answer)).texts)
     assert "name: worth knowing: text" in terminal_text(answer, full=True)
 

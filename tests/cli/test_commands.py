@@ -18,7 +18,7 @@ import pytest
 import typer
 
 import jtruth as jt
-from jtruth.answers import Shown, facts
+from jtruth.answers import Document, facts
 from jtruth.cli.app import EXAMPLES, SECTIONS, Sectioned
 from jtruth.cli.classifier import Evaluate
 from jtruth.cli.options import LabelsFile, flat, option
@@ -383,7 +383,7 @@ def test_a_command_is_one_class(capsys, small):
 
         def run(self):
             number = labels_of(self.file, self).num_labels * (1 + self.twice)
-            self.give(Shown("How many?", "", f"{number} labels", (facts(number=number),)))
+            self.give(Document("How many?", "", f"{number} labels", (facts(number=number),)))
 
     program = typer.Typer(rich_markup_mode=None)
     program.command(cls=Sectioned)(flat(Count))

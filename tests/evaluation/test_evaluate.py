@@ -15,11 +15,11 @@ from sklearn import metrics as sk
 import jtruth as jt
 from jtruth.evaluation.assumptions import ranges
 from jtruth.latent import Effort
-from jtruth.tables.metrics import shown
+from jtruth.tables.metrics import default_metrics
 from jtruth.testing.methods import BINARY_METHODS
 from tests.reference import su_binary as su
 
-METRICS = shown("01")
+METRICS = default_metrics("01")
 KEYS = {
     "jtruth", "method", "level", "num_samples", "num_labelers", "num_labels", "classes", "positive", "prior",
     "metrics", "confusion_matrix", "labelers", "baselines", "checks", "interval_kind", "assumptions",

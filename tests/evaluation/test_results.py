@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.tables.metrics import named_metric, shown
+from jtruth.tables.metrics import default_metrics, named_metric
 from jtruth.testing.methods import MULTICLASS_METHODS
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
@@ -179,7 +179,7 @@ def test_rows_of_the_table_are_named_also_where_class_0_is_positive(assume):
 def test_methods_work_on_the_full_table(method):
     y, y_pred, _ = crowd(3)
     result = many(method)
-    assert result.confusion_matrix.shape == (3, 3) and tuple(result.metrics) == shown("012")
+    assert result.confusion_matrix.shape == (3, 3) and tuple(result.metrics) == default_metrics("012")
     assert not any("against all" in w for w in result.warnings)
     table = np.zeros((3, 3))
     np.add.at(table, (y, y_pred), 1)
@@ -206,7 +206,7 @@ def test_gold_shows_every_metric_that_one_gets_without():
     y, y_pred, z = crowd(3, n=150)
     gold = np.where(np.arange(y.size) < 60, y, -1)
     result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=gold, key=KEY)
-    assert result.interval_kind == "posterior" and tuple(result.metrics) == shown("012")
+    assert result.interval_kind == "posterior" and tuple(result.metrics) == default_metrics("012")
     table = np.zeros((3, 3))
     np.add.at(table, (y, y_pred), 1)
     for name in ("macro_f1", "weighted_f1", "kappa", "mcc", "macro_recall"):

@@ -73,7 +73,7 @@ def test_the_next_look_is_where_the_worst_quantity_should_be_good():
 
 
 def test_burn_in_is_short_where_all_chains_start_at_the_mode():
-    """Easy data: 50 sweeps, and looks at multiples of 50 from 200 on. Half of the chains elsewhere: 250."""
+    """Easy data: 50 sweeps, and looks at multiples of 50 from 200 on. Half of the chains apart: 250."""
     labels, y_pred = crowd(size=200, labelers=6)
     start = DirichletPriors(
         start=vote_shares(labels.counts())
@@ -81,8 +81,8 @@ def test_burn_in_is_short_where_all_chains_start_at_the_mode():
     done = fit_joint(labels, y_pred=y_pred, key=KEY, effort=Effort(nuisance=False), priors=start).convergence
     assert done.converged and done.burn_in == 50 and done.num_sweeps % 50 == 0
     assert min(done.ess.values()) >= 400
-    assert limits(Effort(), 4, 10, elsewhere=True).burn_in == 250
-    assert limits(Effort(burn_in=20), 4, 10, elsewhere=True).burn_in == 20
+    assert limits(Effort(), 4, 10, apart=True).burn_in == 250
+    assert limits(Effort(burn_in=20), 4, 10, apart=True).burn_in == 20
 
 
 @pytest.mark.parametrize("fit", [fit_joint, partial(fit_joint, dependence="random_effect")])
@@ -99,7 +99,7 @@ def test_a_model_that_is_too_large_leaves_the_range_by_name(monkeypatch):
     labels, y_pred = crowd()
     data = inputs.read(y_pred, labels, None, None, None, 1)
     monkeypatch.setattr(ranges, "EFFORT", Effort(max_work=1e8, min_sweeps=400, min_ess=1, max_rhat=9))
-    found, doubts = ranges.members([e for e in entries(data) if e.shown], data, KEY)
+    found, doubts = ranges.members([e for e in entries(data) if e.listed], data, KEY)
     assert [m.name for m in found] == ["majority_vote", "independent", "labeler_strata", "shared_strata"]
     (doubt,) = [text for text in doubts if "random_effect" in text]
     assert doubt.startswith("the model 'random_effect' is left out: the data are too large for this model")

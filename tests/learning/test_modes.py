@@ -16,7 +16,7 @@ from jtruth.learning import (
 )
 from jtruth.learning.annotation.models import beta_levels
 from jtruth.learning.em import long_form as lf
-from jtruth.learning.modes import difficulty_fallibility, last_shown
+from jtruth.learning.modes import difficulty_fallibility, previous_label
 from tests.learning.crowds import from_matrix, real_set, simulate
 from tests.reference import annotation_models as oracle
 from tests.reference import minimax_entropy as entropy
@@ -204,7 +204,7 @@ def crowd(seed, size):
 def test_em_is_that_of_the_loops():
     labels, order, _ = crowd(0, 20)
     entries = list(zip(*(a.tolist() for a in labels.entries()), strict=True))
-    shown = last_shown(labels, order)
+    shown = previous_label(labels, order)
     for k, (i, _, _) in enumerate(entries):  # the last one before, found by looking
         before = [(order[m], entries[m][2]) for m in range(100) if entries[m][0] == i and order[m] < order[k]]
         assert shown[k] == (max(before)[1] if before else -1)
@@ -237,7 +237,7 @@ def test_influence_is_found_and_the_consensus_less_sure():
     scores = [np.log(f.class_posterior[at, y]).mean() for f in (fit, plain)]
     assert scores[0] > scores[1]
     np.testing.assert_allclose(fit.matrices[:, [0, 1], [0, 1]], 0.75, atol=0.12)
-    assert ((fit.copied > 0) <= (last_shown(labels, order) == labels.label)).all()
+    assert ((fit.copied > 0) <= (previous_label(labels, order) == labels.label)).all()
 
 
 def test_times_that_are_none_are_refused():

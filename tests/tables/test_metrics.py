@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from jtruth.tables.metrics import METRICS, LinearRatio, binary_counts, class_counts, named_metric, shown
+from jtruth.tables.metrics import (
+    METRICS,
+    LinearRatio,
+    binary_counts,
+    class_counts,
+    default_metrics,
+    named_metric,
+)
 
 NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1", "f0.5", "f2", "f3")
 pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=25)
@@ -156,10 +163,11 @@ def test_two_classes_by_counts_and_by_tables(name):
 
 
 def test_what_answers_show():
-    assert shown("ab") == ("accuracy", "precision", "recall", "false_alarm_rate", "f1")
-    assert shown("abc")[5:12] == ("macro_precision", "macro_recall", "macro_f1", "weighted_f1", "kappa",
-                                  "mcc", "precision[a]")  # fmt: skip
-    assert len(shown("abc")) == 20
+    assert default_metrics("ab") == ("accuracy", "precision", "recall", "false_alarm_rate", "f1")
+    assert default_metrics("abc")[5:12] == (
+        "macro_precision", "macro_recall", "macro_f1", "weighted_f1", "kappa", "mcc", "precision[a]"
+    )  # fmt: skip
+    assert len(default_metrics("abc")) == 20
 
 
 def test_a_share_that_rounds_to_one_leaves_mcc_undefined():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from jtruth.tables import metrics as binary
-from jtruth.tables.metrics import class_counts, shown
+from jtruth.tables.metrics import class_counts, default_metrics
 
 CLASSES = [0, 1, 2, 3]
 
@@ -121,7 +121,7 @@ def test_relabelling_the_classes_moves_the_metrics_of_a_class():
 def test_two_classes_are_the_binary_metrics():
     two = np.random.default_rng(1).integers(0, 9, (20, 2, 2))
     counts = two[:, 1, 1], two[:, 0, 1], two[:, 1, 0], two[:, 0, 0]
-    for name in shown("np"):
+    for name in default_metrics("np"):
         metric = binary.METRICS[name]
         np.testing.assert_array_equal(named_metric(f"{name}[pos]", ["neg", "pos"])(two), metric(*counts))
     np.testing.assert_array_equal(METRICS["accuracy"](two), binary.METRICS["accuracy"](*counts))

@@ -137,7 +137,7 @@ def test_a_million_samples():
 def test_many_sets_at_once():
     rng = np.random.default_rng(2)
     found = exact_batch(rng.normal(0, 2, (3, 50)), rng.integers(0, 2, (3, 50)), window=(64, 64))
-    names = list(metrics.shown("01"))
+    names = list(metrics.default_metrics("01"))
     one, other = (np.asarray(found.mean[:, names.index(n)]) for n in ("miss_rate", "recall"))
     np.testing.assert_allclose(one, 1 - other, atol=1e-9)
 
@@ -183,7 +183,7 @@ def test_command_line_and_picture(tmp_path):
 @pytest.mark.slow
 def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
     """Shown for two classes: exact, by atoms, at the plug-in point, in gold and in plans."""
-    entry = metrics.METRICS["mcc"]._replace(shown=metrics.ALWAYS)
+    entry = metrics.METRICS["mcc"]._replace(printed=metrics.ALWAYS)
     monkeypatch.setitem(metrics.METRICS, "mcc", entry)
     y, y_pred, labels = crowd()
     for method in ("bayes", "empirical_bayes", "sampling"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jtruth.latent import Effort
-from jtruth.tables.metrics import named_metric, shown
+from jtruth.tables.metrics import default_metrics, named_metric
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing import methods as multiclass
 from jtruth.testing import steps
@@ -119,7 +119,7 @@ def test_perfect_labels_leave_no_doubt(method):
     found = multiclass_posterior(log_lik, np.full(3, 1 / 3), y_pred, key=KEY, method=method)
     table = np.zeros((3, 3))
     np.add.at(table, (y, y_pred), 1)
-    for name in (*shown("012")[5:], "accuracy", "balanced_accuracy", "micro_f1"):
+    for name in (*default_metrics("012")[5:], "accuracy", "balanced_accuracy", "micro_f1"):
         law, metric = found.estimate(name), named_metric(name, range(3))
         np.testing.assert_allclose([law.mean, law.mode], metric.of_table(table), atol=1e-12)
         assert law.sd < 1e-12 and law.probability_defined == 1

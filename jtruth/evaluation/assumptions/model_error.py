@@ -6,7 +6,7 @@ can be seen. On the logit scale a source of data s has errors
 
     logit(truth) = slope * logit(reading) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
 
-so the law for a new source is a mixture over tau (`stats.draws.predictive`), with a little that is flat. Sources
+so the law for a new source is a mixture over tau (`predictive`), with a little that is flat. Sources
 are the units: subsamples and classifiers of one data set share samples and labelers. A `slope` below 1 says
 that what labels claim is to be believed by that part only.
 

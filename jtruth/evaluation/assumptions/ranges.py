@@ -181,7 +181,7 @@ def what_if(data: Inputs) -> tuple[list[Assumption], list[str]]:
     """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
     effort = ANSWER_EFFORT._replace(pointwise=True)
     alone = sampled(data, INDEPENDENT, data.key, effort)
-    some = [entry for entry in entries(data) if entry.shown]
+    some = [entry for entry in entries(data) if entry.listed]
     found, doubts = members(some, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
     return [row(member, data, loo) for member, loo in zip(found, loo_of(found), strict=True)], doubts
 

@@ -162,7 +162,7 @@ class Entry(NamedTuple):
     sentence: str  # beginning with "if"
     fit: Fitter
     takes: Callable[[int, int], bool] = lambda classes, symbols: True  # numbers of classes and symbols
-    shown: bool = True  # a line of what-if
+    listed: bool = True  # a line of what-if
     reading: bool = False  # one of the readings of which predictive laws are made (`model_error`)
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
@@ -201,11 +201,11 @@ _ENTRIES = (
           group="shared_difficulty",
           of_labelers="if difficulty is gradual and fools all labelers alike"),
     Entry("copying", "if the classifier repeats labels of the labelers", latent_classes("copying"),
-          takes=lambda classes, symbols: classes == symbols, shown=False,
+          takes=lambda classes, symbols: classes == symbols, listed=False,
           lever=Lever("shared_errors", "share of the classifier's errors that are shared with labelers",
                       (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), share_of_errors)),
     Entry("partly_shared", "if the classifier feels an unknown part of what is hard for the labelers",
-          latent_classes(partly_shared), takes=lambda classes, symbols: symbols > 1, shown=False,
+          latent_classes(partly_shared), takes=lambda classes, symbols: symbols > 1, listed=False,
           group="partly_shared",
           assumed="given the true class, some samples are hard for the labelers, and an unknown part of "
           "these for the classifier too"),

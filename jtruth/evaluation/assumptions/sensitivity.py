@@ -22,7 +22,7 @@ from jaxtyping import Num
 from jtruth import _validation as check
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth.answers import Answer, Column, Curve, Shown, Table, facts, law_row, warning_notes
+from jtruth.answers import Answer, Column, Curve, Document, Table, facts, law_row, warning_notes
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Lever, sampled, tables_in
 from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.lam_stork import error_bounds
@@ -54,7 +54,7 @@ class Sensitivity(Answer):
     level: float
     bounds: tuple[tuple[float, float, float], ...]  # share of wrong votes, accuracy at least, at most
     warnings: tuple[str, ...]
-    shown: tuple[str, ...]  # metrics that are printed
+    printed: tuple[str, ...]  # metrics that are printed
     positive: str  # class of precision and recall
     key: Stated
 
@@ -101,10 +101,10 @@ class Sensitivity(Answer):
         beyond = "exceeds" if point >= self.base else "is less than"
         return f"{what} unless this {beyond} {point:.3g}: {self.axis}."
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         laws = {name: [law_row(law, self.level) for law in every] for name, every in self.metrics.items()}
-        names = [name for name in self.shown if name in laws]
+        names = [name for name in self.printed if name in laws]
         rows = [
             {"value": f"{value:.3f}", **{name: laws[name][k] for name in names}}
             for k, value in enumerate(self.values.tolist())
@@ -124,7 +124,7 @@ class Sensitivity(Answer):
                   key=self.key, metrics=laws),
         )  # fmt: skip
         about = f"{100 * self.level:g} % intervals; key {self.key}"
-        return Shown(
+        return Document(
             "What would have to be true for the answer to change?", about, self._change(names), blocks
         )
 
@@ -175,7 +175,7 @@ def sensitivity(
     values: Sequence[float] | np.ndarray | None = None,
     key: Any = None,
     progress: Progress | None = None,
-    shown: tuple[str, ...],
+    printed: tuple[str, ...],
 ) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
     known, (data, model) = ways(), basis
@@ -196,7 +196,7 @@ def sensitivity(
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])
     axis, votes = lever.axis.format(of), vote_bounds(data)
-    return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, shown, of, given)
+    return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, printed, of, given)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:

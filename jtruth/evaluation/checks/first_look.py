@@ -190,7 +190,7 @@ def correlation(
 
 def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tuple[Check, ...]:
     """Do high scores go with labels of the other class?"""
-    area, away = _area(said_shares(data)[:, data.positive], scores)
+    area, away = _area(labels_opinion(data)[:, data.positive], scores)
     if not (away < _FAR and area < _WORSE):
         return ()
     other = data.classes[1 - data.positive] if len(data.classes) == 2 else "others"
@@ -203,7 +203,7 @@ def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tupl
 
 def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs) -> tuple[Check, ...]:
     """Do most columns of scores speak against their own class?"""
-    found = [_area(h, s) for h, s in zip(said_shares(data).T, scores.T, strict=True)]
+    found = [_area(h, s) for h, s in zip(labels_opinion(data).T, scores.T, strict=True)]
     against = [name for name, (area, away) in zip(data.classes, found, strict=True) if away < _FAR]
     mean = float(np.mean([area for area, _ in found]))
     if 2 * len(against) < len(found) or mean >= 0.5:
@@ -216,7 +216,7 @@ def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs)
     return alarm("direction of the scores", mean, None, text)
 
 
-def said_shares(data: Inputs) -> Float[np.ndarray, "samples classes"]:
+def labels_opinion(data: Inputs) -> Float[np.ndarray, "samples classes"]:
     """What labels say of each sample: shares of the votes; of known error rates the class posterior."""
     if data.model is not None:
         return softmax(data.model.log_likelihood + log(data.model.prior)[None, :])

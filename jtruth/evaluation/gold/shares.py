@@ -24,7 +24,7 @@ import numpy as np
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation import present
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Shown, Table, check_notes, facts, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
 from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
 from jtruth.evaluation import groups as grouped
@@ -92,7 +92,7 @@ class Prevalence(Answer):
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
     groups: grouped.GroupShares | None = None  # where the group of each sample was said
 
-    def blocks(self) -> Shown:
+    def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         rows = [
             {"class": name, **law_row(law, self.level), "label_share": self.label_shares.get(name)}
@@ -125,8 +125,8 @@ class Prevalence(Answer):
         alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
-            return Shown(question, about, self.groups.sentence(kind, self.level), blocks, alarms)
-        return Shown("How many samples are of each class?", about, _sentence(rows, kind), blocks, alarms)
+            return Document(question, about, self.groups.sentence(kind, self.level), blocks, alarms)
+        return Document("How many samples are of each class?", about, _sentence(rows, kind), blocks, alarms)
 
 
 def _sentence(rows: list[dict[str, Any]], kind: str) -> str:

@@ -93,7 +93,7 @@ def run_gibbs(
     limits(effort, chains, numbers)  # refuses what is too large before EM
     mode, _ = kernel.em(problem, start)
     other = None if away is None else away(mode)
-    allowed = limits(effort, chains, numbers, elsewhere=other is not None)
+    allowed = limits(effort, chains, numbers, apart=other is not None)
     if other is not None:  # one step: the rows that it means, and no state that cannot be
         other, _ = kernel.em(problem, other, max_steps=1)
     program = device.program_of(problem, effort.device, effort.mesh)

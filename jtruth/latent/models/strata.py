@@ -54,8 +54,8 @@ class Strata(NamedTuple):
     of_class: Any  # (C, S) one-hot
     prior: Simplex | None  # (1, V, C); None: known
     log_prior: Any  # (C,) where it is known
-    weights: Simplex | None  # (1, W, H); None: held, or one stratum
-    held: Any  # (W, H) log weights where they are not drawn
+    weights: Simplex | None  # (1, W, H); None: fixed, or one stratum
+    log_weights: Any  # (W, H) log weights where they are not drawn
     of_weight: Any  # (W, H, S) one-hot
     raters: tuple[Group, ...]
     # How points change when a class's strata exchange names: coordinates that go with its strata (C, size)
@@ -122,7 +122,9 @@ def _unpacked(arrays: Strata, x: Any) -> tuple[dict[str, Any], Any, Any]:
     part, found = _Coordinates(x, arrays.of_class.shape[0]), {}
     if arrays.prior is not None:
         found["pi"] = part.rows(arrays.prior)[0]
-    found["weights"] = jnp.broadcast_to(arrays.held[:, :, None], (*arrays.held.shape, x.shape[1]))
+    found["weights"] = jnp.broadcast_to(
+        arrays.log_weights[:, :, None], (*arrays.log_weights.shape, x.shape[1])
+    )
     if arrays.weights is not None:
         found["weights"] = part.rows(arrays.weights)[0]
     for k, group in enumerate(arrays.raters):
@@ -235,14 +237,14 @@ def arrays_of(model: LatentModel, groups: int = 1) -> Strata:
     of_weight[place, np.arange(states.size)] = 1.0
     share = model.stratum_prior / model.stratum_prior.sum(axis=1, keepdims=True)
     exchange = may_exchange(model)
-    drawn, weights = model.num_strata > 1 and not model.held, model.stratum_prior[None]
+    drawn, weights = model.num_strata > 1 and not model.weights_fixed, model.stratum_prior[None]
     known = np.maximum(log(model.class_prior), -1e9) if model.class_fixed else np.zeros(classes)
     found = Strata(
         log_prior=known.astype(np.float32),
         of_class=(np.arange(classes)[:, None] == states[None]).astype(np.float32),
         prior=None if model.class_fixed else _law(np.tile(model.class_prior, (1, groups, 1))),
         weights=_law(weights, weights[..., ::-1] if exchange else None) if drawn else None,
-        held=log(share).astype(np.float32),
+        log_weights=log(share).astype(np.float32),
         of_weight=of_weight.reshape(*model.stratum_prior.shape, states.size),
         raters=tuple(_arrays(raters, exchange) for raters in model.raters),
     )
@@ -252,7 +254,7 @@ def arrays_of(model: LatentModel, groups: int = 1) -> Strata:
 def may_exchange(model: LatentModel) -> bool:
     """Whether the two strata of every class have weights and rows of their own, or rows in common."""
     own, tied = np.arange(2 * model.num_classes), np.repeat(np.arange(model.num_classes), 2)
-    if model.held or model.stratum_prior.shape != (model.num_classes, 2):
+    if model.weights_fixed or model.stratum_prior.shape != (model.num_classes, 2):
         return False
     apart = [_apart(raters) for raters in model.raters]
     fits = all(a or np.array_equal(r.row_of_state, tied) for a, r in zip(apart, model.raters, strict=True))

@@ -362,7 +362,7 @@ def in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
     (width, rows), samples = columns.code.shape, columns.weight.size
     if not is_shared(mesh):
         return longer(columns, -rows % devices, -samples % devices, nothing)
-    every = _mesh.told([width, rows, samples, columns.sample is not None])
+    every = _mesh.gathered([width, rows, samples, columns.sample is not None])
     most = np.max(np.array(every, int), axis=0).tolist()
     local = devices // jax.process_count()
     rows_each, samples_each = (

@@ -229,6 +229,6 @@ def silent(labels: Labels, what: str) -> tuple[str, ...]:
     return (f"{none} labelers gave no label; {what}",) if none else ()
 
 
-def not_heard(labels: Labels, what: str) -> tuple[str, ...]:
+def without_labels(labels: Labels, what: str) -> tuple[str, ...]:
     """Sentences about samples and labelers without labels; `what` says what the latter does."""
     return (*unlabelled(labels), *silent(labels, what))

@@ -68,7 +68,7 @@ class JointPosterior(NamedTuple):
     dependence: str
     warnings: tuple[str, ...]
     pointwise: RowLikelihood | None = None  # log p(one sample | draw), where it was asked for
-    log_prior: LogPrior | None = None  # of every draw of `matrices`; None: a share is held
+    log_prior: LogPrior | None = None  # of every draw of `matrices`; None: a share is fixed
     right: Int[np.ndarray, "draws labelers"] | None = None  # how many of the labels that each gave are right
     class_counts: Int[np.ndarray, "draws classes"] | None = None  # samples of each class; None: prior given
     evidence: tuple[float, float] | None = None  # log p(everything seen), its standard error; None: Gibbs
@@ -246,7 +246,7 @@ def gather(
     if built.other is not None:
         values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
         return found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
-    if model.held:
+    if model.weights_fixed:
         return found
     return found._replace(log_prior=log_prior(model, found, run.large))
 

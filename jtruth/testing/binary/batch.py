@@ -33,7 +33,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth.stats.estimates import check_level
-from jtruth.tables.metrics import METRICS, shown
+from jtruth.tables.metrics import METRICS, default_metrics
 from jtruth.testing.binary.operating_point import BetaPrior, curvature, tilts
 
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
@@ -43,7 +43,7 @@ _MAX_STEPS = 100  # Newton steps
 
 
 class BatchSummary(NamedTuple):
-    """Posterior summaries; metrics in the order of `tables.shown`, each given that it is defined."""
+    """Posterior summaries; metrics in the order of `default_metrics`, each given that it is defined."""
 
     mean: Float[Array, "sets metrics"]
     sd: Float[Array, "sets metrics"]
@@ -371,7 +371,7 @@ def _metrics(p, counts, n1, n, level, bins):
         "accuracy": _lattice(correct / total, _difference_law(p), level, 1 / total),
         "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(positive, 1)),
     }
-    names = shown("01")
+    names = default_metrics("01")
     ratios = [name for name in names if name not in found]
     values = jnp.stack([jnp.broadcast_to(METRICS[name](*cells), p.shape) for name in ratios])
     columns = jax.vmap(lambda v: _binned(v, p, level, bins))(values)

@@ -11,7 +11,7 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.model_error import group_of, law_of, size_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
-from jtruth.tables.metrics import named_metric, shown
+from jtruth.tables.metrics import default_metrics, named_metric
 
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
 
@@ -36,14 +36,14 @@ def test_the_default_is_a_predictive_law_and_says_so_first(result):
     first, *_ = result.summary(full=True).splitlines()
     assert result.interval_kind == "predictive" and "95 % predictive intervals" in first
     assert f"They rest on this: {result.rests_on}." in result.summary(full=True)
-    assert [a.name for a in result.assumptions] == [e.name for e in ASSUMPTIONS.values() if e.shown]
+    assert [a.name for a in result.assumptions] == [e.name for e in ASSUMPTIONS.values() if e.listed]
     for entry in ASSUMPTIONS.values():
-        assert (entry.sentence in result.summary(full=True)) == entry.shown
+        assert (entry.sentence in result.summary(full=True)) == entry.listed
     assert any("only gold" in w for w in result.warnings)
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("metric", [*shown("01"), "kappa", "mcc", "f2"])
+@pytest.mark.parametrize("metric", [*default_metrics("01"), "kappa", "mcc", "f2"])
 def test_the_law_is_that_of_the_two_readings(result, metric):
     """By hand from the rows; the other rows have no say. Intervals lie within the bounds of the metric."""
     found = named_metric(metric, "01", 1)

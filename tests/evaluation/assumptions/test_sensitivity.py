@@ -169,7 +169,7 @@ def test_every_draw_of_the_rates_has_its_own_class_shares(answer):
         matrix_draw=np.arange(16) % 2,
     )
     basis = data, replace(model, fit=two)
-    law = sensitivity(basis, "error_rates", level=0.9, values=[1.0, 1.1], shown=()).metrics["accuracy"][0]
+    law = sensitivity(basis, "error_rates", level=0.9, values=[1.0, 1.1], printed=()).metrics["accuracy"][0]
     np.testing.assert_allclose(np.quantile(law.draws, [0.25, 0.75]), [0.02, 0.98], atol=0.03)
 
 

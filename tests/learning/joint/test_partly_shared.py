@@ -97,7 +97,7 @@ def test_somebody_may_vouch_for_it_whatever_the_classes_and_symbols(monkeypatch)
     found = jt.evaluate(y_pred, labels, assume="partly_shared", key=KEY)
     assert found.interval_kind == "posterior" and "an unknown part of these" in str(found)
     assert "partly_shared" not in [
-        entry.name for entry in ASSUMPTIONS.values() if entry.shown or entry.reading
+        entry.name for entry in ASSUMPTIONS.values() if entry.listed or entry.reading
     ]
     three = jt.Labels.from_matrix(np.where(np.arange(300)[:, None] < 40, 2, labels.to_matrix()), 3)
     four = np.where(np.arange(300) % 7, y_pred, 3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln, expit, logsumexp
 
-from jtruth.tables.metrics import METRICS, binary_counts, shown
+from jtruth.tables.metrics import METRICS, binary_counts, default_metrics
 from jtruth.testing.binary.batch import enough_window, exact_batch
 from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
@@ -41,7 +41,7 @@ def found(sets):
 
 def laws(x, y_pred, prior=BetaPrior()):
     table = count_table(collapse(x, y_pred), prior)
-    return [table.estimate(name) for name in shown("01")], table
+    return [table.estimate(name) for name in default_metrics("01")], table
 
 
 def test_means_sd_and_evidence_equal_the_exact_table(sets, found):
@@ -91,7 +91,7 @@ def test_equals_enumeration_of_all_label_vectors(sets):
         log_p += betaln(fp + prior.a_f, tn + prior.b_f) - betaln(prior.a_f, prior.b_f)
         np.testing.assert_allclose(found.log_evidence[i], logsumexp(log_p), rtol=0, atol=1e-10)
         p = np.exp(log_p - logsumexp(log_p))
-        for m, metric in enumerate(map(METRICS.get, shown("01"))):
+        for m, metric in enumerate(map(METRICS.get, default_metrics("01"))):
             values = metric(tp, fp, fn, tn)
             mean = values @ p if not np.isnan(values).any() else np.nan
             np.testing.assert_allclose(found.mean[i, m], mean, rtol=0, atol=1e-12)

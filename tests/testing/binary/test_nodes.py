@@ -7,7 +7,7 @@ from scipy.special import betaln, gammaln
 
 from jtruth.stats.poisson_binomial import cumulants, log_pmf
 from jtruth.tables.binary import CountTable
-from jtruth.tables.metrics import shown
+from jtruth.tables.metrics import default_metrics
 from jtruth.testing import METRICS, BetaPrior, collapse, exact_posterior
 from jtruth.testing.binary import exact as nodes_of
 from jtruth.testing.binary.exact import count_table, log_law, node_table
@@ -173,7 +173,7 @@ def test_nodes_say_what_the_whole_table_says(monkeypatch, wrong, apart):
     whole, nodes = count_table(data), nodes_of.node_table(data, to_the_ends=True)
     assert nodes.probability.size < whole.probability.size / 5
     assert nodes.log_evidence == pytest.approx(whole.log_evidence, abs=5e-4)
-    for name in shown("01"):
+    for name in default_metrics("01"):
         one, other = whole.estimate(name), nodes.estimate(name)
         assert other.mean == pytest.approx(one.mean, abs=5e-4 * one.sd), name
         assert other.sd == pytest.approx(one.sd, rel=5e-4), name
