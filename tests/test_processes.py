@@ -147,6 +147,6 @@ def test_one_process_reads_its_file_as_ever(tmp_path):
 def test_names_of_processes_are_compared(monkeypatch):
     """As told by three processes."""
     tables = [["a", "b"], ["a", "b"], ["a", "c"]]
-    monkeypatch.setattr(_mesh, "told", lambda _: tables)
+    monkeypatch.setattr(_mesh, "gathered", lambda _: tables)
     with pytest.raises(ValueError, match="process 0 has 2: 'a', 'b' and process 2 has 2: 'a', 'c'"):
         _mesh.same_everywhere("classes", ["a", "b"])
