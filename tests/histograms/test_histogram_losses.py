@@ -95,9 +95,9 @@ def test_intervals_cover():
     values = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(5), 400))
     _, q, z = simulated(jax.random.key(6), 200_000, 3, 2.0)
     epistemic = ((q - z) ** 2).sum(axis=1).mean()
-    calibration = hist.calibration_loss(q, z, edges, debias="none").total
-    truth = {"epistemic_loss": epistemic, "calibration_loss": calibration,
-             "dispersion_loss": epistemic - calibration}  # fmt: skip
+    expected = hist.calibration_loss(q, z, edges, debias="none").total
+    truth = {"epistemic_loss": epistemic, "calibration_loss": expected,
+             "dispersion_loss": epistemic - expected}  # fmt: skip
     for name, value in truth.items():
         mean = values[name]
         covered = np.mean(
