@@ -1,9 +1,7 @@
 """Small array helpers that every layer needs: logarithms at 0, concrete or traced, dtypes under x64.
 
-One formula for NumPy on the host and for a traced program of JAX: what has another name in the two.
-
-The Gibbs sweep (`jtruth/latent`) runs on the host for small problems and as one XLA program for large ones.
-Its steps ask these functions, so that each law is written once; a `JaxGenerator` has the methods of a
+And what has another name in NumPy and in a traced program of JAX: the Gibbs sweep (`jtruth/latent`) runs on
+the host or as one XLA program, and each of its laws is written once. A `JaxGenerator` has the methods of a
 `numpy.random.Generator` that they use, for a JAX key.
 """
 

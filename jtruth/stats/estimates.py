@@ -10,10 +10,8 @@ So from a level of .9 on `interval` is the shortest of those with the level and 
 A metric may be undefined for some label vectors (recall without positives). The law is then that given that
 it is defined, `probability_defined` says how probable that is, and if it never is, every estimate is NaN.
 
-Intervals and regions of a one-dimensional law: shortest interval, highest-density region, equal tails.
-
-For atoms, the mass attained is at least the level and is reported, because a discrete law rarely attains a
-level exactly. Host side, float64.
+Of atoms, the mass that an interval or region attains is at least the level and is reported, because a
+discrete law rarely attains a level exactly. Host side, float64.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +26,7 @@ from jaxtyping import Bool, Float
 from jtruth._one_line import one_line, picture
 from jtruth._random import Key, uniforms
 
-WITH_MEAN = 0.9  # from this level on an interval contains the mean (see `estimates`)
+WITH_MEAN = 0.9  # from this level on an interval contains the mean (see above)
 _SLACK = 1e-12  # a level counts as attained within this much (sums of probabilities round)
 
 

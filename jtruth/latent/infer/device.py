@@ -87,11 +87,13 @@ class _Engine(NamedTuple):
     alike: Any
 
     def count_probabilities(self, symbols: Any) -> Any:
+        """Counts that belong to each probability, (chains, P), of one shard."""
         place, size = self.data.place.ravel(), self.concentration.size
         flat = symbols.reshape(place.size, -1)
         return jnp.zeros((size + 1, flat.shape[1]), flat.dtype).at[place].add(flat)[:size].T
 
     def draw_dirichlet_logs(self, concentration: Any, rng: JaxGenerator) -> Any:
+        """Log of one draw of every Dirichlet row, (chains, P)."""
         logs, found = log_gamma_draws(concentration, rng), []
         for first, shape in self.shapes.blocks:
             rows = logs[:, first : first + int(np.prod(shape))].reshape(len(logs), -1, shape[-1])
@@ -99,6 +101,7 @@ class _Engine(NamedTuple):
         return jnp.concatenate(found, axis=1)
 
     def draw_samples(self, log_theta: Any, rng: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Samples behind every column, (columns, states, chains), and p(state) of each part's rows."""
         nothing = jnp.zeros((1, len(log_theta)))  # of a column that uses no probability in a state
         table = jnp.concatenate([log_theta.T, nothing])[self.data.place]
         table = jnp.concatenate([table, jnp.zeros((1, *table.shape[1:]))]).transpose(2, 1, 0)

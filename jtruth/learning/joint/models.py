@@ -230,8 +230,8 @@ def fixed_share(model: str | Build, share: float) -> Build:
                 "dependent_share needs a model with dependent samples: dependence='shared_strata'"
             )
         known = np.maximum([1 - share, share], 1e-9) * 1e9  # a prior of a billion samples
-        held = built.model._replace(stratum_prior=np.tile(known, (len(prior), 1)), weights_fixed=True)
-        return built._replace(model=held)
+        fixed = built.model._replace(stratum_prior=np.tile(known, (len(prior), 1)), weights_fixed=True)
+        return built._replace(model=fixed)
 
     with_share.__name__ = name
     return with_share

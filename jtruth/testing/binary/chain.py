@@ -261,6 +261,7 @@ class _Bin(NamedTuple):
 
     @property
     def cells(self) -> Float[np.ndarray, " cells"]:
+        """The middle of each cell of the grid."""
         return (self.edges[1:] + self.edges[:-1]) / 2
 
 
