@@ -19,6 +19,7 @@ usable and converged but five of "independent, alike":
     independent                 .367                .027    .163             .192
     independent, alike          .437                .575    .514             .720
     shared_strata               .699                .898    .008             .071
+    shared_strata, alike        .798                .740    .163             .834
     labeler_strata              .475                .798    .554             .868
     partly_shared               .033                .456    .817             .817
     random_effect               .964                .798    .679             .040
