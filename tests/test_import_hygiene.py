@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax.numpy as jnp
-import jaxtyping
 import pytest
 
 import jtruth
@@ -168,17 +166,3 @@ def test_probe_would_see_a_started_backend_and_a_changed_configuration():
     more = "import jtruth\njax.config.update('jax_enable_x64', True)\njax.numpy.zeros(3)\n"
     found = probe(PROBE.replace("import jtruth\n", more))
     assert found["backends"] != [] and found["changed"] == {"jax_enable_x64": "True"}
-
-
-def test_annotations_are_executed_in_this_run():
-    from jtruth.posterior import class_posterior
-
-    with pytest.raises(jaxtyping.TypeCheckError):
-        class_posterior(jnp.zeros(3), jnp.ones(2) / 2)  # (samples,) where (samples, classes) belongs
-
-
-def test_a_test_may_run_without_them(as_installed):
-    from jtruth.posterior import class_posterior
-
-    with pytest.raises(ValueError, match="shape"):
-        class_posterior(jnp.zeros((3, 2)), jnp.ones(3) / 3)

@@ -45,6 +45,8 @@ FIRST = {  # the first argument, as in jax.random
     )[:3],
     "sample_difficulty": lambda key: simulation.sample_difficulty(key, 5, 1.0, 5.0),
     "sample_participation": lambda key: simulation.sample_participation(key, ETA, 5),
+    "noise model": lambda key: Symmetric(0.2, 2).sample(key, np.arange(20) % 2, np.ones((20, 3), bool)),
+    "law": lambda key: evaluation.evaluate(Z[:, 0], MANY, **KNOWN_RATES).recall.sample(key, 50),
 }
 
 

@@ -280,85 +280,37 @@ CLEAN = {
     "planning.py": "from jtruth.testing.binary.exact import x\n",
 }
 
-# Case: (file, its text, the violation that must be reported).
-BROKEN = {
-    "upward": ("labels.py", "from jtruth.noise import Symmetric", "labels.py:1: imports noise, which is"),
-    "upward, relative": (
-        "noise/symmetric.py",
-        "\nfrom ..testing import x",
-        "symmetric.py:2: imports testing",
-    ),
-    "upward, in a function": (
-        "stats/regions.py",
-        "def f():\n    import jtruth.cli",
-        "regions.py:2: imports cli",
-    ),
-    "upward, by name": ("labels.py", "importlib.import_module('jtruth.noise')", "labels.py:1: imports noise"),
-    "a name that is computed": (
-        "labels.py",
-        "importlib.import_module(f'jtruth.{x}')",
-        "labels.py:1: imports what a text says",
-    ),
-    "sibling": (
-        "testing/exact.py",
-        "from jtruth import learning",
-        "exact.py:1: imports its sibling learning",
-    ),
-    "helper that is not low": (
-        "_validation.py",
-        "from jtruth import labels",
-        "_validation.py:1: imports labels",
-    ),
-    "package root": ("planning.py", "import jtruth as jt", "planning.py:1: imports from the package root"),
-    "name of the root": (
-        "planning.py",
-        "from jtruth import Labels",
-        "planning.py:1: imports from the package root",
-    ),
-    "private file": (
-        "cli.py",
-        "def show():\n    from jtruth.stats._more import x",
-        "cli.py:2: imports _more, which",
-    ),
-    "private name": (
-        "planning.py",
-        "from jtruth.labels import _codes",
-        "planning.py:1: imports _codes, which",
-    ),
-    "circle": (
-        "testing/metrics.py",
-        "def f():\n    from jtruth.testing import exact",
-        "circle: jtruth/testing/",
-    ),
-    "name of a file": (
-        "noise/__init__.py",
-        "from jtruth.labels import symmetric",
-        "symmetric is a name and a file",
-    ),
-    "no layer": ("magic.py", "", "jtruth/magic.py: magic has no layer"),
-    "logic in init": ("noise/__init__.py", "def f(): pass", "noise/__init__.py: holds more than names"),
-    "logic in root": ("__init__.py", "if True:\n    import os", "jtruth/__init__.py: holds more than names"),
-    "function in root": ("__init__.py", "def f(): pass", "jtruth/__init__.py: holds more than names"),
-    "lazy names below the root": (
-        "noise/__init__.py",
-        "def __getattr__(name): pass",
-        "noise/__init__.py: holds more than names",
-    ),
-    "numpyro": ("learning/glad.py", "from numpyro import infer", "glad.py:1: imports numpyro outside"),
-    "numpyro in a private file": ("stats/_more.py", "import numpyro", "_more.py:1: imports numpyro outside"),
-    "matplotlib": (
-        "planning.py",
-        "def f():\n    import matplotlib",
-        "planning.py:2: imports matplotlib outside",
-    ),
-    "plots at once": ("cli.py", "from jtruth import plots", "cli.py:1: imports plots at module level"),
-    "pandas at once": ("io.py", "import pandas as pd", "io.py:1: imports pandas at module level"),
-    "unwanted library": ("labels.py", "import chex", "labels.py:1: imports chex"),
-    "arviz at once": ("labels.py", "import arviz", "labels.py:1: imports arviz"),
-    "many arguments": ("labels.py", "def f(a, b, c, d, e, *, g, h, i, j): ...", "f takes 9 arguments"),
-    "assert": ("labels.py", "\nassert True", "labels.py: asserts in line 2"),
-    "jax.core": ("labels.py", "from jax.core import Var", "labels.py:1: imports jax.core.Var"),
-}
+# (file, its text, the violation that must be reported).
+BROKEN = [
+    ("labels.py", "from jtruth.noise import Symmetric", "labels.py:1: imports noise, which is"),
+    ("noise/symmetric.py", "\nfrom ..testing import x", "symmetric.py:2: imports testing"),
+    ("stats/regions.py", "def f():\n    import jtruth.cli", "regions.py:2: imports cli"),
+    ("labels.py", "importlib.import_module('jtruth.noise')", "labels.py:1: imports noise"),
+    ("labels.py", "importlib.import_module(f'jtruth.{x}')", "labels.py:1: imports what a text says"),
+    ("testing/exact.py", "from jtruth import learning", "exact.py:1: imports its sibling learning"),
+    ("_validation.py", "from jtruth import labels", "_validation.py:1: imports labels"),
+    ("planning.py", "import jtruth as jt", "planning.py:1: imports from the package root"),
+    ("planning.py", "from jtruth import Labels", "planning.py:1: imports from the package root"),
+    ("cli.py", "def show():\n    from jtruth.stats._more import x", "cli.py:2: imports _more, which"),
+    ("planning.py", "from jtruth.labels import _codes", "planning.py:1: imports _codes, which"),
+    ("testing/metrics.py", "def f():\n    from jtruth.testing import exact", "circle: jtruth/testing/"),
+    ("noise/__init__.py", "from jtruth.labels import symmetric", "symmetric is a name and a file"),
+    ("magic.py", "", "jtruth/magic.py: magic has no layer"),
+    ("noise/__init__.py", "def f(): pass", "noise/__init__.py: holds more than names"),
+    ("__init__.py", "if True:\n    import os", "jtruth/__init__.py: holds more than names"),
+    ("__init__.py", "def f(): pass", "jtruth/__init__.py: holds more than names"),
+    ("noise/__init__.py", "def __getattr__(name): pass", "noise/__init__.py: holds more than names"),
+    ("learning/glad.py", "from numpyro import infer", "glad.py:1: imports numpyro outside"),
+    ("stats/_more.py", "import numpyro", "_more.py:1: imports numpyro outside"),
+    ("planning.py", "def f():\n    import matplotlib", "planning.py:2: imports matplotlib outside"),
+    ("cli.py", "from jtruth import plots", "cli.py:1: imports plots at module level"),
+    ("io.py", "import pandas as pd", "io.py:1: imports pandas at module level"),
+    ("labels.py", "import chex", "labels.py:1: imports chex"),
+    ("labels.py", "import arviz", "labels.py:1: imports arviz"),
+    ("labels.py", "def f(a, b, c, d, e, *, g, h, i, j): ...", "f takes 9 arguments"),
+    ("labels.py", "\nassert True", "labels.py: asserts in line 2"),
+    ("labels.py", "from jax.core import Var", "labels.py:1: imports jax.core.Var"),
+]
 
 
 def write_package(folder: Path, files: dict[str, str]) -> Path:
@@ -374,8 +326,7 @@ def test_clean_tree_has_no_violation(tmp_path):
     assert violations(write_package(tmp_path, CLEAN)) == []
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_violation_is_found(tmp_path, case):
-    name, text, expected = BROKEN[case]
+@pytest.mark.parametrize(("name", "text", "expected"), BROKEN, ids=[case[2] for case in BROKEN])
+def test_violation_is_found(tmp_path, name, text, expected):
     found = violations(write_package(tmp_path, CLEAN | {name: text}))
     assert len(found) == 1 and expected in found[0]

@@ -12,7 +12,6 @@ import pytest
 
 import jtruth as jt
 from jtruth._random import _folded, as_key, host_rng, key_words, stream, streams
-from jtruth.evaluation import evaluate_labelers, prevalence
 
 PACKAGE = Path(jt.__file__).parent
 
@@ -137,24 +136,3 @@ def test_no_bare_salt_and_no_name_twice():
                 names[call, node.args[1].value] += 1
     assert set(makers) == {"_random.py"}
     assert names.total() > 20 and {n for n, times in names.items() if times > 1} == set()
-
-
-@pytest.mark.usefixtures("few_sweeps")
-def test_key_is_a_number_a_key_or_absent_where_users_call():
-    """prevalence and evaluate_labelers once ended in an AttributeError for key=0, and wanted one."""
-    z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [20, 15, 5, 5], axis=0)
-    labels = jt.Labels.from_matrix(z, 2)
-    for function in (prevalence, evaluate_labelers):
-        found = [str(function(labels, **given)) for given in ({}, {"key": 0}, {"key": jax.random.key(0)})]
-        assert found[0] == found[1] == found[2]
-    noise = jt.noise.Symmetric(0.2, 2)
-    results = [
-        jt.evaluate(z[:, 0], labels, noise=noise, prior=[0.5, 0.5], **given)
-        for given in ({}, {"key": 0}, {"key": jax.random.PRNGKey(0)})
-    ]
-    assert str(results[0]) == str(results[1]) == str(results[2])
-    draws = [noise.sample(key, z[:, 0], z >= 0) for key in (0, jax.random.PRNGKey(0))]
-    np.testing.assert_array_equal(*draws)
-    np.testing.assert_array_equal(*[results[0].recall.sample(key, 5) for key in (0, jax.random.key(0))])
-    with pytest.raises(ValueError, match="key is 'seed' of type str"):
-        jt.evaluate(z[:, 0], labels, noise=noise, prior=[0.5, 0.5], key="seed")

@@ -10,7 +10,7 @@ import pytest
 import jtruth as jt
 from jtruth.answers import Curve, Facts, Matrix, Notes, Table
 from jtruth.answers.blocks import cell_text, few, value_of
-from jtruth.answers.data import answer_frame, table_rows
+from jtruth.answers.data import answer_frame, frame, table_rows
 from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
 from jtruth.asking import ask_next, ask_strata, next_labels
@@ -159,14 +159,16 @@ def test_every_table_is_a_frame(answer):
     shown = answer.blocks()
     for table in shown.tables():
         if table.name:
-            frame = answer_frame(shown, "polars", table.name)
-            assert frame[table.key].to_list() == [row[table.key] for row in table_rows(table)]
+            found = answer_frame(shown, "polars", table.name)
+            assert found[table.key].to_list() == [row[table.key] for row in table_rows(table)]
             one = table.columns[0]
             if isinstance(one.name, str):
                 values = [row.get(one.name) for row in table.rows]
-                assert frame[one.name].to_list() == [None if v != v else v for v in values]
+                assert found[one.name].to_list() == [None if v != v else v for v in values]
     with pytest.raises(ValueError, match="no table 'none such'"):
         answer.to_frame(table="none such")
+    with pytest.raises(ValueError, match="nothing is determined"):
+        frame([])
 
 
 def test_no_line_is_wider_than_the_terminal(answer):

@@ -47,17 +47,6 @@ def test_a_line_of_the_site_runs_and_is_right(run, line, tmp_path, truth):
         assert law["low"] <= right <= law["high"] and law["high"] - law["low"] < 0.3
 
 
-EXPORTS = sorted((ROOT / "tests" / "io" / "exports").iterdir())
-
-
-@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.name)
-def test_every_export_is_one_command_away(run, path):
-    """Seven labels of four samples by two people, whatever the tool; doccano writes a file for each."""
-    code, out, err = run("inspect", path)
-    assert code == 0, err
-    assert re.search(r"4 samples, 2 labelers, 7 labels|[34] samples, 1 labeler, [34] labels", out), out
-
-
 def test_pages_hold_lines_for_every_user():
     assert {shlex.split(one)[1] for one in lines()} == {
         "inspect",
