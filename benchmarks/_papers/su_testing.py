@@ -69,7 +69,7 @@ def laws(x, y_pred, method, key=None):
     found = testing.binary_posterior(x, y_pred, method=method, key=key)
     if method == "sampling":  # the paper's laws at Algorithm 2's point
         m = plugged_in(x, y_pred, found.fit)
-        table = NormalTable(m, testing.exact_posterior(testing.collapse(x, y_pred)))
+        table = NormalTable(**vars(testing.exact_posterior(testing.collapse(x, y_pred))), moments=m)
     else:
         table = found.table
     modes = {}

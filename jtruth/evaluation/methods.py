@@ -36,7 +36,6 @@ from jtruth.latent import Effort
 from jtruth.learning import check_consistency
 from jtruth.noise import NoiseModel
 from jtruth.posterior import class_posterior
-from jtruth.tables.binary import BinaryTable
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import binary_posterior, consolidate, estimate_counts, resampled_table
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
@@ -165,7 +164,7 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
     first, number = answers[0], len(answers)
     notes = [note for answer in answers for note in answer.warnings]
     said = f"error rates are known by {number} draws, over which every number is averaged"
-    if isinstance(first.table, BinaryTable):
+    if not isinstance(first.table, TableDraws):
         evidence = np.array([answer.log_evidence for answer in answers])
         weight, tables = softmax(evidence), [answer.table for answer in answers]
         table = Mixture(np.arange(number, dtype=np.float64), weight, tables, float("nan"))

@@ -9,7 +9,6 @@ them, `linear_forms`; where its denominator is a constant its law is that of A, 
 spaced values. `CountTable` holds the law of (A, B) itself; `jtruth.testing.binary.exact` makes it.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -49,31 +48,8 @@ def moved(law: PmfEstimate, scale: float, shift: float, divisor: float = 1.0) ->
     return PmfEstimate(values[order], law.pmf[order], law.probability_defined, law.lattice)
 
 
-class BinaryTable(TablePosterior):
-    """A posterior of (A, B)."""
-
-    @property
-    @abstractmethod
-    def predicted(self) -> tuple[int, int]:
-        """Numbers of samples predicted positive and negative, (N1, N0)."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Two classes, two symbols."""
-        return 2, 2
-
-    @abstractmethod
-    def count_law(self, axis: int) -> PmfEstimate:
-        """Law of the number of true positives A (axis 0) or of false negatives B (axis 1)."""
-
-    def cell(self, true: int, symbol: int) -> Estimate:
-        """Law of an element of the table."""
-        law = self.count_law(0 if symbol else 1)
-        return law if true else moved(law, -1.0, float(self.predicted[0 if symbol else 1]))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class CountTable(BinaryTable):
+class CountTable(TablePosterior):
     """Posterior of (A, B) on a window of the integer lattice, or at nodes that stand for several numbers.
 
     probability[i, j] = P(A = a[i], B = b[j] | y_pred, z), summing to 1 over the window; what lies outside
@@ -93,9 +69,9 @@ class CountTable(BinaryTable):
     density: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
-    def predicted(self) -> tuple[int, int]:
-        """Numbers of samples predicted positive and negative."""
-        return self.n1, self.n0
+    def shape(self) -> tuple[int, int]:
+        """Two classes, two symbols."""
+        return 2, 2
 
     def counts(self) -> tuple[Any, Any, Any, Any]:
         """(tp, fp, fn, tn) of every cell, broadcastable to `probability`."""
@@ -112,6 +88,11 @@ class CountTable(BinaryTable):
         if self.density is not None and not self.whole[axis]:
             return _on_whole_numbers(nodes, mass)
         return PmfEstimate(nodes, mass, lattice=self.whole[axis])
+
+    def cell(self, true: int, symbol: int) -> PmfEstimate:
+        """Law of an element of the table."""
+        law = self.count_law(0 if symbol else 1)
+        return law if true else moved(law, -1.0, float(self.n1 if symbol else self.n0))
 
     def difference_law(self) -> PmfEstimate:
         """Law of A - B."""

@@ -148,7 +148,8 @@ def _plugged_in(data: LogOdds, log_odds: Any, y_pred: Any, method: str, mean: st
         if method in ("labels", "sampling"):
             table = _drawn(method, stream(key, "binary draws"), eb.class_law(x), y, eb.matrix_of(point), 5000)
         elif method == "empirical_bayes":
-            table = NormalTable(eb.ShareMoments(*map(float, eb.moments(x, y, point, weight))), exact)
+            shares = eb.ShareMoments(*map(float, eb.moments(x, y, point, weight)))
+            table = NormalTable(**vars(exact), moments=shares)
     return Tested(method, table, fit, exact.log_evidence, _warnings(method, fit, "point"))
 
 

@@ -196,7 +196,7 @@ def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
     assert low < metrics.named_metric("mcc").of_table(table) < high
     data = collapse(np.array([1.0, -1, 2, -2, 0.5]), np.array([1, 0, 1, 0, 0]))
     moments = jt.testing.moments(jax.numpy.ones(2), jax.numpy.array([0, 1]), jax.numpy.full(2, 0.5))
-    normal = NormalTable(moments, law_at(data, 0.7, 0.3))
+    normal = NormalTable(**vars(law_at(data, 0.7, 0.3)), moments=moments)
     assert normal.estimate("mcc").mean == law_at(data, 0.7, 0.3).estimate("mcc").mean
     with pytest.raises(ValueError, match="'mcc' is no ratio of two sums of counts"):
         jt.testing.normal_law(normal.moments, "mcc")

@@ -10,20 +10,20 @@ precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]
 (17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior` does not.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int
 
 from jtruth._one_line import one_line
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.ratio_of_normals import Ratio
-from jtruth.tables.binary import BinaryTable, CountTable, linear_forms
+from jtruth.tables.binary import CountTable, linear_forms
 from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.testing import steps
@@ -217,41 +217,28 @@ def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
     )
 
 
-class NormalTable(BinaryTable, eqx.Module):
-    """U and V normal at an operating point, as in the paper.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NormalTable(CountTable):
+    """U and V normal at an operating point, as in the paper: laws of ratios of two sums of counts.
 
-    Single counts, and metrics that are no ratio of two sums of counts, are taken from the exact table there.
+    Single counts, draws and other metrics are those of the exact table there, which this is.
     """
 
     moments: ShareMoments
-    exact: CountTable
-
-    @property
-    def predicted(self) -> tuple[int, int]:
-        """Numbers of samples predicted positive and negative."""
-        return self.exact.predicted
-
-    def count_law(self, axis: int) -> PmfEstimate:
-        """Law of the number of true positives (axis 0) or of false negatives (axis 1), exact."""
-        return self.exact.count_law(axis)
 
     def estimate(self, metric: str | Metric) -> Estimate:
         """Normal law of a ratio, exact law of anything else."""
         found = self.metric(metric)
-        return normal_law(self.moments, found) if found.is_ratio else self.exact.estimate(found)
+        return normal_law(self.moments, found) if found.is_ratio else super().estimate(found)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointDensity:
         """The densities (17) and (18), on 8 standard deviations around the mean."""
         names = self.metric(first).name, self.metric(second).name
-        cells = self.exact.joint(first, second)
+        cells = super().joint(first, second)
         spread = 8.0 * np.sqrt(np.diag(cells.covariance))
         low, high = np.clip(cells.mean - spread, 0.0, 1.0), np.clip(cells.mean + spread, 0.0, 1.0)
         box = ((float(low[0]), float(high[0])), (float(low[1]), float(high[1])))
         return JointDensity(*names, joint_density(self.moments, *names), box, cells.mean)
-
-    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n 2 2"]:
-        """n draws of the exact table at the operating point."""
-        return self.exact.draws(key, n)
 
 
 def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> Any:

@@ -15,16 +15,16 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.special import betaln, xlog1py, xlogy
 
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
-from jtruth.tables.binary import BinaryTable
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
+from jtruth.tables.posterior import TablePosterior
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import collapse, log_likelihood, most_probable
 
 _NODES = 24
 
 
-class Mixture(BinaryTable, eqx.Module):
+class Mixture(TablePosterior, eqx.Module):
     """Exact tables at the nodes of a parameter, and the posterior probabilities of the nodes."""
 
     parameter: Float[np.ndarray, " nodes"]
@@ -32,18 +32,18 @@ class Mixture(BinaryTable, eqx.Module):
     tables: Sequence[Any]
     log_evidence: float
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Two classes, two symbols."""
+        return 2, 2
+
     def estimate(self, metric: str | Metric) -> Estimate:
         """Law of a metric with the parameter integrated out."""
         return mix([table.estimate(metric) for table in self.tables], self.weight)
 
-    @property
-    def predicted(self) -> tuple[int, int]:
-        """Numbers of samples predicted positive and negative."""
-        return self.tables[0].predicted
-
-    def count_law(self, axis: int) -> Estimate:
-        """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
-        return mix([table.count_law(axis) for table in self.tables], self.weight)
+    def cell(self, true: int, symbol: int) -> Estimate:
+        """Law of an element of the table with the parameter integrated out."""
+        return mix([table.cell(true, symbol) for table in self.tables], self.weight)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Joint law of two metrics with the parameter integrated out."""
