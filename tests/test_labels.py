@@ -79,76 +79,69 @@ def long(task=("x", "y"), worker=("v", "w"), label=("no", "yes"), **options):
     return lambda: Labels.from_long(task, worker, label, **options)
 
 
-BAD = {
-    "lengths": (long(label=["no"]), "equally long; got 2, 2 and 1 values"),
-    "empty": (long([], [], []), "no labels: the table has no rows"),
-    "text for a column": (long(task="xy"), "task must be a sequence"),
-    "number for a column": (long(task=3), "task must be a sequence"),
-    "two axes": (long(task=np.zeros((2, 1), int)), "task must have one axis; got shape (2, 1)"),
-    "None worker": (long(worker=["v", None]), "row 1: no worker id (got None)"),
-    "NaN task": (long(task=[1, float("nan")]), "row 1: no task id (got nan)"),
-    "NA task": (long(task=pd.Series(["x", pd.NA], dtype=object)), "row 1: no task id (got <NA>)"),
-    "empty worker": (long(worker=["v", ""]), "row 1: no worker id (got '')"),
-    "mixed ids": (long(task=[1, "1"]), "whole number (row 0: 1) and text (row 1: '1')"),
-    "float ids": (long(task=[1.0, 2.0]), "row 0: task id 1.0 is a decimal number"),
-    "list ids": (long(task=[["x"], ["y"]]), "task ids must be text or whole numbers"),
-    "unknown task": (long(tasks=["x", "z"]), "row 1: 1 ids are not in the list of tasks: 'y'"),
-    "unknown worker": (long(workers=[1, 2]), "rows 0, 1: 2 ids are not in the list of workers: 'v', 'w'"),
-    "task listed twice": (long(tasks=["x", "y", "x"]), "list of tasks names some more than once: 'x'"),
-    "label None": (long(label=["no", None]), "row 1: no label (got None)"),
-    "label NaN": (long(label=[0, float("nan")]), "row 1: no label (got nan)"),
-    "label -1": (long(label=[0, -1]), "row 1: no label (got -1)"),
-    "label text NA": (long(label=["no", "NA"]), "If 'NA' is a class, name all classes"),
-    "label fraction": (long(label=[0, 0.5]), "row 1: label 0.5 is neither a class code 0..C-1"),
-    "label object": (long(label=[("a",), ("b",)]), "label ('a',) is neither a class code"),
-    "mixed labels": (long(label=[1, "1"]), "labels mix types: whole number (row 0: 1) and text (row 1: '1')"),
-    "label too large": (long(label=[0, 2], num_classes=2), "row 1: label 2 is not a whole number 0..1"),
-    "negative label": (long(label=[0, -2], num_classes=2), "row 1: label -2 is not a whole number 0..1"),
-    "unknown class": (
-        long(label=["no", "si"], classes=["no", "yes"]),
-        "label 'si' is not one of the classes",
-    ),
-    "one class": (long(label=["no", "no"]), "the only label is 'no': name all classes"),
-    "gap": (long(label=[0, 2]), "labels are 0, 2, but nobody gave 1: name all classes"),
-    "classes twice": (long(classes=["a", "a"]), "two or more different names; got 'a', 'a'"),
-    "classes and number": (long(classes=["no", "yes"], num_classes=3), "num_classes is 3 but classes has 2"),
-    "num_classes": (long(num_classes=1), "num_classes must be at least 2; got 1"),
-    "repeat": (
+BAD = [
+    (long(label=["no"]), "equally long; got 2, 2 and 1 values"),
+    (long([], [], []), "no labels: the table has no rows"),
+    (long(task="xy"), "task must be a sequence"),
+    (long(task=3), "task must be a sequence"),
+    (long(task=np.zeros((2, 1), int)), "task must have one axis; got shape (2, 1)"),
+    (long(worker=["v", None]), "row 1: no worker id (got None)"),
+    (long(task=[1, float("nan")]), "row 1: no task id (got nan)"),
+    (long(task=pd.Series(["x", pd.NA], dtype=object)), "row 1: no task id (got <NA>)"),
+    (long(worker=["v", ""]), "row 1: no worker id (got '')"),
+    (long(task=[1, "1"]), "whole number (row 0: 1) and text (row 1: '1')"),
+    (long(task=[1.0, 2.0]), "row 0: task id 1.0 is a decimal number"),
+    (long(task=[["x"], ["y"]]), "task ids must be text or whole numbers"),
+    (long(tasks=["x", "z"]), "row 1: 1 ids are not in the list of tasks: 'y'"),
+    (long(workers=[1, 2]), "rows 0, 1: 2 ids are not in the list of workers: 'v', 'w'"),
+    (long(tasks=["x", "y", "x"]), "list of tasks names some more than once: 'x'"),
+    (long(label=["no", None]), "row 1: no label (got None)"),
+    (long(label=[0, float("nan")]), "row 1: no label (got nan)"),
+    (long(label=[0, -1]), "row 1: no label (got -1)"),
+    (long(label=["no", "NA"]), "If 'NA' is a class, name all classes"),
+    (long(label=[0, 0.5]), "row 1: label 0.5 is neither a class code 0..C-1"),
+    (long(label=[("a",), ("b",)]), "label ('a',) is neither a class code"),
+    (long(label=[1, "1"]), "labels mix types: whole number (row 0: 1) and text (row 1: '1')"),
+    (long(label=[0, 2], num_classes=2), "row 1: label 2 is not a whole number 0..1"),
+    (long(label=[0, -2], num_classes=2), "row 1: label -2 is not a whole number 0..1"),
+    (long(label=["no", "si"], classes=["no", "yes"]), "label 'si' is not one of the classes"),
+    (long(label=["no", "no"]), "the only label is 'no': name all classes"),
+    (long(label=[0, 2]), "labels are 0, 2, but nobody gave 1: name all classes"),
+    (long(classes=["a", "a"]), "two or more different names; got 'a', 'a'"),
+    (long(classes=["no", "yes"], num_classes=3), "num_classes is 3 but classes has 2"),
+    (long(num_classes=1), "num_classes must be at least 2; got 1"),
+    (
         long(["x", "y", "x"], ["v", "v", "v"], [0, 1, 0]),
         "rows 0, 2: worker 'v' labelled task 'x' 2 times (1 such repeats in all). Set repeats='keep'",
     ),
-    "repeats option": (long(repeats="drop"), "repeats must be one of 'error', 'keep', 'first', 'last'"),
-    "missing option": (long(missing="ignore"), "missing must be one of 'error', 'drop'; got 'ignore'"),
-    "unlabelled": (long(tasks=["x", "q", "y"]), "1 of 3 samples have no label: 'q'. Leave them out, or set"),
-    "all missing": (long(label=[None, None], missing="drop"), "no label is given: name all classes"),
-    "matrix range": (lambda: Labels.from_matrix([[0, 2]], 2), "z[0, 1] is 2, not a class code 0..1 (1 such"),
-    "matrix negative": (lambda: Labels.from_matrix([[0, -2]], 2), "z[0, 1] is -2, not a class code"),
-    "matrix fraction": (lambda: Labels.from_matrix([[0.5]], 2), "z[0, 0] is 0.5, not a class code"),
-    "matrix NaN": (lambda: Labels.from_matrix([[0, np.nan]], 2), "z[0, 1] is nan, not a class code"),
-    "matrix axes": (lambda: Labels.from_matrix([0, 1], 2), "got shape (2,), dtype int64"),
-    "matrix empty": (lambda: Labels.from_matrix(np.zeros((0, 3), int), 2), "got shape (0, 3)"),
-    "matrix text": (
-        lambda: Labels.from_matrix([["no"]], 2),
-        "z[0, 0]: label 'no' is not a whole number 0..1",
-    ),
-    "matrix classes": (lambda: Labels.from_matrix([[0]], 1), "num_classes must be at least 2; got 1"),
-    "matrix unlabelled": (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples have no label: 1"),
-    "frame column": (
+    (long(repeats="drop"), "repeats must be one of 'error', 'keep', 'first', 'last'"),
+    (long(missing="ignore"), "missing must be one of 'error', 'drop'; got 'ignore'"),
+    (long(tasks=["x", "q", "y"]), "1 of 3 samples have no label: 'q'. Leave them out, or set"),
+    (long(label=[None, None], missing="drop"), "no label is given: name all classes"),
+    (lambda: Labels.from_matrix([[0, 2]], 2), "z[0, 1] is 2, not a class code 0..1 (1 such"),
+    (lambda: Labels.from_matrix([[0, -2]], 2), "z[0, 1] is -2, not a class code"),
+    (lambda: Labels.from_matrix([[0.5]], 2), "z[0, 0] is 0.5, not a class code"),
+    (lambda: Labels.from_matrix([[0, np.nan]], 2), "z[0, 1] is nan, not a class code"),
+    (lambda: Labels.from_matrix([0, 1], 2), "got shape (2,), dtype int64"),
+    (lambda: Labels.from_matrix(np.zeros((0, 3), int), 2), "got shape (0, 3)"),
+    (lambda: Labels.from_matrix([["no"]], 2), "z[0, 0]: label 'no' is not a whole number 0..1"),
+    (lambda: Labels.from_matrix([[0]], 1), "num_classes must be at least 2; got 1"),
+    (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples have no label: 1"),
+    (
         lambda: Labels.from_frame(pd.DataFrame({"item": [1]})),
-        "no columns 'task', 'worker', 'label'; the columns are 'item'. Say which one holds the task and the "
-        "worker and the label by task=..., worker=..., label=..."
-        " (at the command line --task item --worker NAME",
+        "no columns 'task', 'worker', 'label'; the columns are 'item'. "
+        "Say which one holds the task and the worker and the label "
+        "by task=..., worker=..., label=... (at the command line --task item --worker NAME",
     ),
-    "frame missing": (
+    (
         lambda: Labels.from_frame(pd.DataFrame({"task": [1, 2], "worker": ["a", None], "label": [0, 1]})),
         "row 1: no worker id",
     ),
-}
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused_with_its_place(case):
-    make, fragment = BAD[case]
+@pytest.mark.parametrize(("make", "fragment"), BAD, ids=[said for _, said in BAD])
+def test_bad_input_is_refused_with_its_place(make, fragment):
     with pytest.raises(ValueError) as caught:
         make()
     assert fragment in str(caught.value)

@@ -152,44 +152,34 @@ def test_wide_frames_keep_their_names():
         assert labels.tasks is None and labels.workers == ("ann",) and labels.classes == ("n", "y")
 
 
-FOREIGN = {
-    "mixed matrix": (
-        lambda: Labels.from_matrix([[0, "a"]], 2),
-        r"labels mix types.*z\[0, 0\]: 0.*z\[0, 1\]: 'a'",
-    ),
-    "ragged matrix": (lambda: Labels.from_matrix([[0, 1], [1]], 2), "rows differ in length"),
-    "no matrix": (lambda: Labels.from_matrix(None, 2), "z must be a"),
-    "index of two levels": (
+FOREIGN = [
+    (lambda: Labels.from_matrix([[0, "a"]], 2), r"labels mix types.*z\[0, 0\]: 0.*z\[0, 1\]: 'a'"),
+    (lambda: Labels.from_matrix([[0, 1], [1]], 2), "rows differ in length"),
+    (lambda: Labels.from_matrix(None, 2), "z must be a"),
+    (
         lambda: Labels.from_matrix(pd.DataFrame([[0, 1]], index=pd.MultiIndex.from_tuples([(1, 2)])), 2),
         "several levels",
     ),
-    "doubled index": (
-        lambda: Labels.from_matrix(pd.DataFrame([[0], [1]], index=["x", "x"]), 2),
-        "2 different names",
-    ),
-    "empty text": (lambda: Labels.from_matrix([["no", ""]]), r"z\[0, 1\]: no label \(got ''\)"),
-    "huge code": (
-        lambda: Labels.from_matrix([[2**70, 1]], 2),
-        r"z\[0, 0\]: label 1180591620717411303424 is not",
-    ),
-    "frame: list": (lambda: Labels.from_frame([1, 2]), "frame is a list, not a data frame"),
-    "frame: dict": (lambda: Labels.from_frame({"task": [1]}), "frame is a dict"),
-    "frame: array": (lambda: Labels.from_frame(np.zeros((2, 3))), "frame is a ndarray"),
-    "frame: text": (lambda: Labels.from_frame("labels.csv"), "frame is a str.*jtruth.read_labels"),
-    "frame: path": (lambda: Labels.from_frame(Path("labels.csv")), "frame is a PosixPath"),
-    "column twice": (
+    (lambda: Labels.from_matrix(pd.DataFrame([[0], [1]], index=["x", "x"]), 2), "2 different names"),
+    (lambda: Labels.from_matrix([["no", ""]]), r"z\[0, 1\]: no label \(got ''\)"),
+    (lambda: Labels.from_matrix([[2**70, 1]], 2), r"z\[0, 0\]: label 1180591620717411303424 is not"),
+    (lambda: Labels.from_frame([1, 2]), "frame is a list, not a data frame"),
+    (lambda: Labels.from_frame({"task": [1]}), "frame is a dict"),
+    (lambda: Labels.from_frame(np.zeros((2, 3))), "frame is a ndarray"),
+    (lambda: Labels.from_frame("labels.csv"), "frame is a str.*jtruth.read_labels"),
+    (lambda: Labels.from_frame(Path("labels.csv")), "frame is a PosixPath"),
+    (
         lambda: Labels.from_frame(pd.DataFrame([[1, 2, 0, 1]], columns=["task", "worker", "label", "label"])),
         "unique column names, got: - 'label' 2 times",
     ),
-    "set": (lambda: long(task={1, 2, 3}), "task must be a sequence of values"),
-    "dict": (lambda: long(task={1: 1}), "task must be a sequence of values"),
-    "lists as labels": (lambda: long([[0], [1], [0]]), "labels must be class codes or class names"),
-}
+    (lambda: long(task={1, 2, 3}), "task must be a sequence of values"),
+    (lambda: long(task={1: 1}), "task must be a sequence of values"),
+    (lambda: long([[0], [1], [0]]), "labels must be class codes or class names"),
+]
 
 
-@pytest.mark.parametrize("case", FOREIGN)
-def test_foreign_containers_are_named(case):
-    make, message = FOREIGN[case]
+@pytest.mark.parametrize(("make", "message"), FOREIGN, ids=[said for _, said in FOREIGN])
+def test_foreign_containers_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

@@ -52,7 +52,8 @@ def melted(ids=IDS, names=None, order=None):
 
 LABELS = jt.Labels.from_frame(melted())
 NAMED = jt.Labels.from_frame(melted(names=NAMES))
-BY_HAND = jt.evaluate(PRED, jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), **KNOWN)
+PLAIN = jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2)  # no task has an id
+BY_HAND = jt.evaluate(PRED, PLAIN, **KNOWN)
 
 
 def same(result, other=BY_HAND):
@@ -160,62 +161,51 @@ def flipped():
 
 FRAME = pd.DataFrame({"task": IDS, "guess": PRED})
 SHUFFLED = FRAME.sample(frac=1, random_state=0)
+BY_TASK = SHUFFLED.set_index("task")["guess"]
 CATEGORIES = pd.Series(pd.Categorical(NAMES[PRED], categories=["accept", "reject"]), index=IDS)
-RIGHT = {  # container or order: (labels, y_pred); each must give the answer of the arrays aligned by hand
-    "dict": (LABELS, dict(zip(IDS.tolist(), PRED.tolist(), strict=True))),
-    "dict in another order": (LABELS, dict(reversed(list(zip(IDS.tolist(), PRED.tolist(), strict=True))))),
-    "dict of NumPy values": (LABELS, dict(zip(IDS, PRED, strict=True))),
-    "Series": (LABELS, pd.Series(PRED, index=IDS)),
-    "Series shuffled": (LABELS, SHUFFLED.set_index("task")["guess"]),
-    "Series nullable": (LABELS, pd.Series(PRED, index=IDS, dtype="Int64")),
-    "Series of floats": (LABELS, pd.Series(PRED, index=IDS, dtype=float)),
-    "Series of bool": (LABELS, pd.Series(PRED.astype(bool), index=IDS)),
-    "Series of objects": (LABELS, pd.Series(PRED.astype(object), index=IDS)),
-    "Series of text codes": (LABELS, pd.Series(PRED.astype(str), index=IDS)),
-    "Series with a category index": (LABELS, pd.Series(PRED, index=pd.CategoricalIndex(IDS))),
-    "Series of pyarrow": (LABELS, pd.Series(PRED, index=IDS, dtype="int8[pyarrow]")),
-    "pandas frame, one column and index": (LABELS, SHUFFLED.set_index("task")),
-    "pandas frame, two columns": (LABELS, SHUFFLED),
-    "polars frame": (LABELS, pl.DataFrame(SHUFFLED)),
-    "polars lazy frame": (LABELS, pl.DataFrame(SHUFFLED).lazy()),
-    "pyarrow table": (LABELS, pa.Table.from_pandas(SHUFFLED, preserve_index=False)),
-    "names in categories": (NAMED, CATEGORIES),
-    "names as objects": (NAMED, pd.Series(NAMES[PRED].astype(object), index=IDS)),
-    "names as strings": (NAMED, pd.Series(NAMES[PRED], index=IDS, dtype="string")),
-    "names, polars categories": (
-        NAMED,
-        pl.DataFrame({"task": IDS, "p": pl.Series(NAMES[PRED]).cast(pl.Categorical)}),
-    ),
-    "rows of labels shuffled": (jt.Labels.from_frame(melted(order=3)), SHUFFLED),
-    "labels from polars": (jt.Labels.from_frame(pl.DataFrame(melted(order=4))), SHUFFLED),
-    "labels from pyarrow": (jt.Labels.from_frame(pa.Table.from_pandas(melted(order=5))), SHUFFLED),
-    "labels of categories": (jt.Labels.from_frame(melted().astype({"task": "category"})), SHUFFLED),
-    "tasks given": (jt.Labels.from_frame(melted(), tasks=IDS), PRED),
-    "tasks given, list": (jt.Labels.from_frame(melted(), tasks=IDS), PRED.tolist()),
-    "tasks 0..n-1, rows shuffled, plain": (jt.Labels.from_frame(melted(range(SIZE), order=6)), PRED),
-    "tasks '0'..'n-1', rows shuffled, plain": (
-        jt.Labels.from_frame(melted([str(k) for k in range(SIZE)], order=7)),
-        PRED,
-    ),
-    "tasks 0..n-1, default index": (jt.Labels.from_frame(melted(range(SIZE), order=8)), pd.Series(PRED)),
-    "ids as numbers and as text": (
-        jt.Labels.from_frame(melted([str(k + 1000) for k in range(SIZE)], order=9)),
+RIGHT = [  # predictions, and the labels if others: each must give the answer of the arrays aligned by hand
+    (dict(zip(IDS.tolist(), PRED.tolist(), strict=True)),),
+    (dict(reversed(list(zip(IDS.tolist(), PRED.tolist(), strict=True)))),),
+    (dict(zip(IDS, PRED, strict=True)),),
+    (pd.Series(PRED, index=IDS),),
+    (BY_TASK,),
+    (pd.Series(PRED, index=IDS, dtype="Int64"),),
+    (pd.Series(PRED, index=IDS, dtype=float),),
+    (pd.Series(PRED.astype(bool), index=IDS),),
+    (pd.Series(PRED.astype(object), index=IDS),),
+    (pd.Series(PRED.astype(str), index=IDS),),
+    (pd.Series(PRED, index=pd.CategoricalIndex(IDS)),),
+    (pd.Series(PRED, index=IDS, dtype="int8[pyarrow]"),),
+    (SHUFFLED.set_index("task"),),
+    (SHUFFLED,),
+    (pl.DataFrame(SHUFFLED),),
+    (pl.DataFrame(SHUFFLED).lazy(),),
+    (pa.Table.from_pandas(SHUFFLED, preserve_index=False),),
+    (CATEGORIES, NAMED),
+    (pd.Series(NAMES[PRED].astype(object), index=IDS), NAMED),
+    (pd.Series(NAMES[PRED], index=IDS, dtype="string"), NAMED),
+    (pl.DataFrame({"task": IDS, "p": pl.Series(NAMES[PRED]).cast(pl.Categorical)}), NAMED),
+    (SHUFFLED, jt.Labels.from_frame(melted(order=3))),
+    (SHUFFLED, jt.Labels.from_frame(pl.DataFrame(melted(order=4)))),
+    (SHUFFLED, jt.Labels.from_frame(pa.Table.from_pandas(melted(order=5)))),
+    (SHUFFLED, jt.Labels.from_frame(melted().astype({"task": "category"}))),
+    (PRED, jt.Labels.from_frame(melted(), tasks=IDS)),
+    (PRED.tolist(), jt.Labels.from_frame(melted(), tasks=IDS)),
+    (PRED, jt.Labels.from_frame(melted(range(SIZE), order=6))),
+    (PRED, jt.Labels.from_frame(melted([str(k) for k in range(SIZE)], order=7))),
+    (pd.Series(PRED), jt.Labels.from_frame(melted(range(SIZE), order=8))),
+    (
         pd.Series(PRED, index=range(1000, SIZE + 1000)),
+        jt.Labels.from_frame(melted([str(k + 1000) for k in range(SIZE)], order=9)),
     ),
-    "wide frame, ids in its index": (jt.Labels.from_matrix(WIDE, 2), SHUFFLED.set_index("task")["guess"]),
-    "wide frame, nullable": (jt.Labels.from_matrix(WIDE.astype("Int64"), 2), SHUFFLED),
-    "wide frame, names and None": (
-        jt.Labels.from_matrix(WIDE.map(lambda v: None if v != v else NAMES[int(v)]), classes=NAMES),
-        SHUFFLED,
-    ),
-    "wide list, plain": (
-        jt.Labels.from_matrix([[None if v != v else int(v) for v in row] for row in Z], 2),
-        PRED,
-    ),
-    "polars Series, in order": (jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), pl.Series(PRED)),
-    "pyarrow array, in order": (jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), pa.chunked_array([PRED])),
-    "JAX array, in order": (jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2), jnp.asarray(PRED)),
-}
+    (BY_TASK, jt.Labels.from_matrix(WIDE, 2)),
+    (SHUFFLED, jt.Labels.from_matrix(WIDE.astype("Int64"), 2)),
+    (SHUFFLED, jt.Labels.from_matrix(WIDE.map(lambda v: None if v != v else NAMES[int(v)]), classes=NAMES)),
+    (PRED, jt.Labels.from_matrix([[None if v != v else int(v) for v in row] for row in Z], 2)),
+    (pl.Series(PRED), PLAIN),
+    (pa.chunked_array([PRED]), PLAIN),
+    (jnp.asarray(PRED), PLAIN),
+]
 
 
 PREDICTION = {  # task id as text -> predicted class
@@ -227,7 +217,7 @@ PREDICTION = {  # task id as text -> predicted class
 
 @pytest.mark.parametrize("case", RIGHT)
 def test_right_whatever_it_comes_in(case):
-    labels, y_pred = RIGHT[case]
+    y_pred, labels = (*case, LABELS)[:2]
     data = inputs.read(y_pred, labels, None, None, None, 1)
     named = "accept" in labels.class_names
     expected = [PREDICTION[str(task)] for task in labels.tasks or range(SIZE)]
@@ -236,81 +226,51 @@ def test_right_whatever_it_comes_in(case):
 
 
 def test_right_to_the_end():
-    for case in ("Series shuffled", "names in categories", "tasks 0..n-1, rows shuffled, plain"):
-        labels, y_pred = RIGHT[case]
+    numbered = jt.Labels.from_frame(melted(range(SIZE), order=6))
+    for y_pred, labels in ((BY_TASK, LABELS), (CATEGORIES, NAMED), (PRED, numbered)):
         positive = "accept" if labels is NAMED else 1
         assert same(jt.evaluate(y_pred, labels, positive=positive, **KNOWN))
 
 
-REFUSED = {  # case: (labels, y_pred, what the message says)
-    "unknown and missing ids": (
-        LABELS,
+REFUSED = [  # predictions, what the message says, and the labels if others
+    (
         pd.Series(PRED, index=[f"x{k}" if k < 2 else i for k, i in enumerate(IDS)]),
         r"2 of 300 labelled tasks have no entry in it .*2 of its entries are for .* \('x0', 'x1'\)",
     ),
-    "the missing one by name": (
-        LABELS,
+    (
         pd.Series(PRED[::-1], index=IDS[::-1]).drop(IDS[7]),
         rf"1 of 300 labelled tasks have no entry in it \('{IDS[7]}'\)",
     ),
-    "too few": (LABELS, pd.Series(PRED[:-1], index=IDS[:-1]), "1 of 300 labelled tasks have no entry"),
-    "too many": (LABELS, dict.fromkeys([*IDS.tolist(), "more"], 1), r"1 of its entries .*\('more'\)"),
-    "doubled index": (LABELS, pd.Series(PRED, index=[IDS[1], *IDS[1:]]), "has 2 rows"),
-    "1 and '1' in one dict": (LABELS, {1: 0, "1": 1}, "task ids mix types"),
-    "no id": (LABELS, pd.Series(PRED, index=[None, *IDS[1:]]), "no task id"),
-    "MultiIndex": (LABELS, pd.Series(PRED, index=pd.MultiIndex.from_arrays([IDS, IDS])), "index of 2 levels"),
-    "index of other rows": (
-        LABELS,
-        pd.Series(PRED, index=range(7, SIZE + 7)),
-        "labelled tasks have no entry",
-    ),
-    "index where labels have no ids": (
-        jt.Labels.from_matrix(np.nan_to_num(Z, nan=-1), 2),
-        SHUFFLED["guess"],
-        "these labels have no task ids",
-    ),
-    "a count that is ids in another order": (
-        jt.Labels.from_frame(melted(range(SIZE)), tasks=range(SIZE)[::-1]),
-        pd.Series(PRED),
-        "in another order",
-    ),
-    "frame of three columns": (LABELS, FRAME.assign(score=0.5), "one column, or two"),
-    "frame without a task column": (LABELS, FRAME.rename(columns={"task": "item"}), "one column, or two"),
-    "column called twice": (LABELS, pd.concat([FRAME, FRAME["guess"]], axis=1), "unique column names"),
-    "set": (LABELS, set(range(SIZE)), "y_pred is a set"),
-    "text": (LABELS, "pred.csv", "y_pred is a str"),
-    "number": (LABELS, 1, "y_pred must be a sequence"),
-    "matrix": (LABELS, PRED[:, None], "shape"),
-    "nested": (LABELS, [[p] for p in PRED.tolist()], "shape"),
-    "wrong length": (LABELS, PRED[:-1], "y_pred has 299 entries but there are 300 samples"),
-    "missing prediction": (
-        LABELS,
-        pd.Series([None, *PRED[1:].tolist()], index=IDS),
-        r"no class \(got (nan|None)\)",
-    ),
-    "NA in a nullable": (
-        LABELS,
-        pd.Series([pd.NA, *PRED[1:]], index=IDS, dtype="Int64"),
-        r"no class \(got <NA>\)",
-    ),
-    "fraction": (LABELS, pd.Series([0.5, *PRED[1:]], index=IDS), r"y_pred\['q\d+'\] is 0.5, not a class"),
-    "'1.0' is not '1'": (
-        LABELS,
-        pd.Series(PRED.astype(float).astype(str), index=IDS),
-        "not one of the classes",
-    ),
-    "true/false among numbers": (LABELS, pd.Series([True, *PRED[1:].tolist()], index=IDS), "true/false"),
-    "other names": (
-        NAMED,
-        pd.Series(np.array(["Reject", "Accept"])[PRED], index=IDS),
-        "not one of the classes",
-    ),
-}
+    (pd.Series(PRED[:-1], index=IDS[:-1]), "1 of 300 labelled tasks have no entry"),
+    (dict.fromkeys([*IDS.tolist(), "more"], 1), r"1 of its entries .*\('more'\)"),
+    (pd.Series(PRED, index=[IDS[1], *IDS[1:]]), "has 2 rows"),
+    ({1: 0, "1": 1}, "task ids mix types"),
+    (pd.Series(PRED, index=[None, *IDS[1:]]), "no task id"),
+    (pd.Series(PRED, index=pd.MultiIndex.from_arrays([IDS, IDS])), "index of 2 levels"),
+    (pd.Series(PRED, index=range(7, SIZE + 7)), "labelled tasks have no entry"),
+    (SHUFFLED["guess"], "these labels have no task ids", PLAIN),
+    (pd.Series(PRED), "in another order", jt.Labels.from_frame(melted(range(SIZE)), tasks=range(SIZE)[::-1])),
+    (FRAME.assign(score=0.5), "one column, or two"),
+    (FRAME.rename(columns={"task": "item"}), "one column, or two"),
+    (pd.concat([FRAME, FRAME["guess"]], axis=1), "unique column names"),
+    (set(range(SIZE)), "y_pred is a set"),
+    ("pred.csv", "y_pred is a str"),
+    (1, "y_pred must be a sequence"),
+    (PRED[:, None], "shape"),
+    ([[p] for p in PRED.tolist()], "shape"),
+    (PRED[:-1], "y_pred has 299 entries but there are 300 samples"),
+    (pd.Series([None, *PRED[1:].tolist()], index=IDS), r"no class \(got (nan|None)\)"),
+    (pd.Series([pd.NA, *PRED[1:]], index=IDS, dtype="Int64"), r"no class \(got <NA>\)"),
+    (pd.Series([0.5, *PRED[1:]], index=IDS), r"y_pred\['q\d+'\] is 0.5, not a class"),
+    (pd.Series(PRED.astype(float).astype(str), index=IDS), "not one of the classes"),
+    (pd.Series([True, *PRED[1:].tolist()], index=IDS), "true/false"),
+    (pd.Series(np.array(["Reject", "Accept"])[PRED], index=IDS), "not one of the classes", NAMED),
+]
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", REFUSED, ids=[case[1] for case in REFUSED])
 def test_refused_with_the_reason(as_installed, case):
-    labels, y_pred, message = REFUSED[case]
+    y_pred, message, labels = (*case, LABELS)[:3]
     with pytest.raises(ValueError, match=message):
         jt.evaluate(y_pred, labels, **KNOWN)
 

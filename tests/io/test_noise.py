@@ -34,77 +34,55 @@ def test_noise_of_other_kinds(write):
 
 GOOD_MATRIX = [[0.5, 0.5], [0, 1]]
 DRAWS = {"confusion_matrices": {"a": GOOD_MATRIX, "b": GOOD_MATRIX}}
-BAD_NOISE = {
-    "not JSON": ("{", "noise.json: this is not JSON text"),
-    "deep": ("[" * 100_000 + "]" * 100_000, "noise.json: brackets are nested too deeply"),
-    "deep number": (
-        '{"symmetric": ' + "[" * 900 + "0.1" + "]" * 900 + "}",
-        "noise.json: symmetric must be one",
-    ),
-    "said twice": ('{"symmetric": 0.1, "symmetric": 0.4}', "'symmetric' stands there more than once"),
-    "worker twice": (
-        '{"confusion_matrices": {"a": [[1, 0], [0, 1]], "a": [[0, 1], [1, 0]]}}',
-        "'a' stands there more",
-    ),
-    "draws of no matrices": (DRAWS | {"draws": {"prior": [[0.5, 0.5]]}}, "prior and confusion_matrices"),
-    "draws that sum to .9": (
+BAD_NOISE = [
+    ("{", "noise.json: this is not JSON text"),
+    ("[" * 100_000 + "]" * 100_000, "noise.json: brackets are nested too deeply"),
+    ('{"symmetric": ' + "[" * 900 + "0.1" + "]" * 900 + "}", "noise.json: symmetric must be one"),
+    ('{"symmetric": 0.1, "symmetric": 0.4}', "'symmetric' stands there more than once"),
+    ('{"confusion_matrices": {"a": [[1, 0], [0, 1]], "a": [[0, 1], [1, 0]]}}', "'a' stands there more"),
+    (DRAWS | {"draws": {"prior": [[0.5, 0.5]]}}, "prior and confusion_matrices"),
+    (
         DRAWS | {"draws": {"prior": [[0.5, 0.4]], "confusion_matrices": {k: [GOOD_MATRIX] for k in "ab"}}},
         "sums to 0.9",
     ),
-    "draws of another shape": (
-        DRAWS | {"draws": DRAWS | {"prior": [[0.5, 0.5]]}},
-        "matrices of the draws of 'a'",
-    ),
-    "list": (
+    (DRAWS | {"draws": DRAWS | {"prior": [[0.5, 0.5]]}}, "matrices of the draws of 'a'"),
+    (
         [1],
         "expected an object with one of 'confusion_matrices', 'symmetric', 'fallibility', 'model'; got list",
     ),
-    "nothing": ({"error": 0.1}, "got 'error'"),
-    "two": ({"symmetric": 0.1, "fallibility": {}}, "expected an object with one of"),
-    "unknown key": (
-        {"symmetric": 0.1, "difficulty": {}},
-        "keys 'difficulty' mean nothing beside 'symmetric'",
-    ),
-    "symmetric range": ({"symmetric": 1.5}, "symmetric must lie in [0, 1]; got 1.5"),
-    "symmetric text": ({"symmetric": "0.1"}, "symmetric must be one number; got '0.1'"),
-    "NaN": ('{"symmetric": NaN}', "symmetric must lie in [0, 1]; got nan"),
-    "no worker": (
+    ({"error": 0.1}, "got 'error'"),
+    ({"symmetric": 0.1, "fallibility": {}}, "expected an object with one of"),
+    ({"symmetric": 0.1, "difficulty": {}}, "keys 'difficulty' mean nothing beside 'symmetric'"),
+    ({"symmetric": 1.5}, "symmetric must lie in [0, 1]; got 1.5"),
+    ({"symmetric": "0.1"}, "symmetric must be one number; got '0.1'"),
+    ('{"symmetric": NaN}', "symmetric must lie in [0, 1]; got nan"),
+    (
         {"confusion_matrices": {"a": GOOD_MATRIX, "c": GOOD_MATRIX}},
         "no entry for 1 of 2 ('b'); 1 of its entries are for others ('c')",
     ),
-    "shape": (
-        {"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1]]}},
-        "of 'b' must be numbers of shape (2, 2)",
-    ),
-    "ragged": (
-        {"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [1]]}},
-        "must be numbers of shape (2, 2)",
-    ),
-    "row sum": (
+    ({"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1]]}}, "of 'b' must be numbers of shape (2, 2)"),
+    ({"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [1]]}}, "must be numbers of shape (2, 2)"),
+    (
         {"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [0.3, 0.6]]}},
         "row of class 'yes' in the confusion matrix of worker 'b' sums to 0.9, not to 1: [0.3, 0.6]",
     ),
-    "negative": (
-        {"confusion_matrices": {"a": [[1.1, -0.1], [0, 1]], "b": GOOD_MATRIX}},
-        "must lie in [0, 1]",
-    ),
-    "list of matrices": ({"confusion_matrices": [GOOD_MATRIX]}, "must be an object with one entry per name"),
-    "classes": (
+    ({"confusion_matrices": {"a": [[1.1, -0.1], [0, 1]], "b": GOOD_MATRIX}}, "must lie in [0, 1]"),
+    ({"confusion_matrices": [GOOD_MATRIX]}, "must be an object with one entry per name"),
+    (
         {"symmetric": 0.1, "classes": ["no", "maybe"]},
         "classes are 'no', 'maybe', but those of the labels are 'no', 'yes'",
     ),
-    "prior": ({"symmetric": 0.1, "prior": [0.5, 0.6]}, "prior sums to 1.1, not to 1"),
-    "negative prior": ({"symmetric": 0.1, "prior": [-0.5, 1.5]}, "prior must lie in [0, 1]"),
-    "no task": (
+    ({"symmetric": 0.1, "prior": [0.5, 0.6]}, "prior sums to 1.1, not to 1"),
+    ({"symmetric": 0.1, "prior": [-0.5, 1.5]}, "prior must lie in [0, 1]"),
+    (
         {"fallibility": {"a": 0, "b": 0}, "difficulty": {"1": 0}},
         "difficulty has no entry for 2 of 3 ('2', '3')",
     ),
-}
+]
 
 
-@pytest.mark.parametrize("case", BAD_NOISE)
-def test_bad_noise_files(write, case):
-    content, fragment = BAD_NOISE[case]
+@pytest.mark.parametrize(("content", "fragment"), BAD_NOISE, ids=[said for _, said in BAD_NOISE])
+def test_bad_noise_files(write, content, fragment):
     with pytest.raises(ValueError) as caught:
         read_noise(noise_file(write, content), LABELS)
     assert fragment in str(caught.value) and len(str(caught.value)) < 500

@@ -74,65 +74,51 @@ def test_repeats_by_option(write):
 
 
 HEAD = "task,worker,label\n"
-BAD_LABELS = {
-    "separators ; and |": (
+BAD_LABELS = [
+    (
         GOOD.replace(",", ";", 1).replace(",", "|", 1),
-        {},
         "the header is one field, 'task;worker|label'. Is the separator ';'? Then say sep=';'",
     ),
-    "empty file": ("", {}, "labels.csv: the file is empty"),
-    "header only": (HEAD, {}, "labels.csv: the file has a header but no rows"),
-    "missing column": (
+    ("", "labels.csv: the file is empty"),
+    (HEAD, "labels.csv: the file has a header but no rows"),
+    (
         "where,worker,label\n1,a,0\n",
-        {},
         "labels.csv: no column 'task'; the columns are 'where', 'worker', 'label'. Say which one holds the "
         "task by task=... (at the command line --task NAME)",
     ),
-    "long row": (HEAD + "1,a,0\n1,b,0,7\n", {}, "labels.csv, line 3: 4 fields where the header has 3"),
-    "short row": (HEAD + "1,a,0\n1,b\n", {}, "line 3: 2 fields where the header has 3 (task, worker, label)"),
-    "blank line": (HEAD + "1,a,0\n\n1,b,0\n", {}, "labels.csv, line 3 is empty. Delete the line"),
-    "header twice": ("task,task,label\n1,2,3\n", {}, "the header has 'task' more than once"),
-    "no label": (HEAD + "1,a,0\n1,b,\n2,a,nan\n", {}, "labels.csv, lines 3, 4: no label (got '')"),
-    "no worker": (HEAD + "1,,0\n", {}, "labels.csv, line 2: no worker id (got '')"),
-    "no task": (HEAD + "1,a,0\n,a,0\n", {}, "labels.csv, line 3: no task id (got '')"),
-    "repeat": (
-        HEAD + "1,a,0\n2,a,1\n1,a,0\n",
-        {},
-        "labels.csv, lines 2, 4: worker 'a' labelled task '1' 2 times",
-    ),
-    "unknown class": (
+    (HEAD + "1,a,0\n1,b,0,7\n", "labels.csv, line 3: 4 fields where the header has 3"),
+    (HEAD + "1,a,0\n1,b\n", "line 3: 2 fields where the header has 3 (task, worker, label)"),
+    (HEAD + "1,a,0\n\n1,b,0\n", "labels.csv, line 3 is empty. Delete the line"),
+    ("task,task,label\n1,2,3\n", "the header has 'task' more than once"),
+    (HEAD + "1,a,0\n1,b,\n2,a,nan\n", "labels.csv, lines 3, 4: no label (got '')"),
+    (HEAD + "1,,0\n", "labels.csv, line 2: no worker id (got '')"),
+    (HEAD + "1,a,0\n,a,0\n", "labels.csv, line 3: no task id (got '')"),
+    (HEAD + "1,a,0\n2,a,1\n1,a,0\n", "labels.csv, lines 2, 4: worker 'a' labelled task '1' 2 times"),
+    (
         HEAD + "1,a,0\n1,b,7\n",
-        {"classes": ["0", "1"]},
         "line 3: label '7' is not one of the classes '0', '1'",
+        {"classes": ["0", "1"]},
     ),
-    "one class": (HEAD + "1,a,0\n", {}, "the only label is '0'"),
-    "gap": (HEAD + "1,a,0\n2,a,3\n", {}, "labels are 0, 3, but nobody gave 1"),
-    "negative": (HEAD + "1,a,1\n2,a,-1\n", {}, "line 3: no label (got '-1')"),
-    "space": (
-        HEAD + "1,a, 0\n1,b,0\n",
-        {},
-        "line 2: label ' 0' begins or ends with a space, and '0' would",
-    ),
-    "quote": (HEAD + '1,"a,0\n', {}, "Check the quotation marks"),
-    "not UTF-8": (HEAD.encode() + b"1,Jos\xe9,0\n", {}, "not UTF-8 text"),
-    "UTF-16": (GOOD.encode("utf-16"), {}, "this is UTF-16 text. Save it as UTF-8"),
-    "Excel": (b"PK\x03\x04rest", {}, "this is an Excel or zip file. Save the table as CSV"),
-    "Parquet": (b"PAR1rest", {}, "this Parquet file cannot be read"),
-    "broken gzip": (gzip.compress(GOOD.encode(), mtime=0)[:-9], {}, "the gzip file is damaged"),
-    "line break in a field": (
-        HEAD + '"a\nb",1,0\n"a\nb",2,1\n"a\nb",1,0\n',
-        {},
-        "lines 2, 6: worker '1' labelled task 'a\\nb' 2 times",
-    ),
-    "row after a break": (HEAD + '"a\nb",1,0\n2,a\n', {}, "labels.csv, line 4: 2 fields"),
-}
+    (HEAD + "1,a,0\n", "the only label is '0'"),
+    (HEAD + "1,a,0\n2,a,3\n", "labels are 0, 3, but nobody gave 1"),
+    (HEAD + "1,a,1\n2,a,-1\n", "line 3: no label (got '-1')"),
+    (HEAD + "1,a, 0\n1,b,0\n", "line 2: label ' 0' begins or ends with a space, and '0' would"),
+    (HEAD + '1,"a,0\n', "Check the quotation marks"),
+    (HEAD.encode() + b"1,Jos\xe9,0\n", "not UTF-8 text"),
+    (GOOD.encode("utf-16"), "this is UTF-16 text. Save it as UTF-8"),
+    (b"PK\x03\x04rest", "this is an Excel or zip file. Save the table as CSV"),
+    (b"PAR1rest", "this Parquet file cannot be read"),
+    (gzip.compress(GOOD.encode(), mtime=0)[:-9], "the gzip file is damaged"),
+    (HEAD + '"a\nb",1,0\n"a\nb",2,1\n"a\nb",1,0\n', "lines 2, 6: worker '1' labelled task 'a\\nb' 2 times"),
+    (HEAD + '"a\nb",1,0\n2,a\n', "labels.csv, line 4: 2 fields"),
+]
 
 
-@pytest.mark.parametrize("case", BAD_LABELS)
+@pytest.mark.parametrize("case", BAD_LABELS, ids=[case[1] for case in BAD_LABELS])
 def test_bad_label_files(write, case):
-    content, options, fragment = BAD_LABELS[case]
+    content, fragment, *options = case
     with pytest.raises(ValueError) as caught:
-        read_labels(write(content), **options)
+        read_labels(write(content), **dict(*options))
     assert fragment in str(caught.value)
 
 
@@ -256,44 +242,34 @@ def test_rounded_probabilities_are_rescaled_and_counted(write):
     assert found.notes == ("Class probabilities of 1 rows sum to 1 within 0.001: divided by their sum.",)
 
 
-BAD_PREDICTIONS = {
-    "missing column": ("task,guess\n1,no\n", "pred.csv: no column 'label'; the columns are 'task', 'guess'"),
-    "no label": ("task,label\n1,\n", "pred.csv, line 2: no label (got ''). Leave such rows out."),
-    "no task": ("task,label\n,no\n", "pred.csv, line 2: no task id"),
-    "unknown class": ("task,label\n1,maybe\n", "line 2: label 'maybe' is not one of the classes 'no', 'yes'"),
-    "code too large": ("task,label\n1,2\n", "line 2: label '2' is not one of the classes"),
-    "no common task": (
-        "task,label\n01,no\n",
-        "No task is in both: do the ids agree? Labels have '1', '2', '3'",
-    ),
-    "task twice": (
+BAD_PREDICTIONS = [
+    ("task,guess\n1,no\n", "pred.csv: no column 'label'; the columns are 'task', 'guess'"),
+    ("task,label\n1,\n", "pred.csv, line 2: no label (got ''). Leave such rows out."),
+    ("task,label\n,no\n", "pred.csv, line 2: no task id"),
+    ("task,label\n1,maybe\n", "line 2: label 'maybe' is not one of the classes 'no', 'yes'"),
+    ("task,label\n1,2\n", "line 2: label '2' is not one of the classes"),
+    ("task,label\n01,no\n", "No task is in both: do the ids agree? Labels have '1', '2', '3'"),
+    (
         "model,task,label\na,1,no\na,2,no\nb,1,no\n",
         "lines 2, 4: task '1' has 2 rows (1 tasks do). One row per task is needed; the columns are 'model'",
     ),
-    "score": ("task,label,score\n1,no,high\n", "pred.csv, line 2: score 'high' is not a finite number"),
-    "score NaN": ("task,label,score\n1,no,nan\n", "line 2: score 'nan' is not a finite number"),
-    "score inf": ("task,label,score\n1,no,1\n2,no,inf\n", "line 3: score 'inf' is not a finite number"),
-    "score empty": ("task,label,score\n1,no,\n", "line 2: score '' is not a finite number"),
-    "score 1_0": ("task,label,score\n1,no,1_0\n", "line 2: score '1_0' is not a finite number"),
-    "half the probabilities": ("task,label,p_no\n1,no,.5\n", "there is a column 'p_no' but none for 'p_yes'"),
-    "a class that is none": (
+    ("task,label,score\n1,no,high\n", "pred.csv, line 2: score 'high' is not a finite number"),
+    ("task,label,score\n1,no,nan\n", "line 2: score 'nan' is not a finite number"),
+    ("task,label,score\n1,no,1\n2,no,inf\n", "line 3: score 'inf' is not a finite number"),
+    ("task,label,score\n1,no,\n", "line 2: score '' is not a finite number"),
+    ("task,label,score\n1,no,1_0\n", "line 2: score '1_0' is not a finite number"),
+    ("task,label,p_no\n1,no,.5\n", "there is a column 'p_no' but none for 'p_yes'"),
+    (
         "task,label,p_no,p_yes,p_maybe\n1,no,.5,.5,0\n",
         "'p_maybe' beside 'p_no' would be of a class that does not exist; the classes are 'no', 'yes'",
     ),
-    "mass of a class that is none": (
-        "task,label,no,yes,maybe\n1,no,.5,.3,.2\n",
-        "line 2: the class probabilities sum to 0.8, not to 1",
-    ),
-    "probability": (
-        "task,label,no,yes\n1,no,-.1,1.1\n",
-        "line 2: probabilities must lie in [0, 1]; got [-0.1, 1.1]",
-    ),
-}
+    ("task,label,no,yes,maybe\n1,no,.5,.3,.2\n", "line 2: the class probabilities sum to 0.8, not to 1"),
+    ("task,label,no,yes\n1,no,-.1,1.1\n", "line 2: probabilities must lie in [0, 1]; got [-0.1, 1.1]"),
+]
 
 
-@pytest.mark.parametrize("case", BAD_PREDICTIONS)
-def test_bad_prediction_files(write, case):
-    content, fragment = BAD_PREDICTIONS[case]
+@pytest.mark.parametrize(("content", "fragment"), BAD_PREDICTIONS, ids=[said for _, said in BAD_PREDICTIONS])
+def test_bad_prediction_files(write, content, fragment):
     with pytest.raises(ValueError) as caught:
         read_predictions(write(content, "pred.csv"), LABELS)
     assert fragment in str(caught.value)
