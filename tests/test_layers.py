@@ -195,7 +195,7 @@ def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
 
 # Functions of more than eight arguments, all of them options that people give by name.
 MANY_ARGUMENTS = {
-    "evaluate", "from_long", "read_labels", "fit_dawid_skene", "_Methods.__init__",
+    "evaluate", "from_long", "read_labels", "_Methods.__init__",
     "simulate_difficulty_fallibility"
 }  # fmt: skip
 MOST_ARGUMENTS = 8

@@ -8,7 +8,7 @@ from jtruth.learning._fit import Fit, LabelerDraws
 from jtruth.learning.annotation.models import Spec
 from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
-from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene, fit_one_coin
+from jtruth.learning.em.dawid_skene import Smoothing, Starts, fit_dawid_skene, fit_one_coin
 from jtruth.learning.em.streaming import (
     Stream,
     begin_stream,
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Method", "Rows",
-    "Smoothing", "Spec", "Stream", "begin_stream", "check_consistency", "close", "columns_from_labels",
+    "Smoothing", "Spec", "Starts", "Stream", "begin_stream", "check_consistency", "close",
+    "columns_from_labels",
     "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
     "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",
     "fit_known_classes", "fit_kos", "fit_label_model", "fit_minimax_entropy", "fit_noise_layer",

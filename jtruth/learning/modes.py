@@ -401,8 +401,10 @@ def fit_sequential(
     more = data.sample.size - given.sum()
     filled = np.pad(shown[given], (0, more), constant_values=-1).astype(np.int32)
     labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
-    pseudo = np.where(np.eye(labels.num_classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
-    pseudo, rest = np.tile(pseudo, (size, 1, 1)), np.tile(np.array(influence, np.float64), (size, 1))
+    pseudo, rest = (
+        np.tile(smoothing.rows(labels.num_classes), (size, 1, 1)),
+        np.tile(np.array(influence, np.float64), (size, 1)),
+    )
     matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
     start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
     end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)

@@ -40,6 +40,11 @@ class CodedPatterns(NamedTuple):
 
     __repr__ = one_line
 
+    def codes(self, rows: Int[np.ndarray, " some"]) -> Int[np.ndarray, " labels"]:
+        """The labels of some rows, one row after the other."""
+        start = np.cumsum(self.length) - self.length
+        return self.code[_stretches(start[rows], self.length[rows])]
+
     def labels(self, num_labelers: int, num_classes: int) -> Labels:
         """One sample for each row."""
         row = np.repeat(np.arange(self.length.size, dtype=np.int32), self.length)
@@ -64,15 +69,14 @@ def merge_patterns(rows: CodedPatterns) -> tuple[CodedPatterns, Int[np.ndarray, 
     start, order = np.cumsum(rows.length) - rows.length, np.argsort(rows.length, kind="stable")
     first = np.empty(order.size, np.int64)  # the first row that is equal to each
     for some in np.split(order, np.flatnonzero(np.diff(rows.length[order])) + 1):
-        table = rows.code[stretches(start[some], rows.length[some])]
+        table = rows.code[_stretches(start[some], rows.length[some])]
         one, same, _ = collapse_rows(table.reshape(some.size, rows.length[some].max(initial=0)))
         first[some] = some[one[same]]
     number = np.bincount(first, rows.number, order.size).astype(np.int64)
     kept = np.flatnonzero(number > 0)
     new = np.full(order.size, -1, np.int64)
     new[kept] = np.arange(kept.size)
-    code = rows.code[stretches(start[kept], rows.length[kept])]
-    return CodedPatterns(code, rows.length[kept], number[kept]), new[first]
+    return CodedPatterns(rows.codes(kept), rows.length[kept], number[kept]), new[first]
 
 
 def posterior_of(
@@ -103,9 +107,7 @@ def expected_counts(
     return counts.reshape(shape).swapaxes(1, 2), products.reshape(*shape, classes)
 
 
-def stretches(
-    start: Int[np.ndarray, " rows"], length: Int[np.ndarray, " rows"]
-) -> Int[np.ndarray, " labels"]:
+def _stretches(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     """start[0], start[0] + 1, ... for length[0] places, then start[1], ..."""
     ends = np.cumsum(length)
     return np.arange(ends[-1] if ends.size else 0) + np.repeat(start - (ends - length), length)

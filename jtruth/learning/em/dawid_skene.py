@@ -19,14 +19,13 @@ largest (samples of weight 0), and lie on the mesh in the order of the processes
 every process, the class posterior only where its samples are.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from jtruth import _mesh
 from jtruth._mesh import as_auto, mesh_axis, together
@@ -65,18 +64,19 @@ class Smoothing(NamedTuple):
     off_diagonal: float = 0.0  # to every psi_t[c, k], k != c
     prior: float = 0.0  # to every pi[c]
 
-
-MAXIMUM_LIKELIHOOD = Smoothing()
+    def rows(self, classes: int) -> Float[np.ndarray, "classes classes"]:
+        """Those of one labeler's matrix."""
+        return np.where(np.eye(classes) > 0, self.diagonal, self.off_diagonal)
 
 
 class Starts(NamedTuple):
-    """From where EM climbs, and how far."""
+    """From where EM climbs, and on which devices."""
 
     num_restarts: int = 0  # beside majority vote
-    key: Any = None
-    max_steps: int = 10_000
-    tol: float = 1e-8
     mesh: jax.sharding.Mesh | None = None  # devices that share the samples
+
+
+MAXIMUM_LIKELIHOOD, VOTES = Smoothing(), Starts()
 
 
 def fit_dawid_skene(
@@ -85,11 +85,10 @@ def fit_dawid_skene(
     smoothing: Smoothing = MAXIMUM_LIKELIHOOD,
     gold: Any = None,
     prior: Any = None,
-    num_restarts: int = 0,
     key: Any = None,
+    starts: Starts = VOTES,
     max_steps: int = 10_000,
     tol: float = 1e-8,
-    mesh: jax.sharding.Mesh | None = None,
 ) -> Fit:
     """Fit by EM from majority vote, and say what is doubtful about the result.
 
@@ -99,15 +98,15 @@ def fit_dawid_skene(
         smoothing: pseudo-counts; the default is maximum likelihood, as in the paper.
         gold: (samples,) known classes, -1 where unknown; samples of a known class keep it.
         prior: (classes,) a known class prior, held fixed. By default the prior is learned.
-        num_restarts: further starts, from votes in which each labeler has a random weight: they believe
-            different labelers, and hardly ever swap classes, which wholly random starts often do. One of
-            them wins only by an objective that is higher by more than rounding.
         key: of the restarts: a whole number or a JAX key; 0 if None.
+        starts: `num_restarts` further starts, from votes in which each labeler has a random weight: they
+            believe different labelers, and hardly ever swap classes, which wholly random starts often do. One
+            of them wins only by an objective that is higher by more than rounding. `mesh`: devices that share
+            the samples; counts are added up once a step (docs/many_devices.md). Of several processes, each
+            gives its part of the labels (`jtruth.io.read_shard`) and gets the class posterior of it; what is
+            doubtful is then said of that part.
         max_steps: most EM steps from each start.
         tol: a start is done when EM would change no probability by this much.
-        mesh: devices that share the samples; counts are added up once a step (docs/many_devices.md). Of
-            several processes, each gives its part of the labels (`jtruth.io.read_shard`) and gets the class
-            posterior of it; what is doubtful is then said of that part.
 
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns given label;
@@ -126,9 +125,8 @@ def fit_dawid_skene(
     >>> print(fit.prior.round(3), fit.matrices[2].round(3).tolist(), fit.converged)
     [0.5 0.5] [[0.667, 0.333], [0.333, 0.667]] True
     """
-    starts = Starts(num_restarts, key, max_steps, tol, mesh)
-    known, fixed = _read(labels, mesh, (smoothing, gold, prior, starts))
-    fit = best_of_starts(labels, known, fixed, smoothing, starts)
+    known, fixed = _read(labels, smoothing, gold, prior, starts, max_steps, tol)
+    fit = _best(labels, known, fixed, smoothing, key, starts, max_steps=max_steps, tol=tol)
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
 
 
@@ -138,8 +136,8 @@ def fit_one_coin(
     smoothing: Smoothing = MAXIMUM_LIKELIHOOD,
     gold: Any = None,
     prior: Any = None,
-    num_restarts: int = 0,
     key: Any = None,
+    starts: Starts = VOTES,
     max_steps: int = 10_000,
     tol: float = 1e-8,
 ) -> Fit:
@@ -163,9 +161,9 @@ def fit_one_coin(
     >>> print(fit.accuracy.round(3), fit.converged)
     [1.    1.    0.667] True
     """
-    starts = Starts(num_restarts, key, max_steps, tol)
-    known, fixed = check_arguments(labels, smoothing, gold, prior, starts)
-    fit = best_of_starts(labels, known, fixed, smoothing, starts, one_coin=True)
+    known, fixed = _read(labels, smoothing, gold, prior, starts, max_steps, tol)
+    steps = {"max_steps": max_steps, "tol": tol, "one_coin": True}
+    fit = _best(labels, known, fixed, smoothing, key, starts, **steps)
     votes = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
     silent = np.count_nonzero(labels.labels_per_labeler() == 0)
     doubts = (
@@ -178,15 +176,27 @@ def fit_one_coin(
     return fit._replace(warnings=doubts, own=kept | {"accuracy": fit.matrices[:, 0, 0]})
 
 
-def _read(labels, mesh, given):
-    """Gold and prior, checked; in several processes by all of them, and a shard may be empty."""
-    if not is_shared(mesh):
-        return check_arguments(labels, *given)
-    together(lambda: None if labels.num_samples == 0 else check_arguments(labels, *given))
-    agree(labels, mesh)
+def _read(labels, smoothing, gold, prior, starts, max_steps, tol):
+    """Gold and prior, checked, or None; in several processes by all of them, and a shard may be empty."""
+
+    def check():
+        known, fixed = read_given(labels, gold, prior)
+        for name, value in smoothing._asdict().items():
+            check_not_negative(value, f"smoothing.{name}")
+        if fixed is not None and smoothing.prior:
+            raise ValueError(
+                "prior is held fixed, so smoothing.prior has nothing to act on; give one of the two"
+            )
+        check_steps(max_steps, tol)
+        check_whole(0, num_restarts=starts.num_restarts)
+        return (None if gold is None else known), fixed
+
+    if not is_shared(starts.mesh):
+        return check()
+    together(lambda: None if labels.num_samples == 0 else check())
+    _agree(labels, starts.mesh)
     if labels.num_samples:
-        return check_arguments(labels, *given)
-    prior = given[2]
+        return check()
     return None, None if prior is None else np.asarray(prior, np.float64) / np.sum(prior)
 
 
@@ -226,111 +236,88 @@ def _doubts(fit, labels, gold, smoothing):
     yield from exchanged(pooled, classes)
 
 
-def best_of_starts(
-    labels: Labels,
-    gold: Int[np.ndarray, " samples"] | None,
-    prior: Float[np.ndarray, " classes"] | None,
-    smoothing: Smoothing,
-    starts: Starts,
-    *,
-    one_coin: bool = False,
-) -> Fit:
-    """Climb from each start; a random one wins only by more than rounding.
-
-    Raises:
-        RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
-    """
-    size, labelers = labels.num_labelers, bucket(labels.num_labelers)
-    columns, row = columns_from_labels(labels, gold=gold, num_labelers=labelers)
+def _best(labels, gold, prior, smoothing, key, starts, **steps) -> Fit:
+    """Climb from each start; a random one wins only by more than rounding. `steps` are those of EM."""
+    size, classes = labels.num_labelers, labels.num_classes
+    padded = bucket(size)
+    columns, row = columns_from_labels(labels, gold=gold, num_labelers=padded)
     if starts.mesh is not None:
-        columns = in_common(columns, starts.mesh, labelers * labels.num_classes)
-
-    def at_votes(trust: np.ndarray | None) -> np.ndarray:
-        shares = np.zeros((columns.weight.size, labels.num_classes))
-        shares[row] = first_guess(labels, gold, trust)
-        return shares
-
-    run = partial(_climb, columns, _pseudo_counts(labels, labelers, smoothing), prior, starts,
-                  one_coin)  # fmt: skip
-    with jax.enable_x64(True):
-        best, winner = run(at_votes(None)), 0
-        objectives = [float(best.objective)]
-        for k in range(1, starts.num_restarts + 1):
-            result = run(at_votes(random_trust(starts.key, k, labelers)))
-            objectives.append(float(result.objective))
-            if objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
-                best, winner = result, k
-    return _on_host(best, size, row, winner, objectives)
-
-
-def _pseudo_counts(labels, labelers, smoothing):
-    """Those of the class prior, and of matrices (labelers, classes, classes); padding has none."""
-    classes = labels.num_classes
-    of_matrices = np.zeros((labelers, classes, classes))
-    every = np.where(np.eye(classes) > 0, smoothing.diagonal, smoothing.off_diagonal)
-    of_matrices[: labels.num_labelers] = every
-    return np.full(classes, smoothing.prior), of_matrices
-
-
-def _climb(columns, pseudo_counts, prior, starts, one_coin, shares):
-    """EM from shares of votes."""
-    data, start = _placed(starts.mesh, columns, shares)
-    result = em_on(starts.mesh, dawid_skene_em)(
-        data, start, pseudo_counts, prior, max_steps=starts.max_steps, tol=starts.tol, one_coin=one_coin
-    )  # fmt: skip
-    if drop := float(result.largest_drop):
-        raise RuntimeError(
-            f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
-            "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
-        )
-    return result
-
-
-def _on_host(best: EMResult, size: int, row: np.ndarray, winner: int, objectives: list[float]) -> Fit:
-    """The start that won, as NumPy arrays of the labelers and samples that there are."""
+        columns = _in_common(columns, starts.mesh, padded * classes)
+    of_matrices = np.tile(smoothing.rows(classes), (size, 1, 1))
+    pseudo_counts, winner, objectives = (np.full(classes, smoothing.prior), of_matrices), 0, []
+    best: Any = None
+    for k in range(starts.num_restarts + 1):
+        shares = np.zeros((columns.weight.size, classes))
+        shares[row] = first_guess(labels, gold, random_trust(key, k, padded) if k else None)
+        result = climbed(columns, shares, pseudo_counts, prior, starts.mesh, **steps)
+        objectives.append(float(result.objective))
+        if best is None or objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
+            best, winner = result, k
+    found = here(best.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples
+    found = found[: row.size] if (row == np.arange(row.size)).all() else found[row]
+    num_steps = int(best.num_steps)
     own = {
         "matrices": np.asarray(best.matrices, np.float64)[:size],
         "row_labels": np.asarray(best.row_labels, np.float64)[:size],
         "log_posterior": float(best.objective),
         "monotone": float(best.largest_drop) == 0,
-        "path": np.asarray(best.path, np.float64)[: int(best.num_steps)],
+        "path": np.asarray(best.path, np.float64)[:num_steps],
         "start": winner,
         "start_objectives": np.array(objectives),
     }
-    prior, posterior = np.asarray(best.prior, np.float64), _of_samples(best.class_posterior, row)
-    converged, steps = bool(best.converged), int(best.num_steps)
-    return Fit(prior, posterior, float(best.log_likelihood), converged, steps, own=own)
+    prior, log_likelihood = np.asarray(best.prior, np.float64), float(best.log_likelihood)
+    return Fit(prior, found, log_likelihood, bool(best.converged), num_steps, own=own)
 
 
-def _of_samples(rows: jax.Array, row: np.ndarray) -> Float[np.ndarray, "samples classes"]:
-    """Row `row` of the rows for every sample, float64; no copy where they are the samples."""
-    found = here(rows).astype(np.float64, copy=False)
-    return found[: row.size] if (row == np.arange(row.size)).all() else found[row]
+def climbed(
+    columns: LabelColumns, start: np.ndarray, pseudo_counts: Any, prior: Any, mesh: Any = None, **steps: Any
+) -> EMResult:
+    """`dawid_skene_em` in float64, its samples shared over the mesh; parameters come to every process.
+
+    Pseudo-counts are those of the labelers that there are; the others, padding, have none.
+
+    Raises:
+        RuntimeError: if a step lowered the objective by more than rounding, which EM cannot do.
+    """
+    of_prior, of_matrices = pseudo_counts
+    more = bucket(len(of_matrices)) - len(of_matrices)
+    pseudo_counts = of_prior, np.pad(of_matrices, ((0, more), (0, 0), (0, 0)))
+    run = dawid_skene_em
+    with jax.enable_x64(True):
+        if mesh is not None:
+            columns, start = _placed(mesh, columns, start)
+        if mesh is not None and is_shared(mesh):
+            whole = NamedSharding(as_auto(mesh), PartitionSpec())
+            rows = NamedSharding(as_auto(mesh), PartitionSpec(mesh_axis(mesh, hosts=True)))
+            placed: Any = EMResult  # of shardings here, one for each result
+            shardings = placed(*(rows if name == "class_posterior" else whole for name in EMResult._fields))
+            run, steps = jax.jit(partial(run, **steps), out_shardings=shardings), {}
+        found = run(columns, start, pseudo_counts, prior, **steps)
+        if drop := float(found.largest_drop):
+            raise RuntimeError(
+                f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
+                "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
+            )
+    return found
 
 
-def _placed(mesh: jax.sharding.Mesh | None, columns: LabelColumns, start: np.ndarray) -> tuple:
-    """Columns and start with their samples shared over the mesh, if there is one."""
-    if mesh is None:
-        return columns, start
+def _placed(mesh: jax.sharding.Mesh, columns: LabelColumns, start: np.ndarray) -> tuple:
+    """Columns and start with their samples shared over the mesh; each process hands over its part."""
+    axis, shared, owner = mesh_axis(mesh, hosts=True), is_shared(mesh), columns.sample
+
+    def place(array: np.ndarray, *dimensions: Any) -> jax.Array:
+        sharding = NamedSharding(as_auto(mesh), PartitionSpec(*dimensions))
+        if shared:
+            return jax.make_array_from_process_local_data(sharding, array)
+        return jax.device_put(array, sharding)
+
+    if owner is not None:  # numbered through over the processes, each of which has as many samples
+        first = jax.process_index() * columns.weight.size if shared else 0
+        owner = place(owner + np.asarray(first, owner.dtype), axis)
     data = LabelColumns(
-        place(mesh, columns.code, 1),
-        place(mesh, columns.weight, 0),
-        place(mesh, columns.known, 0),
-        None if columns.sample is None else place_owners(mesh, columns.sample, columns.weight.size),
+        place(columns.code, None, axis), place(columns.weight, axis), place(columns.known, axis), owner
     )
-    return data, place(mesh, start, 0)
-
-
-def check_arguments(labels, smoothing, gold, prior, starts):
-    """Refuse what cannot be used; gold and prior as NumPy arrays or None."""
-    known, fixed = read_given(labels, gold, prior)
-    for name, value in smoothing._asdict().items():
-        check_not_negative(value, f"smoothing.{name}")
-    if fixed is not None and smoothing.prior:
-        raise ValueError("prior is held fixed, so smoothing.prior has nothing to act on; give one of the two")
-    check_steps(starts.max_steps, starts.tol)
-    check_whole(0, num_restarts=starts.num_restarts)
-    return (None if gold is None else known), fixed
+    return data, place(start, axis)
 
 
 def is_shared(mesh: Any) -> bool:
@@ -338,7 +325,7 @@ def is_shared(mesh: Any) -> bool:
     return isinstance(mesh, jax.sharding.Mesh) and len({d.process_index for d in mesh.devices.flat}) > 1
 
 
-def agree(labels: Labels, mesh: Any) -> None:
+def _agree(labels: Labels, mesh: Any) -> None:
     """Refuse shards whose codes mean different things, and a mesh that not all processes share evenly.
 
     Raises:
@@ -355,7 +342,7 @@ def agree(labels: Labels, mesh: Any) -> None:
         )
 
 
-def in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
+def _in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
     """Columns whose sizes the devices divide; on several processes, of one size and numbered through."""
     axis = mesh_axis(mesh, hosts=True)  # refuses what is no mesh
     devices = mesh.shape[axis]
@@ -372,38 +359,6 @@ def in_common(columns: LabelColumns, mesh: Any, nothing: int) -> LabelColumns:
     if most[3] and columns.sample is None:  # the sample of each row
         columns = columns._replace(sample=np.arange(rows, dtype=np.int32))
     return longer(columns._replace(code=code), rows_each - rows, samples_each - samples, nothing)
-
-
-def place(mesh: Any, array: np.ndarray, dimension: int) -> jax.Array:
-    """An array with one of its dimensions shared over the mesh; each process hands over its part."""
-    spec: list[str | None] = [None] * array.ndim
-    spec[dimension] = mesh_axis(mesh, hosts=True)
-    sharding = NamedSharding(as_auto(mesh), PartitionSpec(*spec))
-    if is_shared(mesh):
-        return jax.make_array_from_process_local_data(sharding, array)
-    return jax.device_put(array, sharding)
-
-
-def place_owners(mesh: Any, sample: np.ndarray, samples: int) -> jax.Array:
-    """The sample of each row; of several processes, numbered through, each of which has so many samples."""
-    first = jax.process_index() * samples if is_shared(mesh) else 0
-    return place(mesh, sample + np.asarray(first, sample.dtype), 0)
-
-
-def em_on(mesh: Any, em: Callable[..., EMResult]) -> Callable[..., EMResult]:
-    """`dawid_skene_em` whose parameters every process gets."""
-    if not is_shared(mesh):
-        return em
-    mesh = as_auto(mesh)
-    whole = NamedSharding(mesh, PartitionSpec())
-    rows = NamedSharding(mesh, PartitionSpec(mesh_axis(mesh, hosts=True)))
-    placed: Any = EMResult  # of shardings here, one for each result
-    shardings = placed(*(rows if name == "class_posterior" else whole for name in EMResult._fields))
-
-    def run(*arrays: Any, **options: Any) -> EMResult:
-        return jax.jit(partial(em, **options), out_shardings=shardings)(*arrays)
-
-    return run
 
 
 def here(array: jax.Array) -> np.ndarray:

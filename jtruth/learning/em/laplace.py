@@ -23,7 +23,7 @@ from jtruth.latent.infer.normal import MOST_TOGETHER
 from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.rows import label_columns
 from jtruth.learning._fit import LabelerDraws, labeler_draws
-from jtruth.learning.em.columns import CodedPatterns, expected_counts, posterior_of, stretches
+from jtruth.learning.em.columns import CodedPatterns, expected_counts, posterior_of
 from jtruth.learning.em.streaming import Stream
 
 _MOST_ROWS, _PLENTY = 200_000, 1000  # rows that the information is taken from; labels of a labeler there
@@ -81,10 +81,7 @@ def laid_out(
         kept: rows from which the loss by unknown classes is taken, and scaled to all.
     """
     patterns, size, classes = state.patterns, len(state.workers), len(state.classes)
-    code = patterns.code[
-        stretches((np.cumsum(patterns.length) - patterns.length)[kept], patterns.length[kept])
-    ]
-    seen = CodedPatterns(code, patterns.length[kept], patterns.number[kept])
+    seen = CodedPatterns(patterns.codes(kept), patterns.length[kept], patterns.number[kept])
     times = seen.number * (patterns.number.sum() / max(seen.number.sum(), 1))
     pseudo_prior, pseudo = state.pseudo_counts
     every, one = np.arange(classes), np.zeros(classes, np.int64)

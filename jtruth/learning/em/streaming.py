@@ -28,7 +28,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -38,8 +37,7 @@ from jtruth._one_line import one_line
 from jtruth._validation.columns import lazy_patterns
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
-from jtruth.learning._fit import check_steps, first_guess
-from jtruth.learning.em._steps import dawid_skene_em
+from jtruth.learning._fit import check_steps, first_guess, not_converged
 from jtruth.learning.em.columns import (
     CodedPatterns,
     bucket,
@@ -48,9 +46,8 @@ from jtruth.learning.em.columns import (
     merge_patterns,
     posterior_of,
     rows_of,
-    stretches,
 )
-from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing
+from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing, climbed
 
 _MARK = "stream of labels, Dawid and Skene's model, format 2"
 _ARRAYS = ("prior", "matrices", "pattern")
@@ -98,18 +95,13 @@ class Stream(NamedTuple):
     @property
     def pseudo_counts(self) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "t classes classes"]]:
         """What joins the counts of an M step, smoothing and closed samples: of the prior, of the matrices."""
-        own = np.eye(len(self.classes)) > 0
-        rows = np.where(own, self.smoothing.diagonal, self.smoothing.off_diagonal)
+        rows = self.smoothing.rows(len(self.classes))
         return self.smoothing.prior + self.closed.prior, rows + self.closed.matrices
 
     def labels(self) -> Labels:
         """The labels of the samples that are not closed, in the order of `tasks`."""
-        patterns, classes = self.patterns, len(self.classes)
-        start, length = (
-            (np.cumsum(patterns.length) - patterns.length)[self.pattern],
-            patterns.length[self.pattern],
-        )
-        labeler, label = np.divmod(patterns.code[stretches(start, length)], classes)
+        length, classes = self.patterns.length[self.pattern], len(self.classes)
+        labeler, label = np.divmod(self.patterns.codes(self.pattern), classes)
         sample = np.repeat(np.arange(length.size, dtype=np.int32), length)
         found = Labels(sample, labeler, label, length.size, len(self.workers), classes)
         return found.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
@@ -218,9 +210,8 @@ def stream_of_table(
 def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
     """Parameters by EM, from those of `state`, on the first day from votes; `mark`: digest of new labels."""
     size, classes = len(state.workers), len(state.classes)
-    padded = bucket(size)
     unknown = np.full(state.patterns.number.size, -1, np.int32)
-    columns = columns_of(state.patterns, unknown, padded * classes)
+    columns = columns_of(state.patterns, unknown, bucket(size) * classes)
     start = np.zeros((columns.weight.size, classes))
     likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
     start[: unknown.size] = (
@@ -228,23 +219,17 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
         if state.batches
         else first_guess(state.patterns.labels(size, classes), None)
     )
-    pseudo_prior, rows = state.pseudo_counts
-    pseudo_matrices = np.zeros((padded, classes, classes))
-    pseudo_matrices[:size] = rows
-    with jax.enable_x64(True):
-        found = dawid_skene_em(columns, start, (pseudo_prior, pseudo_matrices), max_steps=max_steps, tol=tol)
-        if drop := float(found.largest_drop):
-            raise RuntimeError(f"an EM step lowered the objective by {drop:.3g}: this is a fault in jtruth")
-        state = state._replace(
-            prior=np.asarray(found.prior),
-            matrices=np.asarray(found.matrices)[:size],
-            log_likelihood=float(found.log_likelihood),
-            converged=bool(found.converged),
-            num_steps=int(found.num_steps),
-            batches=(*state.batches, mark),
-        )
-    doubt = f"EM did not converge in {state.num_steps} steps; raise max_steps"
-    return state._replace(warnings=() if state.converged else (doubt,))
+    found = climbed(columns, start, state.pseudo_counts, None, max_steps=max_steps, tol=tol)
+    converged, steps = bool(found.converged), int(found.num_steps)
+    return state._replace(
+        prior=np.asarray(found.prior),
+        matrices=np.asarray(found.matrices)[:size],
+        log_likelihood=float(found.log_likelihood),
+        converged=converged,
+        num_steps=steps,
+        batches=(*state.batches, mark),
+        warnings=tuple(not_converged("EM", converged, steps)),
+    )
 
 
 def close(state: Stream) -> Stream:
@@ -363,13 +348,14 @@ def _joined(state: Stream, new: Labels) -> Stream:
 
 
 def _first_matrices(state: Stream, more: int) -> Stream:
-    """The state with matrices, and room in the closed counts, for so many new labelers."""
+    """The state with matrices (the mean one), and room in the closed counts, for so many new labelers."""
     closed, classes = state.closed, len(state.classes)
     closed = closed._replace(
         matrices=np.pad(closed.matrices, ((0, more), (0, 0), (0, 0))),
         products=np.pad(closed.products, ((0, more), *[(0, 0)] * 3)),
     )
-    newcomers = np.broadcast_to(_newcomer(state), (more, classes, classes))
+    mean = state.matrices.mean(axis=0) if len(state.matrices) else _host.diagonal_rows(classes, 0.7, 0.3)
+    newcomers = np.broadcast_to(mean, (more, classes, classes))
     return state._replace(closed=closed, matrices=np.concatenate([state.matrices, newcomers]))
 
 
@@ -387,8 +373,8 @@ def _with_old(
 ) -> CodedPatterns:
     """Rows of new labels joined with the labels that their samples had (row `old` of the state, -1: none)."""
     patterns, classes = state.patterns, len(state.classes)
-    start, again = np.cumsum(patterns.length) - patterns.length, np.flatnonzero(old >= 0)
-    had = patterns.code[stretches(start[old[again]], patterns.length[old[again]])]
+    again = np.flatnonzero(old >= 0)
+    had = patterns.codes(old[again])
     row_had = np.repeat(again, patterns.length[old[again]])
     row_new = np.repeat(np.arange(new.length.size), new.length)
     pair = row_new * num_labelers + new.code // classes
@@ -403,11 +389,3 @@ def _with_old(
     order = np.argsort(row * (num_labelers * classes) + code, kind="stable")
     length = np.bincount(row, minlength=new.length.size).astype(np.int32)
     return CodedPatterns(code[order], length, new.number)
-
-
-def _newcomer(state: Stream) -> Float[np.ndarray, "classes classes"]:
-    """What is thought of a labeler whom nobody knows yet: the mean matrix; near the diagonal on day one."""
-    classes = len(state.classes)
-    if not len(state.matrices):
-        return _host.diagonal_rows(classes, 0.7, 0.3)
-    return state.matrices.mean(axis=0)

@@ -10,6 +10,7 @@ from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.learning import (
     Smoothing,
+    Starts,
     columns_from_labels,
     fit_dawid_skene,
 )
@@ -195,7 +196,7 @@ def test_samples_with_many_more_labels_than_the_rest():
     np.testing.assert_allclose(fit.prior, p, rtol=1e-10)
     np.testing.assert_allclose(fit.matrices, pi, rtol=1e-9)
     np.testing.assert_allclose(fit.class_posterior, T, atol=1e-10)
-    start = fit_dawid_skene(from_matrix(z), num_restarts=1, key=jax.random.key(0)).start_objectives
+    start = fit_dawid_skene(from_matrix(z), starts=Starts(1), key=jax.random.key(0)).start_objectives
     assert np.isfinite(start).all()
 
 

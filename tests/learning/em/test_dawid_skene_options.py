@@ -12,6 +12,7 @@ import pytest
 from jtruth.labels import Labels
 from jtruth.learning import (
     Smoothing,
+    Starts,
     fit_dawid_skene,
 )
 from tests.learning.crowds import (
@@ -71,9 +72,9 @@ def test_swapped_classes_are_reported():
 def test_random_restarts():
     labels = anaesthetists()
     first = fit_dawid_skene(labels)
-    fit = fit_dawid_skene(labels, num_restarts=20, key=jax.random.key(3))
-    again = fit_dawid_skene(labels, num_restarts=20, key=jax.random.key(3))
-    other = fit_dawid_skene(labels, num_restarts=20, key=jax.random.key(4))
+    fit = fit_dawid_skene(labels, starts=Starts(20), key=jax.random.key(3))
+    again = fit_dawid_skene(labels, starts=Starts(20), key=jax.random.key(3))
+    other = fit_dawid_skene(labels, starts=Starts(20), key=jax.random.key(4))
     assert fit.start_objectives.shape == (21,)
     assert fit.start_objectives[0] == first.log_posterior
     assert fit.log_posterior == fit.start_objectives[fit.start] >= fit.start_objectives.max() - 1e-5
@@ -87,7 +88,7 @@ def test_random_restarts():
 
 def test_a_restart_at_the_same_maximum_does_not_win():
     z, y = simulate(11, size=300, labelers=6, present=1.0)
-    fit = fit_dawid_skene(from_matrix(z), num_restarts=8, key=jax.random.PRNGKey(0))
+    fit = fit_dawid_skene(from_matrix(z), starts=Starts(8), key=jax.random.PRNGKey(0))
     np.testing.assert_allclose(fit.start_objectives.max(), fit.start_objectives[0], rtol=1e-9)
     assert fit.start == 0
     assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.95
@@ -129,7 +130,7 @@ def test_doubts_are_said():
         ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "held fixed"),
         ({"smoothing": Smoothing(-0.1)}, "smoothing.diagonal"),
         ({"smoothing": Smoothing(prior=np.nan)}, "smoothing.prior"),
-        ({"num_restarts": -1}, "num_restarts"),
+        ({"starts": Starts(-1)}, "num_restarts"),
         ({"max_steps": 0}, "max_steps"),
         ({"tol": np.nan}, "tol"),
     ],
