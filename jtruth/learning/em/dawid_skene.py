@@ -66,7 +66,7 @@ class Smoothing(NamedTuple):
 
     def rows(self, classes: int) -> Float[np.ndarray, "classes classes"]:
         """Those of one labeler's matrix."""
-        return np.where(np.eye(classes) > 0, self.diagonal, self.off_diagonal)
+        return np.where(np.eye(classes) > 0, float(self.diagonal), float(self.off_diagonal))
 
 
 class Starts(NamedTuple):
