@@ -46,10 +46,6 @@ from jtruth.learning.annotation.posterior import (
 _FARTHEST = 30.0  # coordinates of draws from the prior
 
 
-def _drawn(laws: dict[str, dist.Distribution]) -> dict[str, Any]:
-    return {name: numpyro.sample(name, law) for name, law in laws.items()}
-
-
 def _many(law: dist.Distribution, *shape: int) -> Any:
     """So many independent numbers or rows of one law, as one parameter."""
     every = (*shape, *law.batch_shape)
@@ -77,7 +73,7 @@ def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
     laws = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
     if classes > 2:
         laws |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
-    p = _drawn({name: _many(law, classes) for name, law in laws.items()})
+    p = {name: numpyro.sample(name, _many(law, classes)) for name, law in laws.items()}
     kappa, shape = jnp.exp(p["log_kappa"]), (labelers, classes)
     right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
     p["right"] = numpyro.sample("right", right)
@@ -96,7 +92,8 @@ def _fallibility(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
     return {"fallibility": law.to_event(1)}
 
 
-_LAWS: dict[str, Callable[[Hyper, int], dict[str, dist.Distribution]]] = {
+# Of each model of `SPECS`, hyper and number of labelers -> parameters, or the laws that they are drawn from.
+_LAWS: dict[str, Callable[[Hyper, int], dict[str, Any]]] = {
     # Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler.
     "dawid_skene": lambda h, t: {"matrices": _many(dist.Dirichlet(h["row_concentration"]), t)},
     # One matrix for all labelers (the "multinomial" model).
@@ -104,6 +101,7 @@ _LAWS: dict[str, Callable[[Hyper, int], dict[str, dist.Distribution]]] = {
     # One probability to be right for each labeler, for all classes.
     "one_coin": lambda h, t: {"accuracy": _many(dist.Beta(*h["accuracy"]), t)},
     "hierarchical_dawid_skene": _hierarchical,
+    "alike": _alike,
     "difficulty_fallibility": _fallibility,
     # GLAD (Whitehill et al. 2009) for C classes: ability_t ~ Normal; log easiness_i ~ Normal, by nodes.
     "item_difficulty": lambda h, t: {"ability": _many(dist.Normal(*h["ability"]), t)},
@@ -117,9 +115,11 @@ _LAWS: dict[str, Callable[[Hyper, int], dict[str, dist.Distribution]]] = {
 
 
 def _everything(parameters: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """The class prior, then the parameters."""
+    """The class prior, then the parameters; what is a law is drawn."""
     prior = numpyro.sample("prior", dist.Dirichlet(hyper["class_concentration"]))
-    return {"prior": prior} | parameters(hyper, labelers)
+    found = parameters(hyper, labelers).items()
+    drawn = {k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in found}
+    return {"prior": prior} | drawn
 
 
 @functools.lru_cache(maxsize=64)
@@ -135,13 +135,7 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
     return model
 
 
-def _shipped(name: str) -> Callable:
-    law = _LAWS.get(name)
-    return _alike if law is None else lambda h, t: _drawn(law(h, t))
-
-
-_PARAMETERS: dict[str, Callable] = {name: _shipped(name) for name in SPECS}
-MODELS: dict[str, Callable] = {n: numpyro_model(p, SPECS[n].channel) for n, p in _PARAMETERS.items()}
+MODELS: dict[str, Callable] = {name: numpyro_model(law, SPECS[name].channel) for name, law in _LAWS.items()}
 
 
 def fit_nuts(
@@ -216,9 +210,11 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
         unknown = {name: site for name, site in sites.items() if site["type"] == "sample"}
         return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown.items()}
 
+    def shapes(arrays: Any) -> Any:
+        return jax.eval_shape(point, arrays, jax.random.key(0))
+
     def sites_of(arrays: Any, x: Any) -> Any:
-        like = jax.eval_shape(point, arrays, jax.random.key(0))
-        return ravel_pytree(jax.tree.map(lambda a: jnp.zeros(a.shape, x.dtype), like))[1](x)
+        return ravel_pytree(jax.tree.map(lambda a: jnp.zeros(a.shape, x.dtype), shapes(arrays)))[1](x)
 
     def log_prior(arrays: Any, x: Any) -> Any:
         return jax.vmap(lambda one: -potential_energy(drawn, args(arrays), {}, sites_of(arrays, one)), -1)(x)
@@ -238,8 +234,7 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
         return np.clip(np.nan_to_num(np.asarray(found, np.float32).T), -_FARTHEST, _FARTHEST)
 
     def size(arrays: Any) -> int:
-        like = jax.eval_shape(point, arrays, jax.random.key(0))
-        return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(like))
+        return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(shapes(arrays)))
 
     return Kind(log_prior, meaning, named, draw, size)
 
@@ -255,7 +250,7 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
         It and its standard error; None where tempering would take long, or does not get to the posterior.
     """
     labels, classes = fit.labels, fit.labels.num_classes
-    parameters = fit.spec.parameters or _PARAMETERS[fit.model]
+    parameters = fit.spec.parameters or _LAWS[fit.model]
     with nuts.numpyro_block(), jax.enable_x64(False):
         settings = {name: np.asarray(value, np.float32) for name, value in fit.hyper.items()}
         arrays = settings, np.zeros(labels.num_labelers, np.float32)

@@ -55,7 +55,7 @@ def confusion(channel: Channel, num_labelers: int) -> Float[Array, "labelers cla
 
 
 def draw_labels(
-    channel: Channel, key: Array, labeler: Int[AnyArray, "rows width"], num_labelers: int
+    channel: Channel, num_labelers: int, key: Array, labeler: Int[AnyArray, "rows width"]
 ) -> Int[AnyArray, "rows width"]:
     """Labels drawn from the model, -1 where `labeler` is -1."""
     key_state, key_label = jax.random.split(key)

@@ -38,6 +38,7 @@ BLOCK = 4096  # rows at a time
 _MOST = 40_000_000  # draws x rows
 _NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
+_AT_ONCE = 4_000_000  # numbers of the draws that are averaged together
 REPLICATES = 200
 _MOST_PAIRS = 2_000_000  # pairs of labels in one simulated set; larger data are checked on some samples
 _ALARM = 0.01
@@ -144,12 +145,12 @@ class NutsFit(NamedTuple):
 
     def matrix_draws(self) -> LabelerDraws:
         """Class prior and a matrix for each labeler (mean over difficulty), thinned where they are many."""
-        flat = {name: np.reshape(x, (-1, *x.shape[2:])) for name, x in self.run.samples.items()}
+        flat = {name: self.run.flat(name) for name in self.run.samples}
         size, classes = self.labels.num_labelers, self.labels.num_classes
         most = max(_FEWEST, _MOST_CELLS // (size * classes**2))
         kept = np.unique(np.linspace(0, len(flat["prior"]) - 1, min(len(flat["prior"]), most)).astype(int))
         chosen = {name: x[kept] for name, x in flat.items()}
-        matrices = matrices_of(self.spec.channel, chosen, self.hyper, size)
+        matrices = _of_draws(confusion, self.spec.channel, size, chosen, self.hyper)
         how = f"{kept.size} draws of the annotation model {self.model} by NUTS"
         return labeler_draws(chosen["prior"], matrices, self.class_posterior, how, self.warnings)
 
@@ -166,38 +167,29 @@ def majority_matrices(
 
 
 def gather(
-    name: str,
-    spec: Spec,
-    labels: Labels,
-    hyper: Hyper,
-    data: tuple[Seen, np.ndarray],
-    run: NutsRun,
-    key: Any,
+    name: str, spec: Spec, labels: Labels, hyper: Hyper, data: tuple[Seen, np.ndarray], run: NutsRun, key: Any
 ) -> NutsFit:
     """The run as a `NutsFit`, with its doubts; `data` of `merged_rows`."""
     seen, row_of_sample = data
     posterior, matrices = digest(spec.channel, run.samples, seen, hyper, labels.num_labelers)
-    key = stream(key, "agreement")
-    agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, key)
-    active = labels.labels_per_labeler() > 0
-    switched = check_switching(matrices[:, active], labels.class_names)
-    doubt = check_identified(
-        labels, None, None, informed=spec.rigid and bool(labels.labels_per_sample().max() > 1)
-    )
+    agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, stream(key, "agreement"))
+    switched = check_switching(matrices[:, labels.labels_per_labeler() > 0], labels.class_names)
+    informed = spec.rigid and bool(labels.labels_per_sample().max() > 1)
+    doubt = check_identified(labels, None, None, informed)
     texts = (doubt, switched, *run.warnings, agreement.sentence(labels.workers))
-    said = tuple(text for text in texts if text)
-    means = posterior[row_of_sample], run.flat("prior").mean(axis=0), matrices.mean(axis=0)
-    given, verdicts = (name, spec, labels, hyper, seen, row_of_sample), (switched is not None, doubt is None)
-    return NutsFit(*given, run, *means, agreement, *verdicts, said)
+    return NutsFit(
+        name, spec, labels, hyper, seen, row_of_sample, run,
+        class_posterior=posterior[row_of_sample],
+        prior=run.flat("prior").mean(axis=0),
+        mean_matrices=matrices.mean(axis=0),
+        agreement=agreement,
+        switched=switched is not None,
+        identified=doubt is None,
+        warnings=tuple(text for text in texts if text),
+    )  # fmt: skip
 
 
-def labeler_agreement(
-    channel: Callable,
-    draws: dict[str, np.ndarray],
-    labels: Labels,
-    hyper: Hyper,
-    key: Any,
-) -> Agreement:
+def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hyper, key: Any) -> Agreement:
     """Compare agreement of all pairs of labelers with label sets simulated from (chains, draws, ...)."""
     labeler, label = _some_samples(*labels.padded(), key)
     first, second = np.triu_indices(labeler.shape[1], 1)
@@ -235,15 +227,10 @@ def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicat
     pad = ((0, bucket(size) - size), (0, bucket(labeler.shape[1]) - labeler.shape[1]))
     padded = np.pad(labeler, pad, constant_values=-1)  # for few compiled programs
     for k, place in enumerate(used):
-        draw = {name: x[place // length, place % length] for name, x in draws.items()}
+        draw = {name: x[place // length, place % length][None] for name, x in draws.items()}
         now = stream(key, "replicate", k)
-        given = _computed(_draw, channel, num_labelers, now, draw, padded, hyper)
+        given = _of_draws(draw_labels, channel, num_labelers, draw, hyper, now, padded)[0]
         yield given[:size, : labeler.shape[1]]
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _draw(channel, num_labelers, key, draw, labeler, hyper):
-    return draw_labels(channel(draw, hyper, num_labelers), key, labeler, num_labelers)
 
 
 def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -256,48 +243,71 @@ def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.
     return labeler[some], label[some]
 
 
-def _computed(function: Callable, channel: Callable, num_labelers: int, *data: Any) -> Any:
-    """A compiled function of arrays, in the arithmetic of NUTS, as NumPy arrays."""
+def _of_draws(function: Callable, channel: Callable, num_labelers: int, *data: Any) -> Any:
+    """`function(channel, num_labelers, *more)` at every draw, NumPy, in the arithmetic of NUTS.
+
+    `data` are the draws, with one leading axis, the prior settings, and what else the function takes.
+    """
     with arithmetic():
-        return jax.tree.map(np.asarray, function(channel, num_labelers, *jax.tree.map(jnp.asarray, data)))
+        found = _mapped(function, channel, num_labelers, *jax.tree.map(jnp.asarray, data))
+        return jax.tree.map(np.asarray, found)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _mapped(function, channel, num_labelers, draws, hyper, *more):
+    def one(draw):
+        return function(channel(draw, hyper, num_labelers), num_labelers, *more)
+
+    return jax.lax.map(one, draws, batch_size=16)
+
+
+def _log_p(channel, num_labelers, seen):
+    """log p(labels of each row)."""
+    return density.total(density.log_joint(channel, seen))[:, 0]
+
+
+def _class_law(channel, num_labelers, seen):
+    """p(class | labels of each row), and the matrix of each labeler."""
+    matrices = confusion(channel, num_labelers)
+    return density.class_law(density.log_joint(channel, seen), matrices.shape[1])[:, :, 0], matrices
 
 
 def digest(
     channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int
 ) -> tuple[Float[np.ndarray, "rows classes"], Float[np.ndarray, "chains labelers classes classes"]]:
     """Means over draws: p(class | labels of the row) of all draws, and matrices of every chain."""
-    return _computed(_digest, channel, num_labelers, draws, seen, hyper)
-
-
-def matrices_of(
-    channel: Callable, draws: Draws, hyper: Hyper, num_labelers: int
-) -> Float[np.ndarray, "draws labelers classes classes"]:
-    """p(label | class) of each labeler by every draw; draws are (draws, ...)."""
-    return _computed(_matrices, channel, num_labelers, draws, hyper)
+    chains, length = next(iter(draws.values())).shape[:2]
+    classes = draws["prior"].shape[2]
+    step = max(_AT_ONCE // (classes * (len(seen.times) + num_labelers * classes)), 1)
+    posterior, means = np.zeros((len(seen.times), classes)), []
+    for chain in range(chains):
+        total = np.zeros((num_labelers, classes, classes))
+        for first in range(0, length, step):
+            some = {name: x[chain, first : first + step] for name, x in draws.items()}
+            law, matrices = _of_draws(_class_law, channel, num_labelers, some, hyper, seen)
+            posterior, total = posterior + law.sum(axis=0), total + matrices.sum(axis=0)
+        means.append(total / length)
+    return posterior / (chains * length), np.array(means)
 
 
 def pointwise(
-    channel: Callable,
-    draws: Draws,
-    data: tuple[Seen, np.ndarray],
-    hyper: Hyper,
-    num_labelers: int,
-    *,
-    thin: bool = True,
-) -> RowLikelihood:
+    channel: Callable, draws: Draws, data: tuple[Seen, np.ndarray], hyper: Hyper, num_labelers: int,
+    *, thin: bool = True,
+) -> RowLikelihood:  # fmt: skip
     """log p(labels of the row | draw); of large sets at every second, third, ... draw, unless not `thin`."""
     seen, row_of_sample = data
     size = int(row_of_sample.max()) + 1
     chains, length = next(iter(draws.values())).shape[:2]
     step = -(-chains * length * size // _MOST) if thin else 1
-    chosen, parts = {name: x[:, ::step] for name, x in draws.items()}, []
+    chosen, parts = {name: x[:, ::step].reshape(-1, *x.shape[2:]) for name, x in draws.items()}, []
     for first in range(0, size, BLOCK):
         block = Seen(*(a[first : first + BLOCK] for a in seen))
         if size > BLOCK:  # the last one filled up
             more = BLOCK - len(block.times)
             block = Seen(*(np.pad(a, [(0, more), *[(0, 0)] * (a.ndim - 1)], mode="edge") for a in block))
-        parts.append(_computed(_pointwise, channel, num_labelers, chosen, block, hyper))
-    return row_likelihood(np.concatenate(parts, axis=2)[:, :, :size], row_of_sample)
+        parts.append(_of_draws(_log_p, channel, num_labelers, chosen, hyper, block))
+    log_p = np.concatenate(parts, axis=1)[:, :size]
+    return row_likelihood(log_p.reshape(chains, -1, size), row_of_sample)
 
 
 def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
@@ -324,36 +334,3 @@ def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
             "other labels, or with gold labels, whose samples are no observations of labels only"
         )
     return pointwise(channel, samples, data, {}, labels.num_labelers)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _pointwise(channel, num_labelers, draws, seen, hyper):
-    def one(draw):
-        return density.total(density.log_joint(channel(draw, hyper, num_labelers), seen))[:, 0]
-
-    return jax.lax.map(lambda chain: jax.lax.map(one, chain, batch_size=16), draws)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _digest(channel, num_labelers, draws, seen, hyper):
-    def one(draw):
-        now = channel(draw, hyper, num_labelers)
-        matrices = confusion(now, num_labelers)
-        law = density.class_law(density.log_joint(now, seen), matrices.shape[1])
-        return law[:, :, 0], matrices
-
-    def step(sums, draw):
-        posterior, matrices = jax.vmap(one)(draw)
-        return (sums[0] + posterior.sum(axis=0), sums[1] + matrices), None
-
-    by_draw = {name: jnp.swapaxes(x, 0, 1) for name, x in draws.items()}
-    shapes = jax.eval_shape(jax.vmap(one), jax.tree.map(lambda x: x[0], by_draw))
-    zero = jnp.zeros(shapes[0].shape[1:], shapes[0].dtype), jnp.zeros(shapes[1].shape, shapes[1].dtype)
-    (posterior, matrices), _ = jax.lax.scan(step, zero, by_draw)
-    length, chains = next(iter(by_draw.values())).shape[:2]
-    return posterior / (length * chains), matrices / length
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _matrices(channel, num_labelers, draws, hyper):
-    return jax.lax.map(lambda p: confusion(channel(p, hyper, num_labelers), num_labelers), draws)
