@@ -68,8 +68,7 @@ def draw_labels(
 
 
 def confusion_channel(
-    prior: Float[AnyArray, " classes"],
-    matrices: Float[AnyArray, "labelers classes classes"],
+    prior: Float[AnyArray, " classes"], matrices: Float[AnyArray, "labelers classes classes"]
 ) -> Channel:
     """Dawid and Skene: a matrix for every labeler."""
     table = jnp.swapaxes(safe_log(matrices), 1, 2)[..., None]
@@ -130,9 +129,7 @@ def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong
     return as_channel(safe_log(prior), log_weight, table)
 
 
-def logit_rows(
-    off: Float[AnyArray, "*labelers classes others"],
-) -> Float[Array, "*labelers classes classes"]:
+def logit_rows(off: Float[AnyArray, "*labelers classes others"]) -> Float[Array, "*labelers classes classes"]:
     """Matrices from logits of the wrong labels, in order without the diagonal; the right one has logit 0."""
     logits = jnp.where(np.eye(off.shape[-2], dtype=bool), 0.0, _off_diagonal(off))
     return jax.nn.softmax(logits, axis=-1)

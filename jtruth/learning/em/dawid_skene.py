@@ -41,13 +41,7 @@ from jtruth.learning._fit import (
     unlabelled,
 )
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
-from jtruth.learning.em.columns import (
-    LabelColumns,
-    bucket,
-    columns_from_labels,
-    longer,
-    random_trust,
-)
+from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, longer, random_trust
 
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
 _NO_LABELS = 1e-6  # a matrix row that rests on less than this expected number of labels was not learned

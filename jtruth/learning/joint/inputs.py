@@ -74,14 +74,7 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
 
 
 def checked_priors(
-    labels: Labels,
-    y_pred,
-    symbols: int,
-    gold,
-    prior,
-    priors: DirichletPriors,
-    *,
-    own_rows: bool,
+    labels: Labels, y_pred, symbols: int, gold, prior, priors: DirichletPriors, *, own_rows: bool
 ) -> LatentModel:
     """Class prior and rows under independence: alike where they hold little and no prior is given."""
     classes = labels.num_classes
