@@ -22,7 +22,7 @@ from jtruth.learning.joint.hierarchical import fit_domains, fit_hierarchical
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.known_classes import check_consistency, fit_known_classes
-from jtruth.learning.methods import METHODS, Method
+from jtruth.learning.methods import METHODS
 from jtruth.learning.minimax_entropy import fit_minimax_entropy
 from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_sequential, fit_welinder
 from jtruth.learning.predicted import fit_confident, fit_noise_layer, prune
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import fit_nuts
 
 __all__ = [
-    "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Method", "Rows",
+    "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Rows",
     "Smoothing", "Spec", "Starts", "Stream", "begin_stream", "check_consistency", "close",
     "columns_from_labels",
     "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",

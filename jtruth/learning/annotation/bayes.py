@@ -73,7 +73,7 @@ def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
     laws = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
     if classes > 2:
         laws |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
-    p = {name: numpyro.sample(name, _many(law, classes)) for name, law in laws.items()}
+    p: dict[str, Any] = {name: numpyro.sample(name, _many(law, classes)) for name, law in laws.items()}
     kappa, shape = jnp.exp(p["log_kappa"]), (labelers, classes)
     right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
     p["right"] = numpyro.sample("right", right)
