@@ -21,19 +21,6 @@ def names_of(inspection) -> list[str]:
     return [finding.name for finding in inspection.findings]
 
 
-def test_alpha_of_the_textbook_example():
-    """Krippendorff (2011), Computing Krippendorff's alpha-reliability, section C: nominal data, 0.743."""
-    table = """
-    1 2 3 3 2 1 4 1 2 . . .
-    1 2 3 3 2 2 4 1 2 5 . 3
-    . 3 3 3 2 3 4 2 2 5 1 .
-    1 2 3 3 2 4 4 1 2 5 1 .
-    """
-    rows = [[-1 if v == "." else int(v) - 1 for v in line.split()] for line in table.strip().splitlines()]
-    look = inspect_labels(Labels.from_matrix(np.array(rows).T, 5))
-    assert round(look.coefficients["krippendorff"].value, 3) == 0.743
-
-
 def test_counts_and_agreement_by_loops():
     z = matrix(0)
     z[np.random.default_rng(1).random(z.shape) < 0.3] = -1

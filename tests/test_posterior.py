@@ -1,7 +1,5 @@
 """Class posteriors (10), (21), (25) by loops and golden files; contradictions, priors and gradients."""
 
-from fractions import Fraction
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +11,6 @@ from jtruth.posterior import (
     check_not_contradictory,
     class_posterior,
     class_posterior_given_prediction,
-    prediction_log_likelihood,
     validate_prior,
 )
 
@@ -83,46 +80,12 @@ def test_golden_three_classes(golden):
     np.testing.assert_allclose(posterior, reference["testing_posterior"], rtol=1e-12)
 
 
-@pytest.mark.parametrize("num_labelers", [399, 1500])
-def test_many_labelers_against_exact_fractions(num_labelers):
-    """Error .45, so the product of the probabilities underflows; the posterior is an ordinary number."""
-    rng = np.random.default_rng(num_labelers)
-    z = (rng.random((8, num_labelers)) > 0.49).astype(int)
-    labels = Labels.from_matrix(z, 2)
-    error, prior = Fraction(45, 100), Fraction(3, 10)
-    expected = []
-    for ones in z.sum(axis=1).tolist():
-        one = prior * (1 - error) ** ones * error ** (num_labelers - ones)
-        zero = (1 - prior) * error**ones * (1 - error) ** (num_labelers - ones)
-        expected.append(float(one / (one + zero)))
-    prior = np.array([0.7, 0.3])
-    rho = class_posterior(Symmetric(0.45, 2).log_likelihood(labels), prior)
-    np.testing.assert_allclose(rho[:, 1], expected, rtol=1e-10)
-    with jax.enable_x64(False):
-        single = np.asarray(class_posterior(Symmetric(0.45, 2).log_likelihood(labels), prior))
-    assert single.dtype == np.float32
-    # The log-likelihood is about -num_labelers * log 2; float32 rounds it, and so the log-odds, by this much.
-    assert np.abs(single[:, 1] - np.array(expected)).max() < num_labelers * 2.0**-24 * num_labelers * 0.7 / 4
-
-
 def test_certain_rows_and_zero_priors():
     log_likelihood = np.array([[0.0, -np.inf], [-np.inf, 0.0], [np.log(0.3), np.log(0.6)]])
     result = class_posterior(log_likelihood, np.array([0.8, 0.2]))
     np.testing.assert_allclose(result, [[1, 0], [0, 1], [2 / 3, 1 / 3]], rtol=1e-15)
     never = class_posterior(log_likelihood[[0, 2]], np.array([1.0, 0.0]))
     np.testing.assert_array_equal(never, [[1, 0], [1, 0]])
-
-
-def test_prediction_is_one_more_source():
-    log_likelihood, prior, confusion, y_pred = random_problem(5)
-    together = class_posterior(log_likelihood + prediction_log_likelihood(confusion, y_pred), prior)
-    given = class_posterior_given_prediction(log_likelihood, prior, confusion, y_pred)
-    np.testing.assert_allclose(given, together, rtol=1e-14)
-    useless = np.full((3, 4), 0.25)
-    given = class_posterior_given_prediction(log_likelihood, prior, useless, y_pred)
-    np.testing.assert_allclose(given, class_posterior(log_likelihood, prior), rtol=1e-13)
-    perfect = class_posterior_given_prediction(log_likelihood, prior, np.eye(3), y_pred % 3)
-    np.testing.assert_array_equal(perfect, np.eye(3)[y_pred % 3])
 
 
 def test_jit_vmap_and_eager_agree():

@@ -35,11 +35,10 @@ def test_known_classes_are_scikit_learn():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sets", "least"), [(10, 5), (60, 47)])
-def test_intervals_hold_the_area_when_the_noise_is_known(sets, least):
-    """5 or fewer of 10 in 95 % intervals have probability 6e-5, 47 of 60 2e-6; the bins' share is added."""
+def test_intervals_hold_the_area_when_the_noise_is_known():
+    """47 or fewer of 60 in 95 % intervals have probability 2e-6; the bins' share is added."""
     held, prior = 0, np.array([0.6, 0.4])
-    for seed in range(sets):
+    for seed in range(60):
         y, score, labels = scored(seed)
         found = jt.evaluate_scores(score, labels, noise=jt.noise.Symmetric(0.2, 2), prior=prior, key=seed)
         low, high = found.auc.interval(0.95)
@@ -47,7 +46,7 @@ def test_intervals_hold_the_area_when_the_noise_is_known(sets, least):
         held += low <= roc_auc_score(y, bins) <= high
         assert abs(roc_auc_score(y, bins) - roc_auc_score(y, score)) < 2 * found.hidden
         assert found.auc_of_scores == pytest.approx((low - found.hidden, high + found.hidden))
-    assert held > least
+    assert held > 47
 
 
 @pytest.mark.slow
@@ -72,7 +71,6 @@ def test_learned_error_rates():
     """One set: the truth is within 5 sd. `test_learned_error_rates_cover` says that the sd is right."""
     found, truth = learned(11)
     assert abs(found.auc.mean - truth) < 5 * found.auc.sd < 0.25
-    assert learned(11)[0].to_dict() == found.to_dict()
     assert "independently" in found.summary(full=True) and found.curves.roc().low.shape == (101,)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.noise import DifficultyFallibility, Symmetric, with_known_labels
+from jtruth.noise import Symmetric, with_known_labels
 from jtruth.noise.base import check_known_labels
 
 LOG_LIKELIHOOD = np.log(np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]]))
@@ -20,16 +20,6 @@ def test_known_rows_are_zero_and_minus_infinity():
     np.testing.assert_array_equal(batch, [expected, LOG_LIKELIHOOD])
     single = with_known_labels(LOG_LIKELIHOOD.astype(np.float32), known)
     assert single.dtype == np.float32
-
-
-def test_known_label_equals_a_certain_labeler():
-    """A labeler of fallibility 0 on a sample of difficulty 0 says what the known label says."""
-    z = np.array([[1, 0, -1], [0, 1, 1]])
-    certain = DifficultyFallibility([0.0, 0.0], [0.3, 0.2, 0.0], 2)
-    with_expert = certain.log_likelihood(Labels.from_matrix(np.array([[1, 0, 0], [0, 1, 1]]), 2))
-    without = certain.log_likelihood(Labels.from_matrix(np.where([[True, True, False]], z, -1), 2))
-    known = with_known_labels(without, np.array([0, 1]))
-    np.testing.assert_array_equal(np.isneginf(known), np.isneginf(with_expert))
 
 
 def test_contradicted_known_labels_are_refused():

@@ -1,4 +1,4 @@
-"""Dependent labelers: the sum over the shared draw by loops, and the two ends r = 0 and r = 1."""
+"""Dependent labelers: gradients, many labelers, bad parameters; likelihoods are in test_noise_models."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices, SharedErrors
+from jtruth.noise import SharedErrors
 
 
 def from_matrix(z, num_classes):
@@ -16,37 +16,6 @@ def from_matrix(z, num_classes):
 RNG = np.random.default_rng(0)
 MATRICES = RNG.dirichlet(np.ones(3), (4, 3))
 SHARED = RNG.dirichlet(np.ones(3), 3)
-
-
-def test_without_copying_it_is_confusion_matrices():
-    labels = from_matrix(np.random.default_rng(2).integers(-1, 3, (30, 4)), 3)
-    np.testing.assert_allclose(
-        SharedErrors(MATRICES, SHARED, 0.0).log_likelihood(labels),
-        ConfusionMatrices(MATRICES).log_likelihood(labels),
-        rtol=1e-13,
-    )
-
-
-def test_with_certain_copying_all_labels_are_one_label():
-    model = SharedErrors(MATRICES, SHARED, 1.0)
-    z = model.sample(jax.random.key(3), np.arange(300) % 3, np.ones((300, 4), bool))
-    assert (np.asarray(z) == np.asarray(z)[:, :1]).all()
-    labels = from_matrix(np.array([[2, 2, 2, 2], [-1, 1, -1, -1], [0, 0, 1, 0]]), 3)
-    result = model.log_likelihood(labels)
-    np.testing.assert_allclose(np.exp(result[0]), SHARED[:, 2], rtol=1e-14)
-    np.testing.assert_allclose(np.exp(result[1]), SHARED[:, 1], rtol=1e-14)
-    np.testing.assert_array_equal(result[2], -np.inf)
-
-
-def test_copied_agreement_is_worth_less_than_independent_agreement():
-    good = [[0.9, 0.1], [0.1, 0.9]]
-    labels = from_matrix(np.array([[1, 1, 1]]), 2)
-    log_odds = []
-    for r in (0.0, 0.3, 0.6, 1.0):
-        row = SharedErrors([good] * 3, good, r).log_likelihood(labels)[0]
-        log_odds.append(float(row[1] - row[0]))
-    assert log_odds == sorted(log_odds, reverse=True)
-    assert log_odds[0] == pytest.approx(3 * np.log(9)) and log_odds[-1] == pytest.approx(np.log(9))
 
 
 def test_gradient_by_copying_equals_differences():

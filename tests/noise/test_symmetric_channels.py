@@ -1,4 +1,4 @@
-"""`Symmetric` and `DifficultyFallibility`: (57), (59), (60) by loops, golden files, many labelers."""
+"""`Symmetric` and `DifficultyFallibility`: (60), many labelers, small errors, gradients, bad parameters."""
 
 import math
 
@@ -8,35 +8,12 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices, DifficultyFallibility, Symmetric
+from jtruth.noise import DifficultyFallibility, Symmetric
 from jtruth.noise.even_errors import labeling_error
 
 
 def from_matrix(z, num_classes):
     return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
-
-
-BINARY = ["su_tiny5", "su_small12", "su_main_N200", "su_known_labels", "su_near_chance", "su_yhat_all1"]
-
-
-@pytest.mark.parametrize("name", BINARY)
-def test_golden_likelihoods(golden, name):
-    reference = golden(name)
-    given = reference["input"]
-    labels = from_matrix(np.array(given["z"]), 2)
-    if given["theta"] is None:
-        model = DifficultyFallibility(given["delta"], given["phi"], 2)
-    else:
-        model = ConfusionMatrices(given["theta"])
-    np.testing.assert_allclose(np.exp(model.log_likelihood(labels)), reference["lik"], rtol=1e-12)
-
-
-def test_golden_likelihoods_of_three_classes(golden):
-    reference = golden("su_multi3")
-    given = reference["input"]
-    model = DifficultyFallibility(given["delta"], given["phi"], 3)
-    result = model.log_likelihood(from_matrix(np.array(given["z"]), 3))
-    np.testing.assert_allclose(np.exp(result), reference["lik"], rtol=1e-12)
 
 
 def test_error_of_the_paper():
@@ -54,17 +31,6 @@ def test_error_of_the_paper():
         np.testing.assert_allclose(
             worst.log_likelihood(labels), Symmetric(eps0, num_classes).log_likelihood(labels), rtol=1e-13
         )
-
-
-def test_symmetric_is_a_confusion_matrix():
-    matrix = np.full((4, 4), 0.3 / 3)
-    np.fill_diagonal(matrix, 0.7)
-    labels = from_matrix(np.random.default_rng(3).integers(-1, 4, (30, 3)), 4)
-    np.testing.assert_allclose(
-        Symmetric(0.3, 4).log_likelihood(labels),
-        ConfusionMatrices(np.stack([matrix] * 3)).log_likelihood(labels),
-        rtol=1e-13,
-    )
 
 
 @pytest.mark.parametrize(("num_labelers", "error"), [(399, 0.45), (1500, 0.45), (1500, 0.01)])

@@ -5,7 +5,6 @@ clinicians k. `n[i, k, l]` is how often clinician k gave response l to patient i
 that the true class of patient i is j, `pi[k, j, l]` that clinician k then says l, and `p[j]` that of class j.
 """
 
-import itertools
 import math
 
 import numpy as np
@@ -83,13 +82,3 @@ def em(n, *, steps, gold=None, pseudo=None, pseudo_prior=0.0, prior=None):
         T, log_likelihood = e_step(n, p, pi, gold)
         path.append(log_likelihood)
     return p, pi, T, np.array(path)
-
-
-def log_likelihood_by_enumeration(n, p, pi, gold=None):
-    """log of the sum over all vectors of true classes of p(classes) p(responses | classes); tiny data."""
-    total = 0.0
-    for y in itertools.product(range(len(p)), repeat=len(n)):
-        if gold is not None and any(g >= 0 and g != c for g, c in zip(gold, y, strict=True)):
-            continue
-        total += math.prod(joint(n[i], p, pi, y[i]) for i in range(len(n)))
-    return math.log(total)

@@ -45,14 +45,6 @@ def testing_posterior(lik, prior, y_pred, k):
 testing_posterior.__test__ = False  # a formula, not a test, whatever its name begins with
 
 
-def collapsed_log_likelihood(lik, prior, y_pred, k):
-    """log p(y_pred | z; K) = sum_i log sum_c p(c | z_i) K[c, y_pred_i]; the labels are conditioned on."""
-    rho = class_posterior(lik, prior)
-    return sum(
-        math.log(sum(rho[i, c] * k[c][y_pred[i]] for c in range(len(prior)))) for i in range(len(y_pred))
-    )
-
-
 # ---------------------------------------------------------------- enumeration of all C^N label vectors
 
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln, expit, logit, logsumexp
-from sklearn import metrics as sk
 
 from jtruth.testing import BetaPrior, collapse
 from jtruth.testing.binary.exact import count_table
@@ -38,28 +37,6 @@ def test_every_law_equals_enumeration(samples, prior):
         for value, p in pmf.items():
             near = np.abs(law.values - float(value)) < 1e-12
             np.testing.assert_allclose(law.pmf[near].sum(), float(p), rtol=0, atol=1e-11)
-
-
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=30))
-def test_perfect_labels_give_scikit_learn(pairs):
-    y, y_pred = (np.array(v) for v in zip(*pairs, strict=True))
-    table = count_table(data_of(y.astype(float), y_pred))
-    expected = {
-        "accuracy": sk.accuracy_score(y, y_pred),
-        "precision": sk.precision_score(y, y_pred, zero_division=np.nan),
-        "recall": sk.recall_score(y, y_pred, zero_division=np.nan),
-        "false_alarm_rate": 1 - sk.recall_score(1 - y, 1 - y_pred, zero_division=np.nan),
-        "f1": sk.f1_score(y, y_pred, zero_division=np.nan),
-        "f2": sk.fbeta_score(y, y_pred, beta=2, zero_division=np.nan),
-    }
-    for metric, value in expected.items():
-        law = table.estimate(metric)
-        np.testing.assert_allclose(law.mean, value, rtol=0, atol=1e-12)
-        if not np.isnan(value):
-            np.testing.assert_allclose(law.interval(0.95), value, atol=1e-12)
-            assert law.sd == 0 and law.probability_defined == 1
-        else:
-            assert law.probability_defined == 0
 
 
 def test_the_window_grows_until_it_holds_the_tails():

@@ -15,7 +15,6 @@ from jtruth.testing.binary.empirical_bayes import (
     roc_density,
 )
 from jtruth.testing.binary.exact import count_table, law_at
-from jtruth.testing.binary.operating_point import log_likelihood
 from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
 
 pytestmark = pytest.mark.parametrize("name", CASES)
@@ -43,30 +42,11 @@ def test_exact_posterior(golden, name, field):
         check_law(table.estimate(metric), case[field][block])
 
 
-def test_count_table(golden, name):
-    case = golden(f"su_{name}")
-    if "full_bayes_table_AB" not in case:
-        pytest.skip("this reference case holds no table")
-    table = count_table(collapse(*log_odds(case)))
-    expected = np.array(case["full_bayes_table_AB"])
-    full = np.zeros_like(expected)
-    full[np.ix_(table.a, table.b)] = table.probability
-    np.testing.assert_allclose(full, expected, rtol=0, atol=1e-12)
-
-
 def test_laws_at_an_operating_point_exact(golden, name):
     case = golden(f"su_{name}")
     table = law_at(collapse(*log_odds(case)), 0.7, 0.2)
     for block, metric in METRIC.items():
         check_law(table.estimate(metric), case["eb_exact_at_(.7,.2)"][block])
-
-
-def test_collapsed_log_likelihood(golden, name):
-    case = golden(f"su_{name}")
-    for d, f, value in case["collapsed_loglik"]:
-        if np.isfinite(float(value)):
-            found = log_likelihood(collapse(*log_odds(case)), d, f)
-            np.testing.assert_allclose(found, value, rtol=1e-12)
 
 
 def test_moments_and_normal_laws(golden, name):

@@ -24,15 +24,6 @@ from tests.learning.crowds import (
 # --------------------------------------------------------------------------------------- gold, start, prior
 
 
-def test_gold_labels_are_clamped_and_help():
-    z, y = simulate(8, size=200, labelers=3, accuracy=0.35, present=1.0)
-    gold = np.where(np.arange(200) < 120, y, -1)
-    blind, fit = fit_dawid_skene(from_matrix(z)), fit_dawid_skene(from_matrix(z), gold=gold)
-    np.testing.assert_array_equal(fit.class_posterior[:120], np.eye(3)[y[:120]])
-    truth = np.broadcast_to(0.35 * np.eye(3) + 0.65 / 3, (3, 3, 3))
-    assert np.abs(fit.matrices - truth).mean() < 0.5 * np.abs(blind.matrices - truth).mean()
-
-
 def test_all_gold_gives_plain_frequencies():
     z, y = simulate(9, present=1.0)
     fit = fit_dawid_skene(from_matrix(z), gold=jnp.asarray(y))

@@ -96,18 +96,6 @@ rows = st.lists(
 )
 
 
-@given(rows, st.randoms(use_true_random=False), st.sampled_from([BetaPrior(), BetaPrior(2.0, 0.5, 1.0, 3.0)]))
-def test_the_order_of_the_samples_does_not_matter(samples, random, prior):
-    shuffled = random.sample(samples, len(samples))
-    tables = []
-    for part in (samples, shuffled):
-        x, y = zip(*part, strict=True)
-        tables.append(count_table(collapse(np.array(x, np.float64), np.array(y)), prior))
-    np.testing.assert_array_equal(tables[0].a, tables[1].a)
-    np.testing.assert_allclose(tables[0].probability, tables[1].probability, rtol=0, atol=1e-13)
-    np.testing.assert_allclose(tables[0].log_evidence, tables[1].log_evidence, rtol=1e-12, atol=1e-12)
-
-
 @given(rows, st.sampled_from([BetaPrior(), BetaPrior(2.5, 1.0, 0.5, 3.0)]))
 def test_swapping_the_classes_swaps_the_metrics(samples, prior):
     """Class 0 called positive: -x, 1 - y, and p_D' = 1 - p_FA. Recall' is 1 - P_FA, accuracy the same."""

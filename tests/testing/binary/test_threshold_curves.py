@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from sklearn import metrics
-from sklearn.metrics import roc_auc_score
 
 from jtruth.testing import collapse, curve_density, curves_at_thresholds, exact_step, iterate, ratio_step
 from jtruth.testing.binary import threshold_curves
@@ -41,17 +40,6 @@ def test_every_point_is_the_algorithms_own(step):
     assert first == [0, 0, 1, 1] and np.isnan(found.precision[0])
     assert abs(found.precision[-1] - (1 / (1 + np.exp(-ODDS))).mean()) < 1e-12
     assert found.area_of_envelope > 0.6 and 0.6 < found.area_in_order < 1
-
-
-def test_known_classes_are_scikit_learn():
-    """Rates are clipped to [1e-9, 1 - 1e-9] by the iteration."""
-    found = curves_at_thresholds(np.where(Y == 1, np.inf, -np.inf), SCORES, step="plug_in", alpha=1e-9)
-    fa, d, thresholds = metrics.roc_curve(Y, SCORES, drop_intermediate=False)
-    np.testing.assert_array_equal(found.threshold[1:], thresholds[1:])
-    np.testing.assert_allclose(found.false_alarm, fa, atol=1e-8)
-    np.testing.assert_allclose(found.detection, d, atol=1e-8)
-    np.testing.assert_allclose(found.area_in_order, roc_auc_score(Y, SCORES), atol=1e-7)
-    np.testing.assert_allclose(found.area_of_envelope, roc_auc_score(Y, SCORES), atol=1e-7)
 
 
 def test_curves_by_name_are_scikit_learns_where_classes_are_known():
