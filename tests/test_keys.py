@@ -116,7 +116,7 @@ def test_an_answer_can_be_repeated_from_its_json(call):
         assert told == again and told["jtruth"]
         assert told["key"] == (jax.random.key_data(given).tolist() if said is None else said)
     without = call()
-    assert without.key == without.to_dict()["key"] == 0 and call(key=np.uint8(7)).key == 7
+    assert without.key == without.to_dict()["key"] == 0
 
 
 def test_the_key_in_words():

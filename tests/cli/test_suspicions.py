@@ -112,5 +112,3 @@ def test_headline_of_labelers_says_who_is_told_apart_and_checks_stand_below(run,
     assert second.startswith("!  4 checks speak against independent errors: label patterns")
     assert "  rests on: labels mislead models here as on" in out
     assert len(out.splitlines()) <= 50
-    brief = run("labelers", "examples/caries.csv", full=False)[1]
-    assert brief.splitlines()[0] == first and len(brief.splitlines()) <= 20

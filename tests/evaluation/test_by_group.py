@@ -151,13 +151,13 @@ def test_new_items_move_groups_as_items_drawn_again_do(common):
     labels = jt.Labels.from_matrix(y[:, None], 2)
     groups = read_groups(Groups(group, item), labels)
     share = np.array([y[group == g].mean() for g in (0, 1)])
-    found = group_shares(groups, np.tile(share, (20_000, 1)), labels, y, y.astype(float), KEY)
+    found = group_shares(groups, np.tile(share, (5_000, 1)), labels, y, y.astype(float), KEY)
     assert found.in_common == {("0", "1"): common}
     drawn = []
-    for _ in range(20_000):
+    for _ in range(5_000):
         weight = rng.poisson(1.0, 100)[item]  # an item comes as often in both groups
         drawn.append(np.diff([np.average(y[group == g], weights=weight[group == g]) for g in (0, 1)])[0])
-    # Sds of 20 000 draws: .005 each, relative; weights of 40 or 50 items cost two or three per cent.
+    # Sds of 5000 draws: .01 each, relative; weights of 40 or 50 items cost two or three per cent.
     assert found.new.differences["0", "1"].sd == pytest.approx(np.std(drawn), rel=0.06)
     assert found.laws.differences["0", "1"].sd == 0
 

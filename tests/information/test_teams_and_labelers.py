@@ -146,25 +146,18 @@ def test_budget_is_kept():
     assert best_labelers(Symmetric([0.1, 0.3], 2), [0.5, 0.5], costs=[3, 3], budget=1).order.size == 0
 
 
-BAD = {
-    "error": (lambda: bsbc_information(3, 1.2, 0.5), "error is 1.2, not a probability"),
-    "team": (
-        lambda: bsbc_information([1.0, 2.5], 0.2, 0.5),
-        "num_labelers must be a whole number from 0; got 2.5",
-    ),
-    "bits": (lambda: equivalent_error(1.2, [0.5, 0.5]), "between 0 and 1 bits"),
-    "reach": (lambda: smallest_team(0.5, [0.5, 0.5], 0.1, most=64), "64 such labelers do not convey"),
-    "above": (lambda: smallest_team(0.1, [0.5, 0.5], 1.1, most=64), "(of 1)"),
-    "costs": (
-        lambda: best_labelers(matrices(1, 2, 2), PRIOR, costs=[1, 0]),
-        "prices of 2 labelers, above 0",
-    ),
-}
+BAD = [
+    (lambda: bsbc_information(3, 1.2, 0.5), "error is 1.2, not a probability"),
+    (lambda: bsbc_information([1.0, 2.5], 0.2, 0.5), "num_labelers must be a whole number from 0; got 2.5"),
+    (lambda: equivalent_error(1.2, [0.5, 0.5]), "between 0 and 1 bits"),
+    (lambda: smallest_team(0.5, [0.5, 0.5], 0.1, most=64), "64 such labelers do not convey"),
+    (lambda: smallest_team(0.1, [0.5, 0.5], 1.1, most=64), "(of 1)"),
+    (lambda: best_labelers(matrices(1, 2, 2), PRIOR, costs=[1, 0]), "prices of 2 labelers, above 0"),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input(as_installed, case):
-    call, message = BAD[case]
+@pytest.mark.parametrize(("call", "message"), BAD, ids=[said for _, said in BAD])
+def test_bad_input(as_installed, call, message):
     with pytest.raises(ValueError) as error:
         call()
     assert message in str(error.value)

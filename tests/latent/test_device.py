@@ -38,7 +38,9 @@ def crowd(size=120, labelers=6, classes=3, present=0.6, seed=0):
     return jt.Labels.from_matrix(z, classes), y_pred, np.where(np.arange(size) < 10, y, -1)
 
 
-@pytest.fixture(scope="module", params=["independent", "shared_strata", "copying"])
+@pytest.fixture(
+    scope="module", params=["independent", "shared_strata", pytest.param("copying", marks=pytest.mark.slow)]
+)
 def problem(request):
     """The flattened problem of a fit."""
     return problem_of(request.param)

@@ -57,7 +57,9 @@ def test_evidence_and_class_counts_are_those_of_all_assignments():
     assert abs(fit.class_counts[:, 1].std() - spread) < 0.1 * spread
 
 
-@pytest.mark.parametrize(("size", "labelers", "classes"), [(400, 5, 2), (600, 3, 3)])
+@pytest.mark.parametrize(
+    ("size", "labelers", "classes"), [pytest.param(400, 5, 2, marks=pytest.mark.slow), (600, 3, 3)]
+)
 def test_the_same_posterior_as_tempering(size, labelers, classes):
     """Of 400 samples the evidence by tempering has a standard deviation of .19 over ten keys, whatever a run
     says of its own (.02 to .2): four runs are averaged, and .3 are three errors of their mean.

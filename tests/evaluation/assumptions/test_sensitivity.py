@@ -41,8 +41,10 @@ def answer():
     "what",
     [
         "shared_errors",
-        "labeler_dependence",
-        *(pytest.param(x, marks=pytest.mark.slow) for x in ("hard_samples", "error_rates")),
+        *(
+            pytest.param(x, marks=pytest.mark.slow)
+            for x in ("labeler_dependence", "hard_samples", "error_rates")
+        ),
     ],
 )
 def test_unmoved_is_the_answer(answer, what):

@@ -297,9 +297,9 @@ def test_a_column_of_classes_against_its_own_probabilities(tmp_path):
 
 @pytest.mark.parametrize("shape", [(300, 5, 2), (100, 3, 2), (60, 4, 3), (200, 8, 4)])
 def test_clean_data_raise_nothing(shape):
-    """50 sets, gold of a random tenth to a third: no alarm (each rings in at most 1e-4 of such sets)."""
+    """20 sets, gold of a random tenth to a third: no alarm (each rings in at most 1e-4 of such sets)."""
     size, labelers, classes = shape
-    for seed in range(50):
+    for seed in range(20):
         rng = np.random.default_rng(1000 + seed)
         y, z, y_pred = drawn(seed, size, labelers, rng.uniform(0.6, 0.98), classes, rng.uniform(0.6, 1.0))
         gold = some_gold(y, rng.choice(size, rng.integers(size // 10, size // 3), replace=False))

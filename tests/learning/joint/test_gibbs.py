@@ -118,10 +118,13 @@ CASES = {
 }
 
 
-SLOW = ("two classes", "fixed prior", "concentrated prior", "copying", "shared strata")  # parts of the others
+def by_default(*names):
+    """All cases; the others, which are parts of these, are slow."""
+    cases = [pytest.param(one, marks=[] if one in names else pytest.mark.slow) for one in CASES]
+    return pytest.mark.parametrize("case", cases)
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in CASES])
+@by_default("three classes", "more symbols than classes", "labeler strata", "partly shared")
 def test_equal_to_enumeration(case):
     """Tables of states and predictions: their means, and how often a cell is 0, against all S^N vectors.
 

@@ -271,44 +271,25 @@ def test_models_of_dependence_agree_where_nothing_depends(dependence):
     assert fit.weights is not None and fit.dependence == dependence
 
 
-def test_shared_difficulty_lowers_precision_on_caries():
-    """Dentist 5: independence says precision .42; samples that are hard for all dentists move it down."""
-    split = crowds.caries().split_rater(4)
-    effort = QUICK._replace(min_sweeps=4000, max_sweeps=4000, max_rhat=9.0, burn_in=1000)
-    fit = fit_joint(split.labels, y_pred=split.y_pred, key=KEY, dependence="shared_strata", effort=effort)
-    n = fit.tables("in-sample")
-    assert (n[:, 1, 1] / n[:, :, 1].sum(axis=1)).mean() < 0.38
-
-
-BAD = {
-    "y_pred shape": ({"y_pred": [0, 1]}, r"y_pred must have shape \(20,\)"),
-    "y_pred value": ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2 .* class codes 0 to 1"),
-    "y_pred empty": ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
-    "symbols alone": ({"priors": DirichletPriors(num_symbols=3)}, "y_pred was not given"),
-    "diagonal": (
-        {"priors": DirichletPriors(diagonal=0.0)},
-        "diagonal is 0.0; give a Dirichlet concentration, above 0",
-    ),
-    "pseudo-counts shape": (
-        {"priors": DirichletPriors(pseudo_counts=np.ones((2, 2)))},
-        r"pseudo_counts must be numbers of shape",
-    ),
-    "pseudo-counts sign": (
-        {"priors": DirichletPriors(pseudo_counts=-np.ones((3, 2, 2)))},
-        r"pseudo_counts\[0, 0, 0\] is -1.0",
-    ),
-    "pseudo-counts, strata": (
+BAD = [
+    ({"y_pred": [0, 1]}, r"y_pred must have shape \(20,\)"),
+    ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2 .* class codes 0 to 1"),
+    ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
+    ({"priors": DirichletPriors(num_symbols=3)}, "y_pred was not given"),
+    ({"priors": DirichletPriors(diagonal=0.0)}, "diagonal is 0.0; give a Dirichlet concentration, above 0"),
+    ({"priors": DirichletPriors(pseudo_counts=np.ones((2, 2)))}, r"pseudo_counts must be numbers of shape"),
+    ({"priors": DirichletPriors(pseudo_counts=-np.ones((3, 2, 2)))}, r"pseudo_counts\[0, 0, 0\] is -1.0"),
+    (
         {"priors": DirichletPriors(pseudo_counts=np.ones((3, 2, 2))), "dependence": "shared_strata"},
         "no room for pseudo_counts",
     ),
-    "start": ({"priors": DirichletPriors(start=np.ones((20, 2)))}, r"start\[0\] sums to 2, not to 1"),
-    "dependence": ({"dependence": "no"}, "dependence must be one of"),
-}
+    ({"priors": DirichletPriors(start=np.ones((20, 2)))}, r"start\[0\] sums to 2, not to 1"),
+    ({"dependence": "no"}, "dependence must be one of"),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_arguments(case, as_installed):
-    options, message = BAD[case]
+@pytest.mark.parametrize(("options", "message"), BAD, ids=[said for _, said in BAD])
+def test_bad_arguments(options, message, as_installed):
     labels, _, _ = simulated(size=20, labelers=3)
     with pytest.raises(ValueError, match=message):
         fit_joint(labels, **({"key": KEY} | options))

@@ -56,6 +56,7 @@ def test_it_is_between_its_ends_and_as_wide_as_their_distance_asks():
     assert fitted(partly_shared).usable and fitted(partly_shared).dependence == "partly_shared"
 
 
+@pytest.mark.slow
 def test_labels_do_not_tell_rho():
     """Five labelers tell the share of hard samples; rho stays near its prior of mean 1/2 and sd .35."""
     weights = fitted(partly_shared).weights
