@@ -26,11 +26,7 @@ def normal_model(y, weight, scale, *, width):
 def run(y, weight, *, seed=0, **options):
     data = np.asarray(y, float), np.asarray(weight, float), 2.0
     return nuts.run_nuts(
-        normal_model,
-        *data,
-        key=jax.random.key(seed),
-        static={"width": 2},
-        settings=SIZES._replace(**options),
+        normal_model, *data, key=jax.random.key(seed), static={"width": 2}, settings=SIZES._replace(**options)
     )
 
 
@@ -60,12 +56,7 @@ def test_posterior_is_the_known_one(first):
 
 
 def test_second_data_set_of_equal_shape_compiles_nothing(first):
-    compiled = nuts.program(
-        normal_model,
-        (("width", 2),),
-        nuts.compiled_for(SIZES),
-        0.5,
-    ).compiled
+    compiled = nuts.program(normal_model, (("width", 2),), nuts.compiled_for(SIZES), 0.5).compiled
     before = len(TRACES), len(compiled)
     assert before[1] == 2  # begin and advance
     second = run([-1.0, 0.0, 3.0], [2, 2, 2], seed=1)

@@ -138,10 +138,7 @@ def test_influence_ranks_as_retraining_does(naive, aware, kind):
         mean = jnp.where(jnp.asarray(used), losses, 0).sum() / float(used.sum())
         return mean + learner.penalty(model, float(used.sum()))
 
-    exact, same = (
-        np.zeros(rows.size),
-        jax.tree.map(lambda v: np.repeat(v[None], rows.size, 0), state.model),
-    )
+    exact, same = (np.zeros(rows.size), jax.tree.map(lambda v: np.repeat(v[None], rows.size, 0), state.model))
     for k in range(2):
         new = outcome[rows, k]
         fits = learner.retrain(state.model, p.x, state.evidence, used, rows, new)

@@ -207,11 +207,7 @@ def test_bins_are_finer_where_the_positives_are():
     assert edges.size == 11 and off["fine"] < 0.08 < 0.2 < off["equal"], off
 
 
-GOOD = {
-    "scores": [0.1, 0.9, 0.8, 0.2],
-    "labels": np.log([[0.8, 0.2], [0.3, 0.7]] * 2),
-    "prior": [0.5, 0.5],
-}
+GOOD = {"scores": [0.1, 0.9, 0.8, 0.2], "labels": np.log([[0.8, 0.2], [0.3, 0.7]] * 2), "prior": [0.5, 0.5]}
 
 
 @pytest.mark.parametrize(

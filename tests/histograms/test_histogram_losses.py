@@ -252,10 +252,7 @@ BAD = {
     "sum": (lambda: hist.loss_estimates(H, P * 0.9), r"probabilities\[0\] sums to 0.9"),
     "outside": (lambda: hist.loss_estimates(H, [[1.2, -0.2], [0.5, 0.5]]), r"probabilities\[0, 0\] is 1.2"),
     "classes": (lambda: hist.loss_estimates(H, np.ones((2, 3)) / 3), "it must be .2 samples, 2 classes"),
-    "rows": (
-        lambda: hist.loss_estimates(H, P[:1]),
-        r"shape \(1, 2\); it must be \(2 samples",
-    ),
+    "rows": (lambda: hist.loss_estimates(H, P[:1]), r"shape \(1, 2\); it must be \(2 samples"),
     "all single": (lambda: hist.loss_estimates(hist.from_counts([[1, 0]]), P[:1]), "get a second label"),
     "debias": (lambda: hist.loss_estimates(H, P, debias="exactly"), "debias"),
     "edges": (lambda: hist.loss_estimates(H, P, bins=[0, 0.7, 0.5, 1]), "must not decrease"),

@@ -78,12 +78,7 @@ def test_krippendorffs_table(observers):
     """Values as printed there; Gwet's package irrCAC prints the others, and the standard error of alpha."""
     for kind, printed in (("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)):
         assert round(krippendorff(observers, kind).point, 3) == printed
-    printed = {
-        "krippendorff": 0.74342,
-        "fleiss": 0.76117,
-        "gwet_ac1": 0.77544,
-        "brennan_prediger": 0.77273,
-    }
+    printed = {"krippendorff": 0.74342, "fleiss": 0.76117, "gwet_ac1": 0.77544, "brennan_prediger": 0.77273}
     found = overall(observers, 0)
     for name, value in printed.items():
         assert round(found[name].value, 5) == value

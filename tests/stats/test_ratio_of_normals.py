@@ -71,10 +71,7 @@ def test_second_order_error_vanishes_and_the_printed_mean_does_not():
         )
         arrays = rn.Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
         exact = float(mean_on_unit_interval(arrays, normalised=True))
-        error[shrink] = (
-            abs(exact - rn.second_order_mean(ratio)),
-            abs(exact - float(marsaglia_mean(arrays))),
-        )
+        error[shrink] = (abs(exact - rn.second_order_mean(ratio)), abs(exact - float(marsaglia_mean(arrays))))
     assert error[1e-4][0] < error[1e-3][0] / 50 + 1e-13  # second order in the variance
     assert error[1e-4][1] > 0.5 * error[1e-3][1] > 1e-5
 

@@ -10,11 +10,7 @@ from jtruth.tables.metrics import default_metrics, named_metric
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing import methods as multiclass
 from jtruth.testing import steps
-from jtruth.testing.methods import (
-    MULTICLASS_METHODS,
-    GivenMatrix,
-    multiclass_posterior,
-)
+from jtruth.testing.methods import MULTICLASS_METHODS, GivenMatrix, multiclass_posterior
 from tests.reference import su_binary as su
 from tests.testing.cases import log_rho_of, random_case
 

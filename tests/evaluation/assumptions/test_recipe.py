@@ -88,17 +88,7 @@ def test_more_classes_are_taken_too_and_gold_needs_no_model_of_them(added):
     found = jt.evaluate(y_pred, labels, gold=gold, key=KEY)
     names = [row.name for row in found.assumptions]
     assert names == ["majority_vote", "independent", "ppi", "gold_only"]
-    three = inputs.read(
-        y_pred,
-        jt.Labels.from_matrix(
-            labels.to_matrix(),
-            3,
-        ),
-        None,
-        None,
-        None,
-        1,
-    )
+    three = inputs.read(y_pred, jt.Labels.from_matrix(labels.to_matrix(), 3), None, None, None, 1)
     assert added in registry.entries(three)
     (member,), _ = ranges.members([added], three, KEY, pointwise=True)
     assert member.posterior.shape == (3, 3) and ranges.loo_of([member])[0] is not None

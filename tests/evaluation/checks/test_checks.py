@@ -60,10 +60,7 @@ def test_modes_are_those_of_dawid_and_skene(collapse):
     found = modes(sets, start, max_cycles=400, tol=1e-9)
     assert PSEUDO_COUNT == 0.01
     expected = fit_dawid_skene(
-        table,
-        smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01, prior=0.01),
-        tol=1e-13,
-        max_steps=20000,
+        table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01, prior=0.01), tol=1e-13, max_steps=20000
     )
     np.testing.assert_allclose(found.parameters.prior[0], expected.prior, atol=2e-5)
     np.testing.assert_allclose(found.parameters.matrices[0], expected.matrices, atol=2e-5)
@@ -209,10 +206,7 @@ def test_a_copying_labeler_is_named():
 def test_a_given_prior_is_checked_where_error_rates_are_learned():
     """Against the likelihood ratio of two fits of the other EM."""
     labels, y_pred, y = raters(6, size=500)
-    table, smoothing = (
-        with_classifier(labels, y_pred),
-        Smoothing(diagonal=0.01, off_diagonal=0.01),
-    )
+    table, smoothing = (with_classifier(labels, y_pred), Smoothing(diagonal=0.01, off_diagonal=0.01))
     start = fitted(table)
     share = (y == 1).mean()
     for prior, verdict in (([1 - share, share], "fits"), ([0.75, 0.25], "does not fit")):

@@ -30,12 +30,7 @@ from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
 from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
-from jtruth.learning.annotation.posterior import (
-    labeler_agreement,
-    majority_matrices,
-    merged_rows,
-    pointwise,
-)
+from jtruth.learning.annotation.posterior import labeler_agreement, majority_matrices, merged_rows, pointwise
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.learning.modes import fit_welinder
@@ -225,8 +220,7 @@ def evidence_by_draws(model, labels, hyper, number):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in bayes.MODELS],
+    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in bayes.MODELS]
 )
 def test_evidence_is_that_of_enumeration(model):
     """Six samples; also against draws of the prior, the only way for some. Four errors of both, and .1."""
@@ -337,10 +331,7 @@ def test_what_is_computed_from_the_draws(fitted):
 
 def test_second_data_set_compiles_nothing(fitted):
     program = nuts.program(
-        bayes.MODELS["dawid_skene"],
-        (("num_labelers", 4),),
-        nuts.compiled_for(SETTINGS),
-        0.5,
+        bayes.MODELS["dawid_skene"], (("num_labelers", 4),), nuts.compiled_for(SETTINGS), 0.5
     )
     assert len(program.compiled) == 2
     with jax.log_compiles(), warnings.catch_warnings():

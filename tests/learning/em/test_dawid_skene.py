@@ -8,20 +8,8 @@ from hypothesis import strategies as st
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.learning import (
-    Smoothing,
-    Starts,
-    columns_from_labels,
-    fit_dawid_skene,
-)
-from tests.learning.crowds import (
-    anaesthetists,
-    as_counts,
-    caries,
-    from_matrix,
-    real_set,
-    simulate,
-)
+from jtruth.learning import Smoothing, Starts, columns_from_labels, fit_dawid_skene
+from tests.learning.crowds import anaesthetists, as_counts, caries, from_matrix, real_set, simulate
 from tests.reference import dawid_skene as oracle
 
 # ------------------------------------------------------------------------------------------ known tables

@@ -17,13 +17,7 @@ from jtruth.learning import (
 )
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.methods import fit_majority_vote
-from tests.learning.crowds import (
-    CARIES,
-    as_counts,
-    caries,
-    from_matrix,
-    simulate,
-)
+from tests.learning.crowds import CARIES, as_counts, caries, from_matrix, simulate
 from tests.reference import dawid_skene as oracle
 
 

@@ -10,16 +10,8 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.learning import (
-    Smoothing,
-    Starts,
-    fit_dawid_skene,
-)
-from tests.learning.crowds import (
-    anaesthetists,
-    from_matrix,
-    simulate,
-)
+from jtruth.learning import Smoothing, Starts, fit_dawid_skene
+from tests.learning.crowds import anaesthetists, from_matrix, simulate
 
 # --------------------------------------------------------------------------------------- gold, start, prior
 
