@@ -160,7 +160,8 @@ def temper(model: Model, rng: np.random.Generator, lineages: int) -> Tempered:
         start = laplace.start_of(model, rng) if far(model) else None
         first = start.draw(rng, lineages) if start else model.kind.draw(model.arrays, rng, lineages)
         runs.append(_run(model, rng, folded(model, first), start))
-    points, log_w, log_z = (np.concatenate([run[k] for run in runs]) for k in (0, 1, 2))
+    points, log_w = (np.concatenate([run[k] for run in runs]) for k in (0, 1))
+    log_z = np.concatenate([run[2].sum(axis=0) for run in runs])
     x, root = _drawn(model, points, log_w, log_z, lineages, rng)
     return settled(model, rng, Tempered(x, runs[0][3], root, evidence=_evidence(runs)))
 
@@ -179,19 +180,19 @@ def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) ->
     """From points of temperature 0 to such that weights make them points of temperature 1.
 
     Returns:
-        Points (islands, points, size), their log weights, the evidence by island, the size of a step, and how
-        many temperatures there were.
+        Points (islands, points, size), their log weights, the log evidence as a sum over the start and all
+        temperatures (parts, islands), and the size of a step.
     """
     times, share = (np.asarray(a, np.float64) for a in (model.seen.times, model.seen.saturated))
-    state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), np.full(ISLANDS, times @ share)
-    for number in range(1, _MOST):
+    state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), [np.full(ISLANDS, times @ share)]
+    for _ in range(1, _MOST):
         path, ratio, step = advance(model, rng, state, 1.0, start)
         points = _by_island(_folded_path(model, path).transpose(0, 2, 1))
         rise = _next(ratio.ravel(), 1 - state.temperature)
         log_w = rise * _by_island(ratio)
-        log_z = log_z + np.logaddexp.reduce(log_w, axis=1) - np.log(log_w.shape[1])
+        log_z.append(np.logaddexp.reduce(log_w, axis=1) - np.log(log_w.shape[1]))
         if state.temperature + rise >= 1:
-            return points, log_w, log_z, step, number
+            return points, log_w, np.array(log_z), step
         x, root = _drawn(model, points, log_w, None, x.shape[1], rng)
         state = Tempered(x, step, root, state.temperature + rise)
     raise TooLarge(f"the data are too large for this model: {_MOST} temperatures did not reach its posterior")
@@ -310,8 +311,15 @@ def root_of(
 
 
 def _evidence(runs: list[tuple[Any, ...]]) -> tuple[float, float, int]:
-    log_z = np.concatenate([run[2] for run in runs])
+    """Log evidence, its standard error, and how many temperatures all runs took.
+
+    Islands are few, and a handful may agree by luck. Differences between them at single temperatures are
+    many, but those that follow each other are alike: the larger of both errors is stated.
+    """
+    parts = [run[2] for run in runs]
+    log_z = np.concatenate([part.sum(axis=0) for part in parts])
     top = log_z.max()
     z = np.exp(log_z - top)
-    error = float(z.std(ddof=1) / z.mean() / np.sqrt(z.size))
-    return float(top + np.log(z.mean())), error, sum(run[4] for run in runs)
+    ends = z.std(ddof=1) / z.mean() / np.sqrt(z.size)
+    single = np.sqrt(sum(part.var(axis=1, ddof=1).sum() for part in parts) / ISLANDS) / len(parts)
+    return float(top + np.log(z.mean())), float(max(ends, single)), sum(len(part) - 1 for part in parts)
