@@ -2,7 +2,7 @@
 
 An answer must not depend on how busy the machine is. So a run stops when its draws are good, or when it has
 made its sweeps, or when it has done its work: the numbers that its sweeps compute (some 5 nanoseconds each on
-one core, so the default is about two minutes). A wall limit is an option; `stopped_by` says when it struck.
+one core, so the default is about two minutes).
 
 The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
 250. After 200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked
@@ -52,7 +52,6 @@ class Effort(NamedTuple):
     ends: bool = False  # True: enough draws at both ends of 95 % intervals too, not only in the middle
     nuisance: bool = True  # False: only what people ask of a classifier must converge, not weights of strata
     give_up: bool = False  # True: refuse data that are too large, instead of making too few sweeps
-    max_seconds: float | None = None  # a wall limit makes answers depend on the machine
     pointwise: bool = False  # True: log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`
     device: bool | None = None  # XLA sweeps; None: on an accelerator
     mesh: Any = None  # devices that share the samples, a `jax.sharding.Mesh`; XLA sweeps then
@@ -78,7 +77,7 @@ class Convergence(NamedTuple):
     """Whether to trust the draws."""
 
     converged: bool
-    stopped_by: str  # "converged", "max_sweeps", "max_work" or "max_seconds"
+    stopped_by: str  # "converged", "max_sweeps" or "max_work"
     rhat: dict[str, float]  # split R-hat of every monitored quantity; NaN where it never changed
     ess: dict[str, float]  # effective sample size of the bulk, or of the ends where it is smaller
     num_sweeps: int  # kept, over all chains
@@ -198,8 +197,6 @@ def check_effort(effort: Effort) -> None:
         )
     if not (effort.max_work > 0 and effort.max_sweeps >= effort.min_sweeps):
         raise ValueError(f"effort needs max_work > 0 and max_sweeps >= min_sweeps; got {effort}")
-    if effort.max_seconds is not None and not effort.max_seconds > 0:
-        raise ValueError(f"effort needs max_seconds > 0, or None for no wall limit; got {effort}")
 
 
 Chain = dict[str, np.ndarray]
@@ -322,13 +319,11 @@ def walk(
     began, stopped_by, rhat, ess = time.monotonic(), "", {}, {}
     with effort.progress.reporting() as tell:
         while not stopped_by:
-            in_time = _to_target(mover, rng, store, burn_in, effort, file, tell, began)
+            _to_target(mover, rng, store, burn_in, file, tell)
             rhat, ess = diagnose(monitored(store.draws()), effort.ends)
             enough = store.kept * mover.num_chains >= effort.min_sweeps
             if enough and good(rhat, ess, effort):
                 stopped_by = "converged"
-            elif not in_time:
-                stopped_by = "max_seconds"
             elif store.kept >= limits.most:
                 stopped_by = "max_work" if limits.by_work else "max_sweeps"
             else:
@@ -344,12 +339,10 @@ def _to_target(
     rng: np.random.Generator,
     store: Store,
     burn_in: int,
-    effort: Effort,
     file: Checkpoint,
     tell: Report,
-    began: float,
-) -> bool:
-    """Blocks of sweeps up to the target; False if an explicit wall limit struck first."""
+) -> None:
+    """Blocks of sweeps up to the target."""
     chains, planned = mover.num_chains, burn_in + store.target
     while store.done < planned:
         burning = store.done < burn_in
@@ -363,7 +356,3 @@ def _to_target(
         if file.due:
             store.save(file, rng)
         tell(store.done * chains, planned * chains)
-        late = effort.max_seconds is not None and time.monotonic() - began > effort.max_seconds
-        if late and store.kept >= 4:
-            return False
-    return True

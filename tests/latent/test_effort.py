@@ -38,8 +38,8 @@ def test_a_slow_machine_gives_the_same_draws(fit, monkeypatch):
     np.testing.assert_array_equal(calm.counts, busy.counts)
     np.testing.assert_array_equal(calm.matrices, busy.matrices)
     assert busy.convergence.stopped_by == calm.convergence.stopped_by == "max_sweeps"
-    limited = fit(labels, y_pred=y_pred, key=KEY, effort=effort._replace(max_seconds=1.0))
-    assert limited.convergence.stopped_by == "max_seconds" and "max_seconds" in limited.warnings[-1]
+    limited = fit(labels, y_pred=y_pred, key=KEY, effort=effort._replace(max_work=1.0))
+    assert limited.convergence.stopped_by == "max_work" and "max_work" in limited.warnings[-1]
 
 
 def test_sweeps_follow_the_size_of_the_data():

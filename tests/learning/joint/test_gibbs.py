@@ -13,7 +13,7 @@ from jtruth.latent import Digest, Effort, Progress, run_gibbs
 from jtruth.latent.infer import kernel
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
-from jtruth.latent.walk import diagnose
+from jtruth.latent.walk import FEWEST, diagnose
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.joint import models
 from jtruth.learning.joint.models import partly_shared
@@ -326,9 +326,9 @@ def test_says_what_stopped_it():
     few = Effort(chains=4, min_sweeps=400, max_sweeps=800, min_ess=1e9)
     sweeps = run_gibbs(model, observed, effort=few, **options)
     assert (sweeps.convergence.stopped_by, sweeps.convergence.num_sweeps) == ("max_sweeps", 800)
-    timed = run_gibbs(model, observed, effort=Effort(max_seconds=1e-6), **options)
-    assert timed.convergence.stopped_by == "max_seconds" and timed.convergence.num_sweeps >= 16
-    for run in (sweeps, timed):
+    least = run_gibbs(model, observed, effort=few._replace(max_work=1.0), **options)
+    assert (least.convergence.stopped_by, least.convergence.num_sweeps) == ("max_work", 4 * FEWEST)
+    for run in (sweeps, least):
         assert not run.convergence.converged
         assert run.convergence.stopped_by in run.convergence.sentence()
     good = run_gibbs(model, observed, **options)
@@ -346,7 +346,7 @@ def test_diagnosis_names_its_numbers():
 def test_bad_effort(as_installed):
     labels, y_pred = tiny(31, 10, 3, 2)
     model, observed, start = build("independent", labels, y_pred)
-    for bad in (Effort(chains=1), Effort(min_sweeps=4), Effort(max_seconds=0), Effort(max_sweeps=10)):
+    for bad in (Effort(chains=1), Effort(min_sweeps=4), Effort(max_work=0), Effort(max_sweeps=10)):
         with pytest.raises(ValueError, match="effort needs"):
             run_gibbs(
                 model, observed, key=jax.random.key(0), start=start, digest=Digest(keep_everything, ("pi",)),
