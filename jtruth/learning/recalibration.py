@@ -24,7 +24,7 @@ from scipy.special import softmax
 
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes, check_rows
-from jtruth.learning._fit import Fit
+from jtruth.learning._fit import Fit, one_hot
 
 BIAS_SD = 1.5 / np.sqrt(2)  # of one bias; the difference of two has 1.5
 LOG_SLOPE_SD = 0.7  # judges that copy each other ask for slopes below .4
@@ -68,7 +68,12 @@ def recalibrate(
     0.46
     """
     rng = host_rng(key, "recalibration")
-    h, gold = _checked(class_posterior, gold)
+    h, gold = np.asarray(class_posterior, np.float64), np.asarray(gold)
+    if h.ndim != 2 or h.shape[1] < 2:
+        raise ValueError(f"class_posterior has shape {h.shape}; give (samples, classes)")
+    check_rows(h, "class_posterior")
+    check_codes(gold, h.shape[1], "gold", size=len(h), missing=True, kinds="iu")
+    gold = gold.astype(np.int64)
     score = np.log(np.maximum(h, FLOOR))
     known = np.flatnonzero(gold >= 0)
     answers, times = np.unique(np.column_stack([score, gold])[known], axis=0, return_counts=True)
@@ -83,7 +88,7 @@ def recalibrate(
         p = np.exp(_log_probability(points[part], rows))
         total += p.sum(axis=0)
         counts[part] += rng.multinomial(size, p).sum(axis=1)
-    posterior = np.eye(h.shape[1])[np.maximum(gold, 0)]
+    posterior = one_hot(gold, h.shape[1])
     posterior[gold < 0] = (total / num_draws)[row_of_sample.reshape(-1)]
     shares, converged = counts / len(h), bool(found and ess >= _LEAST_ESS)
     own = {"bias": points[:, :-1], "slope": np.exp(points[:, -1]), "counts": counts, "shares": shares,
@@ -138,12 +143,3 @@ def _curvature(mode: np.ndarray, score: np.ndarray, times: np.ndarray) -> np.nda
     centred = jacobian - (p[:, :, None] * jacobian).sum(axis=1, keepdims=True)
     information = np.einsum("i,ic,icj,ick->jk", times.astype(float), p, centred, centred)
     return information + np.diag([*np.full(classes, BIAS_SD**-2), LOG_SLOPE_SD**-2])
-
-
-def _checked(h: np.ndarray, gold: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    h, gold = np.asarray(h, np.float64), np.asarray(gold)
-    if h.ndim != 2 or h.shape[1] < 2:
-        raise ValueError(f"class_posterior has shape {h.shape}; give (samples, classes)")
-    check_rows(h, "class_posterior")
-    check_codes(gold, h.shape[1], "gold", size=len(h), missing=True, kinds="iu")
-    return h, gold.astype(np.int64)

@@ -167,11 +167,6 @@ def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.nd
     return (1 + nodes) / 2, np.log(weights / weights.sum())
 
 
-def _prior_only(prior: np.ndarray, matrices: np.ndarray, hyper: Hyper) -> Parameters:
-    """Chains start at the given class prior; other parameters at a draw from their prior."""
-    return {"prior": prior}
-
-
 class Spec(NamedTuple):
     """One model. C classes, T labelers. All functions are pure; equal functions share a compiled program.
 
@@ -180,7 +175,8 @@ class Spec(NamedTuple):
 
     channel: Callable[[Parameters, Hyper, int], Channel]  # parameters, hyper, T -> probabilities of labels
     defaults: Callable[[int], Hyper] = lambda classes: {}  # C -> prior settings, all that a user may replace
-    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters] = _prior_only  # pi, psi, hyper -> a start
+    # class prior, matrices, hyper -> a start; what is not in it starts at a draw from its prior
+    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters] = lambda prior, psi, hyper: {"prior": prior}
     rigid: bool = False  # whether two labels a sample can determine the parameters
     parameters: Callable[[Hyper, int], Parameters] | None = None  # of your own: hyper, T -> NumPyro draws
     name: str = "own"  # of your own, in tables

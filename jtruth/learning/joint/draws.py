@@ -15,7 +15,6 @@ from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.latent.model import LatentModel
 from jtruth.latent.models import alike
-from jtruth.latent.models.alike import Alike
 
 FAMILIES = ("families0", "families1")  # of rows that are alike: the labelers', the classifier's
 COMMON = ("common0", "common1")  # rows around which others are drawn
@@ -64,11 +63,13 @@ class JointDigest:
         weights = draws.get("weights")
         matrices = self._by_class(draws["raters0"], 0, weights)
         own = np.diagonal(matrices, axis1=-2, axis2=-1)  # (chains, sweeps, labelers, classes)
+        of_class = self._of_classes(draws["table0"])
+        given = of_class.reshape(*of_class.shape[:3], -1, model.num_classes)
         small = {
             "prior": np.array(prior),
             "labeler_accuracy": np.einsum("mstc,msc->mst", own, prior),
             "mean_diagonal": own.mean(axis=2),
-            "right": self._right(draws["table0"]),
+            "right": np.rint(np.einsum("mkctc->mkt", given)).astype(np.int32),
         }
         if "samples" in draws:
             small["class_counts"] = np.rint(self._of_classes(draws["samples"])[..., 0]).astype(np.int32)
@@ -105,12 +106,6 @@ class JointDigest:
         """(chains, sweeps, classes, columns) from a table by state, or by class already."""
         chains, sweeps, _, columns = table.shape
         return table.reshape(chains, sweeps, self.model.num_classes, -1, columns).sum(axis=3)
-
-    def _right(self, table: np.ndarray) -> np.ndarray:
-        """How many labels of each labeler are right, (chains, sweeps, labelers), from "table0"."""
-        of_class = self._of_classes(table)
-        given = of_class.reshape(*of_class.shape[:3], -1, self.model.num_classes)
-        return np.rint(np.einsum("mkctc->mkt", given)).astype(np.int32)
 
     def mirrored(self, draws: dict[str, np.ndarray]) -> np.ndarray:
         """(chains, sweeps) whether raters would be right more often if classes exchanged names."""
@@ -186,7 +181,8 @@ def log_prior(model: LatentModel, found: Any, large: Mapping[str, np.ndarray]) -
     every = zip(("labelers", "classifier"), model.raters, FAMILIES, COMMON, strict=False)
     for k, (name, raters, families, common) in enumerate(every):
         if raters.alike is not None:
-            parts.append(_family_prior(raters.alike, large[families], ALIKE_ROWS[name]))
+            values, least = alike.log_prior(raters.alike, large[families]), np.min(raters.alike.mean_prior)
+            parts.append(LogPrior(values.ravel(), float(least), (ALIKE_ROWS[name],)))
         elif raters.common_prior is not None:
             parts.append(row_prior(flat[common], raters.common_prior, ALIKE_ROWS[name]))
         elif model.num_strata > 1:
@@ -203,9 +199,3 @@ def row_prior(theta: np.ndarray, concentration: np.ndarray, covers: str = "class
     weight = np.asarray(concentration, np.float64).ravel() - 1
     logs = np.log(np.maximum(theta.reshape(len(theta), -1), _LEAST, dtype=np.float64))
     return LogPrior(logs @ weight, float(weight.min()) + 1, (covers,))
-
-
-def _family_prior(group: Alike, states: np.ndarray, covers: str) -> LogPrior:
-    """Of the families (chains, kept, families, 4) of rows that are alike."""
-    values = alike.log_prior(group, states).ravel()
-    return LogPrior(values, float(np.min(group.mean_prior)), (covers,))

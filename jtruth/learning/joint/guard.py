@@ -22,6 +22,7 @@ from jtruth._host import best_matching
 from jtruth.labels import Labels
 from jtruth.latent.model import LatentModel
 from jtruth.latent.rows import Rows
+from jtruth.learning._fit import clamp
 
 _FEWEST = 10  # labels of a labeler
 _ALARM = 3.0  # standard errors below chance that make an adversary
@@ -110,7 +111,7 @@ def away_from(model: LatentModel, rows: Rows) -> Callable[[np.ndarray], np.ndarr
         if named or not trusted.any() or not adversary.any():
             return None
         believed = int(np.argmin(np.where(trusted, agree, np.inf)))
-        classes = np.where(rows.gold[None] < 0, _believing(rows, believed).T, of_class.sum(axis=1))
+        classes = clamp(_believing(rows, believed), rows.gold).T
         strata = of_class + 1e-12
         strata = strata / strata.sum(axis=1, keepdims=True)
         return np.ascontiguousarray((classes[:, None] * strata).reshape(mode.shape))
@@ -118,14 +119,11 @@ def away_from(model: LatentModel, rows: Rows) -> Callable[[np.ndarray], np.ndarr
     return away
 
 
-def believing_each(model: LatentModel, rows: Rows) -> list[np.ndarray]:
+def believing_each(rows: Rows) -> list[np.ndarray]:
     """Starts (states, rows) in each of which one labeler is believed, of those with the most labels."""
     number = np.bincount(rows.labels.arrays[1], minlength=rows.labels.num_labelers)
-    return [
-        np.ascontiguousarray(np.where(rows.gold[None] < 0, _believing(rows, int(t)).T,
-                                      np.arange(model.num_classes)[:, None] == rows.gold[None]))
-        for t in np.argsort(-number, kind="stable")[:_BELIEVED]
-    ]  # fmt: skip
+    chosen = np.argsort(-number, kind="stable")[:_BELIEVED].tolist()
+    return [np.ascontiguousarray(clamp(_believing(rows, t), rows.gold).T) for t in chosen]
 
 
 def several_modes(draws: dict[str, np.ndarray]) -> str | None:

@@ -73,21 +73,11 @@ def fit_hierarchical(
         dependence=_alike_by_group(number),
         effort=effort,
     )
-    own = {
-        "matrices": found.mean_matrices.astype(np.float64),
-        "accuracy": found.labeler_accuracy.mean(axis=0),
-        "groups": names,
-        "posterior": found,
-    }
-    return Fit(
-        found.prior.mean(axis=0) if fixed is None else fixed,
-        clamp(found.class_posterior, known),
-        float("nan"),
-        bool(found.converged),
-        int(found.convergence.num_sweeps),
-        found.warnings,
-        own,
-    )
+    matrices, accuracy = found.mean_matrices.astype(np.float64), found.labeler_accuracy.mean(axis=0)
+    own = {"matrices": matrices, "accuracy": accuracy, "groups": names, "posterior": found}
+    shares = found.prior.mean(axis=0) if fixed is None else fixed
+    posterior, sweeps = clamp(found.class_posterior, known), int(found.convergence.num_sweeps)
+    return Fit(shares, posterior, float("nan"), bool(found.converged), sweeps, found.warnings, own)
 
 
 def _alike_by_group(number: Int[np.ndarray, " labelers"]) -> Build:
@@ -158,10 +148,6 @@ def fit_domains(
     groups = np.repeat(np.arange(labels.num_labelers), size)
     fit = fit_hierarchical(apart, groups=groups, gold=gold, prior=prior, key=key, effort=effort)
     shape = (labels.num_labelers, size)
-    own = {
-        "matrices": fit.matrices.reshape(*shape, labels.num_classes, labels.num_classes),
-        "accuracy": fit.accuracy.reshape(shape),
-        "domains": names,
-        "posterior": fit.posterior,
-    }
-    return fit._replace(own=own)
+    matrices = fit.matrices.reshape(*shape, *fit.matrices.shape[1:])
+    own = {"matrices": matrices, "accuracy": fit.accuracy.reshape(shape), "domains": names}
+    return fit._replace(own=own | {"posterior": fit.posterior})

@@ -13,7 +13,7 @@ from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.model import LatentModel, Raters
 from jtruth.latent.models.alike import alike_classes, alike_raters
 from jtruth.latent.rows import Rows, by_number
-from jtruth.learning._fit import known_prior
+from jtruth.learning._fit import clamp, known_prior, one_hot, soft_counts
 from jtruth.stats.agreement import brennan_prediger
 
 # A fixed prior of the rows would decide the answer where a cell of a matrix has fewer labels than this, on
@@ -169,22 +169,16 @@ def vote_start(start: Any, rows: Rows) -> np.ndarray:
         shares = np.zeros((rows.multiplicity.size, classes))
         np.add.at(shares, rows.row_of_sample, given)
         shares /= rows.multiplicity[:, None]
-    return np.where(rows.gold[:, None] < 0, shares, np.arange(classes)[None, :] == rows.gold[:, None])
+    return clamp(shares, rows.gold)
 
 
 def _read_by_gold(rows: Rows, classes: int) -> np.ndarray:
     """Class posterior of every row by the matrices and class shares that the gold rows alone give."""
-    labels = rows.labels
-    sample, labeler, label = labels.arrays
-    known = (label >= 0) & (rows.gold[sample] >= 0)
-    given = sample[known]
-    counts = np.tile(diagonal_rows(classes, 2.0, 1.0), (labels.num_labelers, 1, 1))
-    np.add.at(counts, (labeler[known], rows.gold[given], label[known]), rows.multiplicity[given])
+    labels, known = rows.labels, one_hot(rows.gold, classes) * rows.multiplicity[:, None]
+    counts = soft_counts(labels, known) + diagonal_rows(classes, 2.0, 1.0)
     matrices = counts / counts.sum(axis=2, keepdims=True)
-    found = labels_log_likelihood(matrices, sample, labeler, label, rows.multiplicity.size)
-    certain = rows.gold >= 0
-    share = np.bincount(rows.gold[certain], weights=rows.multiplicity[certain], minlength=classes)
-    return softmax(found + np.log(share), axis=1)
+    found = labels_log_likelihood(matrices, *labels.arrays, len(known))
+    return softmax(found + np.log(known.sum(axis=0)), axis=1)
 
 
 def _numbers(name: str, values: Any, shape: tuple, *, positive: bool) -> np.ndarray:

@@ -151,10 +151,13 @@ def fit_joint(
     monitored = digest.monitored if effort.nuisance else digest.essential
     named = np.unique(rows.gold[rows.gold >= 0]).size == labels.num_classes
     kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
-    start, usual = _start(built, rows, priors), _normal_law_usual(labels, priors, effort)
+    first = vote_start(priors.start, rows).T[:, None, :] * built.start_strata  # states where EM starts
+    start = np.ascontiguousarray(first.reshape(-1, first.shape[2]))
+    asked = given_start or effort.device or effort.chains or effort.mesh is not None
+    usual = not asked and effort.normal is None and not prior_decides(labels)
     run, here = None, not (given_start or effort.device or effort.mesh is not None)
     if (usual or effort.normal) and built.other is None and has_normal_law(model):
-        starts = start, *believing_each(model, rows)
+        starts = start, *believing_each(rows)
         run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
     if run is None and built.other is not None:
         if given_start or effort.mesh is not None:
@@ -177,12 +180,6 @@ def fit_joint(
     return found._replace(pointwise=of_gibbs(model, observed, run.large))
 
 
-def _normal_law_usual(labels: Labels, priors: DirichletPriors, effort: Effort) -> bool:
-    """Whether draws of the normal law are tried though nobody asked for them."""
-    asked = priors.start is not None or effort.device or effort.chains or effort.mesh is not None
-    return not asked and effort.normal is None and not prior_decides(labels)
-
-
 def _model(
     labels, y_pred, gold, prior, priors, build, own_rows
 ) -> tuple[Built, Rows, Observed, np.ndarray | None]:
@@ -198,12 +195,6 @@ def _model(
         seen.append(prediction_columns(rows.y_pred, symbols or labels.num_classes))
     times = rows.multiplicity.astype(np.float64)
     return built, rows, Observed(tuple(seen), times, built.offset, rows.row_of_sample, group), group_share
-
-
-def _start(built: Built, rows: Rows, priors: DirichletPriors) -> Float[np.ndarray, "states rows"]:
-    """States to start from: vote shares, or what was given, in the strata where the model starts."""
-    first = vote_start(priors.start, rows).T[:, None, :] * built.start_strata[None, :, :]
-    return np.ascontiguousarray(first.reshape(-1, first.shape[2]))
 
 
 def gather(
