@@ -44,14 +44,7 @@ def temperable(kind: Kind, arrays: Any, observed: Observed) -> bool:
     return work_of(observed) <= MOST_WORK and kind.size(arrays) <= MOST_COORDINATES
 
 
-def run_tempered(
-    model: Model,
-    observed: Observed,
-    wanted: Digest,
-    *,
-    key: Any,
-    effort: Effort,
-) -> GibbsRun:
+def run_tempered(model: Model, observed: Observed, wanted: Digest, *, key: Any, effort: Effort) -> GibbsRun:
     """Sample a model.
 
     Args:

@@ -208,13 +208,11 @@ def not_converged(name: str, converged: bool, num_steps: int) -> Iterator[str]:
         yield f"{name} did not converge in {num_steps} steps; raise max_steps."
 
 
-def exchanged(
-    confusion: np.ndarray, classes: tuple, how: str = "Gold labels for a few samples would settle it."
-) -> Iterator[str]:
+def exchanged(confusion: np.ndarray, classes: tuple) -> Iterator[str]:
     """A sentence for each pair of classes that labelers together (`confusion`) call by the other's name."""
     own = np.diag(confusion)
     for a, b in np.argwhere(np.triu(own[:, None] + own[None, :] < confusion + confusion.T, 1)).tolist():
         yield (
             f"Classes {classes[a]!r} and {classes[b]!r} look swapped: together the labelers call each by the "
-            f"other's name more often than by its own. {how}"
+            "other's name more often than by its own. Gold labels for a few samples would settle it."
         )

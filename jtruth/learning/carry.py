@@ -25,8 +25,6 @@ def carried(
     matrices: Any,
     workers: Sequence,
     labels: Labels,
-    *,
-    same_prior: bool = True,
 ) -> DirichletPriors:
     """Pseudo-counts and class prior for new labels from draws of a fit to other labels.
 
@@ -37,10 +35,10 @@ def carried(
             `fit_joint`, `laplace_draws`, or "draws" of `jtruth.io.read_noise`.
         workers: who the labelers of the draws are.
         labels: the new labels; labelers are known by their names.
-        same_prior: whether the new samples have the class shares of the old ones; else Dirichlet(1).
 
     Returns:
-        `DirichletPriors` for `fit_joint`: `pseudo_counts`, 0 for a new labeler, and `prior_concentration`.
+        `DirichletPriors` for `fit_joint`: `pseudo_counts`, 0 for a new labeler, and `prior_concentration`, to
+        be replaced by 1 where the new samples may have other class shares than the old ones.
 
     Raises:
         ValueError: fewer than 20 draws, other classes, or no worker in common.
@@ -73,8 +71,7 @@ def carried(
     old = concentration(matrices)
     for t in known:
         found[t] = np.maximum(old[place[names[t]]] - own, 0.0)  # never less than the prior of a stranger
-    shares = concentration(prior) if same_prior else np.ones(classes)
-    return DirichletPriors(prior_concentration=shares, pseudo_counts=found)
+    return DirichletPriors(prior_concentration=concentration(prior), pseudo_counts=found)
 
 
 def concentration(draws: Float[np.ndarray, "draws *rows classes"]) -> Float[np.ndarray, "*rows classes"]:

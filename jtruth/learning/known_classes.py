@@ -28,6 +28,8 @@ from jtruth._validation.in_range import check_not_negative
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, exchanged, one_hot, read_given, soft_counts, unlabelled
 
+_LEVEL = 0.95  # of the one-sided error that an accuracy must be above chance by
+
 
 def fit_known_classes(
     labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None, pseudo: float = 1.0
@@ -92,7 +94,6 @@ def check_consistency(
     *,
     num_samples: int,
     workers: Any = None,
-    level: float = 0.95,
 ) -> tuple[str, ...]:
     """Check the conditions at estimated rates; a sentence for each that is not met.
 
@@ -101,7 +102,6 @@ def check_consistency(
         number: how many labels each labeler gave; those without are left out.
         num_samples: samples behind the prior.
         workers: names, for the sentences.
-        level: of the one-sided error that an accuracy must be above chance by.
 
     >>> matrices = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]])
     >>> found = check_consistency(np.array([0.5, 0.5]), matrices, np.array([100, 100]), num_samples=100)
@@ -110,7 +110,7 @@ def check_consistency(
     """
     classes = prior.size
     accuracy = np.einsum("c,tcc->t", prior, matrices)
-    z = float(ndtri(level))
+    z = float(ndtri(_LEVEL))
     error = np.sqrt(np.maximum(accuracy * (1 - accuracy), 1e-12) / np.maximum(number, 1))
     weak = (accuracy - z * error > 1 / classes) | (number == 0)
     spread = np.sqrt((classes - 1) / classes**2 / max(num_samples, 1))

@@ -211,9 +211,9 @@ def glad(data: lf.LongForm, laws: Any) -> lf.Model:
     return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
-def _mean_accuracy(ability: np.ndarray, ease: np.ndarray, block: int = 2**22) -> np.ndarray:
+def _mean_accuracy(ability: np.ndarray, ease: np.ndarray) -> np.ndarray:
     """(labelers,) mean over samples of 1 / (1 + exp(-ability ease)), a block of samples at a time."""
-    total, step = np.zeros(ability.size), max(1, block // max(ability.size, 1))
+    total, step = np.zeros(ability.size), max(1, 2**22 // max(ability.size, 1))
     for k in range(0, ease.size, step):
         total += (0.5 * (1 + np.tanh(0.5 * ability[:, None] * ease[None, k : k + step]))).sum(axis=1)
     return total / ease.size

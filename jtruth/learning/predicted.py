@@ -304,23 +304,21 @@ def fit_noise_layer(
     return fit._replace(warnings=tuple(_doubts_of_layer(fit, labels.class_names, int((~settled).sum()))))
 
 
-def thresholds_mislead(fit: Fit, matrix: Any, classes: Any = None, *, level: float = 0.99) -> tuple[str, ...]:
+def thresholds_mislead(fit: Fit, matrix: Any, *, level: float = 0.99) -> tuple[str, ...]:
     """A sentence for each class whose rate of right labels in another matrix is unlikely.
 
     Args:
         fit: of `fit_noise_layer`.
         matrix: (classes, classes), rows of true classes.
-        classes: names, for the sentences.
         level: probability that no class of all is named if `matrix` is right.
     """
     other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(fit.matrices[0])
     error = np.maximum(np.diagonal(fit.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (fit.row_labels + 2))
     far = np.abs(other - own) > -ndtri((1 - level) / (2 * own.size)) * error
-    names = range(own.size) if classes is None else classes
     return tuple(
-        f"Thresholds mislead for class {names[c]!r}: they say that {other[c]:.1%} of its labels are "
+        f"Thresholds mislead for class {c}: they say that {other[c]:.1%} of its labels are "
         f"right, the likelihood {own[c]:.1%} +- {error[c]:.1%}."
-        for c in np.flatnonzero(far)
+        for c in np.flatnonzero(far).tolist()
     )
 
 

@@ -57,11 +57,9 @@ def kos_messages(
     max_steps: int,
     tol: float,
 ) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"], bool, int]:
-    """The messages until they change by less than `tol`.
+    """Sums of messages over the labels of each sample and labeler, whether they came to rest, and steps.
 
-    `labels` are sample, labeler and sign of each; signs and `known` are +1 for class 1, -1 for class 0 and 0
-    for none. What comes out: sum of A y over the labels of each sample, of A x over those of each labeler,
-    whether messages came to rest, number of steps.
+    `labels` are sample, labeler and sign of each; signs and `known` are +1 for class 1, -1 for 0, 0 for none.
     """
     sample, labeler, sign = labels
     fixed = known[sample]
@@ -158,12 +156,10 @@ def triplet_moments(
 
     Args:
         symbol: 0 and 1 for the classes, 2 for an abstention.
-        seen: 1 where a labeler saw the sample.
-        weight: how often each sample counts.
-        apart: 1 for pairs of labelers who are not connected by edges, 0 elsewhere and on the diagonal.
+        seen, weight: 1 where a labeler saw the sample; how often each sample counts.
+        apart: 1 for pairs of labelers who are not connected by `edges`, 0 elsewhere and on the diagonal.
         voters: labelers whose third moments are taken.
-        edges: connected pairs.
-        prior: of class 1, NaN if it is to be estimated.
+        edges, prior: connected pairs; of class 1, NaN if it is to be estimated.
 
     Returns:
         By name: "strength" v and "square" v^2 (labelers,), contradicted below 0; "prior" of class 1; "shares"

@@ -149,12 +149,7 @@ def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
 
 
 def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = None) -> Program | None:
-    """What XLA needs, or None where NumPy is to sweep.
-
-    Args:
-        problem: model and data.
-        wanted: True or False to choose; None for "on an accelerator".
-        mesh: devices that share the samples; XLA sweeps then, whatever the size.
+    """What XLA needs, or None where NumPy is to sweep; `wanted` None is "on an accelerator", or with a mesh.
 
     Raises:
         ValueError: a mesh over no or several axes, or one for NumPy.
@@ -208,12 +203,7 @@ def _part(problem: kernel.Problem, rows: np.ndarray, shards: int) -> Part:
 
 
 def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, dict, np.ndarray]:
-    """Some sweeps of all chains.
-
-    Args:
-        program: see `program_of`.
-        chain: "symbols", "key" and what else `GibbsMover.start` says.
-        sweeps: how many, at most `most`, for which the program is compiled.
+    """Some sweeps of all chains, at most `most`, for which the program is compiled.
 
     Returns:
         The chain; "log_theta", "symbols", "alike0", "common0", ... of every sweep; and p(state | the rest) of
@@ -257,16 +247,10 @@ def _compiled(shapes: Shapes, data: Data, chain: dict, sweeps: Any, *, most: int
 
 
 def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis: str | None) -> Any:
-    """Some sweeps of one shard: pure, traced once for all numbers of sweeps.
+    """Some sweeps of one shard, without its leading axis: pure, traced once for all numbers of sweeps.
 
-    Args:
-        shapes, data: of the shard, without the leading axis.
-        chain: where the chains are.
-        sweeps: how many, at most `most`.
-        axis: over which counts are added up.
-
-    Returns:
-        The chain, what is kept of every sweep (most, ...), and sums of p, (states, rows) of each part.
+    Counts are added up over the axis. Returns the chain, what is kept of every sweep (most, ...), and sums of
+    p, (states, rows) of each part.
     """
     alike = tuple(_structure(g, a, b) for g, (a, b) in zip(shapes.alike, data.alike, strict=True))
 

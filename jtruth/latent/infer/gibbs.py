@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
 from jtruth._validation import present
-from jtruth.latent.checkpoint import digest
+from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import device, kernel
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike
@@ -98,7 +98,12 @@ def run_gibbs(
         other, _ = kernel.em(problem, other, max_steps=1)
     program = device.program_of(problem, effort.device, effort.mesh)
     shards = 0 if program is None else len(program.data.parts[0][0])
-    mark = _mark(problem, key, start, chains, allowed.burn_in, effort.max_bytes, shards)
+    design, more = problem.design, (start, chains, allowed.burn_in, effort.max_bytes, shards)
+    groups = [(g.first, tuple(g.raters)) for g in (*problem.pooled, *problem.alike)]
+    mark = digest_of(
+        "gibbs", key_words(key), design.data, design.indices, design.indptr, problem.multiplicity,
+        problem.offset, problem.place, problem.concentration, groups, *more,
+    )  # fmt: skip
     store, convergence = walk(
         GibbsMover(problem, mode, chains, digest.keep, program, other),
         host_rng(key, "gibbs"),
@@ -248,13 +253,3 @@ def _affordable_chains(problem: kernel.Problem) -> int:
     """4 to 32 chains: together some 80 000 numbers a step, below which Python's own time dominates."""
     numbers = problem.place.shape[1] * problem.multiplicity.size + problem.concentration.size
     return int(np.clip(4 * (_CHEAP // (4 * numbers)), 4, 32))
-
-
-def _mark(problem: kernel.Problem, key: Any, *more: Any) -> str:
-    """A digest of all that the draws depend on."""
-    design = problem.design
-    groups = [(g.first, tuple(g.raters)) for g in (*problem.pooled, *problem.alike)]
-    return digest(
-        "gibbs", key_words(key), design.data, design.indices, design.indptr, problem.multiplicity,
-        problem.offset, problem.place, problem.concentration, groups, *more,
-    )  # fmt: skip

@@ -85,9 +85,11 @@ class Program:
 
     def __init__(self, model: Callable, static: tuple, settings: NutsSettings, jitter: float):
         from numpyro.infer.hmc import hmc
+        from numpyro.infer.util import potential_energy
 
         self.model, self.settings, self.jitter = functools.partial(model, **dict(static)), settings, jitter
-        self.start, self.step = hmc(potential_fn_gen=self._potential, algo="NUTS")
+        potential = lambda *args: functools.partial(potential_energy, self.model, args, {})  # noqa: E731
+        self.start, self.step = hmc(potential_fn_gen=potential, algo="NUTS")
         self.compiled: dict[Any, Any] = {}
 
     def call(self, function: Callable, *args: Any) -> Any:
@@ -101,24 +103,25 @@ class Program:
 
     def begin(self, keys, init, args):
         """Start every chain at its initial values plus jitter; the state of NUTS, chains first."""
-        return jax.vmap(self._begin_one, in_axes=(0, 0, None))(keys, init, args)
-
-    def _begin_one(self, key, init, args):
         from numpyro.distributions import biject_to
 
-        key_model, key_jitter, key_run = jax.random.split(key, 3)
-        sites = _trace(self.model, (), init, key_model, args)
-        z = {k: biject_to(s["fn"].support).inv(s["value"]) for k, s in sites.items() if _is_latent(s)}
-        flat, unflatten = ravel_pytree(z)
-        wide = self.jitter * jax.random.uniform(key_jitter, flat.shape, flat.dtype, -1.0, 1.0)
-        return self.start(
-            unflatten(flat + wide),
-            self.settings.num_warmup,
-            target_accept_prob=self.settings.target_accept,
-            max_tree_depth=self.settings.max_tree_depth,
-            model_args=args,
-            rng_key=key_run,
-        )
+        def one(key, init):
+            key_model, key_jitter, key_run = jax.random.split(key, 3)
+            sites = _trace(self.model, (), init, key_model, args).items()
+            latent = {k: s for k, s in sites if s["type"] == "sample" and not s["is_observed"]}
+            z = {k: biject_to(s["fn"].support).inv(s["value"]) for k, s in latent.items()}
+            flat, unflatten = ravel_pytree(z)
+            wide = self.jitter * jax.random.uniform(key_jitter, flat.shape, flat.dtype, -1.0, 1.0)
+            return self.start(
+                unflatten(flat + wide),
+                self.settings.num_warmup,
+                target_accept_prob=self.settings.target_accept,
+                max_tree_depth=self.settings.max_tree_depth,
+                model_args=args,
+                rng_key=key_run,
+            )
+
+        return jax.vmap(one)(keys, init)
 
     def advance(self, state, args, number):
         """`number` <= chunk transitions: the new state, draws (chains, chunk, ...), and their statistics."""
@@ -141,11 +144,6 @@ class Program:
             return constrain_fn(self.model, args, {}, z, return_deterministic=True)
 
         return state, jax.vmap(jax.vmap(constrain))(z), statistics
-
-    def _potential(self, *args):
-        from numpyro.infer.util import potential_energy
-
-        return functools.partial(potential_energy, self.model, args, {})
 
 
 @functools.lru_cache(maxsize=64)
@@ -266,10 +264,6 @@ def _sorted(static):
     return tuple(sorted((static or {}).items()))
 
 
-def _is_latent(site) -> bool:
-    return site["type"] == "sample" and not site["is_observed"]
-
-
 def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
     """Draws and statistics (chains, draws, ...) as a `NutsRun`, with its doubts."""
     rhat = {name: split_rhat(values) for name, values in samples.items()}
@@ -297,7 +291,10 @@ def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
 
 def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
     """State of NUTS and all draws so far."""
-    arrays: dict[str, Any] = {f"state{k}": _raw(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+    arrays: dict[str, Any] = {
+        f"state{k}": np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+        for k, leaf in enumerate(jax.tree.leaves(state))
+    }
     if pieces:
         draws = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
         for part, values in zip(("sample", "statistic"), draws, strict=True):
@@ -319,10 +316,6 @@ def resumed(file: Checkpoint, state: Any) -> tuple[Any, list, int]:
         if kind in ("sample", "statistic"):
             parts[kind == "statistic"][site] = values
     return jax.tree.unflatten(tree, read), [parts] if parts[0] else [], words["done"]
-
-
-def _raw(leaf):
-    return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
 
 
 def _restored(value, like):

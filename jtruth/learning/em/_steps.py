@@ -145,16 +145,7 @@ def dawid_skene_em(
 
 
 def counts_of(data: Any, posterior: Array, cells: int) -> Array:
-    """Expected counts of a class posterior: labels by (labeler, true class), then samples; by given class.
-
-    Args:
-        data: labels by columns.
-        posterior: (samples, classes).
-        cells: labelers * classes.
-
-    Returns:
-        (cells + 1, classes), of the type of the posterior.
-    """
+    """(cells + 1, classes): expected labels by (labeler, true class), then samples; by given class."""
     classes = posterior.shape[1]
     mass = data.weight[:, None] * posterior
     rows = mass if data.sample is None else mass[data.sample]

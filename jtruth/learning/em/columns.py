@@ -133,15 +133,13 @@ def bucket(size: int) -> int:
     return -(-size // step) * step
 
 
-def columns_from_matrix(
-    z: Int[Array | np.ndarray, "samples labelers"], num_classes: int, *, dtype: Any = float
-) -> LabelColumns:
+def columns_from_matrix(z: Int[Array | np.ndarray, "samples labelers"], num_classes: int) -> LabelColumns:
     """Columns of a label matrix with -1 for no label; pure, for use under jit and vmap."""
     z = jnp.asarray(z, jnp.int32)
     labelers = z.shape[1]
     code = jnp.arange(labelers, dtype=jnp.int32)[None, :] * num_classes + z
     code = jnp.where(z >= 0, code, labelers * num_classes).T
-    return LabelColumns(code, jnp.ones(z.shape[0], dtype), jnp.full(z.shape[0], -1, jnp.int32))
+    return LabelColumns(code, jnp.ones(z.shape[0], float), jnp.full(z.shape[0], -1, jnp.int32))
 
 
 def columns_from_labels(

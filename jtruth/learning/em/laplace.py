@@ -73,12 +73,9 @@ def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.rando
 def laid_out(
     state: Stream, posterior: Float[np.ndarray, "patterns classes"], kept: Int[np.ndarray, " kept"]
 ) -> tuple[kernel.Problem, normal.Mode]:
-    """The model and its mode, as the normal law takes them: the prior, then the matrices.
+    """The model and its mode, as the normal law takes them: the prior, then the matrices; nothing is closed.
 
-    Args:
-        state: fitted, nothing closed.
-        posterior: class posterior of each of its rows.
-        kept: rows from which the loss by unknown classes is taken, and scaled to all.
+    Of `kept` rows the loss by unknown classes is taken, and scaled to all.
     """
     patterns, size, classes = state.patterns, len(state.workers), len(state.classes)
     seen = CodedPatterns(patterns.codes(kept), patterns.length[kept], patterns.number[kept])

@@ -96,13 +96,8 @@ def read(
 def even_errors(data: LongForm, log_right: Any, log_wrong: Any, prior: Any) -> Array:
     """log p(labels of a sample, class) where all wrong classes are named alike: two sums, whatever C is.
 
-    Args:
-        data: the labels.
-        log_right, log_wrong: (labels, *levels) log probability of the right class, and of one wrong class.
-        prior: (classes,).
-
-    Returns:
-        (samples, classes), or (samples, classes, levels) with levels.
+    From the log probability of the right class and of one wrong class, (labels, *levels) each; (samples,
+    classes, *levels).
     """
     size, classes, levels = data.known.shape[0], prior.shape[0], log_right.shape[1:]
     given = data.given.reshape(-1, *[1] * len(levels))
