@@ -28,7 +28,7 @@ from scipy.special import betaln, digamma, expit, gammaln, logit, logsumexp, rel
 from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.learning._fit import counts_of_labels
+from jtruth.learning._fit import clamp, counts_of_labels
 from jtruth.stats.agreement import first_labels, labeler_pairs
 
 _STEPS, _STILL = 200, 1e-8  # of the variational bound
@@ -155,10 +155,7 @@ def _without_own(labels: Labels, prior, matrices, gold) -> Float[np.ndarray, "la
     sample, labeler, label = labels.entries()
     joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
     found = softmax(joint[sample] - np.log(matrices[labeler, :, label]), axis=1)
-    if gold is None:
-        return found
-    known = np.asarray(gold)[sample]
-    return np.where(known[:, None] >= 0, known[:, None] == np.arange(prior.size), found)
+    return found if gold is None else clamp(found, np.asarray(gold)[sample])
 
 
 def _evidence(
@@ -219,8 +216,8 @@ def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, befor
     alone = np.log((without * matrices[labeler, :, label]).sum(axis=1))  # log p(label | all other labels)
     one, two, number, same = one[close], two[close], number[close], same[close]
     at = labeler[first], sample[first]
-    said, seen = (sparse.csr_array((a, at), shape=size) for a in (alone[first], np.ones(first.size)))
-    on_both = (said @ seen.T).tocsr()  # log p of the labels of one on the samples of both
+    log_p, labelled = (sparse.csr_array((a, at), shape=size) for a in (alone[first], np.ones(first.size)))
+    on_both = (log_p @ labelled.T).tocsr()  # log p of the labels of one on the samples of both
     by_itself = np.maximum(_entries(on_both, one, two), _entries(on_both, two, one))
     slips = number - same
     copied = betaln(_COPY[0] + same, _COPY[1] + slips) - betaln(*_COPY)

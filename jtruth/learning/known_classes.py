@@ -117,15 +117,15 @@ def check_consistency(
     even = bool(np.abs(prior - 1 / classes).max() < z * spread)
     compared = int((weak & (number > 0)).sum()) >= 3
     names = tuple(range(accuracy.size)) if workers is None else workers
-    said = []
+    doubts = []
     if not weak.all():
-        said.append(
+        doubts.append(
             f"Labelers {quoted(names[t] for t in np.flatnonzero(~weak))} are not clearly better than chance: "
             "rates learned without gold are only sure to go to the truth if all are (Donmez et al. 2010)."
         )
     if even and not compared:
-        said.append(
+        doubts.append(
             "The class prior is even and there are no three labelers better than chance to compare: error "
             "rates cannot be learned without gold (Donmez et al. 2010)."
         )
-    return tuple(said)
+    return tuple(doubts)

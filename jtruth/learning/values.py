@@ -183,7 +183,7 @@ def fit_multilabel(
     tasks, workers = tuple(dict.fromkeys(task)), tuple(dict.fromkeys(worker))
     fits = {}
     for name in classes:
-        said = [int(name in one) for one in chosen]
-        labels = Labels.from_long(task, worker, said, tasks=tasks, workers=workers, classes=["no", "yes"])
+        yes = [int(name in one) for one in chosen]
+        labels = Labels.from_long(task, worker, yes, tasks=tasks, workers=workers, classes=["no", "yes"])
         fits[name] = fit_dawid_skene(labels, smoothing=smoothing)
     return fits

@@ -268,7 +268,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
         return new, kept, jax.tree.map(jnp.add, p, more)
 
     shape = (chain["symbols"].shape[2], data.concentration.size)
-    held = {name: a.shape for name, a in chain.items() if name.startswith(("symbols", "alike", "common"))}
-    kept = {name: jnp.zeros((most, *size)) for name, size in (held | {"log_theta": shape}).items()}
+    shapes_of = {k: a.shape for k, a in chain.items() if k.startswith(("symbols", "alike", "common"))}
+    kept = {name: jnp.zeros((most, *size)) for name, size in (shapes_of | {"log_theta": shape}).items()}
     p = tuple(jnp.zeros_like(offset) for _, offset in data.parts)
     return jax.lax.fori_loop(0, sweeps, one, (jax.tree.map(jnp.asarray, chain), kept, p))

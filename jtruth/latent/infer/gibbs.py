@@ -137,8 +137,8 @@ class GibbsMover:
     @property
     def block(self) -> int:
         """Most sweeps between two looks."""
-        held = self.num_chains * self.problem.concentration.size
-        return int(np.clip(_BLOCK_NUMBERS // max(held, 1), 5, _BLOCK))
+        numbers = self.num_chains * self.problem.concentration.size
+        return int(np.clip(_BLOCK_NUMBERS // max(numbers, 1), 5, _BLOCK))
 
     @cached_property
     def engine(self) -> kernel.HostEngine:

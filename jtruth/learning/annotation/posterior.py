@@ -196,19 +196,19 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
     low, high = np.sort([labeler[:, first], labeler[:, second]], axis=0)
     both = (low >= 0) & (low != high)  # a labeler's repeated labels say nothing about pairs
     code = low[both].astype(np.int64) * labels.num_labelers + high[both]
-    kinds, kind, shared = np.unique(code, return_inverse=True, return_counts=True)
-    pair = np.stack(np.divmod(kinds, labels.num_labelers), axis=1)
+    codes, pair_of, shared = np.unique(code, return_inverse=True, return_counts=True)
+    pair = np.stack(np.divmod(codes, labels.num_labelers), axis=1)
     row, column = np.nonzero(both)
     one, other = first[column], second[column]
 
-    def agreements(given: np.ndarray) -> np.ndarray:
-        return np.bincount(kind.ravel()[given[row, one] == given[row, other]], minlength=kinds.size)
+    def agreements(label: np.ndarray) -> np.ndarray:
+        return np.bincount(pair_of.ravel()[label[row, one] == label[row, other]], minlength=codes.size)
 
     agreed = agreements(label)
-    if not kinds.size:
+    if not codes.size:
         return Agreement(pair, shared, agreed, np.zeros(0), np.zeros(0), float("nan"), float("nan"))
     sets = simulated_labels(channel, draws, labeler, hyper, labels.num_labelers, key, REPLICATES)
-    simulated = np.stack([agreements(given) for given in sets])
+    simulated = np.stack([agreements(each) for each in sets])
     mean, sd = simulated.mean(axis=0), simulated.std(axis=0)
     scale = np.where(sd > 0, sd, 1.0)
     far = (((simulated - mean) / scale) ** 2).sum(axis=1)

@@ -212,9 +212,9 @@ def _doubts(fit, labels, gold, smoothing):
         yield f"No sample seems to be of class {classes[c]!r}."
     unlearned = np.argwhere((fit.row_labels < _NO_LABELS) & ~empty[None, :])
     if unlearned.size:
-        shown = ", ".join(f"({workers[t]!r}, {classes[c]!r})" for t, c in unlearned[:5].tolist())
+        first = ", ".join(f"({workers[t]!r}, {classes[c]!r})" for t, c in unlearned[:5].tolist())
         yield (
-            f"{len(unlearned)} matrix rows (labeler, true class) rest on no label: {shown}"
+            f"{len(unlearned)} matrix rows (labeler, true class) rest on no label: {first}"
             f"{', ...' if len(unlearned) > 5 else ''}. They "
             + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and mean nothing.")
         )
@@ -281,10 +281,10 @@ def climbed(
         if mesh is not None:
             columns, start = _placed(mesh, columns, start)
         if mesh is not None and is_shared(mesh):
-            whole = NamedSharding(as_auto(mesh), PartitionSpec())
+            everywhere = NamedSharding(as_auto(mesh), PartitionSpec())
             rows = NamedSharding(as_auto(mesh), PartitionSpec(mesh_axis(mesh, hosts=True)))
             placed: Any = EMResult  # of shardings here, one for each result
-            shardings = placed(*(rows if name == "class_posterior" else whole for name in EMResult._fields))
+            shardings = placed(*(rows if k == "class_posterior" else everywhere for k in EMResult._fields))
             run, steps = jax.jit(partial(run, **steps), out_shardings=shardings), {}
         found = run(columns, start, pseudo_counts, prior, **steps)
         if drop := float(found.largest_drop):

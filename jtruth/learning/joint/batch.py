@@ -221,13 +221,13 @@ def weighted_batch(
         keys = jax.random.key_data(keys_of_sets(key, len(seen), "weighted batch"))
         run = partial(_weigh_all, classes=num_classes)
         out = over_sets(run, mesh, keys, *map(jnp.asarray, (rows, times, of_sample, seen[:, :, -1])))
-    found, log_weight, slope, elsewhere = jax.tree.map(np.asarray, out)
+    found, log_weight, slope, exchanged_height = jax.tree.map(np.asarray, out)
     known = np.isfinite(log_weight).all(axis=1)
     _, k = smoothed_weights(np.where(known[:, None], log_weight, 0.0), 1.0)
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     effective = weight.sum(axis=1) ** 2 / (weight**2).sum(axis=1)
     ess = 1 / (1 / effective + 1 / _KEPT)
-    one_hill = (slope < _FLAT) & (elsewhere < -_FAR_BELOW)
+    one_hill = (slope < _FLAT) & (exchanged_height < -_FAR_BELOW)
     return found._replace(ess=ess, pareto_k=k, ok=known & one_hill & (k < good_shape(_DRAWS)))
 
 
@@ -347,7 +347,7 @@ def _weigh(key, rows, times, of_sample, y_pred, classes):
     top = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, law.climb(shares))
     exchanged = law.climb(shares[:, ::-1])
     apart = jnp.abs(exchanged - top).max() > _SAME
-    elsewhere = jnp.where(apart, law.at(exchanged) - law.at(top), -jnp.inf)
+    exchanged_height = jnp.where(apart, law.at(exchanged) - law.at(top), -jnp.inf)
 
     key_normal, key_scale, key_kept, key_class = jax.random.split(key, 4)
     v, log_t = _about(law, top, key_normal, key_scale)
@@ -374,4 +374,4 @@ def _weigh(key, rows, times, of_sample, y_pred, classes):
         (jnp.exp(log_rows) @ weight).swapaxes(0, 1),
         (p @ weight)[of_sample],
     )
-    return found, log_weight, jnp.abs(slope(top)).max(), elsewhere
+    return found, log_weight, jnp.abs(slope(top)).max(), exchanged_height
