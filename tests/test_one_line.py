@@ -103,7 +103,10 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
+SLOW = ("BatchEvaluation", "CalibrationReport", "ScoreEvaluation")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in MADE])
 def test_lines_of_real_answers(name, crowd):
     """The answers of one small data set, the laws, tables and other results in their fields included."""
     answer = MADE[name](*crowd)

@@ -80,7 +80,7 @@ PLAIN = {
     "correct": "--called 680/1000 --sensitivity 45/50 --specificity 40/50",
     "simulate": "made --samples 30",
 }
-SLOW = ("models", "calibrate", "plan", "simulate")  # the last two have tests of their own
+SLOW = ("models", "calibrate", "consensus", "plan", "simulate")  # the last three have tests of their own
 COMMANDS = [
     pytest.param(name, text, marks=pytest.mark.slow if name in SLOW else (), id=name)
     for name, text in (PAGES | PLAIN).items()

@@ -351,10 +351,11 @@ def test_how_gold_was_chosen_is_never_ignored(options, why):
 
 def test_gold_may_be_unknown_in_every_way():
     labels = jt.Labels.from_frame(melted(), tasks=IDS)
-    expected = jt.evaluate(PRED, labels, gold=np.where(np.arange(SIZE) < 60, Y, -1), **KNOWN)
     for unknown in (None, np.nan, -1, pd.NA):
         gold = [int(y) if k < 60 else unknown for k, y in enumerate(Y)]
-        assert same(jt.evaluate(PRED, labels, gold=gold, **KNOWN), expected)
+        np.testing.assert_array_equal(
+            inputs.read_gold(gold, labels)[0], np.where(np.arange(SIZE) < 60, Y, -1)
+        )
 
 
 def test_arrays_of_the_library_know_their_tasks():

@@ -143,6 +143,7 @@ def test_sets_that_are_no_hill_are_sampled_by_chains(sets):
     assert not np.allclose(found.prior[0], chains.prior[0], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_weighted_means_are_those_of_a_long_run(sets):
     y_pred, labels = single(sets, 2)
     found = weighted_batch(5, np.tile(sets[1][2], (16, 1, 1)), np.tile(sets[0][2], (16, 1)), 2)
@@ -202,7 +203,8 @@ def test_three_classes_have_the_metrics_that_evaluate_prints(three):
 
 
 @pytest.mark.parametrize(
-    "method", ["bayes", pytest.param("empirical_bayes", marks=pytest.mark.slow), "joint", "em"]
+    "method",
+    ["bayes", "em", *(pytest.param(m, marks=pytest.mark.slow) for m in ("empirical_bayes", "joint"))],
 )
 def test_sets_that_say_nothing_are_not_ok(sets, method):
     """No label, or no sample at all; the others are what they were, whatever stands beside them."""
@@ -213,6 +215,7 @@ def test_sets_that_say_nothing_are_not_ok(sets, method):
     assert found.ok.tolist() == [True, False, False, True, True, True, True, True]
 
 
+@pytest.mark.slow
 def test_em_that_guesses_or_did_not_arrive_is_not_ok():
     """Labels that hardly speak: some fits have raters below chance, and EM needs more than its thousand steps
     in some. Whether it has them, `fit_dawid_skene` says by itself; on flat ground the last digit decides

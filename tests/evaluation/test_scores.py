@@ -229,6 +229,7 @@ GOOD = {"scores": [0.1, 0.9, 0.8, 0.2], "labels": np.log([[0.8, 0.2], [0.3, 0.7]
         ({"scores": [0.1, np.inf, 0.3, 0.2]}, r"scores\[1\] is inf"),
     ],
 )
+@pytest.mark.usefixtures("few_sweeps")
 def test_refused(as_installed, change, message):
     with pytest.raises(ValueError, match=message):
         jt.evaluate_scores(**{**GOOD, **change})

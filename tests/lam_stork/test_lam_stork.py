@@ -155,7 +155,7 @@ def test_exact_interval_and_bounds_hold_their_level():
                 assert held > 0.8
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("num_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     "counts",
     [

@@ -78,7 +78,8 @@ def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
 
 
 @pytest.mark.parametrize(
-    "name", ["independent", "labeler_strata", pytest.param("shared_strata", marks=pytest.mark.slow)]
+    "name",
+    ["labeler_strata", *(pytest.param(x, marks=pytest.mark.slow) for x in ("independent", "shared_strata"))],
 )
 def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_states(name):
     """Four samples of two classes, easy or hard in strata, two labelers, a classifier: nothing is fixed."""

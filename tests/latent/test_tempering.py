@@ -31,7 +31,7 @@ def tempered(model, observed, key=1):
     return run_tempered(found, observed, asked, key=jax.random.key(key), effort=EFFORT)
 
 
-@by_default("gold", "shared strata", "labeler strata", "partly shared")
+@by_default("gold", "shared strata", "labeler strata")
 def test_equal_to_enumeration(case):
     """About 20 comparisons a case at 5 Monte Carlo errors; the evidence within 5 of its own."""
     name, size, options = CASES[case]

@@ -103,7 +103,7 @@ def crowd(n=150):
 
 
 @pytest.fixture(scope="module")
-def by_kind(few_sweeps):
+def by_kind(few_lineages):
     _, y_pred, labels = crowd()
     found = {kind: jt.evaluate(y_pred, labels, labelers_are=kind) for kind in ("people", "llm_judges", None)}
     rows = found["people"].what_if  # the same whoever labels: fitted once

@@ -94,6 +94,7 @@ def test_more_classes_are_taken_too_and_gold_needs_no_model_of_them(added):
     assert member.posterior.shape == (3, 3) and ranges.loo_of([member])[0] is not None
 
 
+@pytest.mark.slow
 def test_sensitivity_moves_it_and_at_rest_errors_are_independent(added, answer):
     found = answer.sensitivity("empty", values=[0.0, 0.25], key=KEY)
     assert found.base == 0.0 and found.axis == "share of samples that show nothing"

@@ -138,13 +138,16 @@ def test_bounds_hold_the_truth(answer):
     y, y_pred, labels = crowd(labelers=3)
     result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
     vote = labels.counts().argmax(axis=1)
-    bounds = result.sensitivity("prior").bounds
+    bounds = result.sensitivity("prior", values=[0.3, 0.4]).bounds
     differ = float((vote != y_pred).mean())
     exact = error_bounds(differ, (vote != y).mean())
     assert exact.lower - 1e-12 <= (y != y_pred).mean() <= exact.upper + 1e-12
     some, (_, low, high) = error_bounds(differ, 0.05), next(row for row in bounds if row[0] == 0.05)
     np.testing.assert_allclose((low, high), (1 - some.upper, 1 - some.lower))
-    assert "Lam & Stork" in answer.sensitivity("prior").summary(full=True) and bounds[0][1] == bounds[0][2]
+    assert (
+        "Lam & Stork" in answer.sensitivity("prior", values=[0.3, 0.4]).summary(full=True)
+        and bounds[0][1] == bounds[0][2]
+    )
 
 
 def test_error_rates_of_every_noise_model():

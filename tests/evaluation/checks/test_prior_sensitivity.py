@@ -148,7 +148,7 @@ POPULATION = {"assume": "independent", "target": "population"}
 
 
 @pytest.mark.parametrize("asked, given, verdict", [
-    (SHARED, (900, 0.5, 0.9), "does not fit"),
+    pytest.param(SHARED, (900, 0.5, 0.9), "does not fit", marks=pytest.mark.slow),
     pytest.param(SHARED, (300, 0.5), "fits", marks=pytest.mark.slow),
     pytest.param(PARTLY, (60, 0.03, 0.95), "does not fit", marks=pytest.mark.slow),
     (POPULATION, (40, 0.1, 0.8), "does not fit"), (POPULATION, (900, 0.5, 0.9), "fits"),

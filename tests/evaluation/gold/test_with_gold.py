@@ -94,6 +94,7 @@ def test_gold_chosen_with_known_probabilities():
     assert not any("random sample" in w for w in weighted.warnings)
 
 
+@pytest.mark.slow
 def test_one_labeler_with_gold_gets_numbers():
     y, y_pred, labels, rng = hard_crowd(4)
     one = jt.Labels.from_matrix(labels.to_matrix()[:, :1], 2)
@@ -120,6 +121,7 @@ def test_what_predictions_settle_is_said_without_doubt(classes):
         np.testing.assert_allclose(found.metrics["macro_recall"].interval(0.95), 1 / 3, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_class_that_may_not_occur_leaves_the_mean_of_recalls_open():
     rng = np.random.default_rng(1)
     y, y_pred = rng.integers(0, 2, 150), np.zeros(150, int)
@@ -155,6 +157,7 @@ def test_labelers_beside_gold_are_those_of_the_labelers_report(answer):
         assert one["low"] < right < one["high"]
 
 
+@pytest.mark.slow
 def test_labelers_of_a_vouched_assumption_are_its_own(answer):
     _, _, y_pred, labels, _ = answer
     hard = jt.evaluate(y_pred, labels, assume="shared_difficulty")

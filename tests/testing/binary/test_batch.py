@@ -140,6 +140,7 @@ def test_a_window_that_is_too_small_is_flagged(sets):
     assert (np.asarray(small.edge_mass)[~np.asarray(small.ok)] > 1e-12).all()
 
 
+@pytest.mark.slow
 def test_numbers_that_underflow_are_flagged():
     rng = np.random.default_rng(2)
     x, y_pred = rng.normal(size=(1, 2000)) * 0.3, rng.integers(0, 2, (1, 2000)).astype(np.int32)
