@@ -1,8 +1,6 @@
 """Keys as users give them, and streams that nobody shares by accident."""
 
 import ast
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -101,27 +99,6 @@ def test_keys_of_the_host_are_those_of_jax_bit_by_bit():
 def test_repetitions_may_be_traced():
     traced = jax.jit(lambda n: jax.random.key_data(stream(jax.random.key(3), "step", n)))(5)
     assert np.asarray(traced).tolist() == key_words(stream(3, "step", 5))
-
-
-@pytest.mark.slow
-def test_another_process_and_hash_seed_draw_the_same():
-    code = (
-        "from jtruth._random import *; print(host_rng(5, 'checks').random(), key_words(stream(5, 'checks')))"
-    )
-    out = {
-        subprocess.run(
-            [sys.executable, "-c", code], env=_environment(seed), capture_output=True, check=True
-        ).stdout
-        for seed in ("0", "1")
-    }
-    expected = f"{host_rng(5, 'checks').random()} {key_words(stream(5, 'checks'))}\n"
-    assert {text.decode() for text in out} == {expected}
-
-
-def _environment(seed: str) -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(PACKAGE.parent)}
 
 
 def test_no_bare_salt_and_no_name_twice():

@@ -7,9 +7,7 @@ import sys
 import pytest
 
 from jtruth.evaluation import evaluate
-from jtruth.evaluation.assumptions import ranges
 from jtruth.io import read_labels
-from jtruth.latent import Effort
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
@@ -102,23 +100,6 @@ def test_unusable_input_is_one_readable_line_and_exit_code_2(run, arguments, par
 def test_repeats_can_be_kept(run):
     code, out, _ = run("evaluate", ANESTHESIA, "--rater", "2", "--repeats", "keep")
     assert code == 0 and "45 samples" in out
-
-
-@pytest.mark.slow
-def test_labelers_and_fast(run, tmp_path, monkeypatch):
-    code, out, _ = run("labelers", ANESTHESIA, "--repeats", "keep", "--json", tmp_path / "l.json")
-    answer = json.loads((tmp_path / "l.json").read_text())
-    assert code == 0 and len(answer["labelers"]) == 5
-    assert "Share of the labels given that are right, worst first" in out
-    monkeypatch.setattr(ranges, "EFFORT", Effort(max_rhat=1.1, min_ess=60.0, nuisance=False))
-    code, out, _ = run("evaluate", CARIES, "--rater", "5")
-    assert code == 0 and "95 % predictive intervals" in out and "half of them labelled by people" in out
-    code, out, err = run("evaluate", CARIES, "--rater", "5", "--labelers-are", "experts")
-    assert code == 0 and "public sources" in out
-    code, out, err = run("evaluate", CARIES, "--rater", "5", "--labelers-are", "robots")
-    assert code == 2 and "robots" in err and "llm_judges" in err
-    code, out, _ = run("evaluate", CARIES, "--rater", "5", "--method", "plug_in")
-    assert code == 0 and "too narrow" in out and "plug_in" in out
 
 
 def test_plan(run, tmp_path):

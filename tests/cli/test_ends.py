@@ -144,26 +144,6 @@ def test_ctrl_c_while_libraries_load(pytestconfig):
     assert (done.returncode, done.stderr) == (130, "jtruth: stopped\n")
 
 
-@pytest.mark.slow
-def test_the_same_key_prints_the_same_numbers_in_another_process(pytestconfig, small):
-    """With PYTHONHASHSEED changed: file and terminal are equal to the last digit.
-
-    The range of several assumptions is looked at in the same way in `evaluation/test_invariance.py`.
-    """
-    found = []
-    for seed in ("1", "2"):
-        path = small / f"{seed}.json"
-        command = [sys.executable, "-m", "jtruth", "evaluate", small / "labels.csv", "--rater", "ann"]
-        done = subprocess.run(
-            [*command, "--assume", "independent", "--seed", "5", "--json", path],
-            capture_output=True, text=True,
-            cwd=pytestconfig.rootpath, env=os.environ | {"PYTHONHASHSEED": seed},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found.append((path.read_text(), done.stdout))
-    assert found[0] == found[1]
-
-
 PIPED = (
     ("inspect - --json {0}/a.json", "5 labelers", 0),
     ("evaluate - --rater 5 --method majority_vote", "no uncertainty", 0),
