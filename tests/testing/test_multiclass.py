@@ -145,16 +145,6 @@ def test_labels_method_is_algorithm_3(multi3):
     )
 
 
-def test_bayes_is_near_empirical_bayes_and_wider(multi3):
-    _, lik, prior, y_pred = multi3
-    bayes = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY)
-    plug_in = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
-    assert bayes.fit.converged and not bayes.warnings
-    for name in ("accuracy", "recall[0]", "macro_f1"):
-        wide, narrow = bayes.estimate(name), plug_in.estimate(name)
-        assert abs(wide.mean - narrow.mean) < 2 * wide.sd and wide.sd > narrow.sd
-
-
 def test_unfinished_draws_say_so(multi3, monkeypatch):
     _, lik, prior, y_pred = multi3
     monkeypatch.setattr(multiclass, "EFFORT", Effort(chains=4, burn_in=5, min_sweeps=16, max_sweeps=16))

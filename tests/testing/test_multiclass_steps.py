@@ -35,7 +35,7 @@ def test_plug_in_map_equals_the_reference_file(multi3):
     assert not bool(few.converged) and int(few.num_steps) == 11
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_both_deterministic_maps_equal_the_loops(seed):
     lik, prior, y_pred = random_case(seed, 25, 3, 3)
     x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
@@ -77,14 +77,6 @@ def test_sampling_step_tends_to_the_exact_step(classes, symbols):
     expected = steps.exact_step(x, y)(k, 0)
     error = np.nanstd(rates, axis=0) / 100
     assert (np.abs(np.nanmean(rates, axis=0) - expected) <= 5 * error + 1e-12).all()
-
-
-def test_unfinished_fits_say_so(multi3):
-    """tol = 0 cannot be reached by sampling: the step limit stops it, and the result says so."""
-    _, lik, prior, y_pred = multi3
-    x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
-    found = fit(steps.sampling_step(KEY, x, y, num_draws=20), x, tol=1e-9, max_steps=6)
-    assert not bool(found.converged) and int(found.num_steps) == 6
 
 
 cases = st.tuples(st.integers(0, 10_000), st.permutations(range(3)), st.permutations(range(12)))
