@@ -161,7 +161,7 @@ def test_joined_laws_keep_their_correlations():
 
 
 @pytest.fixture(scope="module")
-def learned(enough_sweeps):
+def learned(few_sweeps):
     """(classes, answer without a word, vouched for, with gold): 200 samples, four labelers."""
     y, said, labels = rivals(6, size=200, labelers=4)
     two = {"a": said["a"], "c": np.maximum(said["a"], said["c"])}  # the tuple (1, 0) never occurs

@@ -67,7 +67,7 @@ def learned(seed):
     return found, roc_auc_score(y, np.searchsorted(found.edges, score, side="right"))
 
 
-def test_nobody_vouches(enough_sweeps):
+def test_nobody_vouches(few_sweeps):
     """A law for each number of the curve, of two readings; it holds the truth, the key is fixed."""
     y, score, labels = scored(3, size=200, labelers=4)
     found = jt.evaluate_scores(score, labels)

@@ -48,7 +48,7 @@ def crowd(n=120, empty=0.25, seed=0):
 
 
 @pytest.fixture(scope="module")
-def added():
+def added(few_lineages):
     """The entry in the table, with short runs: what is tested here is where it has a say."""
     entry = eval(ENTRY, vars(registry) | file_of(MODEL))
     with pytest.MonkeyPatch.context() as patch:
