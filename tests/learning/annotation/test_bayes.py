@@ -302,19 +302,6 @@ def fitted():
     return bayes.fit_nuts("dawid_skene", crowd(0), key=jax.random.key(0), settings=SETTINGS)
 
 
-@pytest.mark.slow
-def test_agrees_with_the_gibbs_sampler(fitted):
-    gibbs = fit_joint(fitted.labels, key=jax.random.key(1))
-    draws = fitted.run.samples
-    other = gibbs.prior.reshape(gibbs.chain.max() + 1, -1, 2)
-    error = np.hypot(mean_error(draws["prior"]), mean_error(other))
-    assert (np.abs(fitted.prior - gibbs.prior.mean(axis=0)) < 5 * error).all()
-    error = np.sqrt(2) * mean_error(draws["matrices"])  # Gibbs has more draws
-    assert (np.abs(fitted.mean_matrices - gibbs.mean_matrices) < 5 * error).all()
-    np.testing.assert_allclose(fitted.class_posterior, gibbs.class_posterior, atol=0.05)
-    assert fitted.usable and fitted.run.divergences == 0
-
-
 def test_what_is_computed_from_the_draws(fitted):
     found = fitted.log_likelihood()
     assert found.shape == (1200, 300)
