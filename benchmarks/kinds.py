@@ -165,7 +165,7 @@ import jtruth as jt  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
 from jtruth.evaluation.assumptions.ranges import Member, labeler_draws  # noqa: E402
-from jtruth.evaluation.assumptions.registry import entries, nobody_judged  # noqa: E402
+from jtruth.evaluation.assumptions.registry import entries  # noqa: E402
 from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables, ppi_metric  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402
@@ -382,7 +382,7 @@ def alone(cache, data, name, seed, about):
         return
     chosen = np.sort(rng.choice(usable, min(SIZE, usable.size), replace=False))
     labels = labels_of(rng, chosen, known, 99 if about["kind"] == me.LLM_JUDGES else 5)
-    asked, y = nobody_judged(labels), known.truth[chosen]
+    asked, y = inputs.read_labels_alone(labels), known.truth[chosen]
     out, found = fitted(asked, jax.random.key(seed))
     for reading, draws in labeler_draws(found, labels, "in-sample", jax.random.key(seed)).items():
         out[f"labelers {reading}"] = draws[np.linspace(0, len(draws) - 1, KEPT).astype(int)]
@@ -515,7 +515,7 @@ def errors_of(rows):
 
 
 def most_likely(errors, where, towards=None):
-    """`ModelError` of these rows, sources weighing alike; `towards` a log tau, sd 1/4."""
+    """Errors (slope, log tau, spread) of these rows, sources weighing alike; `towards` a log tau, sd 1/4."""
     best = None
     for slope, log_p in errors.log_p.items():
         sources = errors.source[where]
@@ -530,7 +530,7 @@ def most_likely(errors, where, towards=None):
 
         found = minimize(negative, [np.log(0.2), np.log(0.6)], method="Nelder-Mead")
         if best is None or found.fun < best[0]:
-            best = found.fun, me.ModelError(slope, float(found.x[0]), float(np.exp(found.x[1])))
+            best = found.fun, (slope, float(found.x[0]), float(np.exp(found.x[1])))
     return best[1]
 
 

@@ -6,6 +6,7 @@ Sums and maxima over few columns go column by column; log-softmax and logits are
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,13 @@ def vote_shares(
 def smoothed_vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
     """Vote shares after one more vote, spread evenly over the classes: no class is ever ruled out."""
     return vote_shares(votes + 1 / votes.shape[1])
+
+
+def evenly(parts: Sequence[np.ndarray], most: int | None = None) -> np.ndarray:
+    """Equally many rows of every array, `most` of each at most, evenly spaced; one behind the other."""
+    few = min(map(len, parts))
+    number = few if most is None else min(few, most)
+    return np.concatenate([part[np.linspace(0, len(part) - 1, number).astype(int)] for part in parts])
 
 
 def majority(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:

@@ -17,12 +17,11 @@ density from the prior.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
@@ -31,7 +30,7 @@ from jtruth.latent.infer.nuts import NutsRun
 from jtruth.learning.annotation.models import Spec
 from jtruth.learning.annotation.posterior import pointwise_of_joint
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.stats.loo import arviz, psis_loo, sum_and_error
+from jtruth.stats.loo import LeaveOneOut, arviz, psis_loo, sum_and_error
 
 if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import NutsFit
@@ -42,24 +41,6 @@ _SMALL_DIFFERENCE = (
 )
 _STANDARD_ERRORS = 2.0
 _FEW_SAMPLES = 100
-
-
-class LeaveOneOut(NamedTuple):
-    """PSIS-LOO of one model."""
-
-    elpd: float  # sum of `pointwise`
-    se: float  # sqrt(N var(pointwise))
-    p_loo: float  # effective number of parameters: log density with all samples minus elpd
-    pointwise: Float[np.ndarray, " samples"]  # log p(labels of sample i | labels of all others)
-    pareto_k: Float[np.ndarray, " samples"]
-    good_k: float  # above it a term is not to be trusted: min(1 - 1/log10(draws), .7)
-
-    __repr__ = one_line
-
-    @property
-    def num_bad(self) -> int:
-        """Number of samples whose term is not to be trusted."""
-        return int((self.pareto_k > self.good_k).sum())
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,8 +119,15 @@ def compare_models(
     fits = list(models.values()) if isinstance(models, Mapping) else list(models)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
+    own = labels.padded()
     for name, fit in zip(names, fits, strict=True):
-        _check_labels(name, fit, labels)
+        if isinstance(fit, str | Spec | JointPosterior) or fit.labels is labels:
+            continue  # `pointwise_of_joint` compares those of the Gibbs sampler
+        same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
+        if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), own)):
+            raise ValueError(
+                f"the fit of {name!r} is of other labels; models can be compared on the same only"
+            )
     arviz()  # a missing package is found before anything is fitted
     found, seed = [], as_key(key)
     for k, fit in enumerate(fits):
@@ -168,12 +156,7 @@ def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None)
         rows = pointwise_of_joint(fit, labels)
     else:
         raise ValueError("a JointPosterior does not hold its labels; give them as the second argument")
-    terms = psis_loo(rows.log_p, rows.relative_ess)
-    full = np.logaddexp.reduce(rows.log_p.reshape(-1, rows.log_p.shape[2]), axis=0)
-    full = full - np.log(rows.log_p.shape[0] * rows.log_p.shape[1])
-    own, k, everything = (x[rows.row_of_sample] for x in (terms.elpd, terms.pareto_k, full))
-    elpd, se = sum_and_error(own)
-    return LeaveOneOut(elpd, se, float(everything.sum() - elpd), own, k, terms.good_k)
+    return psis_loo(rows.log_p, rows.relative_ess, rows.row_of_sample)
 
 
 def _ordered(found: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
@@ -202,15 +185,6 @@ def _name(model: Any) -> str:
     if isinstance(model, Spec):
         return model.name
     return model if isinstance(model, str) else model.model
-
-
-def _check_labels(name: str, fit: Any, labels: Labels) -> None:
-    """ValueError for a NUTS fit of other labels; `pointwise_of_joint` checks those of the Gibbs sampler."""
-    if isinstance(fit, str | Spec | JointPosterior) or fit.labels is labels:
-        return
-    same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
-    if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), labels.padded())):
-        raise ValueError(f"the fit of {name!r} is of other labels; models can be compared on the same only")
 
 
 def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple | None):
@@ -255,18 +229,12 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     """
     from_dict, _ = arviz()
     groups, dims, coords = _groups(fit, labels)
-    return from_dict(_wide_first(groups), coords=coords, dims=dims)
-
-
-def _wide_first(groups: dict[str, dict[str, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
-    """Variables of many axes first.
-
-    `arviz_stats.summary` 0.8 writes the numbers of a variable in the order in which the data set meets axes,
-    but names them in the variable's own: behind "prior" (class), the rows of "matrices" (labeler, class,
-    given) bear each other's names. With the widest variable first both orders are the same.
-    """
-    order = {g: sorted(values, key=lambda name: -np.ndim(values[name])) for g, values in groups.items()}
-    return {group: {name: groups[group][name] for name in names} for group, names in order.items()}
+    # Variables of many axes first: `arviz_stats.summary` 0.8 writes the numbers of a variable in the order in
+    # which the data set meets axes, but names them in the variable's own. Behind "prior" (class), the rows of
+    # "matrices" (labeler, class, given) bear each other's names.
+    for name, values in groups.items():
+        groups[name] = dict(sorted(values.items(), key=lambda one: -np.ndim(one[1])))
+    return from_dict(groups, coords=coords, dims=dims)
 
 
 def _groups(fit: Any, labels: Labels | None) -> _Groups:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth._validation.words import Read, number_of, plain
+from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation.inputs import as_labels, read_gold
@@ -178,7 +178,7 @@ class Consensus(Answer):
         columns = zip(table, self.probability.tolist(), tied, counts, self.who_disagrees(), strict=True)
         samples = [
             {"task": str(task), "label": label, "probability": p, "tied": tie, "num_labels": number,
-             "disagree": list(who), "who": _first(who),
+             "disagree": list(who), "who": some(map(plain, who), _NAMED),
              **{f"p_{name}": share for name, share in zip(names, shares, strict=True)}}
             for (task, label, *shares), p, tie, number, who in columns
         ]  # fmt: skip
@@ -214,12 +214,6 @@ def _certainty(probability: np.ndarray) -> Curve:
     note = "What the method believes is no share that is right: only gold can judge that."
     points = {"x": x.tolist(), "mean": share.tolist()}
     return Curve("certainty", title, "probability of the consensus", "share of samples", {"": points}, note)
-
-
-def _first(who: tuple[str, ...]) -> str:
-    """Some of those who disagree."""
-    more = f" and {len(who) - _NAMED} more" if len(who) > _NAMED else ""
-    return ", ".join(map(plain, who[:_NAMED])) + more
 
 
 def consensus(
@@ -258,13 +252,14 @@ def consensus(
     label, probability = p.argmax(axis=1), p.max(axis=1)
     tied = (p > probability[:, None] - _TIE).sum(axis=1) > 1
     sample, _, code = labels.arrays
-    said = ()
+    warnings = [*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels)]
     if tied.any():
-        said = (f"{np.count_nonzero(tied)} samples are tied between classes; the first of these is given.",)
-    said = (*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels), *said)
+        warnings.append(
+            f"{np.count_nonzero(tied)} samples are tied between classes; the first of these is given."
+        )
     return Consensus(
         method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
-        known, fit, said, stated(key),
+        known, fit, tuple(warnings), stated(key),
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ drawn. With gold it has to be said what is assumed.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import Any, Unpack
 
 import jax
@@ -32,7 +33,7 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.special import expit
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, majority
+from jtruth._host import log, log_odds, majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation.in_range import check_rows, check_shape
 from jtruth.answers import Answer, Column, Document, Table, how, law_row, warning_notes
@@ -40,13 +41,18 @@ from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, entries, granted
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, drawn_rates, entries, granted
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import assumption_table
-from jtruth.evaluation.score_tables import BINS, bin_edges, finite_scores, odds_given_rates, with_bins
+from jtruth.evaluation.score_tables import (
+    BINS,
+    bin_edges,
+    finite_scores,
+    odds_given_rates,
+    rates_with,
+    with_bins,
+)
 from jtruth.labels import Labels
-from jtruth.learning.joint.inputs import DirichletPriors
-from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
@@ -216,7 +222,11 @@ def _several(
 
 def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np.ndarray]:
     """Checked input, and the prediction as codes or floats in the order of the samples."""
-    shape, kind = _look_of(prediction)
+    # Shape and kind of numbers; of a dictionary those of its values, of a frame those of a vector.
+    values = list(prediction.values()) if isinstance(prediction, dict) else prediction
+    shape, kind = (len(values),), "O"
+    if not check.is_frame(values):
+        shape, kind = np.shape(values), np.asarray(values).dtype.kind
     classes = len(shape) != 2 and kind != "f"
     data = inputs.read_one_assumption("metric_posterior", prediction if classes else None, labels, how)
     if len(shape) == 2:
@@ -231,16 +241,6 @@ def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np
     else:
         values = np.asarray(data.y_pred, np.int32)
     return data, values
-
-
-def _look_of(prediction: Any) -> tuple[tuple[int, ...], str]:
-    """Shape and kind of numbers; of a dictionary those of its values, of a frame those of a vector."""
-    if isinstance(prediction, dict):
-        prediction = list(prediction.values())
-    if check.is_frame(prediction):
-        return (len(prediction),), "O"
-    array = np.asarray(prediction)
-    return array.shape, array.dtype.kind
 
 
 def _with_symbols(data: inputs.Inputs, given: np.ndarray, bins: int) -> inputs.Inputs:
@@ -275,10 +275,16 @@ def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callab
 
 
 def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
-    """Vectors if errors are independent, in chunks of bounded memory; notes are added to `data`."""
+    """Vectors if errors are independent, as many at once as memory is meant for; `data` gets notes."""
     states = (_known if data.model is not None else _learned)(data, num_draws, data.key)
-    for k, joint in enumerate(_chunks(states, data.y_pred)):
-        yield _drawn(joint, stream(data.key, "label vectors", k))
+    # log p(z_i | c) prior[c] K[c, symbol_i] of each draw
+    joints = (log_joint + log(row)[:, data.y_pred].T for log_joint, rows in states for row in rows)
+    most = max(_AT_ONCE // (data.y_pred.size * len(data.classes)), 1)
+    for k in count():
+        some = list(islice(joints, most))
+        if not some:
+            return
+        yield _drawn(np.stack(some), stream(data.key, "label vectors", k))
 
 
 def member_vectors(member: ranges.Member, data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
@@ -395,47 +401,23 @@ def _bin_rows(
 
 def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
     """Error rates and prior are drawn too; scores inform them through four coarse bins."""
-    labels, scored, number = data.own_labels(), data.symbols is not None, data.num_symbols
+    scored, number = data.symbols is not None, data.num_symbols
     coarse = min(_COARSE, number)
     rough = data.y_pred * coarse // number if scored else data.y_pred
-    fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior,
-                    key=stream(key, "rates of a metric"),
-                    priors=DirichletPriors(num_symbols=coarse if scored else None))  # fmt: skip
-    if not fit.usable:
-        raise ValueError(fit.warnings[0])
+    fit = rates_with(rough, coarse if scored else None, data, stream(key, "rates of a metric"))
     data.notes += fit.warnings
     if scored:
-        odds, prior = odds_given_rates(fit, labels, data.gold, min(num_draws, _RATES))
+        odds, prior = odds_given_rates(fit, data, min(num_draws, _RATES))
         few, planned = len(odds), -(-num_draws // len(odds)) * len(odds)
         rows = _bin_rows(odds, data, prior, planned, key)[:num_draws]
         for k in range(few):
             # log p(z_i | c) prior[c] up to a factor for each sample
             yield np.stack([-np.logaddexp(0, odds[k]), -np.logaddexp(0, -odds[k])], axis=1), rows[k::few]
         return
-    few = min(num_draws, len(fit.matrices))
-    chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
+    few, classifier = min(num_draws, len(fit.matrices)), check.present(fit.classifier, "the classifier")
     share = np.diff(np.linspace(0, num_draws, few + 1).astype(int))
-    for place, draws in zip(chosen, share, strict=True):
-        at = fit.matrix_draw[place]
-        matrices = fit.matrices[place].astype(np.float64)
-        log_p = labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
-        log_p = known_classes(log_p, data.gold)
-        rows = np.repeat(check.present(fit.classifier, "the classifier")[at][None], draws, axis=0)
-        yield log_p + log(fit.prior[at])[None, :], rows
-
-
-def _chunks(states: Iterator[State], symbols: np.ndarray) -> Iterator[Float[np.ndarray, "_ samples classes"]]:
-    """log p(z_i | c) prior[c] K[c, symbol_i] of as many draws as memory is meant for, in equal pieces."""
-    waiting: list[np.ndarray] = []
-    for log_joint, rows in states:
-        most = max(_AT_ONCE // log_joint.size, 1)
-        for row in rows:
-            waiting.append(log_joint + log(row)[:, symbols].T)
-            if len(waiting) == most:
-                yield np.stack(waiting)
-                waiting = []
-    if waiting:
-        yield np.stack(waiting)
+    for (place, log_p, prior), draws in zip(drawn_rates(fit, data, few), share, strict=True):
+        yield log_p + log(prior), np.repeat(classifier[fit.matrix_draw[place]][None], draws, axis=0)
 
 
 def _drawn(log_joint: np.ndarray, key: Key) -> Int[np.ndarray, "draws samples"]:

@@ -112,15 +112,19 @@ def evaluate_batch(
         found = _joint(y, z, classes, level, as_key(key), mesh)
         return found._replace(ok=found.ok & labelled)
     with jax.enable_x64(True):
-        if method == "em":
-            prior, noise, point, good = _by_em(y, z, mesh)
-            labelled &= good
+        if method == "em":  # the matrices of all raters, the classifier's last
+            raters = jnp.asarray(np.concatenate([z, y[:, :, None]], axis=2), jnp.int32)
+            prior, noise, converged = map(np.asarray, over_sets(_em, mesh, raters))
+            point = noise[:, -1, [1, 0], 1]
+            labelled &= converged & _beyond_chance(noise)
         matrices, each = np.asarray(noise), np.broadcast_to(prior, (len(y), 2))
         x = _log_odds(z, matrices if method != "em" else matrices[:, :-1], each)
         if method == "bayes":
             found = exact_batch(x, y, level=level, mesh=mesh)
         else:
-            point = _operating_points(x, y, mesh) if method == "empirical_bayes" else point
+            if method == "empirical_bayes":
+                there = jnp.where(jnp.asarray(y) < 0, 0.0, jnp.asarray(x))
+                point = np.asarray(over_sets(_fixed_points, mesh, there, jnp.asarray(y, jnp.int32)))
             found = plug_in_batch(x, y, point, level=level, mesh=mesh)
         found = jax.tree.map(np.asarray, found)
     low, high = np.minimum(found.low, found.mean), np.maximum(found.high, found.mean)
@@ -182,13 +186,6 @@ def _beyond_chance(matrices: Float[np.ndarray, "sets raters classes classes"]) -
     return own > 1.0 / matrices.shape[-1]
 
 
-def _by_em(y, z, mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(prior, matrices with the classifier's last, operating point, if they are to be used) of every set."""
-    found = over_sets(_em, mesh, jnp.asarray(np.concatenate([z, y[:, :, None]], axis=2), jnp.int32))
-    prior, matrices, converged = (np.asarray(v) for v in found)
-    return prior, matrices, matrices[:, -1, [1, 0], 1], converged & _beyond_chance(matrices)
-
-
 @jax.jit
 def _em(seen):
     def one(seen):
@@ -205,14 +202,10 @@ def _em(seen):
     return jax.lax.map(one, seen)
 
 
-def _operating_points(x, y, mesh) -> np.ndarray:
-    """Fixed points of the conditional means; `lax.map`, so that each set takes only the branch it needs."""
-    x, y = jnp.where(jnp.asarray(y) < 0, 0.0, jnp.asarray(x)), jnp.asarray(y, jnp.int32)
-    return np.asarray(over_sets(_fixed_points, mesh, x, y))
-
-
 @jax.jit
 def _fixed_points(x, y):
+    """Of the conditional means; `lax.map`, so that each set takes only the branch it needs."""
+
     def one(data):
         x, y = data
         fit = iterate(exact_step(x, y, weight=(y >= 0).astype(x.dtype)), dtype=x.dtype)
@@ -222,15 +215,14 @@ def _fixed_points(x, y):
 
 
 def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
-    """logit p(y_i = 1 | z_i), labeler by labeler."""
-    table = _host.log(np.asarray(matrices, np.float64))
-    table = np.broadcast_to(table, (len(z), *table.shape[-3:]))
-    total = np.broadcast_to(_host.log(prior)[:, None, :], (*z.shape[:2], 2)).copy()
-    sets = np.arange(len(z))[:, None]
-    for t in range(z.shape[2]):
-        given = z[:, :, t]
-        for c in range(2):
-            total[:, :, c] += np.where(given >= 0, table[sets, t, c, given], 0.0)
+    """logit p(y_i = 1 | z_i)."""
+    (sets, size, labelers), (s, i, t) = z.shape, np.nonzero(z >= 0)  # labelers of each set by themselves
+    matrices = np.broadcast_to(np.asarray(matrices, np.float64), (sets, *matrices.shape[-3:]))
+    matrices = matrices.reshape(sets * labelers, 2, -1)
+    total = _host.labels_log_likelihood(
+        matrices, s * size + i, s * labelers + t, z[s, i, t].astype(np.int64), sets * size
+    )
+    total = total.reshape(sets, size, 2) + _host.log(prior)[:, None, :]
     bad = np.argwhere(np.isneginf(total).all(axis=2))
     if len(bad):
         s, i = bad[0]

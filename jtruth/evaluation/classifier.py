@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array
 
+from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
 from jtruth._validation.words import number_of
@@ -29,9 +30,9 @@ from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
 from jtruth.evaluation.labeler_report import behaviour_of
-from jtruth.evaluation.parts import IN_SAMPLE, PREDICTIVE, Assumption, worst_first
+from jtruth.evaluation.parts import IN_SAMPLE, PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation, WhatIf
-from jtruth.inspection import Finding, suspicions
+from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
@@ -124,7 +125,11 @@ def evaluate(
     checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model, when))
     if found.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         found = replace(found, what_if=WhatIf(), warnings=(REFUSED, *found.warnings))
-    odd = _odd_things(data, model, when)
+    odd = () if data.labels is None else suspicions(data.labels)
+    if data.labels is not None and when is not None and model.rates is not None:  # who changed
+        rates = model.rates
+        _, likely = behaviour_of(data.labels, rates.prior[0], rates.matrices[0][:-1], when, data.some_gold)
+        odd = (*(one for one in likely if one.name == "drift"), *odd)
     return replace(found, method=method, checks=(*checks, *found.checks), suspicious=odd)
 
 
@@ -191,24 +196,11 @@ def _known(data: Inputs, method: str) -> Evaluation:
     return _answer(data, answer, model, checks=known_noise_check(answer, data.headline, data.level))
 
 
-def _odd_things(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Finding, ...]:
-    """What is odd in the labels that judge a classifier: who changed (with an order), and all counts."""
-    if data.labels is None:
-        return ()
-    odd = suspicions(data.labels)
-    if order is None or model.rates is None:
-        return odd
-    matrices = model.rates.matrices[0][:-1]
-    _, found = behaviour_of(data.labels, model.rates.prior[0], matrices, order, data.some_gold)
-    return (*(one for one in found if one.name == "drift"), *odd)
-
-
 def _labelers_of(data: Inputs, laws: Sequence[Estimate]) -> tuple[dict[str, Any], ...]:
     """A row for each labeler, given the laws of their accuracies; the worst first."""
-    ends = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
     labels = data.own_labels()
-    found = worst_first(labels.worker_names, labels.labels_per_labeler(), ends)
-    return tuple(one for _, one in found)
+    ends = means_and_ends(laws, data.level)
+    return worst_first(labels.worker_names, labels.labels_per_labeler(), ends)
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
@@ -223,10 +215,8 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     laws = estimates(answer.table, *data.answered)
     one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
     key = stream(data.key, "vouched labelers")
-    draws = list(ranges.labeler_draws(found, data.own_labels(), data.target, key).values())
-    size = min(map(len, draws))
-    alike = np.concatenate([part[np.linspace(0, len(part) - 1, size).astype(int)] for part in draws])
-    labelers = _labelers_of(data, [DrawsEstimate(column) for column in alike.T])
+    draws = evenly(list(ranges.labeler_draws(found, data.own_labels(), data.target, key).values()))
+    labelers = _labelers_of(data, [DrawsEstimate(column) for column in draws.T])
     checks = vouched_check(found, data)
     return _answer(data, answer, model, labelers, what_if=WhatIf([one]), checks=checks)
 
@@ -236,8 +226,7 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
 
     `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
     """
-    some = [entry for entry in entries(data) if entry.reading]
-    found, doubts = ranges.members(some, data, data.key, known={INDEPENDENT: fit})
+    found, doubts = ranges.readings(data, data.key, known={INDEPENDENT: fit})
     more: dict[str, Any] = {
         "interval_kind": PREDICTIVE,
         "what_if": WhatIf(make=partial(ranges.what_if, replace(data, normal=False))),
@@ -245,7 +234,7 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
     if all(member.fit is None for member in found) and len(more["what_if"].views[0]) == len(found):
         none = methods.of_nothing(data, warnings=doubts)
         return _answer(data, none, model, (), **{**more, "what_if": WhatIf()})
-    table = PredictiveTable(ranges.readings_of(found), data.labelers_are)
+    table = PredictiveTable({one.name: one.posterior for one in found}, data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
     draws = ranges.labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
@@ -265,11 +254,10 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
     """What labels and gold say together; `model` is for the checks, `fit` independence without gold."""
     labels, found, doubts = data.own_labels(), [], []
     if fit.identified:
-        some = [entry for entry in entries(data) if entry.reading]
-        found, doubts = ranges.members(some, data.without_gold(), data.key, known={INDEPENDENT: fit})
+        found, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
     else:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
-    posterior = by_gold.labels_posterior(found, labels)
+    posterior = by_gold.labels_posterior([one.fit for one in found], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
     answer = methods.answer_of(drawn.counts, data, warnings=(*by_gold.gold_warnings(data), *doubts))
     draws = ranges.labeler_draws(found, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))

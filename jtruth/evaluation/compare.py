@@ -32,7 +32,6 @@ from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
 from jtruth.evaluation import groups as grouped
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, check_assume, granted
 from jtruth.evaluation.checks.first_look import look_at
@@ -168,15 +167,12 @@ def compare_groups(
     each = [table.estimate(what.of_one(found, g)) for g in range(len(names))]
     whole = isinstance(table, TableDraws)
     columns = np.stack([law.draws for law in each], axis=1) if whole else grouped.apart(each, data.key)
-    laws = grouped.laws_of(names, columns, -1.0 if smaller_is_better(found) else 1.0)
     pairs = _paired(groups, data) if found.name == "accuracy" else {}
-    laws = replace(laws, differences={**laws.differences, **pairs})
-    said = [*groups.notes, *([grouped.PAIRED] if pairs else [])]
-    said += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
-    return comparison_of(
-        data, found, laws, [(names, what, table)], {"predictions": data.y_pred},
-        [*inputs.warnings(data), *said], sizes=tuple(groups.sizes.tolist()),
-    )  # fmt: skip
+    laws = grouped.laws_of(names, columns, pairs, -1.0 if smaller_is_better(found) else 1.0)
+    notes = [*inputs.warnings(data), *groups.notes, *([grouped.PAIRED] if pairs else [])]
+    notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
+    return comparison_of(data, found, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
+                         sizes=tuple(groups.sizes.tolist()))  # fmt: skip
 
 
 def _paired(groups: grouped.ReadGroups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
@@ -317,22 +313,18 @@ def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[s
     if data.model is not None:
         return _known(data, what), list(data.model.warnings)
     table, doubts, found = learned_table(data, "tuples by gold", "nothing can be compared")
-    return table, doubts + list(
-        _prior_driven(data, what, found) if isinstance(table, PredictiveTable) else ()
-    )
-
-
-def _prior_driven(data: inputs.Inputs, what: Tuples, found: list[ranges.Member]) -> tuple[str, ...]:
-    """What power scaling says of the classifiers' differences in accuracy, where errors are independent."""
-    fit, number = next((one.fit for one in found if one.name == INDEPENDENT), None), what.num_classifiers
-    if fit is None or fit.counts is None or what.apart:
-        return ()
+    fit = next((one.fit for one in found if one.name == INDEPENDENT), None)
+    if not isinstance(table, PredictiveTable) or fit is None or fit.counts is None or what.apart:
+        return table, doubts
+    # Where errors are independent: does the prior drive the classifiers' differences in accuracy?
     counts, size = fit.counts[fit.matrix_draw], data.y_pred.size
-    share = [np.trace(what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(number)]
+    one, *others = (
+        np.trace(what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(what.num_classifiers)
+    )
     named = {
-        f"difference in accuracy of classifiers 1 and {k + 1}": share[0] - share[k] for k in range(1, number)
+        f"difference in accuracy of classifiers 1 and {k}": one - share for k, share in enumerate(others, 2)
     }
-    return doubts_of(named, fit, 0.95)
+    return table, [*doubts, *doubts_of(named, fit, 0.95)]
 
 
 def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:

@@ -101,11 +101,6 @@ class Laws:
         draws = self.difference(first, second)
         return float((draws == 0).mean()) if draws.size else float("nan")
 
-    def p_meets(self, name: str, least: float) -> float:
-        """P(the number is as good as `least`)."""
-        draws = self.values[name].draws[~np.isnan(self.values[name].draws)]
-        return float((self.sign * draws >= self.sign * least).mean()) if draws.size else float("nan")
-
 
 def joined(
     values: Mapping[str, DrawsEstimate], differences: Mapping[Pair, DrawsEstimate], key: Key
@@ -174,8 +169,11 @@ class Comparison(Laws, Answer):
     @property
     def meets(self) -> dict[str, float]:
         """Probability that each meets `at_least`; empty without one."""
-        least = self.at_least
-        return {} if least is None else {name: self.p_meets(name, least) for name in self.names}
+        if self.at_least is None:
+            return {}
+        draws = {name: law.draws[~np.isnan(law.draws)] * self.sign for name, law in self.values.items()}
+        least = self.sign * self.at_least
+        return {name: float((d >= least).mean()) if d.size else float("nan") for name, d in draws.items()}
 
     @property
     def told(self) -> bool:

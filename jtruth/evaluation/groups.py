@@ -24,14 +24,16 @@ of two groups are independent.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
 
 from jtruth import _validation as check
+from jtruth._host import cross_table
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation.words import number_of, plain, quoted
@@ -158,14 +160,6 @@ class GroupShares:
         """Of the groups."""
         return tuple(self.laws.values)
 
-    def with_pairs(self, pairs: dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]) -> "GroupShares":
-        """The same with other laws of differences: of these samples, of new items."""
-        found = [
-            replace(old, differences={**old.differences, **{pair: laws[k] for pair, laws in pairs.items()}})
-            for k, old in enumerate((self.laws, self.new))
-        ]
-        return replace(self, laws=found[0], new=found[1])
-
     @property
     def little(self) -> tuple[str, ...]:
         """Which groups have little gold, where there is some."""
@@ -223,22 +217,27 @@ class GroupShares:
 
 
 def group_shares(
-    groups: ReadGroups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key
-) -> GroupShares:
-    """The answer from draws (draws, groups) of all shares; `p` (samples,) are chances of the class."""
+    groups: ReadGroups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key,
+    paired: Mapping[Pair, tuple[DrawsEstimate, DrawsEstimate]] = MappingProxyType({}),
+) -> GroupShares:  # fmt: skip
+    """The answer from draws (draws, groups) of all shares; `p` (samples,) are chances of the class.
+
+    `paired` are differences by gold, of these samples and of new items: see `paired_shares`.
+    """
     size, gold_of = groups.sizes, np.bincount(groups.code[gold >= 0], minlength=len(groups.names))
     covariance, common = _chance(groups, columns.mean(axis=0), p)
     root, axes = np.linalg.eigh(covariance)
     normal = host_rng(key, "new items").standard_normal(columns.shape)
     new = columns + normal @ (axes * np.sqrt(np.maximum(root, 0.0))).T
     sample, _, label = labels.entries()
-    given, number = groups.code[sample], size.size
-    said = np.bincount(given, weights=label == groups.positive, minlength=number)
-    label_shares = said / np.maximum(np.bincount(given, minlength=number), 1)
-    return GroupShares(
-        groups.classes[groups.positive], laws_of(groups.names, columns), laws_of(groups.names, new),
-        tuple(size.tolist()), tuple(gold_of.tolist()), tuple(label_shares.tolist()), common,
-    )  # fmt: skip
+    votes = cross_table(groups.code[sample], label == groups.positive, (size.size, 2))
+    label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)
+    here, later = (
+        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()})
+        for k, draws in enumerate((columns, new))
+    )
+    return GroupShares(groups.classes[groups.positive], here, later, tuple(size.tolist()),
+                       tuple(gold_of.tolist()), tuple(label_shares.tolist()), common)  # fmt: skip
 
 
 def apart(laws: Sequence[DrawsEstimate], key: Key) -> Float[np.ndarray, "draws groups"]:
@@ -247,11 +246,15 @@ def apart(laws: Sequence[DrawsEstimate], key: Key) -> Float[np.ndarray, "draws g
     return np.stack([rng.permutation(np.resize(law.draws, size)) for law in laws], axis=1)
 
 
-def laws_of(names: Sequence[str], columns: Float[np.ndarray, "draws groups"], sign: float = 1.0) -> Laws:
-    """Values and differences of groups, by draws of all of them together."""
+def laws_of(
+    names: Sequence[str], columns: Float[np.ndarray, "draws groups"], paired: Mapping[Pair, DrawsEstimate],
+    sign: float = 1.0,
+) -> Laws:  # fmt: skip
+    """Values and differences of groups, by draws of all of them together; some differences are `paired`."""
     each = {name: np.ascontiguousarray(column) for name, column in zip(names, columns.T, strict=True)}
-    differences = {(a, b): DrawsEstimate(each[a] - each[b]) for a, b in combinations(names, 2)}
-    return Laws({name: DrawsEstimate(draws) for name, draws in each.items()}, differences, columns, sign)
+    apart = {(a, b): DrawsEstimate(each[a] - each[b]) for a, b in combinations(names, 2)}
+    values = {name: DrawsEstimate(draws) for name, draws in each.items()}
+    return Laws(values, {**apart, **paired}, columns, sign)
 
 
 def _chance(groups: ReadGroups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, dict[Pair, int]]:
@@ -330,8 +333,7 @@ class LabelersByGroup(Answer):
         laws = {}
         for worker, mine in found.items():
             key = stream(as_key(self.key), f"labelers apart, {worker}")
-            one = laws_of(tuple(mine), apart(list(mine.values()), key))
-            laws[worker] = replace(one, differences={**one.differences, **self.paired.get(worker, {})})
+            laws[worker] = laws_of(tuple(mine), apart(list(mine.values()), key), self.paired.get(worker, {}))
         return laws
 
     @property

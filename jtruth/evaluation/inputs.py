@@ -266,6 +266,28 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     return found, notes
 
 
+def read_labels_alone(
+    labels: Any, gold: Any = None, *, certain: bool = False, key: Any = None, level: float = 0.95,
+    assume: str | None = None, labelers_are: str | None = None, progress: Progress | None = None,
+) -> Inputs:  # fmt: skip
+    """Labels alone as input: everybody predicts the one symbol there is; `certain`: however gold was chosen.
+
+    Raises:
+        ValueError: unusable input.
+    """
+    labels = as_labels(labels)
+    known, notes = read_gold(gold.classes if isinstance(gold, Gold) and not certain else gold, labels)
+    classes = tuple(map(str, labels.class_names))
+    data = Inputs(
+        np.zeros(labels.num_samples, np.int64), labels, None, known, None, 1, classes, notes,
+        symbols=np.ones((len(classes), 1)), assume=assume, progress=progress, level=check_level(level),
+        labelers_are=check_kind(labelers_are, assume is None), key=as_key(key), stated=stated(key),
+    )  # fmt: skip
+    if not certain:
+        read_sampling(gold, data)
+    return data
+
+
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
     fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
@@ -413,10 +435,9 @@ def warnings(data: Inputs) -> list[str]:
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds."""
-    return None if order is None else _numbers_or_dates(aligned(order, "order", data).values)
-
-
-def _numbers_or_dates(found: np.ndarray) -> np.ndarray:
+    if order is None:
+        return None
+    found = aligned(order, "order", data).values
     if found.dtype == object and all(hasattr(v, "timestamp") for v in found):
         found = np.array([v.timestamp() for v in found])
     if found.dtype.kind == "M":

@@ -109,20 +109,22 @@ class LabelerReport(Answer):
 
 def labeler_rows(
     workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]],
-    matrices: Mapping[str, np.ndarray], by_assumption: Mapping[str, np.ndarray],
+    fit: LabelerDraws | JointPosterior, level: float, by_assumption: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[dict[str, Any], ...]:  # fmt: skip
     """A dictionary for each labeler, the worst first, who gave no labels last.
 
-    `accuracies` are means and ends of intervals; `matrices` "mean", "low" and "high", each
-    (labelers, classes, classes); `by_assumption` mean accuracies under each, (labelers,).
+    `accuracies` are means and ends of intervals, confusion matrices those of `fit`; `by_assumption` mean
+    accuracies under each, (labelers,); None: the fit is all there is.
     """
-    return tuple(
-        row | {
-            "by_assumption": {name: plain_json(values[t]) for name, values in by_assumption.items()},
-            "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()},
-        }
-        for t, row in parts.worst_first(workers, num_labels, accuracies)
-    )  # fmt: skip
+    matrices = ends_of(fit.matrices, level) | {"mean": fit.mean_matrices}
+    if by_assumption is None:
+        by_assumption = {"independent": np.array([mean for mean, _, _ in accuracies])}
+    more = [
+        {"by_assumption": {name: plain_json(values[t]) for name, values in by_assumption.items()},
+         "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()}}
+        for t in range(len(workers))
+    ]  # fmt: skip
+    return parts.worst_first(workers, num_labels, accuracies, more)
 
 
 def ends_of(draws: np.ndarray, level: float) -> dict[str, np.ndarray]:
@@ -244,22 +246,18 @@ def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[F
         "duplicates": (pairs, "Labelers who repeat one another", "Keep one of each pair"),
         "drift": (drift, "Labelers who changed", "Judge the two apart"),
     }
-    return [
-        Finding(name, f"{what}, with probability: {_listed(who, ' in the JSON')}. {todo}.")
-        for name, (who, what, todo) in sentences.items()
-        if who
-    ]
+    findings = []
+    for name, (who, what, todo) in sentences.items():
+        more = f" and {len(who) - _SHOWN} more in the JSON" if len(who) > _SHOWN else ""
+        text = f"{what}, with probability: {'; '.join(who[:_SHOWN])}{more}. {todo}."
+        findings += [Finding(name, text)] if who else []
+    return findings
 
 
 def _ranked(probability: np.ndarray) -> np.ndarray:
     """Labelers above `NAMED`, the most probable first."""
     order = np.argsort(-np.nan_to_num(probability), kind="stable")
     return order[np.nan_to_num(probability)[order] > NAMED]
-
-
-def _listed(names: Sequence[str], where: str) -> str:
-    more = f" and {len(names) - _SHOWN} more{where}" if len(names) > _SHOWN else ""
-    return "; ".join(names[:_SHOWN]) + more
 
 
 def certain_cells(matrix: Mapping[str, Any]) -> list[tuple[int, int]]:

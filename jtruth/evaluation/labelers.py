@@ -24,7 +24,7 @@ from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, laws_of, rests_on
 from jtruth.evaluation.assumptions.ranges import labeler_draws, labeler_laws
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, entries, nobody_judged
+from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
@@ -36,13 +36,11 @@ from jtruth.evaluation.gold.tables import (
     labels_posterior,
     random_gold_checks,
 )
-from jtruth.evaluation.inputs import Inputs, as_labels, read_gold, read_order, read_sampling
+from jtruth.evaluation.inputs import Inputs, as_labels, read_labels_alone, read_order
 from jtruth.evaluation.labeler_report import LabelerReport, behaviour_of, ends_of, labeler_rows, swap_findings
 from jtruth.inspection import suspicions
-from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.latent.infer.normal import MOST_TOGETHER
-from jtruth.learning import LabelerDraws
 from jtruth.learning.em.columns import expected_counts, posterior_of
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
@@ -93,25 +91,14 @@ def evaluate_labelers(
         A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
     """
     choose("target", target, tuple(parts.OF_LABELERS))
-    data, when = _read(labels, gold, order, level, key)
-    data.labelers_are, data.target, data.progress = check_kind(labelers_are), target, progress
+    data = read_labels_alone(labels, gold, key=key, level=level, labelers_are=labelers_are, progress=progress)
+    data.target, when = target, read_order(order, data)
     if data.num_gold and target != parts.IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
     return _report_of(data, when)
 
 
-def _read(labels: Any, gold: Any, order: Any, level: float, key: Any) -> tuple[Inputs, np.ndarray | None]:
-    """Checked input without a classifier, and when each sample was labelled."""
-    labels, level = as_labels(labels), check_level(level)
-    data = nobody_judged(labels)
-    data.gold, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
-    data.notes, data.level, data.key, data.stated = notes, level, as_key(key), stated(key)
-    when = read_order(order, data)
-    read_sampling(gold, data)
-    return data, when
-
-
-def _report_of(data: Inputs, when: np.ndarray | None) -> LabelerReport:
+def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     """What readings of the labels say of each labeler, with checks."""
     labels, level, by_gold = data.own_labels(), data.level, data.num_gold > 0
     first = first_look(labels, data.gold, {}, by_gold and data.sampling.at_random)
@@ -123,7 +110,7 @@ def _report_of(data: Inputs, when: np.ndarray | None) -> LabelerReport:
         none = (*first, *refused(fit.warnings[0]))
         return LabelerReport(level, data.classes, (), (), warnings, fit, data.stated, none, suspicious=odd)
     checks = _checks(data, fit, when)
-    posterior = labels_posterior(found, labels)
+    posterior = labels_posterior([member.fit for member in found], labels)
     rows, laws = _rows(data, posterior, found, fit)
     readings = tuple((member.name, member.entry.sentence_for(data)) for member in found)
     if by_gold:
@@ -163,11 +150,10 @@ def _members(data: Inputs, fit: JointPosterior) -> tuple[list[ranges.Member], tu
     doubt = check_identified(data.own_labels(), None, None, False)
     if doubt is not None:
         return [], (BY_GOLD_ONLY.format(doubt) if data.num_gold else doubt,)
-    some = [entry for entry in entries(data) if entry.reading]
-    found, doubts = ranges.members(
-        some, data.without_gold(), stream(data.key, "labelers"),
-        known={} if data.num_gold else {INDEPENDENT: fit}, keep_all=True,
-    )  # fmt: skip
+    known = {} if data.num_gold else {INDEPENDENT: fit}
+    found, doubts = ranges.readings(
+        data.without_gold(), stream(data.key, "labelers"), known=known, keep_all=True
+    )
     return found, tuple(doubts)
 
 
@@ -183,8 +169,8 @@ def _rows(
     alone = next((member.fit for member in found if member.fit is not None), fit)
     workers = labels.worker_names
     rows = labeler_rows(
-        workers, labels.labels_per_labeler(), [(law.mean, *law.interval(level)[:2]) for law in laws],
-        ends_of(alone.matrices, level) | {"mean": alone.mean_matrices},
+        workers, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
+        alone, level,
         {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()},
     )  # fmt: skip
     return rows, {str(name): law for name, law in zip(workers, laws, strict=True)}
@@ -243,9 +229,9 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     else:
         named = as_labels(labels)
         if _few(named):
-            data, when = _read(named, None, None, level, key)
+            data = read_labels_alone(named, key=key, level=level)
             data.normal = True
-            return _report_of(data, when)
+            return _report_of(data)
         odd, notes = suspicions(named), tuple(map(Read, named.notes))
         if named.tasks is None or named.workers is None:
             named = named.with_names(tasks=range(named.num_samples), workers=range(named.num_labelers))
@@ -257,12 +243,11 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     right = np.trace(counts, axis1=1, axis2=2) / np.maximum(number, 1)
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
     laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
-    accuracies = [(law.mean, *law.interval(level)[:2]) for law in laws]
-    rows = _by_draws(draws, state.workers, np.rint(number), accuracies, level)
+    rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
     said = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     return LabelerReport(
-        level, tuple(map(str, state.classes)), rows, _mean_prior(draws), said, draws, stated(key),
-        suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
+        level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), said, draws,
+        stated(key), suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
     )  # fmt: skip
 
 
@@ -291,19 +276,15 @@ def labelers_by_model(
     draws = fit.matrix_draws()
     if fit.usable:
         accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
-        rows = _by_draws(draws, labels.worker_names, labels.labels_per_labeler(), accuracies, level)
+        rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), accuracies, draws, level)
         said, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
     else:
         rows, said, checks = (), fit.warnings, refused(fit.warnings[0])
     return LabelerReport(
-        level, tuple(map(str, labels.class_names)), rows, _mean_prior(draws),
+        level, tuple(map(str, labels.class_names)), rows, tuple(draws.prior.mean(axis=0).tolist()),
         (*map(Read, labels.notes), *said), draws, stated(key), checks, suspicious=suspicions(labels),
         target=parts.POPULATION, interval_kind="posterior", **_ONE_READING,
     )  # fmt: skip
-
-
-def _mean_prior(draws: LabelerDraws) -> tuple[float, ...]:
-    return tuple(draws.prior.mean(axis=0).tolist())
 
 
 def _few(labels: Labels) -> bool:
@@ -311,12 +292,3 @@ def _few(labels: Labels) -> bool:
     size = labels.num_labelers * labels.num_classes**2
     cheap = labels.num_labels * labels.num_classes <= _CHEAP and size < MOST_TOGETHER
     return cheap and not prior_decides(labels) and check_identified(labels, None, None, False) is None
-
-
-def _by_draws(
-    draws: LabelerDraws, workers: tuple, num_labels: np.ndarray, accuracies: list, level: float
-) -> tuple[dict[str, Any], ...]:
-    """Rows of a report by one reading of the labels."""
-    alone = {"independent": np.array([one[0] for one in accuracies])}
-    matrices = ends_of(draws.matrices, level) | {"mean": draws.mean_matrices}
-    return labeler_rows(workers, num_labels, accuracies, matrices, alone)

@@ -1,6 +1,6 @@
 """What answers of this room are made of: checks, assumptions, labelers, and the words they share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,9 +113,8 @@ def interval_text(law: Estimate, level: float) -> str:
 
 def listed(names: Sequence[Any], more: Sequence[str] = ()) -> str:
     """The first names, each with what stands beside it."""
-    said = [f"{name!r} {text}".strip() for name, text in zip(names, more or [""] * len(names), strict=False)]
-    left = f" and {len(said) - _MOST_NAMES} more" if len(said) > _MOST_NAMES else ""
-    return ", ".join(said[:_MOST_NAMES]) + left
+    each = zip(names, more or [""] * len(names), strict=False)
+    return some([f"{name!r} {text}".strip() for name, text in each], _MOST_NAMES)
 
 
 def counts_text(found: Any) -> str:
@@ -136,19 +135,27 @@ def assumption_table(name: str, rows: Sequence[dict], columns: Sequence[Column],
     return Table(name, BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
 
 
-def worst_first(
-    workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]]
-) -> list[tuple[int, dict[str, Any]]]:
-    """Number of each labeler, and a row ready for JSON; the worst first, who gave no labels last.
+def means_and_ends(laws: Iterable[Estimate], level: float) -> list[tuple[float, float, float]]:
+    """Mean and both ends of the interval of each law."""
+    return [(law.mean, *law.interval(level)[:2]) for law in laws]
 
-    `accuracies` are the mean and the two ends of the interval of each; NaN where there is none.
+
+def worst_first(
+    workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]],
+    more: Sequence[Mapping[str, Any]] = (),
+) -> tuple[dict[str, Any], ...]:  # fmt: skip
+    """A row for each labeler, ready for JSON; the worst first, who gave no labels last.
+
+    `accuracies` are the mean and the two ends of the interval of each, NaN where there is none; `more` is
+    what else the row of each says.
     """
-    found = []
+    rows = []
     for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable").tolist():
         known = (None if np.isnan(value) else float(value) for value in accuracies[t])
         law = dict(zip(("accuracy", "low", "high"), known, strict=True))
-        found.append((t, {"worker": str(workers[t]), "num_labels": int(num_labels[t]), **law}))
-    return found
+        also = more[t] if more else {}
+        rows.append({"worker": str(workers[t]), "num_labels": int(num_labels[t]), **law, **also})
+    return tuple(rows)
 
 
 def labeler_table(rows: Sequence[dict[str, Any]], level: float, what: str = "share right") -> Table:

@@ -20,14 +20,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, labels_log_likelihood, log_odds
+from jtruth._host import log_odds
 from jtruth._one_line import one_line
-from jtruth._random import stream
+from jtruth._random import Key, stream
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.model_error import OVERALL, PredictiveTable, law_of
+from jtruth.evaluation.assumptions.registry import drawn_rates
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
 from jtruth.evaluation.gold.tables import learned_table
-from jtruth.labels import Labels
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -238,33 +238,31 @@ def _learned(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
 ) -> tuple[Tables, tuple[str, ...]]:
     """Draws given draws of error rates and prior, and what is doubtful about those."""
-    labels, key = data.own_labels(), data.key
-    coarse = bin_edges(values, _COARSE)
-    symbols = max(coarse.size + 1, 2)
-    rough = np.searchsorted(coarse, values, side="right")
-    key_rates = stream(key, "score rates")
-    fit = fit_joint(
-        labels,
-        y_pred=rough,
-        priors=DirichletPriors(num_symbols=symbols),
-        gold=data.some_gold,
-        prior=data.prior,
-        key=key_rates,
-    )
-    if not fit.usable:
-        raise ValueError(fit.warnings[0])
+    key, coarse = data.key, bin_edges(values, _COARSE)
+    rough, symbols = np.searchsorted(coarse, values, side="right"), max(coarse.size + 1, 2)
+    fit = rates_with(rough, symbols, data, stream(key, "score rates"))
     number = max(int(coded.max()) + 1, 2)
-    odds, prior = odds_given_rates(fit, labels, data.gold, _RATE_DRAWS)
+    odds, prior = odds_given_rates(fit, data, _RATE_DRAWS)
     each = _WALKS // len(odds)
     found = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
-    some = range(0, len(odds), 5)
     pure = [
         symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
-        for k in some
+        for k in range(0, len(odds), 5)
     ]
     tables, doubts = _walked(found, np.concatenate([one.counts for one in pure]), data.positive)
     driven = doubts_of(_area(fit, data.positive), fit, 0.95)
     return tables, (*fit.warnings, *doubts, *driven)
+
+
+def rates_with(
+    rough: Int[np.ndarray, " samples"], num_symbols: int | None, data: inputs.Inputs, key: Key
+) -> JointPosterior:
+    """Independent errors learned with these symbols (None: classes) as predictions, or ValueError."""
+    fit = fit_joint(data.own_labels(), y_pred=rough, gold=data.some_gold, prior=data.prior, key=key,
+                    priors=DirichletPriors(num_symbols=num_symbols))  # fmt: skip
+    if not fit.usable:
+        raise ValueError(fit.warnings[0])
+    return fit
 
 
 def _area(fit: JointPosterior | None, positive: int) -> dict[str, np.ndarray]:
@@ -276,13 +274,10 @@ def _area(fit: JointPosterior | None, positive: int) -> dict[str, np.ndarray]:
 
 
 def odds_given_rates(
-    fit: JointPosterior, labels: Labels, gold: Int[np.ndarray, " samples"], number: int
+    fit: JointPosterior, data: inputs.Inputs, number: int
 ) -> tuple[Float[np.ndarray, "rates samples"], Float[np.ndarray, " rates"]]:
     """Log-odds of all samples and class priors for some drawn error rates, `number` at most."""
-    few = min(number, max(_RATES_AT_ONCE // labels.num_samples, 8), len(fit.matrices))
-    chosen = np.linspace(0, len(fit.matrices) - 1, few).astype(int)
-    rows = []
-    for k in chosen:
-        log_p = labels_log_likelihood(fit.matrices[k].astype(np.float64), *labels.arrays, labels.num_samples)
-        rows.append(log_odds(known_classes(log_p, gold), fit.prior[fit.matrix_draw[k]]))
-    return np.stack(rows), np.array([fit.prior[fit.matrix_draw[k]][1] for k in chosen])
+    few = min(number, max(_RATES_AT_ONCE // data.y_pred.size, 8), len(fit.matrices))
+    drawn = ((log_odds(log_p, prior), prior[1]) for _, log_p, prior in drawn_rates(fit, data, few))
+    odds, shares = map(np.array, zip(*drawn, strict=True))
+    return odds, shares

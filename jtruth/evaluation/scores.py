@@ -206,19 +206,17 @@ class ScoreEvaluation(Answer):
 
 def score_curves(found: Mapping[str, ScoreEvaluation]) -> list[Curve]:
     """Both curves, each with its bands."""
-    roc, pr = {}, {}
-    for name, one in found.items():
-        roc[name], pr[name] = one.curves.roc(one.level), one.curves.precision_recall(one.level)
+    roc = {name: _points(one.curves.roc(one.level)) for name, one in found.items()}
+    pr = {name: _points(one.curves.precision_recall(one.level)) for name, one in found.items()}
     note = "Bands hold each point of the curve with the stated probability."
     return [
-        Curve("curves.roc", "ROC curve", "false alarm rate", "recall", _series(roc), note, diagonal=True),
-        Curve("curves.precision_recall", "Precision and recall", "recall", "precision", _series(pr), note),
+        Curve("curves.roc", "ROC curve", "false alarm rate", "recall", roc, note, diagonal=True),
+        Curve("curves.precision_recall", "Precision and recall", "recall", "precision", pr, note),
     ]
 
 
-def _series(bands: Mapping[str, Band]) -> dict[str, dict[str, Any]]:
-    points = {name: plain_json(band._asdict()) for name, band in bands.items()}
-    return {name: {k: v for k, v in row.items() if k != "level"} for name, row in points.items()}
+def _points(band: Band) -> dict[str, Any]:
+    return {name: plain_json(values) for name, values in band._asdict().items() if name != "level"}
 
 
 def _area(law: Estimate, level: float) -> dict[str, Any]:

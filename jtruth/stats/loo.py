@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import logsumexp, softmax
 
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_finite, check_positive
 
 _FEWEST = 5  # draws in a tail that a law is fitted to
@@ -22,23 +23,38 @@ _BLOCK = 2_000_000  # numbers of one block of the fit: rows x grid x tail
 _NEGLIGIBLE = 10 * np.finfo(float).eps
 
 
-class PsisLoo(NamedTuple):
-    """One term for each observation."""
+class LeaveOneOut(NamedTuple):
+    """PSIS-LOO of one model."""
 
-    elpd: Float[np.ndarray, " observations"]  # log p(observation | all others)
-    pareto_k: Float[np.ndarray, " observations"]
+    elpd: float  # sum of `pointwise`
+    se: float  # sqrt(N var(pointwise))
+    p_loo: float  # effective number of parameters: log density with all samples minus elpd
+    pointwise: Float[np.ndarray, " samples"]  # log p(labels of sample i | labels of all others)
+    pareto_k: Float[np.ndarray, " samples"]
     good_k: float  # above it a term is not to be trusted: min(1 - 1/log10(draws), .7)
 
+    __repr__ = one_line
 
-def psis_loo(log_p: Float[np.ndarray, "chains draws observations"], relative_ess: float | int) -> PsisLoo:
+    @property
+    def num_bad(self) -> int:
+        """Number of samples whose term is not to be trusted."""
+        return int((self.pareto_k > self.good_k).sum())
+
+
+def psis_loo(
+    log_p: Float[np.ndarray, "chains draws rows"],
+    relative_ess: float | int,
+    row_of_sample: Int[np.ndarray, " samples"] | None = None,
+) -> LeaveOneOut:
     """Leave-one-out log densities by Pareto-smoothed importance sampling.
 
-    `relative_ess`: effective sample size over the number of draws. An observation whose largest weights are
-    equal has k = 0; with fewer than 25 draws no tail can be fitted and k is infinite.
+    `relative_ess`: effective sample size over the number of draws. Samples with equal labels are one row
+    (None: each is its own). One whose largest weights are equal has k = 0; with fewer than 25 draws no tail
+    can be fitted and k is infinite.
 
     >>> found = psis_loo(np.random.default_rng(0).normal(size=(4, 250, 3)), 1.0)
-    >>> found.elpd.shape, bool((found.pareto_k < found.good_k).all())
-    ((3,), True)
+    >>> found.pointwise.shape, found.num_bad
+    ((3,), 0)
     """
     rows = np.ascontiguousarray(np.asarray(log_p, np.float64).reshape(-1, log_p.shape[2]).T)
     draws = rows.shape[1]
@@ -46,8 +62,12 @@ def psis_loo(log_p: Float[np.ndarray, "chains draws observations"], relative_ess
     grid = 30 + int(size**0.5)
     step = max(1, _BLOCK // max(grid * size, draws))
     parts = [_terms(rows[first : first + step], size) for first in range(0, len(rows), step)]
-    elpd, k = (np.concatenate(part) if part else np.zeros(0) for part in zip(*parts, strict=True))
-    return PsisLoo(elpd, k, good_shape(draws))
+    terms, k = (np.concatenate(part) if part else np.zeros(0) for part in zip(*parts, strict=True))
+    with_all = np.asarray(logsumexp(rows, axis=1)) - np.log(draws)
+    if row_of_sample is not None:
+        terms, k, with_all = (x[row_of_sample] for x in (terms, k, with_all))
+    elpd, se = sum_and_error(terms)
+    return LeaveOneOut(elpd, se, float(with_all.sum() - elpd), terms, k, good_shape(draws))
 
 
 def smoothed_weights(

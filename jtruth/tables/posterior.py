@@ -19,6 +19,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Num
 
+from jtruth._host import evenly
 from jtruth._one_line import one_line
 from jtruth._random import Key, as_key
 from jtruth.stats.draws import DrawsEstimate
@@ -156,10 +157,7 @@ def estimates(
 
 def thinned(posteriors: Sequence[TableDraws], most: int | None = None) -> TableDraws:
     """Equally many draws of every `TableDraws`, as one."""
-    few = min(len(one.counts) for one in posteriors)
-    number = few if most is None else min(few, most)
-    parts = [one.counts[np.linspace(0, len(one.counts) - 1, number).astype(int)] for one in posteriors]
-    return TableDraws(np.concatenate(parts))
+    return TableDraws(evenly([one.counts for one in posteriors], most))
 
 
 NO_LAW = (

@@ -36,7 +36,7 @@ def test_equals_arviz(case):
     log_p, relative_ess = CASES[case]
     elpd, k, good = by_arviz(log_p, relative_ess)
     found = psis_loo(log_p, relative_ess)
-    np.testing.assert_allclose(found.elpd, elpd, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found.pointwise, elpd, rtol=0, atol=1e-8)
     np.testing.assert_allclose(found.pareto_k, k, rtol=0, atol=1e-6)
     assert found.good_k == pytest.approx(good, abs=1e-12)
 
@@ -45,7 +45,7 @@ def test_blocks_do_not_matter(monkeypatch):
     log_p = RNG.normal(size=(2, 150, 11))
     whole = psis_loo(log_p, 1.0)
     monkeypatch.setattr("jtruth.stats.loo._BLOCK", 1)
-    np.testing.assert_array_equal(psis_loo(log_p, 1.0).elpd, whole.elpd)
+    np.testing.assert_array_equal(psis_loo(log_p, 1.0).pointwise, whole.pointwise)
 
 
 def test_a_normal_mean_against_its_exact_leave_one_out_density():
@@ -57,16 +57,16 @@ def test_a_normal_mean_against_its_exact_leave_one_out_density():
     mu = RNG.normal(y.mean(), 1 / 5, size=(4, 1000))
     found = psis_loo(norm.logpdf(y[None, None, :], mu[:, :, None]), 1.0)
     others = (y.sum() - y) / 24
-    np.testing.assert_allclose(found.elpd, norm.logpdf(y, others, np.sqrt(25 / 24)), atol=0.08)
+    np.testing.assert_allclose(found.pointwise, norm.logpdf(y, others, np.sqrt(25 / 24)), atol=0.08)
 
 
 def test_nothing_to_smooth():
     """Constant rows have equal weights; fewer than 25 draws no tail."""
     found = psis_loo(np.full((2, 100, 2), -1.5), 1.0)
-    np.testing.assert_allclose(found.elpd, -1.5, rtol=1e-12)
+    np.testing.assert_allclose(found.pointwise, -1.5, rtol=1e-12)
     np.testing.assert_array_equal(found.pareto_k, 0.0)
     few = psis_loo(np.log(np.array([[[0.2], [0.4]]])), 1.0)
-    assert few.elpd[0] == pytest.approx(np.log(2 / (1 / 0.2 + 1 / 0.4))) and few.pareto_k[0] == np.inf
+    assert few.pointwise[0] == pytest.approx(np.log(2 / (1 / 0.2 + 1 / 0.4))) and few.pareto_k[0] == np.inf
 
 
 def test_sum_and_error():
@@ -77,4 +77,4 @@ def test_sum_and_error():
 def test_weights_beyond_floating_point_are_called_bad():
     """Where one draw decides alone (ArviZ: NaN) the term is finite and its k says not to trust it."""
     found = psis_loo(-RNG.pareto(0.8, size=(4, 300, 5)) * 100, 0.9)
-    assert np.isfinite(found.elpd).all() and not (found.pareto_k < found.good_k).any()
+    assert np.isfinite(found.pointwise).all() and not (found.pareto_k < found.good_k).any()

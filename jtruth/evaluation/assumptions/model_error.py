@@ -22,7 +22,7 @@ joint law and there are no draws of tables.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -48,27 +48,18 @@ NO_DRAWS = (
     "assumption, assumptions[k].posterior.draws(...)"
 )
 NO_EFFECT = "labelers_are={!r} is of no effect here: gold says how far these labels mislead"
-
-
-class ModelError(NamedTuple):
-    """How far a reading of labels is off."""
-
-    slope: float
-    log_tau: float  # mean over sources of the log of the scale, in logits
-    spread: float  # its standard deviation over sources
-
-
-# By what is asked: a metric of the whole table and labelers' accuracies, a metric of one class, the share
-# of a class or cell, a difference of two classifiers (as a share of the most that it could be).
-ERRORS: dict[tuple[str, str], ModelError] = {
-    (PEOPLE, OVERALL): ModelError(1.0, -1.48, 0.56),
-    (PEOPLE, CLASS): ModelError(1.0, -1.02, 0.55),
-    (PEOPLE, SHARE): ModelError(1.0, -1.52, 0.72),
-    (PEOPLE, DIFFERENCE): ModelError(0.5, -0.63, 0.67),
-    (LLM_JUDGES, OVERALL): ModelError(0.5, -1.14, 0.47),
-    (LLM_JUDGES, CLASS): ModelError(0.6, -0.65, 0.46),
-    (LLM_JUDGES, SHARE): ModelError(0.75, -1.09, 0.64),
-    (LLM_JUDGES, DIFFERENCE): ModelError(0.5, -0.59, 0.53),
+# How far a reading of labels is off: slope, mean over sources of the log of the scale tau (in logits), its
+# standard deviation. By what is asked: a metric of the whole table and labelers' accuracies, a metric of one
+# class, the share of a class or cell, a difference of classifiers (as a share of the most that it could be).
+ERRORS: dict[tuple[str, str], tuple[float, float, float]] = {
+    (PEOPLE, OVERALL): (1.0, -1.48, 0.56),
+    (PEOPLE, CLASS): (1.0, -1.02, 0.55),
+    (PEOPLE, SHARE): (1.0, -1.52, 0.72),
+    (PEOPLE, DIFFERENCE): (0.5, -0.63, 0.67),
+    (LLM_JUDGES, OVERALL): (0.5, -1.14, 0.47),
+    (LLM_JUDGES, CLASS): (0.6, -0.65, 0.46),
+    (LLM_JUDGES, SHARE): (0.75, -1.09, 0.64),
+    (LLM_JUDGES, DIFFERENCE): (0.5, -0.59, 0.53),
 }
 SOURCES = {
     PEOPLE: ("restaurant", "rte", "dogs", "faces", "bluebirds", "cifar10h", "product", "sentiment_polarity",
@@ -140,14 +131,19 @@ def widened(
     return parts, FLAT if parts else 1.0
 
 
-def parts_of(readings: Iterable[Opinion], error: ModelError) -> list[Opinion]:
+def parts_of(readings: Iterable[Opinion], error: tuple[float, float, float]) -> list[Opinion]:
     """What readings say, with such errors: a part for each reading and node of tau."""
-    taus = np.exp(error.log_tau + error.spread * _NODES)
+    slope, log_tau, spread = error
+    taus = np.exp(log_tau + spread * _NODES)
     return [
-        Opinion(error.slope * one.centre, float(np.hypot(error.slope * one.scale, tau)))
+        Opinion(slope * one.centre, float(np.hypot(slope * one.scale, tau)))
         for one in readings
         for tau in taus
     ]
+
+
+# Of a hundred classes most cells are empty in all draws, and their laws the same.
+_same_again = lru_cache(maxsize=256)(predictive)
 
 
 def law_of(
@@ -162,14 +158,6 @@ def law_of(
     said = {name: opinion(values, size, bounds) for name, values in told.items()}
     parts, flat = widened(said, group, labelers_are)
     return _same_again(tuple(parts), flat, bounds, size)
-
-
-@lru_cache(maxsize=256)
-def _same_again(
-    parts: tuple[Opinion, ...], flat: float, bounds: tuple[float, float], size: float
-) -> DrawsEstimate:
-    """The law; of a hundred classes most cells are empty in all draws, and their laws the same."""
-    return predictive(parts, flat, bounds, size)
 
 
 def laws_of(

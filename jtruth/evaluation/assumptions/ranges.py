@@ -23,7 +23,7 @@ ties broken by chance (`benchmarks/kinds.py`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -31,18 +31,18 @@ from jaxtyping import Float
 from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key, host_rng
 from jtruth._validation import choose, present
+from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions.model_error import OVERALL, laws_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
 from jtruth.evaluation.checks.label_sets import Parameters, with_classifier
 from jtruth.evaluation.checks.of_labels import by_number
 from jtruth.evaluation.inputs import Inputs, Model, Progress
-from jtruth.evaluation.parts import IN_SAMPLE, OF_LABELERS, POPULATION, Assumption, worst_first
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, TooLarge
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.loo import psis_loo, sum_and_error
+from jtruth.stats.loo import LeaveOneOut, psis_loo, sum_and_error
 from jtruth.tables.posterior import TableDraws, estimates
 
 LEFT_OUT = "the model {!r} is left out: {}"
@@ -126,6 +126,11 @@ def members(
     return _without_luck(found, doubts, keep_all)
 
 
+def readings(data: Inputs, key: Key, **how: Any) -> tuple[list[Member], list[str]]:
+    """The members of which predictive laws are made, and doubts; `how` as for `members`."""
+    return members([entry for entry in entries(data) if entry.reading], data, key, **how)
+
+
 def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tuple[list[Member], list[str]]:
     """Leave members out whose chains disagree, unless no other model is left; name all that is doubtful."""
     lucky = {m.name for m in found if not keep_all and _disagree(m.fit)}
@@ -154,30 +159,28 @@ def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
     return lambda done, planned: progress(k * planned + done, number * planned)
 
 
-def row(member: Member, data: Inputs, loo: Mapping[str, float] | None = None) -> Assumption:
+def row(member: Member, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
     """A member's line in the answer."""
     laws = estimates(member.posterior, *data.answered)
-    return Assumption(member.name, member.entry.sentence_for(data), laws, loo, member.posterior)
+    return parts.Assumption(member.name, member.entry.sentence_for(data), laws, loo, member.posterior)
 
 
 def loo_of(found: list[Member]) -> list[Mapping[str, float] | None]:
     """PSIS-LOO of every member that is a model, differences to the first of them."""
     out: list[Mapping[str, float] | None] = []
-    first: np.ndarray | None = None
+    first: LeaveOneOut | None = None
     for rows in (None if m.fit is None else m.fit.pointwise for m in found):
         if rows is None:
             out.append(None)
             continue
-        one, of_sample = psis_loo(rows.log_p, rows.relative_ess), rows.row_of_sample
-        terms = one.elpd[of_sample]
-        first = terms if first is None else first
-        gap, error = sum_and_error(terms - first)
-        bad = int((one.pareto_k > one.good_k)[of_sample].sum())  # terms that cannot be trusted
-        out.append({"elpd": float(terms.sum()), "difference": gap, "difference_se": error, "num_bad": bad})
+        one = psis_loo(rows.log_p, rows.relative_ess, rows.row_of_sample)
+        first = first or one
+        gap, error = sum_and_error(one.pointwise - first.pointwise)
+        out.append({"elpd": one.elpd, "difference": gap, "difference_se": error, "num_bad": one.num_bad})
     return out
 
 
-def what_if(data: Inputs) -> tuple[list[Assumption], list[str]]:
+def what_if(data: Inputs) -> tuple[list[parts.Assumption], list[str]]:
     """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
     effort = ANSWER_EFFORT._replace(pointwise=True)
     alone = sampled(data, INDEPENDENT, data.key, effort)
@@ -195,8 +198,7 @@ def joint_model(data: Inputs) -> Model:
     labels, fit = data.own_labels(), labels_fit(data, ANSWER_EFFORT)
     if not fit.usable:
         return replace(_refused(labels, *fit.warnings), fit=fit)
-    laws = [DrawsEstimate(fit.labeler_accuracy[:, t]) for t in range(labels.num_labelers)]
-    accuracies = [(law.mean, *law.interval(data.level)[:2]) for law in laws]
+    accuracies = parts.means_and_ends(map(DrawsEstimate, fit.labeler_accuracy.T), data.level)
     classifier = present(fit.classifier, "the classifier's matrix").mean(0)
     matrices = np.concatenate([fit.mean_matrices, classifier[None]])
     found = _learned(data, fit.prior.mean(0), matrices, accuracies)
@@ -251,8 +253,7 @@ def _learned(
     labels = data.own_labels()
     log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
     rates = Parameters(prior[None], matrices[None])
-    found = worst_first(labels.worker_names, labels.labels_per_labeler(), accuracies)
-    labelers = tuple(one for _, one in found)
+    labelers = parts.worst_first(labels.worker_names, labels.labels_per_labeler(), accuracies)
     return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, rates=rates)
 
 
@@ -261,26 +262,21 @@ def _refused(labels: Labels, reason: str, *warnings: str) -> Model:
     return Model(nothing, np.full(labels.num_classes, np.nan), refusal=reason, warnings=warnings)
 
 
-def readings_of(found: Sequence[Member]) -> dict[str, TableDraws]:
-    """By name, the members that are readings."""
-    return {member.name: member.posterior for member in found if member.entry.reading}
-
-
 Draws = Float[np.ndarray, "draws labelers"]
 
 
 def labeler_draws(found: Sequence[Member], labels: Labels, target: str, key: Key) -> dict[str, Draws]:
     """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing."""
-    choose("target", target, tuple(OF_LABELERS))
+    choose("target", target, tuple(parts.OF_LABELERS))
     number = labels.labels_per_labeler().astype(np.float64)
     number[number == 0] = np.nan
     draws = {}
     for member in found:
-        if member.fit is not None and target == POPULATION:
+        if member.fit is not None and target == parts.POPULATION:
             draws[member.name] = member.fit.labeler_accuracy
         elif member.fit is not None and member.fit.right is not None:
             draws[member.name] = member.fit.right / number
-        elif member.fit is None and target == IN_SAMPLE:
+        elif member.fit is None and target == parts.IN_SAMPLE:
             draws[member.name] = others_vote(labels, host_rng(key, "majority of the others"))
     return draws
 

@@ -13,25 +13,25 @@ alone, and "partly_shared" has no line: it lies between two of them.
 
 Predictions may be symbols that are no classes (tuples of predictions, score bins): columns of the majority
 vote's table, one row of probabilities a class, and of shared strata two. Where labelers alone are the
-question (`nobody_judged`) everybody predicts one symbol, so a table holds the class counts.
+question (`read_labels_alone`) everybody predicts one symbol, so a table holds the class counts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Num
 
-from jtruth._host import majority
+from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import POPULATION
-from jtruth.labels import Labels
 from jtruth.latent import Effort, Progress
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.models import Build, fixed_share, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.noise.base import scale_errors
 
 _VOTE_DRAWS = 4000
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -81,6 +81,21 @@ def tables_in(fit: JointPosterior, data: Inputs) -> Any:
     return fit.counts
 
 
+def drawn_rates(
+    fit: JointPosterior, data: Inputs, number: int, factor: float = 1.0
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """For `number` draws of learned error rates: which, log p(z_i | y_i = c) by gold too, and class prior.
+
+    `factor`: times error rates.
+    """
+    labels = data.own_labels()
+    for k in np.linspace(0, len(fit.matrices) - 1, number).astype(int).tolist():
+        rates = fit.matrices[k].astype(np.float64)
+        rates = rates if factor == 1 else scale_errors(rates, factor)
+        log_p = labels_log_likelihood(rates, *labels.arrays, labels.num_samples)
+        yield k, known_classes(log_p, data.gold), fit.prior[fit.matrix_draw[k]]
+
+
 def majority_votes(data: Inputs, key: Key, effort: Effort) -> Fitted:
     """No model: see `vote_draws`."""
     return vote_draws(data, key), None
@@ -93,25 +108,19 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
     as the others. For the population the shares of the cells are Dirichlet(counts + 2/cells), the uncertainty
     of a random sample of that size, times the number of samples: two samples of prior, however many classes.
     """
-    labels = data.own_labels()
+    labels, rng = data.own_labels(), host_rng(key, "majority vote")
     truth, known = majority(labels.counts()), data.gold >= 0
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
     silent = (labels.labels_per_sample() == 0) & ~known
     truth[silent] = 0.0
     table = data.table(truth)
-    rng = host_rng(key, "majority vote")
-    if data.target != POPULATION:
-        return _ties_broken(truth, data, rng) + _as_the_others(data, silent, table, rng)
-    return _shares(table, rng) * labels.num_samples
 
+    def shares() -> np.ndarray:
+        drawn = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
+        return drawn.reshape(-1, *table.shape)
 
-def _shares(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    shares = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
-    return shares.reshape(-1, *table.shape)
-
-
-def _ties_broken(truth: np.ndarray, data: Inputs, rng: np.random.Generator) -> np.ndarray:
-    """Count tables (draws, classes, symbols) of the samples that have votes."""
+    if data.target == POPULATION:
+        return shares() * labels.num_samples
     tied = (truth > 0).sum(axis=1) > 1
     sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
     found = np.tile(sure, (_VOTE_DRAWS, 1, 1))
@@ -120,17 +129,11 @@ def _ties_broken(truth: np.ndarray, data: Inputs, rng: np.random.Generator) -> n
         classes = np.flatnonzero(among)
         even = np.full(classes.size, 1 / classes.size)
         found[:, classes, symbol] += rng.multinomial(times, even, size=_VOTE_DRAWS)
-    return found
-
-
-def _as_the_others(data: Inputs, silent: np.ndarray, table: np.ndarray, rng: np.random.Generator) -> Any:
-    """Count tables of samples without votes: classes by the shares among samples of the same symbol."""
-    if not silent.any():
-        return 0
-    shares, found = _shares(table, rng), np.zeros((_VOTE_DRAWS, *table.shape), np.int64)
-    for symbol, times in enumerate(np.bincount(data.y_pred[silent], minlength=table.shape[1])):
-        of_symbol = shares[:, :, symbol] / shares[:, :, symbol].sum(axis=1, keepdims=True)
-        found[:, :, symbol] = rng.multinomial(times, of_symbol)
+    if silent.any():
+        among = shares()
+        for symbol, times in enumerate(np.bincount(data.y_pred[silent], minlength=table.shape[1])):
+            of_symbol = among[:, :, symbol] / among[:, :, symbol].sum(axis=1, keepdims=True)
+            found[:, :, symbol] += rng.multinomial(times, of_symbol)
     return found
 
 
@@ -146,15 +149,6 @@ def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:
     return float((wrong * copied).sum() / max(wrong.sum(), 1e-300))
 
 
-class Lever(NamedTuple):
-    """What `Evaluation.sensitivity` moves: of an entry of the table, the share of dependent samples."""
-
-    what: str  # its name there
-    axis: str  # in words, with the name of the positive class where it says {!r}
-    values: tuple[float, ...] = _SHARES  # looked at if nobody says where; at 0 errors are independent
-    place: Callable[[JointPosterior, Inputs, float], float] = lambda fit, data, share: share  # on the axis
-
-
 class Entry(NamedTuple):
     """One assumption: how it is said and fitted, and where it has a say."""
 
@@ -167,8 +161,13 @@ class Entry(NamedTuple):
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
     assumed: str = ""  # what an answer under that word takes for granted; by default `sentence` without "if"
-    lever: Lever | None = None
     of_labelers: str = ""  # the sentence where labelers alone are the question
+    # `Evaluation.sensitivity` moves the share of dependent samples: under which name, what that is in words,
+    # where it looks if nobody says (at 0 errors are independent), and where a share is on the axis.
+    moved: str = ""
+    axis: str = ""
+    shares: tuple[float, ...] = _SHARES
+    place: Callable[[JointPosterior, Inputs, float], float] = lambda fit, data, share: share
 
     def sentence_for(self, data: Inputs) -> str:
         """The sentence that fits the question."""
@@ -189,12 +188,12 @@ _ENTRIES = (
     Entry("labeler_strata", "if some samples are hard, but for the labelers only",
           latent_classes("labeler_strata"),
           takes=lambda classes, symbols: symbols > 1,
-          lever=Lever("labeler_dependence", "share of samples that are hard for the labelers only")),
+          moved="labeler_dependence", axis="share of samples that are hard for the labelers only"),
     Entry("shared_strata", "if hard samples fool labelers and classifier alike",
           latent_classes("shared_strata"), group="shared_difficulty",
           assumed="given the true class, samples differ in how hard they are, and hard ones fool "
           "labelers and classifier alike",
-          lever=Lever("hard_samples", "share of samples that are hard for labelers and classifier"),
+          moved="hard_samples", axis="share of samples that are hard for labelers and classifier",
           of_labelers="if hard samples fool all labelers alike"),
     Entry("random_effect", "if difficulty is gradual and fools labelers and classifier alike",
           latent_classes("random_effect"), takes=lambda classes, symbols: classes == 2 and symbols < 3,
@@ -202,8 +201,8 @@ _ENTRIES = (
           of_labelers="if difficulty is gradual and fools all labelers alike"),
     Entry("copying", "if the classifier repeats labels of the labelers", latent_classes("copying"),
           takes=lambda classes, symbols: classes == symbols, listed=False,
-          lever=Lever("shared_errors", "share of the classifier's errors that are shared with labelers",
-                      (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), share_of_errors)),
+          moved="shared_errors", axis="share of the classifier's errors that are shared with labelers",
+          shares=(0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), place=share_of_errors),
     Entry("partly_shared", "if the classifier feels an unknown part of what is hard for the labelers",
           latent_classes(partly_shared), takes=lambda classes, symbols: symbols > 1, listed=False,
           group="partly_shared",
@@ -219,15 +218,6 @@ def entries(data: Inputs) -> list[Entry]:
     """The assumptions that can be made about these data, in the order in which they are shown."""
     classes, symbols = len(data.classes), data.num_symbols
     return [entry for entry in ASSUMPTIONS.values() if entry.takes(classes, symbols)]
-
-
-def nobody_judged(labels: Labels) -> Inputs:
-    """Labels alone as input: everybody predicts the one symbol there is."""
-    classes = tuple(map(str, labels.class_names))
-    return Inputs(
-        np.zeros(labels.num_samples, np.int64), labels, None, np.full(labels.num_samples, -1), None, 1,
-        classes, (), symbols=np.ones((len(classes), 1)),
-    )  # fmt: skip
 
 
 def granted(word: str, *, learned: bool = False) -> str:

@@ -20,15 +20,21 @@ import numpy as np
 from jaxtyping import Num
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, labels_log_likelihood, majority
+from jtruth._host import known_classes, majority
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, law_row, warning_notes
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry, Lever, sampled, tables_in
+from jtruth.evaluation.assumptions.registry import (
+    ASSUMPTIONS,
+    INDEPENDENT,
+    Entry,
+    drawn_rates,
+    sampled,
+    tables_in,
+)
 from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.lam_stork import error_bounds
 from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.noise.base import scale_errors
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import SYNONYMS
 from jtruth.tables.posterior import estimates
@@ -154,17 +160,16 @@ Basis = tuple[Inputs, Model]  # the checked input, and what is known or was lear
 Moved = tuple[float, Num[np.ndarray, "draws classes symbols"], tuple[str, ...]]
 
 
-PRIOR, ERROR_RATES = (
-    Lever("prior", "share of class {!r}"),
-    Lever("error_rates", "labelers' error rates, times", _FACTORS),
-)
+PRIOR, ERROR_RATES = "prior", "error_rates"
 
 
-def ways() -> dict[str, tuple[Lever, Callable[[Basis, float, jax.Array], Moved]]]:
-    """All that `sensitivity` can move, and to a value: the table of assumptions', the prior, error rates."""
-    entries = ASSUMPTIONS.values()
-    found = [(lever, partial(_share, one)) for one in entries if (lever := one.lever) is not None]
-    return {lever.what: (lever, move) for lever, move in (*found, (PRIOR, _prior), (ERROR_RATES, _scaled))}
+def ways() -> dict[str, tuple[str, tuple[float, ...], Callable[[Basis, float, jax.Array], Moved]]]:
+    """All that `sensitivity` can move: in words, where it looks if nobody says, and how it gets there."""
+    found = {
+        one.moved: (one.axis, one.shares, partial(_share, one)) for one in ASSUMPTIONS.values() if one.moved
+    }
+    prior, rates = ("share of class {!r}", (), _prior), ("labelers' error rates, times", _FACTORS, _scaled)
+    return {**found, PRIOR: prior, ERROR_RATES: rates}
 
 
 def sensitivity(
@@ -182,9 +187,9 @@ def sensitivity(
     check.choose("what", what, tuple(known))
     if model.refusal is not None:
         raise ValueError(model.refusal)
-    (lever, move), given, key = known[what], stated(key), as_key(key)
-    base = {PRIOR: float(model.prior[data.positive]), ERROR_RATES: 1.0}.get(lever, 0.0)
-    grid = _grid(lever, values, float(np.clip(base, 0.01, 0.99)))
+    (axis, usual, move), given, key = known[what], stated(key), as_key(key)
+    base = {PRIOR: float(model.prior[data.positive]), ERROR_RATES: 1.0}.get(what, 0.0)
+    grid = _grid(what, usual, values, float(np.clip(base, 0.01, 0.99)))
     moved = []
     for k, value in enumerate(grid):
         moved.append(move(basis, value, stream(key, "sensitivity", k)))
@@ -195,23 +200,23 @@ def sensitivity(
     answers = [estimates(data.tables(n), *data.answered, more=_ASKED) for _, n, _ in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])
-    axis, votes = lever.axis.format(of), vote_bounds(data)
+    axis, votes = axis.format(of), vote_bounds(data)
     return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, printed, of, given)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
     """The model of an entry with its share of dependent samples held at `value`."""
-    data, lever = basis[0], check.present(entry.lever, "the lever")
+    data = basis[0]
     if data.model is not None:
         raise ValueError(
-            f"sensitivity to {lever.what!r} needs labels whose error rates are learned: leave noise out; "
-            f"where they are given, {PRIOR.what} and {ERROR_RATES.what} can be moved"
+            f"sensitivity to {entry.moved!r} needs labels whose error rates are learned: leave noise out; "
+            f"where they are given, {PRIOR} and {ERROR_RATES} can be moved"
         )
     if not entry.takes(len(data.classes), len(data.classes)):
-        raise ValueError(f"sensitivity to {lever.what!r} knows no model of {len(data.classes)} classes")
+        raise ValueError(f"sensitivity to {entry.moved!r} knows no model of {len(data.classes)} classes")
     counts, fit = entry.fit(replace(data, progress=None), key, EFFORT, share=value)
     fit = check.present(fit, "the fit")
-    return lever.place(fit, data, value), _usable(counts, fit), fit.warnings
+    return entry.place(fit, data, value), _usable(counts, fit), fit.warnings
 
 
 def _prior(basis: Basis, share: float, key: jax.Array) -> Moved:
@@ -249,13 +254,10 @@ def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
         return factor, _drawn(known_classes(log_p, data.gold), model.prior, data, key), ()
     if fit is None:
         raise ValueError("sensitivity to 'error_rates' needs the joint posterior: evaluate by method 'bayes'")
-    chosen = np.linspace(0, len(fit.matrices) - 1, _RATE_DRAWS).astype(int)
-    parts = []
-    for k in chosen:
-        rates = scale_errors(fit.matrices[k].astype(np.float64), factor)
-        log_p = known_classes(labels_log_likelihood(rates, *labels.arrays, labels.num_samples), data.gold)
-        shares = fit.prior[fit.matrix_draw[k]]
-        parts.append(_drawn(log_p, shares, data, stream(key, "rates", int(k)), num=400))
+    parts = [
+        _drawn(log_p, shares, data, stream(key, "rates", k), num=400)
+        for k, log_p, shares in drawn_rates(fit, data, _RATE_DRAWS, factor)
+    ]
     return factor, np.concatenate(parts), ()
 
 
@@ -269,15 +271,17 @@ def vote_bounds(data: Inputs) -> tuple[tuple[float, float, float], ...]:
     return tuple((m, 1 - errors.upper, 1 - errors.lower) for m, errors in found)
 
 
-def _grid(lever: Lever, values: Sequence[float] | np.ndarray | None, base: float) -> list[float]:
-    """Checked values in increasing order; those of the lever, of the prior even in their odds."""
-    below, odds = (np.inf if lever is ERROR_RATES else 1.0), base / (1 - base) * _ODDS
+def _grid(
+    what: str, usual: tuple[float, ...], values: Sequence[float] | np.ndarray | None, base: float
+) -> list[float]:
+    """Checked values in increasing order, or the usual ones; those of the prior are even in their odds."""
+    below, odds = (np.inf if what == ERROR_RATES else 1.0), base / (1 - base) * _ODDS
     if values is None:
-        return (odds / (1 + odds)).tolist() if lever is PRIOR else list(lever.values)
+        return (odds / (1 + odds)).tolist() if what == PRIOR else list(usual)
     grid = np.sort(np.asarray(values, np.float64).ravel())
     if grid.size < 2 or not np.isfinite(grid).all() or grid[0] < 0 or grid[-1] >= below:
         raise ValueError(
-            f"values of {lever.what!r} are {np.asarray(values).tolist()}; give two or more numbers from 0"
+            f"values of {what!r} are {np.asarray(values).tolist()}; give two or more numbers from 0"
             + (" to below 1" if below == 1 else " up")
         )
     return grid.tolist()

@@ -13,7 +13,6 @@ another. The classifier is the last rater.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -38,19 +37,9 @@ _BATCH = 400_000  # labels handled at once
 _RATIOS = ("label patterns", "given prior")  # large is bad, small is good
 ALIKE = "labelers alike"
 Statistic = Callable[[Fitted], np.ndarray | None]  # (sets, components); None: the design does not allow it
-
-
-class Component(NamedTuple):
-    """One check: its p-values, and which component stands out."""
-
-    p_values: np.ndarray  # (sets,) of each set among all; the first is the observed one
-    worst: int  # component with the largest standardised value
-    value: float  # that value: standard deviations from what is expected (a likelihood ratio: the ratio)
-
-    @property
-    def p_value(self) -> float:
-        """Of the observed set."""
-        return float(self.p_values[0])
+# Of one check: the p-value of each set among all, the observed one first; the component that stands out; and
+# its value, in standard deviations from what is expected (of a likelihood ratio the ratio itself).
+Component = tuple[np.ndarray, int, float]
 
 
 def bootstrap(
@@ -71,14 +60,17 @@ def bootstrap(
     real = with_pairs(observed(*_some_samples(raters, gold, order, rng)))
     num = int(np.clip(_ENTRIES // real.size, _FEWEST, _MOST))
     values = _sets(real, start, STATISTICS, num, rng, prior)
-    if "pairwise agreement" in values:
-        values["labeler misfit"] = _by_rater(values["pairwise agreement"], real.pairs, real.num_raters)
+    if "pairwise agreement" in values:  # sums of squares of the standardised residuals of each rater's pairs
+        pairs = values["pairwise agreement"]
+        sd, member = pairs.std(axis=0), (real.pairs[:, :, None] == np.arange(real.num_raters)).any(axis=1)
+        z = (pairs - pairs.mean(axis=0)) / np.where(sd > 0, sd, np.inf)
+        values["labeler misfit"] = z**2 @ member
     found = {
-        name: Component(p_values(one[:, 0]), 0, float(one[0, 0])) if name in _RATIOS else largest(one)
+        name: (p_values(one[:, 0]), 0, float(one[0, 0])) if name in _RATIOS else largest(one)
         for name, one in values.items()
     }
     checks = {name: one for name, one in found.items() if one is not None}
-    adjusted = _adjusted({name: one.p_values for name, one in checks.items()})
+    adjusted = _adjusted({name: ranks for name, (ranks, _, _) in checks.items()})
     if real.num_raters > 2:
         values = _sets(real, start, {ALIKE: alike}, min(num, _FEWEST), rng, prior, alike=True)
         differ = largest(values[ALIKE])
@@ -112,14 +104,6 @@ def _sets(
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _by_rater(agreement: np.ndarray, pairs: np.ndarray, num_raters: int) -> np.ndarray:
-    """Sum of squared standardised residuals of each rater's pairs, (sets, raters)."""
-    sd = agreement.std(axis=0)
-    z = (agreement - agreement.mean(axis=0)) / np.where(sd > 0, sd, np.inf)
-    member = (pairs[:, :, None] == np.arange(num_raters)).any(axis=1)
-    return z**2 @ member
-
-
 def largest(values: np.ndarray) -> Component | None:
     """The largest standardised component of each set of (sets, components); None where nothing varies."""
     sd = values.std(axis=0)
@@ -128,7 +112,7 @@ def largest(values: np.ndarray) -> Component | None:
         return None
     z = np.where(alive, (values - values.mean(axis=0)) / np.where(alive, sd, 1.0), 0.0)
     worst = int(np.abs(z[0]).argmax())
-    return Component(p_values(np.abs(z).max(axis=1)), worst, float(z[0, worst]))
+    return p_values(np.abs(z).max(axis=1)), worst, float(z[0, worst])
 
 
 def p_values(size: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ of its score, sum h_i R_i has such a law too. The alarm needs an area under the 
 they are, below .4 and a sum five standard deviations below its mean: fewer than 1e-6 of sets by chance.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -63,56 +63,41 @@ def first_look(
         found += columns.repeats_labels(labels, y_pred, name)
         said = labels.patterns().table(y_pred, labels.num_classes) if len(predictions) > 1 else None
         found += () if said is None else chance_verdict(*votes_of(labels), said, name)
-    found += same_predictions(predictions)
-    found += one_class_only(predictions, labels.class_names)
-    found += never_predicted(gold, predictions, labels.class_names)
+    found += odd_predictions(gold, predictions, labels.class_names)
     read = [note.removeprefix(LOOK).removesuffix(".") for note in labels.notes if note.startswith(LOOK)]
     return (*found, *(Check("reading", None, None, LOOK_FIRST, text) for text in read))
 
 
-def same_predictions(predictions: Predictions) -> tuple[Check, ...]:
-    """Two classifiers who predict the same class on every sample."""
-    return tuple(
-        Check(
-            "the same predictions", float(one.size), None, LOOK_FIRST if one.size >= _MANY else WORTH_KNOWING,
-            f"{a!r} and {b!r} predict the same class on each of {number_of(one.size, 'sample')}: their "
-            "difference is 0 whatever the truth is. Was one file given twice? Hand over the other's "
-            "predictions, or leave one out",
-        )
-        for (a, one), (b, two) in combinations(predictions.items(), 2)
-        if (one == two).all()
-    )  # fmt: skip
-
-
-def one_class_only(predictions: Predictions, classes: Sequence[str]) -> tuple[Check, ...]:
-    """One of several classifiers who always predicts one class (of a single one `inputs.warnings` tells)."""
-    return tuple(
-        Check(
-            "one class predicted", None, None, WORTH_KNOWING,
-            f"every prediction of {name!r} is {classes[codes[0]]!r}: its metrics that need another "
-            "prediction are undefined or trivial; compare it by accuracy or recall, or leave it out",
-        )
-        for name, codes in predictions.items()
-        if name and (codes == codes[0]).all()
-    )  # fmt: skip
-
-
-def never_predicted(
+def odd_predictions(
     gold: Int[np.ndarray, " samples"], predictions: Predictions, classes: Sequence[str]
-) -> tuple[Check, ...]:
-    """A class that gold samples are of and a classifier never predicts."""
+) -> Iterator[Check]:
+    """Who predicts what another does, or always one class, or never a class that gold samples are of."""
+    for (a, one), (b, two) in combinations(predictions.items(), 2):
+        if (one == two).all():
+            text = (
+                f"{a!r} and {b!r} predict the same class on each of {number_of(one.size, 'sample')}: their "
+                "difference is 0 whatever the truth is. Was one file given twice? Hand over the other's "
+                "predictions, or leave one out"
+            )
+            verdict = LOOK_FIRST if one.size >= _MANY else WORTH_KNOWING
+            yield Check("the same predictions", float(one.size), None, verdict, text)
+    constant = {name for name, codes in predictions.items() if (codes == codes[0]).all()}
+    for name in (name for name in predictions if name in constant and name):  # "": `inputs.warnings` tells
+        text = (
+            f"every prediction of {name!r} is {classes[predictions[name][0]]!r}: its metrics that need "
+            "another prediction are undefined or trivial; compare it by accuracy or recall, or leave it out"
+        )
+        yield Check("one class predicted", None, None, WORTH_KNOWING, text)
     of_gold = np.bincount(gold[gold >= 0], minlength=len(classes))
-    found = []
-    for name, codes in predictions.items():
-        absent = (of_gold > 0) & (np.bincount(codes, minlength=len(classes)) == 0)
-        for c in np.flatnonzero(absent).tolist() if (codes != codes[0]).any() else ():
+    for name in (name for name in predictions if name not in constant):
+        absent = (of_gold > 0) & (np.bincount(predictions[name], minlength=len(classes)) == 0)
+        for c in np.flatnonzero(absent).tolist():
             whose = f"{name!r} never predicts" if name else "nobody predicts"
             text = (
                 f"{whose} class {classes[c]!r}, which {number_of(int(of_gold[c]), 'gold sample')} are of: "
                 "its recall is 0 and its precision undefined. Is it called otherwise in the predictions?"
             )
-            found.append(Check("class never predicted", float(of_gold[c]), None, WORTH_KNOWING, text))
-    return tuple(found)
+            yield Check("class never predicted", float(of_gold[c]), None, WORTH_KNOWING, text)
 
 
 def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:

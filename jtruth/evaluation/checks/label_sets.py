@@ -145,18 +145,15 @@ def with_pairs(sets: Sets) -> Sets:
     chosen = np.sort(usable[np.argsort(-shared[usable], kind="stable")[:_MAX_PAIRS]])
     raters = np.stack([busy[chosen // busy.size], busy[chosen % busy.size]], axis=1)
     of_rater = {t: np.flatnonzero(sets.rater == t) for t in np.unique(raters)}  # in the order of the rows
-    met = [_met(sets.row, of_rater[a], of_rater[b]) for a, b in raters]
+    met = []  # every two entries of a pair of raters that are in one row
+    for a, b in ((of_rater[a], of_rater[b]) for a, b in raters):
+        left, right = (np.searchsorted(sets.row[b], sets.row[a], side) for side in ("left", "right"))
+        times = right - left
+        within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        met.append((np.repeat(a, times), b[np.repeat(left, times) + within]))
     pair = np.repeat(np.arange(len(met)), [first.size for first, _ in met])
     entries = [np.concatenate([[], *(m[k] for m in met)]).astype(np.intp) for k in (0, 1)]
     return sets._replace(pairs=raters, met=np.stack([pair, *entries]))
-
-
-def _met(row: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of entries `a` and `b`, each in the order of their rows, every pair in one row."""
-    left, right = (np.searchsorted(row[b], row[a], side) for side in ("left", "right"))
-    times = right - left
-    within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    return np.repeat(a, times), b[np.repeat(left, times) + within]
 
 
 class Parameters(NamedTuple):

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from jtruth._host import evenly
 from jtruth._validation import present
 from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.evaluation.assumptions.registry import tables_in
@@ -61,22 +62,16 @@ def scaled_check(parts: Sequence[Part], what: str, level: float) -> Check:
     most, sentence = 0.0, ""
     for name in (name for name in parts[0][0] if all(name in numbers for numbers, _, _ in parts)):
         draws = [np.asarray(numbers[name], np.float64) for numbers, _, _ in parts]
-        low, high = _pooled(draws).interval(level)
+        low, high = DrawsEstimate(evenly(draws)).interval(level)
         for power, each in scaled.items():
             again = [equal_draws(x, one.weights, x.size) for x, one in zip(draws, each, strict=True)]
-            a, b = _pooled(again).interval(level)
+            a, b = DrawsEstimate(evenly(again)).interval(level)
             moved = max(abs(a - low), abs(b - high)) / (high - low) if high > low else 0.0
             if moved > most:
                 most, sentence = moved, DRIVEN.format(name, a, b, low, high, what, POWERS[power])
     if most > MOST:
         return Check(NAME, most, None, "does not fit", sentence)
     return Check(NAME, most, None, "fits", STEADY.format(most, what, " or ".join(POWERS[p] for p in powers)))
-
-
-def _pooled(draws: Sequence[np.ndarray]) -> DrawsEstimate:
-    """Equally many of each, evenly spaced."""
-    size = min(x.size for x in draws)
-    return DrawsEstimate(np.concatenate([x[np.linspace(0, x.size - 1, size).astype(int)] for x in draws]))
 
 
 def covered(prior: LogPrior) -> str:

@@ -211,22 +211,23 @@ def labeler_checks(
 
 
 def _learned(name: str, one: Component, adjusted: float, seen: Sets, raters: Labels, free: int) -> Check:
-    size, part, num_samples = f"{abs(one.value):.1f} standard deviations off, ", "", int(seen.weight[0].sum())
+    ranks, worst, value = one
+    size, part, num_samples = f"{abs(value):.1f} standard deviations off, ", "", int(seen.weight[0].sum())
     if name == "label patterns":
         freedom = seen.known.size - present(seen.kind_size, "the number of rows of a kind").size - free
-        size = f"G2 = {one.value:.1f} on {freedom} degrees of freedom, "
+        size = f"G2 = {value:.1f} on {freedom} degrees of freedom, "
     elif name == "given prior":
-        size = f"likelihood ratio {one.value:.1f}, "
+        size = f"likelihood ratio {value:.1f}, "
     if num_samples < raters.num_samples:
         part = f"; seen on {num_samples} of {raters.num_samples} samples"
     if name in ("labelers share errors", "classifier and hard samples"):
-        who = repr(str(raters.class_names[one.worst]))
+        who = repr(str(raters.class_names[worst]))
     elif name == "pairwise agreement":
-        who = " and ".join(_rater(t, raters) for t in seen.pairs[one.worst])
+        who = " and ".join(_rater(t, raters) for t in seen.pairs[worst])
     else:
-        who = _rater(one.worst, raters)
-    of = (who, "more" if one.value > 0 else "less")
-    return _judged(name, LEARNED[name], one.value, one.p_value, adjusted, before=size, after=part, of=of)
+        who = _rater(worst, raters)
+    of = (who, "more" if value > 0 else "less")
+    return _judged(name, LEARNED[name], value, float(ranks[0]), adjusted, before=size, after=part, of=of)
 
 
 def _rater(t: int | np.integer, raters: Labels) -> str:
@@ -237,11 +238,12 @@ def _rater(t: int | np.integer, raters: Labels) -> str:
 
 def _alike(one: Component, raters: Labels) -> Check:
     """Are labelers exchangeable? If not it is no misfit: learned error rates take it into account."""
-    verdict, text = "fits", SAME
-    if one.p_value < ALARM:
+    ranks, worst, value = one
+    verdict, text, p_value = "fits", SAME, float(ranks[0])
+    if p_value < ALARM:
         verdict = WORTH_KNOWING
-        text = DIFFERENT.format(_rater(one.worst % (raters.num_labelers - 1), raters))
-    return Check(ALIKE, one.value, one.p_value, verdict, f"{text} (p = {one.p_value:.2g})")
+        text = DIFFERENT.format(_rater(worst % (raters.num_labelers - 1), raters))
+    return Check(ALIKE, value, p_value, verdict, f"{text} (p = {p_value:.2g})")
 
 
 def few_labels(raters: Labels) -> tuple[Check, ...]:
@@ -301,7 +303,7 @@ def given_checks(
         laws["given error rates"] = label_law(labels, noise, prior, key) if possible else None
     covariates = partial(_covariates, log_likelihood, prior, labels, noise)
     laws |= classifier_dependence(log_likelihood, prior, y_pred, covariates, key, row)
-    found |= {name: (one.value, one.p_value) for name, one in laws.items() if one is not None}
+    found |= {name: (one[2], float(one[0][0])) for name, one in laws.items() if one is not None}
     blind = {name: BLIND.get(name, NO_DOUBT) for name, one in laws.items() if one is None}
     adjusted = holm(np.array([p for _, p in found.values()]))
     checks = (

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, stream
 from jtruth._validation import present
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
@@ -31,20 +31,19 @@ from jtruth.evaluation import groups as grouped
 from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions import model_error, ranges
 from jtruth.evaluation.assumptions.ranges import labels_fit
-from jtruth.evaluation.assumptions.registry import INDEPENDENT as INDEPENDENT_MODEL
-from jtruth.evaluation.assumptions.registry import entries, nobody_judged
+from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
 from jtruth.evaluation.gold import tables as by_gold
-from jtruth.evaluation.inputs import Inputs, Progress, as_labels, read_gold
+from jtruth.evaluation.inputs import Inputs, Progress, read_gold, read_labels_alone
 from jtruth.inspection import suspicions
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.recalibration import recalibrate
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import Estimate, check_level
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
 
 RECALIBRATED = (
@@ -181,12 +180,10 @@ def prevalence(
     """
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
-    labels = as_labels(labels)
-    data = nobody_judged(labels)
-    data.assume, data.level, data.progress = assume, check_level(level), progress
-    data.key, data.stated = as_key(key), stated(key)
-    data.labelers_are = model_error.check_kind(labelers_are, assume is None)
-    data.gold, data.notes = read_gold(gold, labels)
+    data = read_labels_alone(
+        labels, gold, certain=True, key=key, level=level, assume=assume, labelers_are=labelers_are,
+        progress=progress,
+    )  # fmt: skip
     odd = {one.name: one.message for one in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
         raise ValueError(
@@ -215,7 +212,7 @@ def prevalence(
     if groups is None:
         return answer
     columns = groups.of_tables(present(fit.counts, "the counts of groups"))
-    return _with_groups(answer, data, groups, columns, grouped.SAME_ERRORS)
+    return _with_groups(answer, data, groups, columns, {}, grouped.SAME_ERRORS)
 
 
 def _answer(
@@ -253,16 +250,14 @@ def _recalibrated(data: Inputs, groups: grouped.ReadGroups | None) -> Prevalence
     pairs = grouped.paired_shares(
         groups, h[:, groups.positive], data.gold == groups.positive, data.gold >= 0, data.key
     )
-    answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), grouped.BY_GOLD)
-    found = present(answer.groups, "the groups").with_pairs(pairs)
-    return replace(answer, groups=found, warnings=(*((grouped.PAIRED,) if pairs else ()), *answer.warnings))
+    answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), pairs, grouped.BY_GOLD)
+    return replace(answer, warnings=(grouped.PAIRED, *answer.warnings)) if pairs else answer
 
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.ReadGroups | None) -> Prevalence:
     """Nobody vouches for anything and there is no gold."""
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
-    some = [entry for entry in entries(data) if entry.reading]
-    found, doubts = ranges.members(some, data, key, known={INDEPENDENT_MODEL: fit}, keep_all=True)
+    found, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
     if all(member.fit is None for member in found):
         return _answer(data, warnings=(*data.notes, *doubts), source=fit)
     said = (check.message for check in data.missing)
@@ -277,24 +272,25 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.ReadGroups | N
     assumed = f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}"
     answer = _answer(
         data, parts.PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
-        class_posterior=by_gold.labels_posterior(found, labels), assumptions={} if refused else rows,
+        class_posterior=by_gold.labels_posterior([m.fit for m in found], labels),
+        assumptions={} if refused else rows,
     )  # fmt: skip
     if groups is None:
         return answer
     draws = {m.name: groups.of_tables(m.posterior.counts) for m in found}
     laws = model_error.laws_of(draws, model_error.CLASS, kind, np.asarray(groups.sizes, np.float64))
-    return _with_groups(
-        answer, replace(data, key=key), groups, grouped.apart(laws, key), grouped.SAME_ERRORS, grouped.WIDE
-    )
+    both = grouped.SAME_ERRORS, grouped.WIDE
+    return _with_groups(answer, replace(data, key=key), groups, grouped.apart(laws, key), {}, *both)
 
 
 def _with_groups(
-    answer: Prevalence, data: Inputs, groups: grouped.ReadGroups, columns: np.ndarray, *said: str
-) -> Prevalence:
+    answer: Prevalence, data: Inputs, groups: grouped.ReadGroups, columns: np.ndarray, pairs: dict[Any, Any],
+    *notes: str,
+) -> Prevalence:  # fmt: skip
     """The answer with the shares of groups, by draws (draws, groups)."""
     p = present(answer.class_posterior, "the class posterior")[:, groups.positive]
-    found = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key)
-    return replace(answer, groups=found, warnings=(*groups.notes, *said, *found.little, *answer.warnings))
+    found = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs)
+    return replace(answer, groups=found, warnings=(*groups.notes, *notes, *found.little, *answer.warnings))
 
 
 _SPREAD = 2  # gold answers below which a spread cannot be seen
@@ -331,9 +327,8 @@ def gold_for_share(
     """
     if not 0 <= code < labels.num_classes:
         raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
-    key, (known, _), data = as_key(key), read_gold(gold, labels), nobody_judged(labels)
-    data.key, data.progress = stream(key, "labels only, for gold to ask"), progress
-    h, _ = by_gold.unaided_posterior(data)
+    key, (known, _) = as_key(key), read_gold(gold, labels)
+    h, _ = by_gold.labels_only_posterior(labels, stream(key, "labels only, for gold to ask"), progress)
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
     if (known >= 0).sum() >= _SPREAD:

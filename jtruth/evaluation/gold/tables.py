@@ -14,7 +14,7 @@ Beside it stands PPI++ of one metric (`ppi_metric`). A ratio of two sums of coun
 stands; any other metric (kappa, macro F1) is taken to first order around the table of PPI++.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,9 @@ from jtruth._validation.words import number_of
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, of_no_effect
 from jtruth.evaluation.assumptions.ranges import labels_fit
-from jtruth.evaluation.assumptions.registry import entries, nobody_judged
+from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
-from jtruth.evaluation.inputs import Inputs
+from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
 from jtruth.evaluation.parts import Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
@@ -255,9 +255,9 @@ def learned_table(
     if not data.open:
         return thinned([one.posterior for one in found]), doubts, found
     if not by_gold:
-        table = PredictiveTable(ranges.readings_of(found), data.labelers_are)
+        table = PredictiveTable({one.name: one.posterior for one in found}, data.labelers_are)
         return table, [ranges.ONLY_GOLD, *doubts], found
-    posterior = labels_posterior(found, data.own_labels())
+    posterior = labels_posterior([one.fit for one in found], data.own_labels())
     was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
     said = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
     return tables_by_gold(data, posterior, name, rising), [*said, *doubts], found
@@ -287,27 +287,24 @@ def gold_warnings(data: Inputs) -> tuple[str, ...]:
     return (*said, LITTLE_GOLD.format(number_of(number, "gold answer"))) if number < LITTLE else said
 
 
-def labels_posterior(found: Sequence[ranges.Member], labels: Labels) -> np.ndarray:
-    """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++."""
-    return _mixed([m.fit for m in found if m.fit is not None], labels)
+def labels_posterior(fits: Iterable[JointPosterior | None], labels: Labels) -> np.ndarray:
+    """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++.
 
-
-def _mixed(fits: Sequence[JointPosterior], labels: Labels) -> np.ndarray:
-    """The mean of vote shares and of the mean of class posteriors, untouched by gold, (samples, classes).
-
-    Models believe that labelers err independently and are far too sure if they do not; vote shares (one vote
-    spread over the classes is added) know nothing of good and bad labelers: the first alone covered 86 to
-    92 % with judges that copy each other. Where labels alone determine nothing: vote shares.
+    It is the mean of vote shares and of the mean of class posteriors, untouched by gold. Models believe that
+    labelers err independently and are far too sure if they do not; vote shares (one vote spread over the
+    classes is added) know nothing of good and bad labelers: the first alone covered 86 to 92 % with judges
+    that copy each other. Where labels alone determine nothing: vote shares.
     """
     shares = smoothed_vote_shares(labels.counts())
-    return 0.5 * (shares + np.mean([fit.class_posterior for fit in fits], axis=0)) if fits else shares
+    models = [one.class_posterior for one in fits if one is not None]
+    return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 
 
-def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[str, ...]]:
+def labels_only_posterior(
+    labels: Labels, key: Key, progress: Progress | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """What the labels alone say of each sample's class, (samples, classes), and doubts."""
-    data = nobody_judged(labels)
-    data.key = key
-    return unaided_posterior(data)
+    return unaided_posterior(read_labels_alone(labels, key=key, progress=progress))
 
 
 def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -316,10 +313,10 @@ def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
     if not too_few_labels(labels):
         fit = labels_fit(data)
         if fit.usable:
-            return _mixed([fit], labels), () if fit.converged else fit.warnings
+            return labels_posterior([fit], labels), () if fit.converged else fit.warnings
         doubt = fit.warnings[0]
     found = f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares"
-    return _mixed([], labels), (found,)
+    return labels_posterior([], labels), (found,)
 
 
 def too_few_labels(labels: Labels) -> bool:

@@ -35,13 +35,13 @@ def law(kind, group, said=SAID):
 def test_the_law_is_that_of_a_new_source(kind, group):
     """Drawn as the docstring has it: a source, its scale, a reading, its error. Scales are seven nodes of
     their law, which moves probabilities by less than .01; 200 000 draws by .001."""
-    rng, n, error = np.random.default_rng(0), 200_000, ERRORS[kind, group]
+    rng, n, (slope, log_tau, spread) = np.random.default_rng(0), 200_000, ERRORS[kind, group]
     which = rng.integers(0, 2, n)
     centre, scale = (
         np.array([getattr(one, name) for one in SAID.values()])[which] for name in Opinion._fields[:2]
     )
-    tau = np.exp(error.log_tau + error.spread * rng.standard_normal(n))
-    z = error.slope * centre + np.hypot(error.slope * scale, tau) * rng.standard_t(3, n)
+    tau = np.exp(log_tau + spread * rng.standard_normal(n))
+    z = slope * centre + np.hypot(slope * scale, tau) * rng.standard_t(3, n)
     x = np.where(rng.random(n) < FLAT, rng.random(n), expit(z))
     found = law(kind, group).draws
     for p in (0.025, 0.1, 0.5, 0.9, 0.975):
