@@ -125,7 +125,7 @@ class MetricPosterior(Answer):
         blocks = (
             Table("values", f"The number, with {percent}s", "place", columns, rows, note, unit=None,
                   missing="undefined", by_name=True),
-            assumption_table("assumptions", views, [Column(("values", k), k, form=".4f") for k in places]),
+            assumption_table(views, [Column(("values", k), k, form=".4f") for k in places]),
             warning_notes(self.warnings), how(("assumed", self.assumption)),
             facts_of(self, "level", "interval_kind", "assumption"),
         )  # fmt: skip

@@ -139,15 +139,15 @@ def _answer(
 ) -> Evaluation:  # fmt: skip
     """What was found, under its public names; `unbiased` counts are not kept to [0, 1]."""
     metrics = estimates(answer.table, answer.classes, answer.positive)
-    said = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    said += () if unbiased else _beyond_shares(metrics, data.level)
+    warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
+    warnings += () if unbiased else _beyond_shares(metrics, data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
     sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
     alone = WhatIf([Assumption(INDEPENDENT, sentence, metrics, None, answer.table)])
     own = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
     prior = model.prior[own] if len(own) == len(data.classes) else np.array([1 - p, p])
-    given: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
+    fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
         posterior=answer.table, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
@@ -156,9 +156,9 @@ def _answer(
         prior=prior,
         labelers=model.labelers if labelers is None else labelers,
         baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None else {},
-        warnings=tuple(dict.fromkeys(said)), fit=answer.fit, basis=(data, model),
+        warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
-        rests_on=rests_on(data.labelers_are) if given["interval_kind"] == PREDICTIVE else "", **given,
+        rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,
     )  # fmt: skip
 
 

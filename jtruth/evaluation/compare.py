@@ -158,8 +158,7 @@ def compare_groups(
     """
     data = inputs.read_judged("compare_groups", y_pred, labels, how, positive)
     check_assume(data.assume)
-    whose = data.labels or Labels.from_matrix(np.zeros((data.y_pred.size, 1), int), classes=data.classes)
-    groups, found = grouped.read_groups(by, whose), named_metric(metric, data.classes, data.positive)
+    groups, found = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
     names, what = groups.names, group_symbols(len(groups.names), len(data.classes))
     codes, symbols = groups.code * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
     part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))

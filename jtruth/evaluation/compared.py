@@ -52,6 +52,11 @@ class Laws:
     __repr__ = one_line
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Of the numbers, as they were given."""
+        return tuple(self.values)
+
+    @property
     def ranking(self) -> tuple[str, ...]:
         """Names, the best mean first."""
         means = {name: np.nan_to_num(law.mean) for name, law in self.values.items()}
@@ -152,11 +157,6 @@ class Comparison(Laws, Answer):
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Of the classifiers, as they were given."""
-        return tuple(self.values)
-
-    @property
     def metric(self) -> str:
         """Name of the metric."""
         return self.measure.name
@@ -219,7 +219,7 @@ class Comparison(Laws, Answer):
         heads = [Column(("values", name), plain(name)) for name in self.ranking]
         blocks = (
             _classifiers(self, metric), _differences(self),
-            parts.assumption_table("assumptions", views, heads),
+            parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("metric", metric), ("interval", kind), ("rests on", self.assumption)),
             facts_of(self, "metric", "positive", "level", "interval_kind", "assumption", "num_samples",

@@ -158,7 +158,7 @@ class GroupShares:
     @property
     def names(self) -> tuple[str, ...]:
         """Of the groups."""
-        return tuple(self.laws.values)
+        return self.laws.names
 
     @property
     def little(self) -> tuple[str, ...]:
@@ -347,11 +347,11 @@ class LabelersByGroup(Answer):
         rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
         columns = Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels")
         better = (Column("first_better", "P(better in the first)", form=".2f"),)
-        said = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
+        doubts = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
         blocks = (
             Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
             difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
-            warning_notes(tuple(said)),
+            warning_notes(tuple(doubts)),
             how(("rests on", first.rests_on), ("groups", "each is judged by its own labels")),
             facts(groups=list(self.reports), level=self.level, key=self.key),
         )  # fmt: skip

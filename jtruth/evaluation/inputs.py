@@ -199,9 +199,9 @@ class Inputs:
         if self.labels is None or not isinstance(self.noise, IndependentLabelers):
             every = np.arange(self.y_pred.size)
             return every, every, np.ones(every.size), self.gold < 0
-        kinds = self.labels.patterns()
-        row = kinds.inverse if not self.num_gold else check.collapse_rows(
-            np.stack([kinds.inverse, self.gold], axis=1))[1]  # fmt: skip
+        patterns = self.labels.patterns()
+        row = patterns.inverse if not self.num_gold else check.collapse_rows(
+            np.stack([patterns.inverse, self.gold], axis=1))[1]  # fmt: skip
         _, first, times = check.occurring(row, int(row.max()) + 1)
         return first, row, times, self.gold[first] < 0
 

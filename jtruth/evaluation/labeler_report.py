@@ -154,9 +154,9 @@ def labelers_headline(rows: Any, estimand: str, kind: str) -> str:
         return "No answer: these labels do not determine how good the labelers are."
     sure = [row for row in rows if not parts.undetermined(row["low"], row["high"])]
     ends = [f"{_accuracy(row)} ({plain(row['worker'])})" for row in sure[:1] + sure[1:][-1:]]
-    said = [f"from {ends[0]} to {ends[-1]}"] if len(sure) > 1 else ends
-    said += [f"not determined for {len(rows) - len(sure)}"] if len(sure) < len(rows) else []
-    sentence = f"{number_of(len(rows), 'labeler')}: {estimand}, {', '.join(said)} ({kind}s)."
+    texts = [f"from {ends[0]} to {ends[-1]}"] if len(sure) > 1 else ends
+    texts += [f"not determined for {len(rows) - len(sure)}"] if len(sure) < len(rows) else []
+    sentence = f"{number_of(len(rows), 'labeler')}: {estimand}, {', '.join(texts)} ({kind}s)."
     return " ".join([sentence, *_not_apart(rows)])
 
 
@@ -184,8 +184,8 @@ def _of_classes(found: LabelerReport) -> list[Table]:
     if not found.rows or len(each) > _MOST_CLASSES:
         return []
 
-    def law(row: Row, true: int, said: int) -> dict[str, float]:
-        return {name: row["confusion_matrix"][name][true][said] for name in ("mean", "low", "high")}
+    def law(row: Row, true: int, label: int) -> dict[str, float]:
+        return {name: row["confusion_matrix"][name][true][label] for name in ("mean", "low", "high")}
 
     right = [{"worker": r["worker"], **{str(c): law(r, c, c) for c in each}} for r in found.rows]
     columns = [law_column(str(c), f"if {plain(found.classes[c])!r}", ".2f") for c in each]
@@ -223,8 +223,8 @@ def behaviour_of(
             "of": workers[int(found.pairs[best].sum() - t)], "probability": float(found.duplicate[best])
         }  # fmt: skip
         rows[name] = {"spam": plain_json(found.spam[t]), "drift": drift, "duplicate": copy}
-    said = matrices.mean(axis=1)  # what each says most, whatever the class is
-    habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in said]
+    usage = matrices.mean(axis=1)  # what each says most, whatever the class is
+    habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
     return rows, tuple(_findings(found, workers, habits))
 
 
@@ -269,7 +269,7 @@ def certain_cells(matrix: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tuple[Finding, ...]:
     """Who says another class instead of the right one, or exchanges two; not who answers by habit."""
-    said = []
+    texts = []
     for row in rows:
         cells = certain_cells(row["confusion_matrix"])
         if not cells or (row.get("spam") or 0.0) > NAMED:
@@ -278,12 +278,12 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
         instead = [f"says {classes[b]!r} for {classes[a]!r} in {share[a][b]:.0%}" for a, b in cells]
         swapped = [f"{classes[a]!r} and {classes[b]!r}" for a, b in cells if a < b and (b, a) in cells]
         exchanged = f"exchanges {', '.join(swapped)}: " if swapped else ""
-        said.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_SHOWN])}")
-    if not said:
+        texts.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_SHOWN])}")
+    if not texts:
         return ()
-    more = f"; {number_of(len(said) - _SHOWN, 'labeler')} more in the page" if len(said) > _SHOWN else ""
+    more = f"; {number_of(len(texts) - _SHOWN, 'labeler')} more in the page" if len(texts) > _SHOWN else ""
     text = (
-        f"Another class instead of the right one: {'; '.join(said[:_SHOWN])}{more}. Ask what they "
+        f"Another class instead of the right one: {'; '.join(texts[:_SHOWN])}{more}. Ask what they "
         "understood, or correct their labels."
     )
     return (Finding("swaps", text),)

@@ -244,10 +244,10 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
     laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
     rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
-    said = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
+    warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     return LabelerReport(
-        level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), said, draws,
-        stated(key), suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
+        level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
+        draws, stated(key), suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
     )  # fmt: skip
 
 
@@ -277,12 +277,12 @@ def labelers_by_model(
     if fit.usable:
         accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
         rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), accuracies, draws, level)
-        said, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
+        warnings, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
     else:
-        rows, said, checks = (), fit.warnings, refused(fit.warnings[0])
+        rows, warnings, checks = (), fit.warnings, refused(fit.warnings[0])
     return LabelerReport(
         level, tuple(map(str, labels.class_names)), rows, tuple(draws.prior.mean(axis=0).tolist()),
-        (*map(Read, labels.notes), *said), draws, stated(key), checks, suspicious=suspicions(labels),
+        (*map(Read, labels.notes), *warnings), draws, stated(key), checks, suspicious=suspicions(labels),
         target=parts.POPULATION, interval_kind="posterior", **_ONE_READING,
     )  # fmt: skip
 

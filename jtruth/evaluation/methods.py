@@ -163,7 +163,7 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
         answers.append(answer_of(some.counts, data, warnings=converged_or_not(some))._replace(table=some))
     first, number = answers[0], len(answers)
     notes = [note for answer in answers for note in answer.warnings]
-    said = f"error rates are known by {number} draws, over which every number is averaged"
+    averaged = f"error rates are known by {number} draws, over which every number is averaged"
     if not isinstance(first.table, TableDraws):
         evidence = np.array([answer.log_evidence for answer in answers])
         weight, tables = softmax(evidence), [answer.table for answer in answers]
@@ -177,7 +177,7 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
     else:
         table = thinned([answer.table for answer in answers if isinstance(answer.table, TableDraws)])
     return first._replace(
-        table=table, fit=None, log_evidence=float("nan"), warnings=tuple(dict.fromkeys((*notes, said)))
+        table=table, fit=None, log_evidence=float("nan"), warnings=tuple(dict.fromkeys((*notes, averaged)))
     )
 
 
@@ -198,8 +198,8 @@ def vote_table(data: Inputs) -> np.ndarray:
     """Counts with the majority vote as truth, (classes, classes); tied classes share a sample."""
     if data.labels is None:
         raise ValueError("the majority vote needs labels; an array of log-likelihoods has none")
-    kinds = data.labels.patterns()
-    return majority(kinds.labels.counts()).T @ kinds.table(data.y_pred, data.num_symbols)
+    patterns = data.labels.patterns()
+    return majority(patterns.labels.counts()).T @ patterns.table(data.y_pred, data.num_symbols)
 
 
 def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> Tested:

@@ -130,9 +130,9 @@ def taken_as_true(num_gold: int) -> str:
     return f"{number_of(num_gold, 'gold label')} {'was' if num_gold == 1 else 'were'} taken as true"
 
 
-def assumption_table(name: str, rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:
+def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:
     """What each assumption says: means, for none of them is the answer."""
-    return Table(name, BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
+    return Table("assumptions", BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
 
 
 def means_and_ends(laws: Iterable[Estimate], level: float) -> list[tuple[float, float, float]]:

@@ -200,16 +200,12 @@ class Evaluation(Answer):
         metrics = self._metric(first), self._metric(second)
         if assumption is None and self.interval_kind != parts.PREDICTIVE:
             return self.posterior.joint(*metrics)
-        if assumption not in self._with_tables:
+        tables = {row.name: row.posterior for row in self.assumptions if row.posterior is not None}
+        if assumption not in tables:
             why = "has no joint posterior" if assumption is None else f"knows no {assumption!r}"
-            names = ", ".join(self._with_tables)
+            names = ", ".join(tables)
             raise ValueError(f"this {self.interval_kind} law {why}; say under which assumption=...: {names}")
-        return self._with_tables[assumption].joint(*metrics)
-
-    @property
-    def _with_tables(self) -> dict[str, TablePosterior]:
-        """Posteriors of the assumptions that have one."""
-        return {row.name: row.posterior for row in self.assumptions if row.posterior is not None}
+        return tables[assumption].joint(*metrics)
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -227,14 +223,14 @@ class Evaluation(Answer):
 
     def brief(self) -> Document:
         """The same without what each assumption says, which may have to be fitted; one alone is named."""
-        shown, there = evaluation_blocks(self), self.what_if.there
-        return shown if len(there) != 1 else shown._replace(
-            about=f"{shown.about}; assumed: {there[0].sentence}")  # fmt: skip
+        document, there = evaluation_blocks(self), self.what_if.there
+        return document if len(there) != 1 else document._replace(
+            about=f"{document.about}; assumed: {there[0].sentence}")  # fmt: skip
 
     def __repr__(self) -> str:
         """One line: the sentence with the answer."""
-        shown = self.brief()
-        return f"Evaluation({' '.join([*shown.alarms, shown.sentence])})"
+        document = self.brief()
+        return f"Evaluation({' '.join([*document.alarms, document.sentence])})"
 
 
 _TAKEN = {  # methods that know no uncertainty
@@ -347,7 +343,7 @@ def _assumptions(found: Evaluation, assumptions: Sequence[Assumption]) -> Block:
         notes.append("elpd: how well a model predicts the labels, not who is right.")
         bad = sum(int(one["num_bad"]) for one in loo)
         notes += [f"{number_of(bad, 'bad term')} in these."] if bad else []
-    return parts.assumption_table("assumptions", rows, columns, " ".join(notes))
+    return parts.assumption_table(rows, columns, " ".join(notes))
 
 
 def _confusion(found: Evaluation) -> Block:

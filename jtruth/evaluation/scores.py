@@ -179,7 +179,7 @@ class ScoreEvaluation(Answer):
             Table("", f"Areas, with {kind}s", "area", (Column("mean", "area [interval]", ("low", "high")),),
                   [{"area": title} | areas[name] for name, title in AREAS.items()], note if seen else ""),
             self._thresholds(),
-            parts.assumption_table("assumptions", views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
+            parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", parts.IN_SAMPLE), ("assumed", self.assumption)),
             facts_of(self, "key", "interval_kind", "assumption", "level", "positive", "num_gold"),
@@ -356,8 +356,8 @@ def judged(
     data: inputs.Inputs, values: Float[np.ndarray, " samples"], bins: int, threshold: Number | None = None
 ) -> ScoreEvaluation:
     """The answer for the class `data.positive` against the rest."""
-    said = first_look.labels_opinion(data)[:, data.positive] if data.open else None
-    edges = tables.bin_edges(values, min(bins, tables.BINS) if data.open else bins, said)
+    opinion = first_look.labels_opinion(data)[:, data.positive] if data.open else None
+    edges = tables.bin_edges(values, min(bins, tables.BINS) if data.open else bins, opinion)
     if threshold is not None:
         inner = _at_or_above(values, threshold)
         edges = np.union1d(edges, [inner] if values.min() < inner < np.inf else [])

@@ -92,10 +92,10 @@ def of_no_effect(labelers_are: str) -> tuple[str, ...]:
 def rests_on(labelers_are: str) -> str:
     """What the predictive law takes for granted, in a sentence."""
     if labelers_are in _COVERAGE:
-        name, held = _COVERAGE[labelers_are]
+        name, coverage = _COVERAGE[labelers_are]
         return (
             f"labels mislead models here as on {len(SOURCES[labelers_are])} public sources labelled by "
-            f"{name} (each left out in turn, 95 % intervals of accuracy held {held} %)"
+            f"{name} (each left out in turn, 95 % intervals of accuracy held {coverage} %)"
         )
     both = (
         f"labels mislead models here as on {sum(map(len, SOURCES.values()))} public sources, half of them "
@@ -154,9 +154,9 @@ def law_of(
 
     `size` is that of the count below the line, if it is a ratio of counts.
     """
-    told = {name: values for name, values in draws.items() if not np.isnan(values).all()}
-    said = {name: opinion(values, size, bounds) for name, values in told.items()}
-    parts, flat = widened(said, group, labelers_are)
+    defined = {name: values for name, values in draws.items() if not np.isnan(values).all()}
+    opinions = {name: opinion(values, size, bounds) for name, values in defined.items()}
+    parts, flat = widened(opinions, group, labelers_are)
     return _same_again(tuple(parts), flat, bounds, size)
 
 

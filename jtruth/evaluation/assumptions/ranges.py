@@ -81,12 +81,6 @@ class Member(NamedTuple):
         """The assumption's."""
         return self.entry.name
 
-    @property
-    def class_shares(self) -> Float[np.ndarray, "draws classes"]:
-        """The share of each class in the samples."""
-        counts = self.posterior.counts.sum(axis=2)
-        return counts / counts.sum(axis=1, keepdims=True)
-
 
 def members(
     entries: Sequence[Entry],

@@ -124,8 +124,8 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
     tied = (truth > 0).sum(axis=1) > 1
     sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
     found = np.tile(sure, (_VOTE_DRAWS, 1, 1))
-    kinds, number = np.unique(np.column_stack([truth > 0, data.y_pred])[tied], axis=0, return_counts=True)
-    for (*among, symbol), times in zip(kinds, number, strict=True):
+    patterns, number = np.unique(np.column_stack([truth > 0, data.y_pred])[tied], axis=0, return_counts=True)
+    for (*among, symbol), times in zip(patterns, number, strict=True):
         classes = np.flatnonzero(among)
         even = np.full(classes.size, 1 / classes.size)
         found[:, classes, symbol] += rng.multinomial(times, even, size=_VOTE_DRAWS)

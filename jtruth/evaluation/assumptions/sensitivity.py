@@ -196,7 +196,7 @@ def sensitivity(
         if progress is not None:
             progress(k + 1, len(grid))
     moved.sort(key=lambda one: one[0])
-    doubts = tuple(f"at {place:.3f}: {text}" for place, _, said in moved for text in said)
+    doubts = tuple(f"at {place:.3f}: {text}" for place, _, texts in moved for text in texts)
     answers = [estimates(data.tables(n), *data.answered, more=_ASKED) for _, n, _ in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])

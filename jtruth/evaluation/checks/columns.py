@@ -57,15 +57,15 @@ _MOST_ASKED = 3  # labelers whose column is held against a fit of the others
 
 def written_back(labels: Labels) -> tuple[Check, ...]:
     """Do labelers never disagree, on enough samples to be odd?"""
-    kinds = labels.patterns()
-    votes = kinds.labels.counts()
+    patterns = labels.patterns()
+    votes = patterns.labels.counts()
     several = across(np.add, votes) >= 2
     if labels.num_labelers < 2 or (across(np.maximum, votes) < across(np.add, votes)).any():
         return ()
-    by_class = kinds.counts[several] @ votes[several]
-    rare, shown = int(by_class.sum() - by_class.max(initial=0)), int(kinds.counts[several].sum())
+    by_class = patterns.counts[several] @ votes[several]
+    rare, number = int(by_class.sum() - by_class.max(initial=0)), int(patterns.counts[several].sum())
     text = (
-        f"labelers never disagree on any of {number_of(shown, 'sample')}: was one answer (a "
+        f"labelers never disagree on any of {number_of(number, 'sample')}: was one answer (a "
         "majority vote, say) written to all of them? Then there is one labeler, and nothing shows how good "
         "he is. Hand over the labels that each labeler gave"
     )
@@ -74,8 +74,8 @@ def written_back(labels: Labels) -> tuple[Check, ...]:
 
 def standing_twice(labels: Labels) -> tuple[Check, ...]:
     """Does every labeler's column stand more than once?"""
-    kinds = labels.patterns()
-    row, labeler, label, times = kinds.entries()
+    patterns = labels.patterns()
+    row, labeler, label, times = patterns.entries()
     for some in (row < _GLANCE, slice(None)):
         mark = np.bincount(labeler[some], (row[some] + 1.0) * (label[some] + 2.0), labels.num_labelers)
         if (np.unique(mark[mark > 0], return_counts=True)[1] < 2).any():
@@ -91,9 +91,9 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
         return ()
     number = np.bincount(labeler, times, labels.num_labelers)
     again = int(sum(number[group[1:]].sum() for group in groups))
-    votes = kinds.labels.select_labelers([group[0] for group in groups]).counts()
-    pairs = (kinds.counts @ (votes * (votes.sum(axis=1, keepdims=True) - 1))).sum()
-    agreement = (kinds.counts @ (votes * (votes - 1))).sum() / pairs if pairs else 1.0
+    votes = patterns.labels.select_labelers([group[0] for group in groups]).counts()
+    pairs = (patterns.counts @ (votes * (votes.sum(axis=1, keepdims=True) - 1))).sum()
+    agreement = (patterns.counts @ (votes * (votes - 1))).sum() / pairs if pairs else 1.0
     workers = labels.worker_names
     names = "; ".join(quoted(str(workers[t]) for t in group) for group in groups[:2])
     text = (
@@ -107,54 +107,54 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
     """Is one labeler the majority vote of the others?"""
     if labels.num_labelers < 4:
         return ()
-    kinds = labels.patterns()
-    row, labeler, label, times = kinds.entries()
-    votes, size = kinds.labels.counts(), labels.num_labelers
+    patterns = labels.patterns()
+    row, labeler, label, times = patterns.entries()
+    votes, size = patterns.labels.counts(), labels.num_labelers
     without = [winners(votes - one) for one in np.eye(labels.num_classes, dtype=votes.dtype)]
     # Of the others who label a sample: 0 no vote, 1 the class that is taken away, 2 another.
     state = np.stack([np.where(vote < 0, 0, 1 + (vote != c)) for c, vote in enumerate(without)], axis=1)
     state = state[row, label]
     found = cross_table(labeler, state, (size, 3), times)
-    met, differ = found[:, 1] + found[:, 2], found[:, 2]
-    usual = differ.sum() / max(met.sum(), 1)
-    odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** met * size < FALSE_ALARM))
-    for t in odd[np.argsort(-met[odd], kind="stable")][:_MOST_ASKED]:
+    shared, differ = found[:, 1] + found[:, 2], found[:, 2]
+    usual = differ.sum() / max(shared.sum(), 1)
+    odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** shared * size < FALSE_ALARM))
+    for t in odd[np.argsort(-shared[odd], kind="stable")][:_MOST_ASKED]:
         mine = (labeler == t) & (state > 0)
         right, _ = learned_errors(labels.select_labelers(np.delete(np.arange(size), t)))
-        right = np.bincount(kinds.inverse, right) / kinds.counts
+        right = np.bincount(patterns.inverse, right) / patterns.counts
         error = 1 - float(np.average(right[row[mine]], weights=times[mine]))
-        p_value = (1 - _OF_VOTE * error) ** met[t] * size
+        p_value = (1 - _OF_VOTE * error) ** shared[t] * size
         if p_value < FALSE_ALARM:
-            who, shown = str(labels.worker_names[t]), number_of(int(met[t]), "sample")
+            who, number = str(labels.worker_names[t]), number_of(int(shared[t]), "sample")
             text = (
-                f"labeler {who!r} never differs from the majority vote of the others, on {shown} of which "
+                f"labeler {who!r} never differs from the majority vote of the others, on {number} of which "
                 f"the vote is wrong on about {error:.0%}: is this column the vote itself? Leave it out"
             )
-            return alarm("a labeler is the vote", met[t], p_value, text)
+            return alarm("a labeler is the vote", shared[t], p_value, text)
     return ()
 
 
 def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
     """Are predictions an echo of the majority vote, or of one labeler?"""
-    kinds, size = labels.patterns(), labels.num_labelers
-    votes = kinds.labels.counts()
+    patterns, size = labels.patterns(), labels.num_labelers
+    votes = patterns.labels.counts()
     if size < 2 or across(np.add, votes).max() < 3:
         return ()
-    row, labeler, label, times = kinds.entries()
-    vote, said = winners(votes), kinds.table(y_pred, max(labels.num_classes, int(y_pred.max()) + 1))
+    row, labeler, label, times = patterns.entries()
+    vote, counts = winners(votes), patterns.table(y_pred, max(labels.num_classes, int(y_pred.max()) + 1))
     clear = np.flatnonzero(vote >= 0)
-    met, differ = (
-        np.bincount(labeler, n, size + 1).astype(np.int64) for n in (times, times - said[row, label])
+    shared, differ = (
+        np.bincount(labeler, n, size + 1).astype(np.int64) for n in (times, times - counts[row, label])
     )
-    met[size] = kinds.counts[clear].sum()
-    differ[size] = met[size] - said[clear, vote[clear]].sum()
-    near = (differ <= _ECHO * met) & (met >= 30)
+    shared[size] = patterns.counts[clear].sum()
+    differ[size] = shared[size] - counts[clear, vote[clear]].sum()
+    near = (differ <= _ECHO * shared) & (shared >= 30)
     if not near.any():
         return ()
     right, errors = learned_errors(labels)
-    of_vote = 1 - right[vote[kinds.inverse] >= 0].mean() if clear.size else 0.0
+    of_vote = 1 - right[vote[patterns.inverse] >= 0].mean() if clear.size else 0.0
     granted = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
-    p_values = bdtr(differ, met, granted) * (size + 1)
+    p_values = bdtr(differ, shared, granted) * (size + 1)
     t = int(np.argmin(np.where(near, p_values, np.inf)))
     if p_values[t] > FALSE_ALARM:
         return ()
@@ -165,7 +165,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
         f"differ from {whom} on {int(differ[t])} of"
     )  # fmt: skip
     text = (
-        f"{what} {equal} {number_of(int(met[t]), 'sample')}, mistakes included (about {error:.0%} by the "
+        f"{what} {equal} {number_of(int(shared[t]), 'sample')}, mistakes included (about {error:.0%} by the "
         "labels): were they learned on these labels, or copied? Then the labels cannot judge them. Judge "
         "predictions for samples that were not "
         "learned on" + ("" if t == size else ", or leave this labeler out")
@@ -246,8 +246,8 @@ def exchanged_codes(
 ) -> tuple[Check, ...]:
     """Would gold fit labels and all predictions with its classes permuted?"""
     size, known = votes.shape[1], gold >= 0
-    said = [winners(votes), *predictions.values()]
-    both = [(codes, known & (codes >= 0)) for codes in said]  # where nothing is said nothing is counted
+    coded = [winners(votes), *predictions.values()]
+    both = [(codes, known & (codes >= 0)) for codes in coded]  # where nothing is said nothing is counted
     tables = np.array([cross_table(gold[on], codes[on], (size, size)) for codes, on in both])
     becomes = best_matching(tables.sum(axis=0))
     moved = np.flatnonzero((becomes != np.arange(size)) & (tables[0].sum(axis=1) >= _LEAST))

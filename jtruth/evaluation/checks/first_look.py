@@ -61,8 +61,8 @@ def first_look(
     found += columns.written_back(labels) or (*columns.standing_twice(labels), *columns.vote_column(labels))
     for name, y_pred in predictions.items():
         found += columns.repeats_labels(labels, y_pred, name)
-        said = labels.patterns().table(y_pred, labels.num_classes) if len(predictions) > 1 else None
-        found += () if said is None else chance_verdict(*votes_of(labels), said, name)
+        counts = labels.patterns().table(y_pred, labels.num_classes) if len(predictions) > 1 else None
+        found += () if counts is None else chance_verdict(*votes_of(labels), counts, name)
     found += odd_predictions(gold, predictions, labels.class_names)
     read = [note.removeprefix(LOOK).removesuffix(".") for note in labels.notes if note.startswith(LOOK)]
     return (*found, *(Check("reading", None, None, LOOK_FIRST, text) for text in read))
@@ -103,8 +103,8 @@ def odd_predictions(
 def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     """The check of the classifier against chance; nothing where the data cannot tell."""
     if data.labels is not None and data.model is None:
-        said = data.labels.patterns().table(data.y_pred, data.num_symbols)
-        return chance_verdict(*votes_of(data.labels), said)
+        counts = data.labels.patterns().table(data.y_pred, data.num_symbols)
+        return chance_verdict(*votes_of(data.labels), counts)
     first, _, times, _ = data.alike
     votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])
     shares = times @ votes / times.sum()
@@ -122,7 +122,7 @@ def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], flo
 def chance_verdict(
     votes: Float[np.ndarray, "rows classes"],
     shared: float,
-    said: Num[np.ndarray, "rows classes"],
+    counts: Num[np.ndarray, "rows classes"],
     name: str | None = None,
 ) -> tuple[Check, ...]:
     """The verdict on predictions, where truth and a vote have the correlation `shared`.
@@ -130,7 +130,7 @@ def chance_verdict(
     One of several classifiers has a `name`, and only an alarm where it agrees less than by chance, by four
     standard errors: at chance that has probability 3e-5.
     """
-    found = correlation(votes, said)
+    found = correlation(votes, counts)
     if found is None or shared < 1e-6:
         return ()
     value, error = float(found[0] / shared), float(found[1] / shared)
@@ -149,16 +149,16 @@ def chance_verdict(
 
 
 def correlation(
-    votes: Float[np.ndarray, "rows classes"], said: Num[np.ndarray, "rows classes"]
+    votes: Float[np.ndarray, "rows classes"], counts: Num[np.ndarray, "rows classes"]
 ) -> tuple[float, float] | None:
     """Correlation of predictions and single votes, its standard error by chance; None if one is constant.
 
     S - E S over sqrt(G_pred G_votes) times the number of votes, with G = 1 - sum of squared class shares: for
     two classes the phi coefficient. Var S = sum_ij d_ij^2 / (N - 1), with d the doubly centred table of what
     sample i adds if it gets the prediction of sample j; equal predictions are taken together. `votes` are of
-    a sample of each row, `said` how many samples of each row have each prediction.
+    a sample of each row, `counts` how many samples of each row have each prediction.
     """
-    times, number = said.sum(axis=1), said.sum(axis=0).astype(np.float64)
+    times, number = counts.sum(axis=1), counts.sum(axis=0).astype(np.float64)
     size = float(number.sum())
     by_sample, by_class = votes @ number / size, times @ votes / size
     total = by_class.sum() * size
@@ -170,7 +170,7 @@ def correlation(
     if variance <= 1e-12 * size or spread <= 1e-12:
         return None
     scale = total * spread**0.5
-    return float((votes * said).sum() - mean) / scale, variance**0.5 / scale
+    return float((votes * counts).sum() - mean) / scale, variance**0.5 / scale
 
 
 def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tuple[Check, ...]:

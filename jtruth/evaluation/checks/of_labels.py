@@ -196,14 +196,14 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
     more = _mean(left, linked, groups[0])
     pairs = [z[:, pair] for pair in np.argwhere(np.triu(linked, 1)) if pair[0] in groups[0]]
     same = float(np.mean([np.equal(*one[(one >= 0).all(axis=1)].T).mean() for one in pairs]))
-    said = [quoted((names[who[t]] for t in group), 8) for group in groups]
+    named = [quoted((names[who[t]] for t in group), 8) for group in groups]
     rest = np.setdiff1d(np.arange(len(who)), groups[0])
     why = _THEY
     if len(groups) > 1:
-        why = _SO_DO.format(" and ".join(said[1:]))
+        why = _SO_DO.format(" and ".join(named[1:]))
     elif 2 <= rest.size <= max(_FEW, groups[0].size):
         why = _EITHER.format(quoted((names[who[t]] for t in rest), 8))
-    text = _TOGETHER.format(said[0], same, same - more, p_value, why)
+    text = _TOGETHER.format(named[0], same, same - more, p_value, why)
     return (Check(EVERYBODY if everybody else GROUPS, more, p_value, "does not fit", text),)
 
 
@@ -261,17 +261,17 @@ def excess(
 ) -> Excess | None:
     """What one factor leaves of the agreement of pairs, without those `aside`; None where pairs are few."""
     rows, times = np.unique(z, axis=0, return_counts=True)
-    said = np.array([rows == c for c in range(classes)], np.float64)  # (classes, rows, raters)
-    seen = (rows >= 0).astype(np.float64)
-    shared = seen.T @ (seen * times[:, None])
+    votes = np.array([rows == c for c in range(classes)], np.float64)  # (classes, rows, raters)
+    present = (rows >= 0).astype(np.float64)
+    shared = present.T @ (present * times[:, None])
     use = (shared >= _LEAST_SHARED) & ~np.eye(len(shared), dtype=bool) & ~aside
     if use.sum() / 2 <= len(shared) or (use.sum(axis=1) < 2).any():
         return None
     rng, weights = host_rng(key, "groups: again"), np.where(use, shared, 0.0)
-    shares = (said.sum(axis=2) @ times) / max(seen.sum(axis=1) @ times, 1)
+    shares = (votes.sum(axis=2) @ times) / max(present.sum(axis=1) @ times, 1)
     most = float(1 - (0.5 * shares + 0.5 / classes) @ (0.5 * shares + 0.5 / classes))
     again = [times, *rng.multinomial(len(z), times / len(z), size=_AGAIN)]
-    lefts = np.array([_left(said, seen, number, weights, most) for number in again])
+    lefts = np.array([_left(votes, present, number, weights, most) for number in again])
     left, others = lefts[0], lefts[1:]
     spread = np.where(use, others.std(axis=0), np.inf)
     spread = np.maximum(spread, 1e-9)
@@ -283,13 +283,13 @@ def excess(
 
 
 def _left(
-    said: np.ndarray, seen: np.ndarray, weight: np.ndarray, pairs: np.ndarray, most: float
+    votes: np.ndarray, present: np.ndarray, weight: np.ndarray, pairs: np.ndarray, most: float
 ) -> Float[np.ndarray, "raters raters"]:
     """K - f f' of samples that count so often, f by least squares over `pairs` (their weights)."""
-    shared = np.maximum(seen.T @ (seen * weight[:, None]), 1e-9)
-    again = said * weight[:, None]
-    same = (said.transpose(0, 2, 1) @ again).sum(axis=0) / shared
-    use = seen.T @ again / shared  # (classes, i, j): how j uses the classes on the samples it shares with i
+    shared = np.maximum(present.T @ (present * weight[:, None]), 1e-9)
+    again = votes * weight[:, None]
+    same = (votes.transpose(0, 2, 1) @ again).sum(axis=0) / shared
+    use = present.T @ again / shared  # (classes, i, j): how j uses the classes on the samples shared with i
     beyond = same - (use * use.transpose(0, 2, 1)).sum(axis=0)
     top, start = most**0.5, np.clip((beyond * pairs).sum() / pairs.sum(), 0.01, most)
     f = np.full(len(beyond), np.sqrt(start))
@@ -312,8 +312,8 @@ def all_refused(checks: Sequence[Any]) -> bool:
     and neither the agreement of pairs nor (where they can be counted) the patterns of labels fit independent
     errors: panels that copy inside each. One pair or one group that copies does not reach it.
     """
-    said = {check.name: check.verdict for check in checks}
-    if LOOK_FIRST in (said.get("labelers never disagree"), said.get("labelers stand twice")):
+    verdicts = {check.name: check.verdict for check in checks}
+    if LOOK_FIRST in (verdicts.get("labelers never disagree"), verdicts.get("labelers stand twice")):
         return True
-    against = (said.get(name, "does not fit") for name in ("pairwise agreement", "label patterns"))
-    return EVERYBODY in said and all(verdict == "does not fit" for verdict in against)
+    against = (verdicts.get(name, "does not fit") for name in ("pairwise agreement", "label patterns"))
+    return EVERYBODY in verdicts and all(verdict == "does not fit" for verdict in against)

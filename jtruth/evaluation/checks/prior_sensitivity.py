@@ -109,8 +109,8 @@ def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, 
     if name is None or fit.pointwise is None:
         return (check,)
     chosen, log_likelihood = likelihood_of_draws(fit.pointwise, fit.matrix_draw.size)
-    said = labels_say(np.asarray(draws[name], np.float64)[chosen], log_likelihood, part[2])
-    return (check._replace(message=check.message + said),)
+    of_labels = labels_say(np.asarray(draws[name], np.float64)[chosen], log_likelihood, part[2])
+    return (check._replace(message=check.message + of_labels),)
 
 
 def _part(draws: Numbers, fit: JointPosterior) -> Part | None:

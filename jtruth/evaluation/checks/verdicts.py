@@ -450,10 +450,10 @@ def _covariates(
     classes = prior.size
     if noise is not None and noise.hardness is not None:
         found["classifier and difficulty"] = np.repeat(noise.hardness[None, chosen, None], classes, axis=2)
-    kinds = None if labels is None else labels.patterns()
-    if kinds is not None and not kinds.labels.has_repeats() and 1 < kinds.labels.num_labelers <= 30:
-        used, row = np.unique(kinds.inverse[chosen], return_inverse=True)
-        z = kinds.labels.restrict(used).to_matrix()[row]
+    patterns = None if labels is None else labels.patterns()
+    if patterns is not None and not patterns.labels.has_repeats() and 1 < patterns.labels.num_labelers <= 30:
+        used, row = np.unique(patterns.inverse[chosen], return_inverse=True)
+        z = patterns.labels.restrict(used).to_matrix()[row]
         wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
         found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
     return found

@@ -109,7 +109,7 @@ class Prevalence(Answer):
             *of_groups,
             Table("shares", f"Share of each class in these samples, with {kind}s", "class", columns, rows,
                   cross="label_share", by_name=True, aside=("label_share",)),
-            parts.assumption_table("assumptions", views, heads),
+            parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("rule", self.rule), ("rests on", self.assumption)),
             facts(
@@ -132,12 +132,12 @@ def _sentence(rows: list[dict[str, Any]], kind: str) -> str:
     """The share of the largest classes, or that nothing is determined."""
     if not rows:
         return "Not identified: these labels do not determine the share of any class."
-    said = []
+    texts = []
     for row in sorted(rows, key=lambda row: -row["mean"])[:_IN_A_SENTENCE]:
         text = cell_text([row["mean"], row["low"], row["high"]])
         wide = parts.undetermined(row["low"], row["high"])
-        said.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
-    return f"Of the samples: {', '.join(said)} ({kind}s)."
+        texts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
+    return f"Of the samples: {', '.join(texts)} ({kind}s)."
 
 
 def prevalence(
@@ -260,10 +260,11 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.ReadGroups | N
     found, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
     if all(member.fit is None for member in found):
         return _answer(data, warnings=(*data.notes, *doubts), source=fit)
-    said = (check.message for check in data.missing)
-    warnings = (*data.notes, NO_GOLD, *said, *share_doubts(labels, fit, data.level), *doubts)
+    missing = (check.message for check in data.missing)
+    warnings = (*data.notes, NO_GOLD, *missing, *share_doubts(labels, fit, data.level), *doubts)
     refused = refusal(labels, key)
-    drawn, size = {m.name: m.class_shares for m in found}, float(labels.num_samples)
+    counts, size = {m.name: m.posterior.counts.sum(axis=2) for m in found}, float(labels.num_samples)
+    drawn = {name: some / some.sum(axis=1, keepdims=True) for name, some in counts.items()}
     shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
     rows = {
         m.entry.sentence_for(data): dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True))

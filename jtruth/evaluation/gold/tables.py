@@ -81,42 +81,31 @@ def gold_tables(
     True
     """
     classes, chance = class_posterior.shape[1], None
-    labels_say = _labels_say(symbols, num_symbols, class_posterior)
-    kinds = int(labels_say.max()) + 1
+    # What the labels make most probable, or, of many classes, whether that is what the classifier says. Of
+    # tied classes the one that is commonest in all samples; if they are as common too, all of them together.
+    common = np.unique(np.round(class_posterior.sum(axis=0), 6), return_inverse=True)[1]
+    rank = np.where(class_posterior >= class_posterior.max(axis=1, keepdims=True) - _TIED, common, -1)
+    top = rank == rank.max(axis=1, keepdims=True)
+    if classes <= _FULLY_CROSSED or num_symbols != classes:
+        votes = np.unique(top @ 2.0 ** np.arange(classes), return_inverse=True)[1]
+    else:
+        votes = top[np.arange(symbols.size), symbols] * (1 + (top.sum(axis=1) == 1))
+    num_votes = int(votes.max()) + 1
     if np.ptp(sample.inclusion) > 0:
         chance = np.full(gold.size, np.nan)
         chance[sample.chosen] = sample.inclusion
-    strata, names = strata_of(symbols * kinds + labels_say, class_posterior, gold, chance)
-    said = names // kinds
+    strata, names = strata_of(symbols * num_votes + votes, class_posterior, gold, chance)
+    symbol_of = names // num_votes
     others = []
     if rising is not None:
-        others = [(p, tilted(strata, said, by, rising)) for by, p in _TILTED.items()]
+        others = [(p, tilted(strata, symbol_of, by, rising)) for by, p in _TILTED.items()]
     elif num_symbols == classes:
-        others = [(p, (1 - by) * strata.guess + by * np.eye(classes)[said]) for by, p in _MOVED.items()]
+        others = [(p, (1 - by) * strata.guess + by * np.eye(classes)[symbol_of]) for by, p in _MOVED.items()]
     draws = class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
     tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
-    for k, symbol in enumerate(said):
+    for k, symbol in enumerate(symbol_of):
         tables[:, :, symbol] += draws[:, k]
     return TableDraws(tables)
-
-
-def _labels_say(
-    symbols: Int[np.ndarray, " samples"],
-    num_symbols: int,
-    class_posterior: Float[np.ndarray, "samples classes"],
-) -> Int[np.ndarray, " samples"]:
-    """What the labels make most probable, or, of many classes, whether that is what the classifier says.
-
-    Of tied classes the one that is commonest in all samples; if they are as common too, all of them together.
-    """
-    classes = class_posterior.shape[1]
-    common = np.unique(np.round(class_posterior.sum(axis=0), 6), return_inverse=True)[1]
-    tied = class_posterior >= class_posterior.max(axis=1, keepdims=True) - _TIED
-    rank = np.where(tied, common, -1)
-    said = rank == rank.max(axis=1, keepdims=True)
-    if classes <= _FULLY_CROSSED or num_symbols != classes:
-        return np.unique(said @ 2.0 ** np.arange(classes), return_inverse=True)[1]
-    return said[np.arange(symbols.size), symbols] * (1 + (said.sum(axis=1) == 1))
 
 
 _FEW = 5  # labels of known truth, below which gold says too little of a labeler
@@ -259,8 +248,8 @@ def learned_table(
         return table, [ranges.ONLY_GOLD, *doubts], found
     posterior = labels_posterior([one.fit for one in found], data.own_labels())
     was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
-    said = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
-    return tables_by_gold(data, posterior, name, rising), [*said, *doubts], found
+    notes = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
+    return tables_by_gold(data, posterior, name, rising), [*notes, *doubts], found
 
 
 def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, rising: int | None = None) -> TableDraws:
@@ -283,8 +272,8 @@ def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]
 
 def gold_warnings(data: Inputs) -> tuple[str, ...]:
     """What is to be said of the gold that an answer rests on."""
-    said, number = (RANDOM_GOLD,) if data.sampling.at_random else (), data.num_gold
-    return (*said, LITTLE_GOLD.format(number_of(number, "gold answer"))) if number < LITTLE else said
+    notes, number = (RANDOM_GOLD,) if data.sampling.at_random else (), data.num_gold
+    return (*notes, LITTLE_GOLD.format(number_of(number, "gold answer"))) if number < LITTLE else notes
 
 
 def labels_posterior(fits: Iterable[JointPosterior | None], labels: Labels) -> np.ndarray:
