@@ -17,8 +17,8 @@ Where nobody vouches for independence the answer is what-if, the hull over every
 shows: how far models are off for a function that nobody saw before is not known, so no coverage is promised.
 A vector is tied to a drawn table: among the samples of a symbol as many are of class c as the table says,
 chosen with the odds of their class posterior (systematic sampling in random order), which loses what samples
-of one symbol share beyond their numbers. The majority vote has no posterior: its vector is the vote, ties
-drawn. With gold it has to be said what is assumed.
+of one symbol share beyond their numbers. The majority vote has no posterior but the vote, whose ties are
+even. With gold it has to be said what is assumed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -33,7 +33,7 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.special import expit
 
 from jtruth import _validation as check
-from jtruth._host import log, log_odds, majority
+from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation.in_range import check_rows, check_shape
 from jtruth.answers import Answer, Column, Document, Table, how, law_row, warning_notes
@@ -41,7 +41,14 @@ from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, drawn_rates, entries, granted
+from jtruth.evaluation.assumptions.registry import (
+    ASSUMPTIONS,
+    INDEPENDENT,
+    drawn_rates,
+    entries,
+    granted,
+    voted,
+)
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import assumption_table
 from jtruth.evaluation.score_tables import (
@@ -290,15 +297,16 @@ def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors
 def member_vectors(member: ranges.Member, data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
     """Vectors under one assumption that was fitted with these symbols, in chunks of bounded memory."""
     rng = host_rng(stream(data.key, member.name), "label vectors of one assumption")
+    if member.fit is not None:
+        p = member.fit.class_posterior
+    else:  # of ties and of samples without a label nothing else is known
+        truth, silent = voted(data)
+        p = truth + silent[:, None]
     counts = np.asarray(member.posterior.counts)
     chosen = np.linspace(0, len(counts) - 1, num_draws).astype(int)
     size = max(_AT_ONCE // max(data.y_pred.size, 1), 1)
     for k in range(0, num_draws, size):
-        few = chosen[k : k + size]
-        if member.fit is None:
-            yield _voted(data, len(few), rng)
-        else:
-            yield tied_vectors(member.fit.class_posterior, data.y_pred, counts[few], rng)
+        yield tied_vectors(p, data.y_pred, counts[chosen[k : k + size]], rng)
 
 
 def tied_vectors(
@@ -309,8 +317,8 @@ def tied_vectors(
 ) -> Int[np.ndarray, "draws samples"]:
     """A vector of classes for each table, which counts what the table says.
 
-    `p` are class posteriors (what is 0 is never drawn), `symbols` of the samples; `tables` hold whole numbers
-    whose columns add up to the samples of each symbol.
+    `p` are class posteriors, each up to a factor (what is 0 is never drawn), `symbols` of the samples;
+    `tables` hold whole numbers whose columns add up to the samples of each symbol.
 
     >>> y = tied_vectors(np.full((4, 2), 0.5), np.zeros(4, int), np.array([[[3], [1]]] * 5), host_rng(0, "x"))
     >>> y.sum(axis=1).tolist()
@@ -353,21 +361,6 @@ def _fixed_number(
     found = np.zeros(left.shape, bool)
     np.put_along_axis(found, order, taken, axis=1)
     return found & left
-
-
-def _voted(data: inputs.Inputs, number: int, rng: np.random.Generator) -> Vectors:
-    """The majority vote, ties broken by chance; a sample without labels is as another of its prediction."""
-    labels = data.own_labels()
-    share, known = majority(labels.counts()), data.gold >= 0
-    share[known] = np.eye(labels.num_classes)[data.gold[known]]
-    silent = (labels.labels_per_sample() == 0) & ~known
-    height = share.cumsum(axis=1)
-    y = (height[None, :, :] <= rng.random((number, labels.num_samples))[..., None]).sum(axis=2)
-    for i in np.flatnonzero(silent):
-        alike = np.flatnonzero(~silent & (data.y_pred == data.y_pred[i]))
-        alike = alike if alike.size else np.flatnonzero(~silent)
-        y[:, i] = y[np.arange(number), rng.choice(alike, number)]
-    return y.astype(np.int32)
 
 
 def _known(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:

@@ -191,7 +191,7 @@ class Inputs:
         return expected_table(truth, self.y_pred, self.num_symbols)
 
     @cached_property
-    def alike(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def distinct_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Rows of samples that neither labels nor gold tell apart, if error rates do not; else all samples.
 
         A sample of each (rows,), the row of each sample, samples of each row, and whether its class is free.
@@ -207,8 +207,8 @@ class Inputs:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """(rows, symbols) how many samples of each row of `alike` have each prediction."""
-        first, row, *_ = self.alike
+        """(rows, symbols) how many samples of each row of `distinct_rows` have each prediction."""
+        first, row, *_ = self.distinct_rows
         return cross_table(row, self.y_pred, (first.size, self.num_symbols))
 
     @property
@@ -344,10 +344,10 @@ def _of_fit(fit: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
-    alike = labels.patterns() if isinstance(noise, IndependentLabelers) else None
+    patterns = labels.patterns() if isinstance(noise, IndependentLabelers) else None
     with jax.enable_x64(True):
-        found = np.asarray(noise.log_likelihood(labels if alike is None else alike.labels), np.float64)
-    return found if alike is None else found[alike.inverse]
+        found = np.asarray(noise.log_likelihood(labels if patterns is None else patterns.labels), np.float64)
+    return found if patterns is None else found[patterns.inverse]
 
 
 def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:

@@ -265,6 +265,6 @@ def log_evidence_of(answer: Tested, model: Model, data: Inputs) -> float:
     """log p(y_pred, z) of a known noise model (several classes: of the collapsed predictions); else NaN."""
     if data.model is None or model.prior_unknown:
         return answer.log_evidence
-    first, _, times, _ = data.alike  # log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)
+    first, _, times, _ = data.distinct_rows  # log p(z) = sum_i log sum_c prior[c] p(z_i | y_i = c)
     log_joint = model.log_likelihood[first] + log(model.prior)[None, :]
     return answer.log_evidence + float(times @ log_sum(log_joint))

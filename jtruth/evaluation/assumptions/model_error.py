@@ -21,7 +21,7 @@ joint law and there are no draws of tables.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -211,27 +211,23 @@ class PredictiveTable(TablePosterior, eqx.Module):
         """Does not exist: each metric has a law by itself."""
         raise ValueError(NO_JOINT.format(self.metric(first).name, self.metric(second).name))
 
+    @cached_property
+    def _totals(self) -> dict[str, np.ndarray]:
+        """By reading (draws, symbols): how many samples have each."""
+        return {name: one.counts.sum(axis=1) for name, one in self.readings.items()}
+
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
         """Law of n[true, symbol], given how many samples have this symbol."""
-        return self._cell(
-            true, symbol, {k: one.counts[:, :, symbol].sum(1) for k, one in self.readings.items()}
-        )
-
-    def _cell(self, true: int, symbol: int, predicted: dict[str, np.ndarray]) -> DrawsEstimate:
-        """The same, given by reading how many samples have the symbol in each draw."""
         size = float(self._predicted[symbol])
         if size == 0:
             return DrawsEstimate(np.zeros(1))
-        draws = {k: one.counts[:, true, symbol] / predicted[k] for k, one in self.readings.items()}
+        totals = self._totals
+        draws = {k: one.counts[:, true, symbol] / totals[k][:, symbol] for k, one in self.readings.items()}
         return DrawsEstimate(law_of(draws, CLASS, self.labelers_are, size).draws * size)
 
     def cells(self, level: float = 0.95) -> Cells:
         """Every cell, each column times one factor: then the means add up to the predictions."""
-        totals = {k: one.counts.sum(axis=1) for k, one in self.readings.items()}
-        laws = [
-            self._cell(c, u, {k: total[:, u] for k, total in totals.items()})
-            for c, u in np.ndindex(*self.shape)
-        ]
+        laws = [self.cell(c, u) for c, u in np.ndindex(*self.shape)]
         found = cells_of(laws, self.shape, level)
         factor = self._predicted / np.maximum(found.mean.sum(axis=0), 1e-300)
         return Cells(*(part * factor[None, :] for part in found))

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Num
+from jaxtyping import Bool, Float, Num
 
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Key, host_rng, stream
@@ -101,6 +101,16 @@ def majority_votes(data: Inputs, key: Key, effort: Effort) -> Fitted:
     return vote_draws(data, key), None
 
 
+def voted(data: Inputs) -> tuple[Float[np.ndarray, "samples classes"], Bool[np.ndarray, " samples"]]:
+    """The majority vote (gold where known), ties shared; and who has neither, 0 of every class."""
+    labels, known = data.own_labels(), data.gold >= 0
+    truth = majority(labels.counts())
+    truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
+    silent = (labels.labels_per_sample() == 0) & ~known
+    truth[silent] = 0.0
+    return truth, silent
+
+
 def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols"]:
     """Draws of the count table if the majority vote (gold where known) is right.
 
@@ -108,11 +118,7 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
     as the others. For the population the shares of the cells are Dirichlet(counts + 2/cells), the uncertainty
     of a random sample of that size, times the number of samples: two samples of prior, however many classes.
     """
-    labels, rng = data.own_labels(), host_rng(key, "majority vote")
-    truth, known = majority(labels.counts()), data.gold >= 0
-    truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
-    silent = (labels.labels_per_sample() == 0) & ~known
-    truth[silent] = 0.0
+    (truth, silent), rng = voted(data), host_rng(key, "majority vote")
     table = data.table(truth)
 
     def shares() -> np.ndarray:
@@ -120,7 +126,7 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
         return drawn.reshape(-1, *table.shape)
 
     if data.target == POPULATION:
-        return shares() * labels.num_samples
+        return shares() * data.y_pred.size
     tied = (truth > 0).sum(axis=1) > 1
     sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
     found = np.tile(sure, (_VOTE_DRAWS, 1, 1))

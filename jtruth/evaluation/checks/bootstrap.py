@@ -72,7 +72,7 @@ def bootstrap(
     checks = {name: one for name, one in found.items() if one is not None}
     adjusted = _adjusted({name: ranks for name, (ranks, _, _) in checks.items()})
     if real.num_raters > 2:
-        values = _sets(real, start, {ALIKE: alike}, min(num, _FEWEST), rng, prior, alike=True)
+        values = _sets(real, start, {ALIKE: one_matrix}, min(num, _FEWEST), rng, prior, one_matrix=True)
         differ = largest(values[ALIKE])
         checks |= {} if differ is None else {ALIKE: differ}
     return checks, adjusted, real
@@ -86,17 +86,17 @@ def _sets(
     rng: np.random.Generator,
     prior: np.ndarray | None,
     *,
-    alike: bool = False,
+    one_matrix: bool = False,
 ) -> dict[str, np.ndarray]:
     """Statistics of the observed set and, below it, of `num` sets drawn from its mode."""
 
     def fits() -> Iterator[Fitted]:
-        mode = modes(real, start, prior=prior, alike=alike, max_cycles=300, tol=1e-6)
+        mode = modes(real, start, prior=prior, one_matrix=one_matrix, max_cycles=300, tol=1e-6)
         yield mode
         step = max(1, _BATCH // real.size)
         for done in range(0, num, step):
             drawn = simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
-            yield modes(drawn, mode.parameters, prior=prior, alike=alike)
+            yield modes(drawn, mode.parameters, prior=prior, one_matrix=one_matrix)
 
     parts = [
         {name: values for name, of in statistics.items() if (values := of(fit)) is not None} for fit in fits()
@@ -209,7 +209,7 @@ def prior_ratio(fit: Fitted) -> np.ndarray | None:
     return 2 * (fit.sets.weight * (free.log_p - fit.log_p)).sum(axis=1, keepdims=True)
 
 
-def alike(fit: Fitted) -> np.ndarray:
+def one_matrix(fit: Fitted) -> np.ndarray:
     """Residuals of each labeler by true class, under one matrix for all, (sets, labelers * classes)."""
     both = zip(fit.entry, fit.weight[:, :, fit.sets.row], strict=True)
     return np.concatenate([fit.sets.per_rater(e * w)[:, :-1] for e, w in both], axis=1)

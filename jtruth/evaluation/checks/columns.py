@@ -194,10 +194,10 @@ def learned_errors(
     differ = np.bincount(rater, asked & (label != vote[seen][sample]), raters.num_labelers)
     rate = differ / np.maximum(np.bincount(rater, asked, raters.num_labelers), 1)
     errors = 1 - np.einsum("c,tcc->t", fit.parameters.prior[0], fit.parameters.matrices[0])
-    return np.where(vote >= 0, np.maximum(right, alike_right(votes)), 1.0), np.minimum(errors, rate)
+    return np.where(vote >= 0, np.maximum(right, right_by_agreement(votes)), 1.0), np.minimum(errors, rate)
 
 
-def alike_right(votes: Int[np.ndarray, "samples classes"]) -> Float[np.ndarray, " samples"]:
+def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.ndarray, " samples"]:
     """The chance that the vote is right if all labelers err alike, by how often two labels agree.
 
     With a the chance to be right, two labels agree with probability a^2 + (1 - a)^2 / (C - 1).

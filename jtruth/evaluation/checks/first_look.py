@@ -105,7 +105,7 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     if data.labels is not None and data.model is None:
         counts = data.labels.patterns().table(data.y_pred, data.num_symbols)
         return chance_verdict(*votes_of(data.labels), counts)
-    first, _, times, _ = data.alike
+    first, _, times, _ = data.distinct_rows
     votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])
     shares = times @ votes / times.sum()
     spread = 1 - shares @ shares

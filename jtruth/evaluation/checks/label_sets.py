@@ -233,15 +233,15 @@ class Fitted:
 
 
 def modes(
-    sets: Sets, start: Parameters | np.ndarray, *, prior: np.ndarray | None = None, alike: bool = False,
+    sets: Sets, start: Parameters | np.ndarray, *, prior: np.ndarray | None = None, one_matrix: bool = False,
     max_cycles: int = 10, tol: float = 2e-4,
 ) -> Fitted:  # fmt: skip
     """EM from `start`, parameters that are broadcast to all sets or class posteriors (sets, rows, classes).
 
     A cycle is three steps; without one it is what the start says. `prior` holds the class prior fixed;
-    `alike` gives all raters but the last, the classifier, one matrix.
+    `one_matrix` gives all raters but the last, the classifier, one matrix.
     """
-    given, fixed = _given(sets), (prior, alike)
+    given, fixed = _given(sets), (prior, one_matrix)
     if not isinstance(start, Parameters):
         start = _m_step(sets, given, start, *fixed)
 
@@ -290,13 +290,13 @@ def _e_step(sets: Sets, given: sparse.csr_array, at: Parameters) -> tuple[np.nda
 
 
 def _m_step(
-    sets: Sets, given: sparse.csr_array, posterior: np.ndarray, prior: np.ndarray | None, alike: bool
+    sets: Sets, given: sparse.csr_array, posterior: np.ndarray, prior: np.ndarray | None, one_matrix: bool
 ) -> Parameters:
     """Parameters, with pseudo-counts."""
     classes, weighted = sets.num_classes, posterior * sets.weight[:, :, None]
     counts = given.T @ weighted.reshape(-1, classes)
     counts = counts.reshape(len(weighted), sets.num_raters, classes, classes)
-    if alike:
+    if one_matrix:
         counts[:, :-1] = counts[:, :-1].sum(axis=1, keepdims=True)
     share = weighted.sum(axis=1) + PSEUDO_COUNT
     shares = np.broadcast_to(prior, share.shape) if prior is not None else _normal(share)

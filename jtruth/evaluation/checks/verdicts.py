@@ -126,7 +126,7 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
     if data.model is not None:
         prior_given = data.prior is not None
         found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
-                             labels=data.labels, noise=data.noise, alike=data.alike)  # fmt: skip
+                             labels=data.labels, noise=data.noise, rows=data.distinct_rows)  # fmt: skip
         return (*found, *by_chance)
     labels, rates = data.own_labels(), present(model.rates, "the learned rates")
     found = (
@@ -283,16 +283,16 @@ def given_checks(
     prior_given: bool,
     labels: Labels | None = None,
     noise: NoiseModel | None = None,
-    alike: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None,
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None,
 ) -> tuple[Check, ...]:
     """Checks of given error rates (and of a given prior), where the answer takes them as known.
 
     The log-likelihood is without gold; `labels` and `noise` are for the checks that need single labels;
-    `alike` is a sample of each row of equal samples, the row of each sample, how many a row has, and whether
+    `rows` are a sample of each row of equal samples, the row of each sample, how many a row has, and whether
     no class is known there; None: every sample is one, and no class known.
     """
     every = np.arange(len(y_pred))
-    first, row, times, free = alike or (every, every, np.ones(every.size), np.ones(every.size, bool))
+    first, row, times, free = rows or (every, every, np.ones(every.size), np.ones(every.size, bool))
     found: dict[str, tuple[float, float]] = {}  # value and p-value by name
     if prior_given and (prior > 0).all():
         score = prior_score(log_likelihood[first[free]], prior, times[free])

@@ -108,7 +108,7 @@ def test_statistics_against_loops(present):
         (boot.classifier_with_difficulty(fit), hard),
         (boot.classifier_with_labeler(fit), single),
         (boot.drift(fit), late),
-        (boot.alike(fit), alike),
+        (boot.one_matrix(fit), alike),
     ):
         np.testing.assert_allclose(found[0], expected, atol=1e-9)
 
