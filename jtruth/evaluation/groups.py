@@ -47,7 +47,6 @@ from jtruth.evaluation.parts import interval_text, interval_title, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import check_level
 from jtruth.stats.ppi import gold_sample
 
 MOST, FEW = 50, 5  # groups; samples and gold answers of a group below which that is said
@@ -403,8 +402,7 @@ def labelers_by_group(
     Raises:
         ValueError: what `evaluate_labelers` refuses; fewer than 2 groups or above 50.
     """
-    level, groups = check_level(level), read_groups(by, labels)
-    known = inputs.read_gold(gold, labels)[0]
+    groups, known = read_groups(by, labels), inputs.read_gold(gold, labels)[0]
     reports = {}
     for g, name in enumerate(groups.names):
         here = np.flatnonzero(groups.code == g)

@@ -30,7 +30,7 @@ from jaxtyping import Float
 
 from jtruth._host import known_classes, labels_log_likelihood, vote_shares
 from jtruth._random import Key, host_rng
-from jtruth._validation import choose, present
+from jtruth._validation import present
 from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions.model_error import OVERALL, laws_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
@@ -261,7 +261,6 @@ Draws = Float[np.ndarray, "draws labelers"]
 
 def labeler_draws(found: Sequence[Member], labels: Labels, target: str, key: Key) -> dict[str, Draws]:
     """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing."""
-    choose("target", target, tuple(parts.OF_LABELERS))
     number = labels.labels_per_labeler().astype(np.float64)
     number[number == 0] = np.nan
     draws = {}
