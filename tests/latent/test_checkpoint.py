@@ -53,8 +53,8 @@ RUNS = {"gibbs": gibbs, "random effect": random_effect, "nuts": run_nuts}
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A good checkpoint of every sampler."""
+def files(tmp_path_factory, few_lineages):
+    """A good checkpoint of every sampler, of few lineages: what is written is looked at, not what is found."""
     folder = tmp_path_factory.mktemp("good")
     for name, run in RUNS.items():
         run(folder / name)

@@ -26,6 +26,7 @@ def crowd(size=60, labelers=4, seed=0):
     return jt.Labels.from_matrix(z, 2), np.where(rng.random(size) < 0.85, y, 1 - y)
 
 
+@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("fit", [fit_joint, partial(fit_joint, dependence="random_effect")])
 def test_a_slow_machine_gives_the_same_draws(fit, monkeypatch):
     """A clock on which every look takes an hour; on cd70ba6 it ended the run."""
@@ -95,6 +96,7 @@ def test_spent_work_is_said(fit):
         fit(labels, y_pred=y_pred, key=KEY, effort=Effort(max_work=1.0, give_up=True))
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_a_model_that_is_too_large_leaves_the_range_by_name(monkeypatch):
     labels, y_pred = crowd()
     data = inputs.read(y_pred, labels, None, None, None, 1)

@@ -27,7 +27,7 @@ def crowd(seed, n=300, labelers=4, classes=2, hard=0.3):
 
 
 @pytest.fixture(scope="module")
-def result():
+def result(few_lineages):
     _, y_pred, labels = crowd(0)
     return jt.evaluate(y_pred, labels)
 
@@ -88,8 +88,9 @@ def test_members_are_the_answers_that_one_gets_by_asking_for_them(result):
 
 
 @pytest.mark.slow
-def test_shared_difficulty_is_one_law_of_two_models(result):
+def test_shared_difficulty_is_one_law_of_two_models():
     _, y_pred, labels = crowd(0)
+    result = jt.evaluate(y_pred, labels)
     pooled = jt.evaluate(y_pred, labels, assume="shared_difficulty")
     one, two = (
         next(a for a in result.assumptions if a.name == name).metrics["accuracy"]
