@@ -54,7 +54,7 @@ RUNS = {"gibbs": gibbs, "random effect": random_effect, "nuts": run_nuts}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, few_lineages):
-    """A good checkpoint of every sampler, of few lineages: what is written is looked at, not what is found."""
+    """A good checkpoint of every sampler; what is written is looked at, not what is found."""
     folder = tmp_path_factory.mktemp("good")
     for name, run in RUNS.items():
         run(folder / name)
