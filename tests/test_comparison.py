@@ -136,11 +136,6 @@ def test_what_is_refused(pooled, gibbs):
         leave_one_out(fit_joint(labels, key=key, gold=gold), labels)
 
 
-def test_a_fit_prints_in_one_line(pooled):
-    assert repr(pooled).startswith("NutsFit('pooled', Labels(12 samples, 3 labelers, 2 classes")
-    assert "\n" not in repr(pooled)
-
-
 def test_without_arviz(pooled, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_stats", None)
     with pytest.raises(ImportError, match="pip install 'arviz-base"):

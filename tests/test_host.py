@@ -1,8 +1,6 @@
 """Probabilities on the host against plain loops, the JAX side and scipy."""
 
 import numpy as np
-import pytest
-from scipy.special import logit, softmax
 
 from jtruth import Labels, _host
 from jtruth.noise import ConfusionMatrices, with_known_labels
@@ -11,10 +9,6 @@ RNG = np.random.default_rng(0)
 PSI = RNG.dirichlet(np.ones(3), size=(4, 3))
 Z = RNG.integers(-1, 3, size=(7, 4))
 Z[3] = -1  # a sample without labels
-
-
-def test_log_of_zero_is_silent():
-    np.testing.assert_array_equal(_host.log(np.array([0.0, 1.0])), [-np.inf, 0.0])
 
 
 def test_likelihood_of_labels_against_loops_and_the_noise_model():
@@ -49,28 +43,3 @@ def test_known_classes_are_those_of_the_noise_room():
     np.testing.assert_array_equal(_host.known_classes(log_lik, gold), with_known_labels(log_lik, gold))
     several = _host.known_classes(np.stack([log_lik, log_lik + 1]), gold)
     np.testing.assert_array_equal(several[1], with_known_labels(log_lik + 1, gold))
-
-
-@pytest.mark.parametrize("positive", [0, 1, 2])
-def test_log_odds_of_one_class_against_the_rest(positive):
-    log_lik, prior = RNG.normal(size=(6, 3)), np.array([0.2, 0.5, 0.3])
-    rho = softmax(log_lik + np.log(prior), axis=1)
-    np.testing.assert_allclose(_host.log_odds(log_lik, prior, positive), logit(rho[:, positive]), rtol=1e-12)
-
-
-def test_log_odds_where_certain():
-    sure = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
-    np.testing.assert_array_equal(_host.log_odds(sure, np.array([0.5, 0.5])), [-np.inf, np.inf])
-
-
-def test_votes():
-    votes = np.array([[3, 1, 0], [2, 2, 0], [0, 0, 0]])
-    np.testing.assert_allclose(_host.vote_shares(votes), [[0.75, 0.25, 0], [0.5, 0.5, 0], [1 / 3] * 3])
-    np.testing.assert_allclose(_host.majority(votes), [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3])
-
-
-def test_cross_table_counts_pairs():
-    row, column = np.array([0, 2, 2, 0], np.int32), np.array([1, 0, 0, 1])
-    np.testing.assert_array_equal(_host.cross_table(row, column, (3, 2)), [[0, 2], [0, 0], [2, 0]])
-    found = _host.cross_table(row, column, (3, 2), [0.5, 1, 2, 0.25])
-    np.testing.assert_array_equal(found, [[0, 0.75], [0, 0], [3, 0]])

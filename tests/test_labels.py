@@ -301,14 +301,6 @@ def test_round_trip_matrix_long_frame(case, data):
 
 
 @given(matrices(), st.data())
-def test_relabelling_classes_permutes_codes_only(case, data):
-    z, num_classes = case
-    order = np.array(data.draw(st.permutations(range(num_classes))))
-    votes = Labels.from_matrix(np.where(z < 0, -1, order[z]), num_classes).counts()
-    assert (votes[:, order] == Labels.from_matrix(z, num_classes).counts()).all()
-
-
-@given(matrices(), st.data())
 def test_selections(case, data):
     z, num_classes = case
     labels = Labels.from_matrix(z, num_classes).with_names(tasks=[f"t{i}" for i in range(len(z))])
@@ -397,11 +389,6 @@ def test_many_labels_of_many_workers():
     rows, inverse, _ = labels.patterns()
     for one, other in zip(rows.padded(), labels.padded(), strict=True):
         assert (one[inverse] == other).all()
-
-
-def test_a_label_set_prints_in_one_line():
-    labels = Labels.from_matrix(np.array([[0, 1, -1], [1, 1, 0]]), 2)
-    assert repr(labels) == "Labels(2 samples, 3 labelers, 2 classes, 5 labels)"
 
 
 def test_labels_that_say_nothing_are_left_out_and_counted():

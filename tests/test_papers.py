@@ -148,11 +148,6 @@ def test_a_mark_is_that_of_all_code_a_part_runs_and_no_other(monkeypatch):
     assert marks_with("benchmarks/training_ionosphere.py", "actual    ML", "actual ML") == {"Figure 21"}
 
 
-def test_the_whole_takes_less_than_two_hours():
-    """CPU seconds by part are kept, so one core is enough."""
-    assert sum(part["seconds"] for name in PAPERS for part in found(name).values()) < 7200
-
-
 def test_reasons_of_cells_that_differ_are_facts():
     """What the pages say of single cells, from the stored cells."""
     su_10, su_11 = (

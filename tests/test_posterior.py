@@ -183,9 +183,3 @@ def test_bad_confusion_and_predictions(as_installed, confusion, y_pred, message)
         class_posterior_given_prediction(
             np.zeros((2, 2)), np.array([0.5, 0.5]), np.array(confusion), np.array(y_pred)
         )
-
-
-def test_validated_prior_is_returned_unchanged():
-    prior = np.array([0.25, 0.75 - 5e-7])
-    np.testing.assert_array_equal(validate_prior(prior, 2), prior)
-    assert validate_prior([1, 0], 2).dtype == np.float64

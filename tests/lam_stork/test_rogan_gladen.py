@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jtruth.lam_stork import estimate_error_rate, rogan_gladen
+from jtruth.lam_stork import rogan_gladen
 from jtruth.lam_stork.error_rate import OF_SHARES, corrected_share
 
 
@@ -64,14 +64,6 @@ def test_swapping_the_classes(method):
     assert found.value == pytest.approx(1 - other.value)
     tolerance = 0.02 if method == "bootstrap" else 1e-12  # other random numbers
     assert (found.low, found.high) == pytest.approx((1 - other.high, 1 - other.low), abs=tolerance)
-
-
-@pytest.mark.parametrize("method", ["delta", "exact"])
-def test_lam_stork_is_a_special_case(method):
-    """Sensitivity = specificity = 1 - m, read for "prediction and label differ"."""
-    error = estimate_error_rate((30, 200), mislabeling=0.06, method=method)
-    found = rogan_gladen((30, 200), sensitivity=0.94, specificity=0.94, method=method)
-    assert (found.value, found.low, found.high) == pytest.approx((error.value, error.low, error.high))
 
 
 def test_bootstrap_redraws_the_three_counts():

@@ -210,13 +210,6 @@ def test_a_mirror_image_is_assumed_away():
     assert fit.usable and (fit.class_posterior.argmax(axis=1) == y).mean() > 0.7
 
 
-def test_lineages_and_rows_come_in_few_sizes():
-    assert [temper.lineages_for(work) for work in (10, 20_000, 1e6)] == [512, 256, 32]
-    from jtruth.latent.rows import rounded
-
-    assert [rounded(n) for n in (1, 32, 33, 49, 65, 97, 129)] == [32, 32, 48, 64, 96, 128, 192]
-
-
 @pytest.fixture(scope="module")
 def exchanging():
     """Shared strata of 45 samples, whose strata may exchange names."""

@@ -17,7 +17,6 @@ from jtruth.noise import (
     NoiseModel,
     SharedErrors,
     Symmetric,
-    base,
 )
 
 NUM_LABELERS, NUM_CLASSES = 3, 3
@@ -267,12 +266,6 @@ def test_a_model_derived_from_another_is_read_back():
         NoiseModel.from_dict({"model": "NoiseModel"})
 
 
-def test_every_question_is_told_of_at_the_top():
-    told = base.__doc__ or ""
-    asked = [name for name in vars(NoiseModel) if not name.startswith("_")]
-    assert len(asked) >= 9 and [name for name in asked if name not in told] == []
-
-
 def test_a_model_that_is_not_there():
     with pytest.raises(ValueError, match="there is no noise model 'Symmetrical'"):
         NoiseModel.from_dict({"model": "Symmetrical"})
@@ -317,8 +310,3 @@ def test_sizes_that_do_not_match_are_refused(model):
             model.log_likelihood(Labels.from_matrix(np.array([[0, 1]]), num_classes=3))
         with pytest.raises(ValueError, match=r"have 2 labelers but .* is for 3"):
             model.sample(jax.random.key(0), np.array([0]), np.ones((1, 2), bool))
-
-
-def test_abstract_model_cannot_be_built():
-    with pytest.raises(TypeError, match="abstract"):
-        NoiseModel()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from jtruth.tables import metrics as binary
-from jtruth.tables.metrics import class_counts, default_metrics
+from jtruth.tables.metrics import class_counts
 
 CLASSES = [0, 1, 2, 3]
 
@@ -98,33 +98,6 @@ def test_draws_numpy_jax_jit_vmap_and_short_dtypes_agree(dtype):
             expected = [float(metrics[name]) for metrics in one_by_one]
             assert found[name].dtype == (np.float32 if short else np.float64)
             np.testing.assert_allclose(found[name], expected, atol=1e-5 if short else 1e-12)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_relabelling_the_classes_changes_no_average(name):
-    order = np.array([2, 0, 3, 1])
-    metric = METRICS[name]
-    np.testing.assert_allclose(metric(tables[:, order][:, :, order]), metric(tables), rtol=0, atol=1e-14)
-
-
-def test_relabelling_the_classes_moves_the_metrics_of_a_class():
-    order = np.array([2, 0, 3, 1])
-    moved = tables[:, order][:, :, order]
-    for metric in ("precision", "recall", "f1"):
-        for position, c in enumerate(order):
-            np.testing.assert_array_equal(
-                named_metric(f"{metric}[{position}]", CLASSES)(moved),
-                named_metric(f"{metric}[{c}]", CLASSES)(tables),
-            )
-
-
-def test_two_classes_are_the_binary_metrics():
-    two = np.random.default_rng(1).integers(0, 9, (20, 2, 2))
-    counts = two[:, 1, 1], two[:, 0, 1], two[:, 1, 0], two[:, 0, 0]
-    for name in default_metrics("np"):
-        metric = binary.METRICS[name]
-        np.testing.assert_array_equal(named_metric(f"{name}[pos]", ["neg", "pos"])(two), metric(*counts))
-    np.testing.assert_array_equal(METRICS["accuracy"](two), binary.METRICS["accuracy"](*counts))
 
 
 def test_a_symbol_that_is_no_class_is_an_error_for_every_class():

@@ -39,19 +39,6 @@ def test_a_fifth_of_the_questions_is_spread_evenly():
     assert asked.inclusion.sum() == pytest.approx(40)
 
 
-def test_gold_only_is_counting():
-    y, y_pred, h, gold = example()
-    some = gold >= 0
-    found = ppi_metric("precision", y_pred, h, gold, power=0.0, surprise=0.0)
-    k, m = (y[some] * y_pred[some]).sum(), y_pred[some].sum()
-    assert found.value == pytest.approx(k / m) and found.num_informative == m
-    # Linearised: the residuals of the predicted positives, over the share of these in the gold.
-    n, size = some.sum(), some.size
-    residual = y_pred[some] * (y[some] - k / m)
-    expected = np.sqrt((1 - n / size) * residual.var(ddof=1) / n) / (m / n)
-    assert found.standard_error == pytest.approx(expected)
-
-
 def test_strata_and_inclusion_reach_ppi():
     _, y_pred, h, gold = example()
     strata = (h[:, 1] > 0.5).astype(int)

@@ -76,24 +76,6 @@ def test_the_exact_posterior_is_that_of_all_class_vectors():
         np.testing.assert_allclose(ours, sums[:, 0] / sums[:, 1], atol=1e-10)
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 64])
-def test_blocks_are_rows_of_the_whole_array(size):
-    """Distinct log-odds and scores would make an array of samples^2 numbers: one block is held at a time."""
-    place = np.searchsorted(-np.unique(SCORES)[::-1], -SCORES)
-    kinds, kind = np.unique(ODDS, return_inverse=True)
-    whole = np.zeros((place.max() + 1, kinds.size))
-    np.add.at(whole, (place, kind), 1.0)
-    whole, rows = np.cumsum(whole, axis=0), int(place.max())
-    seen = 0
-    for first, block in threshold_curves._blocks(place, kind, (rows, kinds.size), size):
-        assert block.shape == (size, kinds.size) and first == seen
-        left = min(size, rows - first)
-        np.testing.assert_array_equal(block[:left], whole[first : first + left])
-        np.testing.assert_array_equal(block[left:], np.broadcast_to(block[left - 1], block[left:].shape))
-        seen += left
-    assert seen == rows
-
-
 def test_blocks_change_no_point(monkeypatch):
     whole = curves_at_thresholds(ODDS, SCORES, step="plug_in")
     monkeypatch.setattr(threshold_curves, "_AT_ONCE", 8 * 16)
