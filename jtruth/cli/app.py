@@ -12,17 +12,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jtruth._version import __version__
-from jtruth.cli.classifier import Compare, Evaluate, Sensitivity
-from jtruth.cli.later import Ask, Clean, Plan
-from jtruth.cli.options import READING, flat
-from jtruth.cli.people import Agreement, Consensus, Inspect, Labelers, Models, Simulate
-from jtruth.cli.shares import Calibrate, Correct, Prevalence
+from jtruth.cli.classifier import compare, evaluate, sensitivity
+from jtruth.cli.later import ask, clean, plan
+from jtruth.cli.options import COMMANDS, READING, flat
+from jtruth.cli.people import agreement, consensus, inspect, labelers, models, simulate
+from jtruth.cli.shares import calibrate, correct, prevalence
 
 SECTIONS = {  # of `jtruth --help`
-    "First": ("inspect", "agreement", "simulate"),
-    "How good?": ("evaluate", "compare", "labelers", "consensus", "prevalence", "calibrate", "correct"),
-    "What does it depend on?": ("sensitivity", "models"),
-    "What next?": ("ask", "plan", "clean"),
+    "First": (inspect, agreement, simulate),
+    "How good?": (evaluate, compare, labelers, consensus, prevalence, calibrate, correct),
+    "What does it depend on?": (sensitivity, models),
+    "What next?": (ask, plan, clean),
 }
 
 
@@ -66,8 +66,8 @@ class Ordered(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Every command under the question it belongs to."""
-        for title, names in SECTIONS.items():
-            found = [(name, self.get_command(ctx, name)) for name in names]
+        for title, functions in SECTIONS.items():
+            found = [(one.__name__, self.get_command(ctx, one.__name__)) for one in functions]
             rows = [(name, one.get_short_help_str(90)) for name, one in found if one is not None]
             with formatter.section(title):
                 formatter.write_dl(rows)
@@ -81,26 +81,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="How good are your classifier, your labelers and your labels, when nobody knows the true labels?",
 )
-EXAMPLES = {  # in the order of `jtruth --help`
-    Inspect: "LABELS.csv",
-    Agreement: "LABELS.csv --weights quadratic --full",
-    Evaluate: "LABELS.csv --predictions PRED.csv --report a.html",
-    Compare: "LABELS.csv A.csv B.csv --metric recall",
-    Labelers: "LABELS.csv --consensus consensus.csv",
-    Consensus: "LABELS.csv --method dawid_skene --out consensus.csv",
-    Prevalence: "LABELS.csv --gold GOLD.csv --positive pass",
-    Sensitivity: "LABELS.csv --predictions PRED.csv --threshold 0.8",
-    Ask: "LABELS.csv --predictions PRED.csv --metric precision",
-    Clean: "LABELS.csv --features X.csv --noise psi.json --state queue.state",
-    Plan: "--width 0.05 --labeler crowd:0.2:0.05:5 --prior .7,.3",
-    Calibrate: "LABELS.csv --predictions PROBS.csv --out calibrated.csv",
-    Models: "LABELS.csv",
-    Correct: "--called 680/1000 --sensitivity 45/50 --specificity 40/50",
-    Simulate: "FOLDER --samples 500 --labelers 5",
-}
-for command, example in EXAMPLES.items():
-    run = flat(command)
-    app.command(epilog=f"Example: jtruth {run.__name__} {example}", cls=Sectioned)(run)
+for function in (one for functions in SECTIONS.values() for one in functions):
+    example = f"Example: jtruth {function.__name__} {COMMANDS[function][1]}"
+    app.command(epilog=example, cls=Sectioned)(flat(function))
 
 
 def _version(wanted: bool) -> bool:

@@ -5,65 +5,44 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from jtruth._files import write_text
-from jtruth.cli.options import option, written
 from jtruth.cli.words import shell_words
 
 _DELAY = 1.0  # seconds before a bar appears
 
-# Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
-Cache = Annotated[Path | None, typer.Option("--compilation-cache", hidden=True)]
+
+def whole(args: Any) -> bool:
+    """Whether all of the answer is printed or written."""
+    return args.full or bool(args.json_file or args.report_file)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """How much is printed, and where the answer goes; what cannot be written is found before any work."""
+def give(args: Any, document: Any, next: str = "") -> None:
+    """Print an answer in the shell's words, and write it as JSON and as a page where that was asked for.
 
-    full: bool = option("--full", "Print all of the answer.", False)
-    json_file: Path | None = written("--json", "Also write the answer as JSON to this file.")
-    report_file: Path | None = written("--report", "Also write a page to forward, one HTML file.")
-    cache: Cache = None
+    Args:
+        args: what was typed.
+        document: a `Document`, or an `Answer`.
+        next: the command worth running next.
+    """
+    from jtruth.answers import Document
+    from jtruth.answers.data import answer_dict
+    from jtruth.answers.html import write_page
+    from jtruth.answers.terminal import terminal_text
 
-    def check(self) -> None:
-        """Begin to use the cache of compiled programs."""
-        if self.cache is not None:
-            from jtruth._cache import use_compilation_cache
-
-            use_compilation_cache(self.cache)
-
-    @property
-    def whole(self) -> bool:
-        """Whether all of the answer is printed or written."""
-        return self.full or bool(self.json_file or self.report_file)
-
-    def give(self, document: Any, next: str = "") -> None:
-        """Print an answer in the shell's words, and write it as JSON and as a page where that was asked for.
-
-        Args:
-            document: a `Document`, or an `Answer`.
-            next: the command worth running next.
-        """
-        from jtruth.answers import Document
-        from jtruth.answers.data import answer_dict
-        from jtruth.answers.html import write_page
-        from jtruth.answers.terminal import terminal_text
-
-        if not isinstance(document, Document):
-            document = document.blocks() if self.whole else document.brief()
-        document, seed = document.more(next=next), getattr(self, "seed", None)
-        if self.report_file is not None:
-            made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
-            write_page(self.report_file, document, made=made, words=shell_words)
-        typer.echo(terminal_text(document, full=self.full, words=shell_words))
-        if self.json_file is not None:
-            answer = answer_dict(document) | ({} if seed is None else {"key": seed})
-            write_text(self.json_file, json.dumps(answer, indent=1, allow_nan=False) + "\n")
+    if not isinstance(document, Document):
+        document = document.blocks() if whole(args) else document.brief()
+    document, seed = document.more(next=next), getattr(args, "seed", None)
+    if args.report_file is not None:
+        made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
+        write_page(args.report_file, document, made=made, words=shell_words)
+    typer.echo(terminal_text(document, full=args.full, words=shell_words))
+    if args.json_file is not None:
+        answer = answer_dict(document) | ({} if seed is None else {"key": seed})
+        write_text(args.json_file, json.dumps(answer, indent=1, allow_nan=False) + "\n")
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import numpy as np
 from jtruth._validation import check_columns, quoted, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import Read, column_called, duplicates
-from jtruth.cli.options import LabelsFile
 from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, STRATUM, read_gold_sample
@@ -26,7 +25,7 @@ _COLUMN, _EXPORT = "column:", "export:"
 UNUSED = "column {!r} of the gold has no say in this answer"
 
 
-def table_of(path: Any, columns: LabelsFile) -> TextTable:
+def table_of(path: Any, columns: Any) -> TextTable:
     """A table beside the labels, read as was typed."""
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
 
@@ -37,31 +36,31 @@ class Tables:
     `labels` lose the samples that predictions do not have (`--common-only`).
     """
 
-    def __init__(self, asked: Any, *others: Path | None, by: str | None = None):
+    def __init__(self, args: Any, *others: Path | None, by: str | None = None):
         """Read the labels.
 
         Args:
-            asked: a command that reads a `LabelsFile`.
+            args: what was typed for a command with the options `LABELS`.
             others: the files that it reads beside it.
             by: a column of groups: tasks that stand in several groups are a sample in each.
         """
-        if [asked.file, *others].count(_STDIN) > 1:
+        if [args.file, *others].count(_STDIN) > 1:
             raise ValueError("only one file can be '-': standard input is read once")
-        self.asked, self.by = asked, by
-        self.file, self.group_of = parsed(asked.file, asked.sep), {}
+        self.args, self.by = args, by
+        self.file, self.group_of = parsed(args.file, args.sep), {}
         if by is not None:
             if self.file.records is not None and of_records(self.file.records, self.file.source, None):
                 why = "this is an export of an annotation tool, in which --by finds no column"
                 raise ValueError(self.file.source.says(f"{why}; save it as a table"))
-            table, self.group_of = tasks_by_group(table_of(self.file, asked), asked.task, by)
+            table, self.group_of = tasks_by_group(table_of(self.file, args), args.task, by)
             self.file = Parsed(None, table, table.source)
             others = (*others, Path(f"{_COLUMN}{by}"))
-        self.labels = labels_of(self.file, asked, others)
+        self.labels = labels_of(self.file, args, others)
 
     @property
     def positive(self) -> int | None:
         """Code of the positive class, if one was named."""
-        return None if self.asked.positive is None else self.labels.class_code(self.asked.positive)
+        return None if self.args.positive is None else self.labels.class_code(self.args.positive)
 
     def groups(self, positive: int) -> Any:
         """The group and the item of each sample, as `Groups`; None without a column of groups."""
@@ -91,29 +90,29 @@ class Tables:
 
     def gold_sample(self) -> Gold | None:
         """Gold, and how it was chosen if its table has a column inclusion or stratum; None without a file."""
-        if self.asked.gold is None:
+        if self.args.gold is None:
             return None
-        table, options = self._beside(self.asked.gold, "gold")
-        return read_gold_sample(table, self.labels, common_only=self.asked.common_only, **options)
+        table, options = self._beside(self.args.gold, "gold")
+        return read_gold_sample(table, self.labels, common_only=self.args.common_only, **options)
 
     def noise(self) -> tuple[NoiseModel | None, Any]:
         """(noise model, prior) of the file of error rates; the prior that was typed goes first."""
-        noise, prior = noise_of(self.asked.noise, self.labels)
-        return noise, prior if self.asked.prior is None else numbers(self.asked.prior)
+        noise, prior = noise_of(self.args.noise, self.labels)
+        return noise, prior if self.args.prior is None else numbers(self.args.prior)
 
     def known(self, inclusion: Path | None = None) -> dict[str, Any]:
         """What a question takes beside labels and predictions; the command has options of these names."""
-        (noise, prior), gold, asked = self.noise(), self.gold_sample(), self.asked
+        (noise, prior), gold, args = self.noise(), self.gold_sample(), self.args
         return {
             "noise": noise, "prior": prior, "gold": sampled(inclusion, gold, self.labels),
-            "assume": asked.assume, "labelers_are": asked.labelers_are, "level": asked.level,
-            "key": asked.seed,
+            "assume": args.assume, "labelers_are": args.labelers_are, "level": args.level,
+            "key": args.seed,
         }  # fmt: skip
 
     def predictions(self, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
         """(y_pred, notes) of a file or column of predictions."""
         table, options = self._beside(path, "pred")
-        read = read_predictions(table, self.labels, common_only=self.asked.common_only, **options)
+        read = read_predictions(table, self.labels, common_only=self.args.common_only, **options)
         self._keep(read.samples)
         return read.y_pred, read.notes
 
@@ -123,7 +122,7 @@ class Tables:
         Scores are (samples,) of a column score, or (samples, classes) of a probability for each class.
         """
         table, options = self._scored(path)
-        read = read_scores(table, self.labels, common_only=self.asked.common_only, **options)
+        read = read_scores(table, self.labels, common_only=self.args.common_only, **options)
         either = (read.scores, read.probabilities)
         either = either[::-1] if self.labels.num_classes > 2 else either
         scores = next((s for s in either if s is not None), None)
@@ -140,7 +139,7 @@ class Tables:
             raise ValueError(
                 f"two classifiers are called {twice[0]!r}: the name of the file is the classifier's"
             )
-        tables, common_only = [self._beside(file, "pred") for file in files], self.asked.common_only
+        tables, common_only = [self._beside(file, "pred") for file in files], self.args.common_only
         read = [read_predictions(one, self.labels, common_only=common_only, **how) for one, how in tables]
         common = reduce(np.intersect1d, [one.samples for one in read])
         if not common.size:
@@ -164,10 +163,10 @@ class Tables:
 
     def order(self) -> np.ndarray | None:
         """When each sample was labelled, from a column of numbers; None if none was named."""
-        name = self.asked.order
+        name = self.args.order
         if name is None:
             return None
-        table = task_table(self.file, self.asked.task, name, sep=self.asked.sep)
+        table = task_table(self.file, self.args.task, name, sep=self.args.sep)
         return _number_each(dict(zip(*table.columns, strict=True)), self.labels, f"--order {name}")
 
     def _keep(self, samples: np.ndarray) -> bool:
@@ -183,13 +182,13 @@ class Tables:
         Of two columns that which is not the tasks' holds the classes, whatever its name (but a score or the
         chance to be gold is no class). Predictions may be probabilities of each class, without such a column.
         """
-        asked, options = self.asked, {"words": words_of(self.asked)}
+        args, options = self.args, {"words": words_of(self.args)}
         table = self._inside(path)
         if table is not None:
             return table, options | {"task": table.header[0], "label": table.header[1]}
-        own = {role: getattr(asked, f"{kind}_{role}", None) for role in ("task", "label")}
-        wanted = {"task": own["task"] or asked.task, "label": own["label"] or asked.label}
-        table = table_of(path, asked)
+        own = {role: getattr(args, f"{kind}_{role}", None) for role in ("task", "label")}
+        wanted = {"task": own["task"] or args.task, "label": own["label"] or args.label}
+        table = table_of(path, args)
         if own["task"] is None and wanted["task"] == "task":
             wanted["task"] = column_called("task", table.header) or "task"  # ids must agree
         if self.by in table.header:
@@ -215,7 +214,7 @@ class Tables:
         table = self._inside(path)
         if table is not None:
             return table, {"task": table.header[0], "score": table.header[1]}
-        table, task = table_of(path, self.asked), self.asked.pred_task or self.asked.task
+        table, task = table_of(path, self.args), self.args.pred_task or self.args.task
         wanted = {"task": (column_called("task", table.header) or "task") if task == "task" else task}
         check_columns(table.header, wanted, table.source, option="--pred-")
         return table, wanted
@@ -226,13 +225,13 @@ class Tables:
         if name is None:
             return None
         if str(path).startswith(_EXPORT):
-            return export_table(self.file, name, label=self.asked.label)
-        return task_table(table_of(self.file, self.asked), self.asked.task, name)
+            return export_table(self.file, name, label=self.args.label)
+        return task_table(table_of(self.file, self.args), self.args.task, name)
 
 
 def labels_of(
     file: Path | Parsed,
-    columns: LabelsFile,
+    columns: Any,
     beside: tuple[Path | None, ...] = (),
     classes: Sequence[str] | None = None,
 ) -> Labels:
@@ -254,7 +253,7 @@ def labels_of(
     )  # fmt: skip
 
 
-def words_of(columns: LabelsFile) -> Words:
+def words_of(columns: Any) -> Words:
     """What labels mean, as far as that was said."""
     return Words(None if columns.map is None else typed_map(columns.map), columns.pass_at).with_silent(())
 

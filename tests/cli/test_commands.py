@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,10 +18,10 @@ import typer
 
 import jtruth as jt
 from jtruth.answers import Document, facts
-from jtruth.cli.app import EXAMPLES, SECTIONS, Sectioned
-from jtruth.cli.classifier import Evaluate
-from jtruth.cli.options import LabelsFile, flat, option
-from jtruth.cli.output import Output, progress
+from jtruth.cli.app import SECTIONS, Sectioned
+from jtruth.cli.classifier import evaluate
+from jtruth.cli.options import COMMANDS, LABELS, OUTPUT, as_typed, command, flat, option
+from jtruth.cli.output import give, progress
 from jtruth.cli.reading import Tables, inclusion_of, labels_of, noise_of
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
@@ -181,9 +180,7 @@ def test_sensitivity_and_its_tipping_point(run, small):
 
 
 def test_names_in_a_help_are_in_the_table_and_a_wrong_one_lists_all(run, small, monkeypatch):
-    monkeypatch.setattr(
-        "jtruth.cli.classifier.Graded.judged", lambda *given: pytest.fail("the fit was begun")
-    )
+    monkeypatch.setattr("jtruth.cli.classifier.judged", lambda *given: pytest.fail("the fit was begun"))
     graded = ("sensitivity", small / "labels.csv", "--predictions", small / "pred.csv")
     code, _, err = run(*graded, "--what", "mine")
     assert code == 2 and all(repr(name) in err for name in ways())
@@ -213,23 +210,24 @@ def test_version(run):
 
 
 def test_every_command_has_an_example_that_its_options_know(run):
-    for command, example in EXAMPLES.items():
-        code, out, _ = run(command.__name__.lower(), "--help")
+    for function in sum(SECTIONS.values(), ()):
+        example = COMMANDS[function][1]
+        code, out, _ = run(function.__name__, "--help")
         shown = " ".join(out.split())
-        assert code == 0 and f"Example: jtruth {command.__name__.lower()} {example}" in shown
+        assert code == 0 and f"Example: jtruth {function.__name__} {example}" in shown
         options = shown.partition("Example: ")[0]
-        assert all(word in options for word in example.split() if word.startswith("--")), command
+        assert all(word in options for word in example.split() if word.startswith("--")), example
 
 
 def test_order_is_a_number_for_each_task(small):
     rows = (small / "labels.csv").read_text().splitlines()
     when = [f"{line},{10 - int(line.split(',')[0][1:])}" for line in rows[1:]]
     (small / "when.csv").write_text("\n".join([rows[0] + ",when", *when]) + "\n")
-    tables = Tables(Evaluate(file=small / "when.csv", order="when"))
+    tables = Tables(as_typed(evaluate, file=small / "when.csv", order="when"))
     assert tables.order().tolist() == [10 - int(task[1:]) for task in tables.labels.tasks]
     (small / "when.csv").write_text("\n".join([rows[0] + ",when", *when]).replace(",10", ",noon") + "\n")
     with pytest.raises(ValueError, match="--order when: task 't0' has 'noon'; a number is needed"):
-        Tables(Evaluate(file=small / "when.csv", order="when")).order()
+        Tables(as_typed(evaluate, file=small / "when.csv", order="when")).order()
 
 
 def test_help_groups_commands_and_options(run):
@@ -237,8 +235,7 @@ def test_help_groups_commands_and_options(run):
     code, out, _ = run("--help")
     heads = [line for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert code == 0 and [f"{title}:" for title in SECTIONS] == heads[-len(SECTIONS) :]
-    assert sorted(sum(SECTIONS.values(), ())) == sorted(command.__name__.lower() for command in EXAMPLES)
-    assert all(out.count(f"\n  {command.__name__.lower()} ") == 1 for command in EXAMPLES)
+    assert all(out.count(f"\n  {function.__name__} ") == 1 for function in sum(SECTIONS.values(), ()))
     code, out, _ = run("evaluate", "--help")
     assert code == 0 and "\x1b" not in out
     parts = out.split("\n\n")
@@ -367,26 +364,23 @@ def test_neither_terminals_nor_pipes_get_colours(small):
         assert "\x1b" not in said
 
 
-def test_a_command_is_one_class(capsys, small):
-    """The recipe of CONTRIBUTING.md: options of its own and shared ones, a check, the help and all faces."""
+def test_a_command_is_one_function(capsys, small):
+    """The recipe of CONTRIBUTING.md: options of its own and shared ones, the help and all faces."""
 
-    @dataclass(frozen=True, kw_only=True)
-    class Count(LabelsFile, Output):
+    @command(
+        "LABELS.csv --twice", LABELS, OUTPUT,
+        twice=option("Count each two times.", False),
+        least=option("Refuse fewer.", 0),
+    )  # fmt: skip
+    def count(args):
         """How many labels there are."""
-
-        twice: bool = option("--twice", "Count each two times.", False)
-        least: int = option("--least", "Refuse fewer.", 0)
-
-        def check(self):
-            if self.least < 0:
-                raise ValueError("--least is below 0")
-
-        def run(self):
-            number = labels_of(self.file, self).num_labels * (1 + self.twice)
-            self.give(Document("How many?", "", f"{number} labels", (facts(number=number),)))
+        if args.least < 0:
+            raise ValueError("--least is below 0")
+        number = labels_of(args.file, args).num_labels * (1 + args.twice)
+        give(args, Document("How many?", "", f"{number} labels", (facts(number=number),)))
 
     program = typer.Typer(rich_markup_mode=None)
-    program.command(cls=Sectioned)(flat(Count))
+    program.command(cls=Sectioned)(flat(count))
 
     def call(*words):
         program(list(map(str, words)), standalone_mode=False)

@@ -76,7 +76,8 @@ def test_missing_columns_are_one_sentence_and_a_name_that_was_typed_is_no_guess(
 
 def test_semicolons_and_decimal_commas(tmp_path):
     """By what every command reads its tables with."""
-    from jtruth.cli.classifier import Evaluate
+    from jtruth.cli.classifier import evaluate
+    from jtruth.cli.options import as_typed
     from jtruth.cli.reading import Tables
 
     z, y = answers()
@@ -85,7 +86,7 @@ def test_semicolons_and_decimal_commas(tmp_path):
     def scores(texts, sep=";", decimal=None):
         rows = [(f"c{i}", y[i], text) for i, text in enumerate(texts)]
         one = write(tmp_path / "p.csv", ("task", "label", "score"), rows, sep)
-        return Tables(Evaluate(file=path, decimal=decimal), one).scores(one)[0]
+        return Tables(as_typed(evaluate, file=path, decimal=decimal), one).scores(one)[0]
 
     numbers = np.random.default_rng(1).uniform(0.1, 0.9, 40).round(2)
     texts = [f"{x:.2f}" for x in numbers]
