@@ -21,21 +21,6 @@ from jtruth.answers.blocks import (
 from jtruth.answers.data import law_row
 
 __all__ = [
-    "Answer",
-    "Column",
-    "Curve",
-    "Document",
-    "Facts",
-    "Matrix",
-    "Note",
-    "Notes",
-    "Queue",
-    "Table",
-    "check_notes",
-    "facts",
-    "finding_notes",
-    "how",
-    "law_row",
-    "sentence_notes",
-    "warning_notes",
+    "Answer", "Column", "Curve", "Document", "Facts", "Matrix", "Note", "Notes", "Queue", "Table",
+    "check_notes", "facts", "finding_notes", "how", "law_row", "sentence_notes", "warning_notes",
 ]  # fmt: skip

@@ -47,9 +47,9 @@ from jtruth.training.linear import check_options, solve_linear, zero_start
 from jtruth.training.objectives import (
     LOSSES,
     BatchObjective,
-    Checked,
     Mask,
     PerClass,
+    checked,
     discriminative_ml,
     empirical_risk,
     log_probabilities,
@@ -141,7 +141,7 @@ def _corrected(loss: str | None, confusion: tuple) -> BatchObjective:
         log_p = log_probabilities(outputs)
         return forward_risk(log_p, safe_log(jnp.array(confusion, log_p.dtype)), evidence, where=where)
 
-    return Checked(objective, lambda z: _check_given(z, len(z), confusion))
+    return checked(objective, lambda z: _check_given(z, len(z), confusion))
 
 
 def _check_given(z: Any, num_samples: int, matrices: Any) -> None:

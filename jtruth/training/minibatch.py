@@ -25,7 +25,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth._validation.in_range import check_no_nan, check_whole
 from jtruth.training._inputs import ModelFit
-from jtruth.training.objectives import BatchObjective, Checked
+from jtruth.training.objectives import BatchObjective
 
 
 class Recipe(NamedTuple):
@@ -101,8 +101,8 @@ def fit(
     if recipe.mesh is not None:
         mesh_axis(recipe.mesh)  # refuses what is no mesh over one axis
     for objective, pair in ((recipe.objective, (x, evidence)), (judge, validation)):
-        if pair is not None and isinstance(objective, Checked):
-            objective.check(pair[1])
+        if pair is not None and (check := getattr(objective, "check", None)) is not None:
+            check(pair[1])
     bar = tqdm(total=recipe.num_epochs, unit="epoch") if recipe.progress is True else None
     recipe = recipe._replace(
         judge=judge,

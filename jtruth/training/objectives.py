@@ -40,7 +40,6 @@ leaves it as it is: several may be at 1. With its uncertainty the area is in `jt
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -231,16 +230,10 @@ def _same_dtype(first, *others) -> tuple[Array, ...]:
 BatchObjective = Callable[..., Array]  # (outputs, evidence, *, where) -> scalar
 
 
-@dataclass(frozen=True)
-class Checked:
+def checked(objective: BatchObjective, check: Callable[[Any], None]) -> BatchObjective:
     """A batch objective with what `fit` asks of all its evidence once, before anything is compiled."""
-
-    objective: BatchObjective
-    check: Callable[[Any], None]
-
-    def __call__(self, outputs: Any, evidence: Any, *, where: Any = None) -> Array:
-        """The cost of a batch."""
-        return self.objective(outputs, evidence, where=where)
+    objective.__dict__["check"] = check
+    return objective
 
 
 @cache
@@ -251,7 +244,7 @@ def mmse(loss: str = "cross_entropy") -> BatchObjective:
     def objective(outputs, evidence, *, where=None):
         return mmse_risk(LOSSES[loss](outputs), evidence, where=where)
 
-    return Checked(objective, check_posterior)
+    return checked(objective, check_posterior)
 
 
 @cache
@@ -261,7 +254,7 @@ def ml() -> BatchObjective:
     def objective(outputs, evidence, *, where=None):
         return discriminative_ml(log_probabilities(outputs), evidence, where=where)
 
-    return Checked(objective, lambda evidence: check_per_class({"evidence": evidence}))
+    return checked(objective, lambda evidence: check_per_class({"evidence": evidence}))
 
 
 def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
