@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperOption
 from typer.models import OptionInfo
 
 QUESTION, WRITTEN = "Question", "What is written"  # parts of `--help`
@@ -51,7 +52,7 @@ def written(text: str, **more: Any) -> Option:
     return option(text, kind=Path, callback=_writable, **more)
 
 
-def _writable(param: typer.CallbackParam, path: Path | None) -> Path | None:
+def _writable(param: TyperOption, path: Path | None) -> Path | None:
     """Refuse a place that cannot be written; a file is replaced, so its folder must let us."""
     if path is None:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._validation import Source, quoted
+from jtruth._validation.in_range import check_rows
 from jtruth._validation.text import read_bytes
 from jtruth.io.parsing import strict_json
 from jtruth.labels import Labels
@@ -76,7 +77,7 @@ def _parsed(
         parsed["confusion_matrices"] = matrices[:, order][:, :, order]
         for worker, matrix in zip(workers, parsed["confusion_matrices"], strict=True):
             for name, row in zip(classes, matrix, strict=True):
-                _sums_to_one(row, f"row of class {name!r} in the confusion matrix of worker {worker!r}")
+                check_rows(row, f"row of class {name!r} in the confusion matrix of worker {worker!r}")
         if "draws" in data:
             parsed["draws"] = _draws(data["draws"], workers, order)
     return parsed
@@ -90,7 +91,7 @@ def _draws(given: Any, workers: Sequence[str], order: np.ndarray) -> tuple[np.nd
     prior = _distributions(given["prior"], (number, size), "prior of the draws")
     shape = (number, size, size)
     matrices = _by_name(given["confusion_matrices"], workers, shape, "matrices of the draws")
-    _sums_to_one(matrices, "row of a drawn matrix")
+    check_rows(matrices, "matrices of the draws")
     return prior[:, order], np.moveaxis(matrices[:, :, order][..., order], 0, 1)
 
 
@@ -151,13 +152,6 @@ def _array(value: Any, shape: tuple, what: str) -> np.ndarray:
 
 def _distributions(value: Any, shape: tuple, what: str) -> np.ndarray:
     """The same, where the last axis sums to 1."""
-    return _sums_to_one(_array(value, shape, what), what)
-
-
-def _sums_to_one(p: np.ndarray, what: str) -> np.ndarray:
-    """The array, whose last axis must sum to 1; the first row that does not is named."""
-    rows = p.reshape(-1, p.shape[-1])
-    bad = rows[np.abs(rows.sum(axis=1) - 1) > 1e-6]
-    if len(bad):
-        raise ValueError(f"{what} sums to {bad[0].sum():.6g}, not to 1: {bad[0].tolist()}")
-    return p
+    rows = _array(value, shape, what)
+    check_rows(rows, what)
+    return rows

@@ -64,7 +64,7 @@ BAD_NOISE = [
     ({"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [1]]}}, "must be numbers of shape (2, 2)"),
     (
         {"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [0.3, 0.6]]}},
-        "row of class 'yes' in the confusion matrix of worker 'b' sums to 0.9, not to 1: [0.3, 0.6]",
+        "row of class 'yes' in the confusion matrix of worker 'b' sums to 0.9, not to 1; divide counts",
     ),
     ({"confusion_matrices": {"a": [[1.1, -0.1], [0, 1]], "b": GOOD_MATRIX}}, "must lie in [0, 1]"),
     ({"confusion_matrices": [GOOD_MATRIX]}, "must be an object with one entry per name"),
