@@ -21,10 +21,10 @@ def use_compilation_cache(folder: str | PathLike | None) -> None:
     It changes JAX's configuration for the whole process.
     """
     _keep_in(None if folder is None else fspath(folder))
-    _SAID.append(folder)
+    _CHOSEN.append(folder)
 
 
-_SAID: list = []  # folders that were asked for in this process
+_CHOSEN: list = []  # folders that were asked for in this process
 
 
 def _keep_in(folder: str | None) -> None:
@@ -37,7 +37,7 @@ def _keep_in(folder: str | None) -> None:
 def keep_programs() -> None:
     """Keep compiled programs in the user's cache, unless something else was said."""
     wish = os.environ.get("JTRUTH_CACHE", "").strip()
-    if _SAID or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
+    if _CHOSEN or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
         return
     folder = _usable(Path(wish) if wish else _user_cache() / "jtruth" / "programs")
     if folder is not None:

@@ -94,10 +94,10 @@ def labels_log_likelihood(
     Rows of matrices are true classes, leading axes draws; samples without labels get 0.
     """
     *draws, labelers, classes, symbols = matrices.shape
-    given = label >= 0
-    cell = labeler[given].astype(np.int64) * symbols + label[given]
+    labelled = label >= 0
+    cell = labeler[labelled].astype(np.int64) * symbols + label[labelled]
     shape = (num_samples, labelers * symbols)
-    seen = sparse.csr_array((np.ones(cell.size), (sample[given], cell)), shape=shape)
+    seen = sparse.csr_array((np.ones(cell.size), (sample[labelled], cell)), shape=shape)
     table = log(np.moveaxis(matrices, (-3, -1, -2), (0, 1, -1)))  # (labelers, symbols, *draws, classes)
     total = np.asarray(seen @ table.reshape(labelers * symbols, math.prod(draws) * classes))
     return np.moveaxis(total.reshape(num_samples, *draws, classes), 0, -2)

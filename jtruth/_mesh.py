@@ -120,9 +120,9 @@ def same_everywhere(what: str, names: Sequence | None) -> None:
     other = next((k for k, one in enumerate(tables) if one != tables[0]), None)
     if other is not None:
         of = [(k, tables[k]) for k in (0, other)]
-        shown = [f"process {k} has {f'{len(t)}: {quoted(t, 8)}' if t is not None else 'none'}" for k, t in of]
+        text = [f"process {k} has {f'{len(t)}: {quoted(t, 8)}' if t is not None else 'none'}" for k, t in of]
         raise ValueError(
-            f"the {what} differ: {' and '.join(shown)}. Codes mean names: all processes need one table"
+            f"the {what} differ: {' and '.join(text)}. Codes mean names: all processes need one table"
         )
 
 

@@ -20,8 +20,8 @@ _MOST, _TEXT, _ITEMS = 200, 40, 4  # characters of a line and of a text in it, i
 def one_line(self: Any) -> str:
     """`Name(field=..., ...)` of a NamedTuple or dataclass, at most 200 characters."""
     names = getattr(self, "_fields", None) or [field.name for field in dataclasses.fields(self)]
-    shown = [f"{name}={_brief(getattr(self, name, None))}" for name in names if not name.startswith("_")]
-    line = f"{type(self).__name__}({', '.join(shown)})"
+    fields = [f"{name}={_brief(getattr(self, name, None))}" for name in names if not name.startswith("_")]
+    line = f"{type(self).__name__}({', '.join(fields)})"
     return line if len(line) <= _MOST else line[: _MOST - 4] + "...)"
 
 

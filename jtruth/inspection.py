@@ -63,7 +63,7 @@ class Inspection(Answer):
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        given = self.labels_per_labeler
+        each = self.labels_per_labeler
         shares = [{"class": str(c), "share": p} for c, p in zip(self.classes, self.class_shares, strict=True)]
         numbers = [{"coefficient": name, **one._asdict()} for name, one in self.coefficients.items()]
         order = sorted(range(len(shares)), key=lambda k: -shares[k]["share"])
@@ -72,9 +72,9 @@ class Inspection(Answer):
         alike = "none to compare" if self.agreement is None else f"{self.agreement:.1%}"
         counts = Facts("Counts", [
             ("labels per sample", _distribution(self.labels_per_sample)),
-            ("labels per labeler", f"{given['min']} to {given['max']}, median {given['median']:g}"),
+            ("labels per labeler", f"{each['min']} to {each['max']}, median {each['median']:g}"),
             ("agreement of label pairs", alike),
-        ], {"labels_per_sample": self.labels_per_sample, "labels_per_labeler": given,
+        ], {"labels_per_sample": self.labels_per_sample, "labels_per_labeler": each,
             "agreement": self.agreement})  # fmt: skip
         blocks = (
             Table("", "Classes, as they are said", "class", (Column("share", "of the labels", form=".1%"),),
@@ -183,11 +183,11 @@ def suspicions(labels: Labels) -> tuple[Finding, ...]:
 
 def _pairs(labels: Labels) -> LabelerPairs:
     """Who agrees with whom; pair by pair of those who may have copied."""
-    kinds = labels.patterns()
-    if kinds.labels.has_repeats():  # of which the first counts, and patterns have no order
+    patterns = labels.patterns()
+    if patterns.labels.has_repeats():  # of which the first counts, and patterns have no order
         return labeler_pairs(*labels.entries(None), (labels.num_labelers, labels.num_samples), MANY_SHARED)
-    sample, labeler, label, times = kinds.entries()
-    size = labels.num_labelers, kinds.labels.num_samples
+    sample, labeler, label, times = patterns.entries()
+    size = labels.num_labelers, patterns.labels.num_samples
     return labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
 
 
@@ -214,9 +214,9 @@ def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
     row, labeler, _, _ = labels.patterns().entries()
     words = _vocabularies(labels)
     if len(words) > 1:
-        said = "; ".join(f"{who}: {what}" for who, what in words[:3])
+        first = "; ".join(f"{who}: {what}" for who, what in words[:3])
         text = (
-            f"Labelers use different words and share none ({said}): say which mean the same (--map a=x,b=x; "
+            f"Labelers use different words and share none ({first}): say which mean the same (--map a=x,b=x; "
             "numbers by --pass-at)."
         )
         yield Finding("vocabularies", text)
@@ -268,14 +268,14 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
 def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
     """Copies, few labels, and labels that check nothing."""
     row, _, _, times = labels.patterns().entries()
-    workers, given = labels.worker_names, _used(labels).sum(axis=1)
+    workers, totals = labels.worker_names, _used(labels).sum(axis=1)
     copies = full_agreement(pairs, MANY_SHARED)
     if copies:
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
         who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
         text = f"{who} ({names}). If one copied, keep one."
         yield Finding("copies", text)
-    few = (given < FEW_LABELS) & (given > 0)
+    few = (totals < FEW_LABELS) & (totals > 0)
     if few.any():
         who = number_of(int(few.sum()), "labeler")
         text = f"{who} gave fewer than {FEW_LABELS} labels: {_named(labels, few)}. Expect wide intervals."

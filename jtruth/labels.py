@@ -148,8 +148,8 @@ class Labels:
         """
         columns, source = check.frame_columns(frame, {"task": task, "worker": worker, "label": label})
         if source is None:
-            found, said = cls.from_long(*columns, **options), check.frame_counts(frame, (task, worker, label))
-            return replace(found, notes=(*said, *found.notes))
+            found, more = cls.from_long(*columns, **options), check.frame_counts(frame, (task, worker, label))
+            return replace(found, notes=(*more, *found.notes))
         if options.get("repeats") in ("first", "last"):
             raise ValueError(
                 f"repeats={options['repeats']!r}: rows of a {type(frame).__name__} have no order; keep one "
@@ -235,16 +235,16 @@ class Labels:
 
     def entries(self, dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels; of `dtype`, or None: as they are kept."""
-        given = self._given
+        mask = self._mask
         codes = [
-            np.asarray(a) if given is None else np.asarray(a)[given]
+            np.asarray(a) if mask is None else np.asarray(a)[mask]
             for a in (self.sample, self.labeler, self.label)
         ]
         sample, labeler, label = (a if dtype is None else a.astype(dtype, copy=False) for a in codes)
         return sample, labeler, label
 
     @cached_property
-    def _given(self) -> np.ndarray | None:
+    def _mask(self) -> np.ndarray | None:
         """Which entries are labels, None if all are; codes that lie outside their sizes are refused."""
         codes = tuple(np.asarray(a) for a in (self.sample, self.labeler, self.label))
         check.check_entries(codes, (self.num_samples, self.num_labelers, self.num_classes))
@@ -272,11 +272,11 @@ class Labels:
         sample, labeler = (a.astype(np.int32) for a in np.nonzero(z))
         label = z[sample, labeler].astype(np.int32) - 1
         leaves = {"sample": sample, "labeler": labeler, "label": label}
-        kinds = replace(self, **leaves, num_samples=found.size, tasks=None)
-        order, place, _ = check.collapse_rows(kinds._table())  # the same order as above
+        patterns = replace(self, **leaves, num_samples=found.size, tasks=None)
+        order, place, _ = check.collapse_rows(patterns._table())  # the same order as above
         row = np.zeros(number, np.int64)
         row[found] = place
-        return Patterns(kinds.restrict(order), row[codes], counts[order])
+        return Patterns(patterns.restrict(order), row[codes], counts[order])
 
     def restrict(self, samples: Any) -> "Labels":
         """Labels of these samples only (distinct indices; renumbered in the order given)."""
@@ -299,19 +299,19 @@ class Labels:
                 f"worker {worker!r} labelled some samples repeatedly: set repeat='first' or 'last'"
             )
         sample, _, label = (a if repeat == "last" else a[::-1] for a in mine.entries())
-        given = np.full(self.num_samples, -1, np.int32)
-        given[sample] = label  # NumPy keeps the last assignment to a place
-        return check.with_tasks(given, self.tasks)
+        codes = np.full(self.num_samples, -1, np.int32)
+        codes[sample] = label  # NumPy keeps the last assignment to a place
+        return check.with_tasks(codes, self.tasks)
 
     def split_rater(self, worker: Any, *, repeat: str = "error") -> "RaterSplit":
         """One worker's labels as predictions, and the other workers' labels of the same samples."""
-        given, others = self.labels_of(worker, repeat=repeat), self.without_labeler(worker)
+        codes, others = self.labels_of(worker, repeat=repeat), self.without_labeler(worker)
         judged = others.labels_per_sample() > 0
-        samples, alone = np.flatnonzero((given >= 0) & judged), np.flatnonzero((given >= 0) & ~judged)
+        samples, alone = np.flatnonzero((codes >= 0) & judged), np.flatnonzero((codes >= 0) & ~judged)
         if not samples.size:
             raise ValueError(f"nobody else labelled the samples of worker {worker!r}: nothing to grade by")
         rest = others.restrict(samples)
-        return RaterSplit(check.with_tasks(given[samples], rest.tasks), rest, samples, alone)
+        return RaterSplit(check.with_tasks(codes[samples], rest.tasks), rest, samples, alone)
 
     def worker_index(self, worker: Any) -> int:
         """Number of a worker, by id (by number where `workers` is None)."""
@@ -340,8 +340,8 @@ class Labels:
             "workers": check.names_for(workers, "workers", self.num_labelers),
             "classes": check.names_for(classes, "classes", self.num_classes),
         }
-        given = {axis: names for axis, names in found.items() if names is not None}
-        return replace(self, **given, inferred=tuple(axis for axis in self.inferred if axis not in given))
+        renamed = {axis: names for axis, names in found.items() if names is not None}
+        return replace(self, **renamed, inferred=tuple(axis for axis in self.inferred if axis not in renamed))
 
     def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
         """Keep and renumber the chosen samples or labelers."""
@@ -357,12 +357,12 @@ class Labels:
 
     def _without_unlabelled(self) -> "Labels":
         """Leave out, with a note, tasks whose only rows had a missing label."""
-        given = self._number("sample", self.num_samples) > 0
-        if given.all() or self.tasks is None:
+        labelled = self._number("sample", self.num_samples) > 0
+        if labelled.all() or self.tasks is None:
             return self
-        lost = check.quoted(self.tasks[i] for i in np.flatnonzero(~given))
-        note = f"{np.count_nonzero(~given)} tasks have no label at all and were left out: {lost}."
-        return replace(self.restrict(np.flatnonzero(given)), notes=(*self.notes, note))
+        lost = check.quoted(self.tasks[i] for i in np.flatnonzero(~labelled))
+        note = f"{np.count_nonzero(~labelled)} tasks have no label at all and were left out: {lost}."
+        return replace(self.restrict(np.flatnonzero(labelled)), notes=(*self.notes, note))
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
@@ -404,29 +404,29 @@ class RaterSplit(NamedTuple):
     alone: Int[np.ndarray, " unjudged"]  # samples that only this worker labelled: left out, so say so
 
 
-def must_be_labels(given: Any, name: str = "labels") -> Labels:
+def must_be_labels(value: Any, name: str = "labels") -> Labels:
     """The labels themselves; of anything else a `ValueError` says how to make labels of it."""
-    if not isinstance(given, Labels):
-        raise ValueError(f"{name} is a {type(given).__name__}; {advice_on(given)}")
-    return given
+    if not isinstance(value, Labels):
+        raise ValueError(f"{name} is a {type(value).__name__}; {advice_on(value)}")
+    return value
 
 
-def advice_on(given: Any) -> str:
+def advice_on(value: Any) -> str:
     """How to make labels of something that is neither `Labels` nor a log-likelihood."""
-    if hasattr(given, "class_posterior") and hasattr(given, "prior"):
+    if hasattr(value, "class_posterior") and hasattr(value, "prior"):
         return (
             "a fit is evidence for a classifier where no noise or prior is given, jt.evaluate(y_pred, fit); "
             "else give its jt.Labels"
         )
-    if check.is_frame(given):
+    if check.is_frame(value):
         return (
             "it looks like a table of labels: jt.Labels.from_frame(frame, task=..., worker=..., label=...) "
             "reads one row per label, jt.Labels.from_matrix(frame) one row per sample, a column per labeler"
         )
-    if isinstance(given, str | PathLike):
+    if isinstance(value, str | PathLike):
         return "read a file by jt.read_labels(path)"
-    if isinstance(given, list) or len(getattr(given, "shape", ())) == 2:
-        found = np.asarray(given)
+    if isinstance(value, list) or len(getattr(value, "shape", ())) == 2:
+        found = np.asarray(value)
         most = int(found.max()) + 1 if found.dtype.kind in "biuf" and found.size else 2
         return f"it looks like a label matrix: jt.Labels.from_matrix(z, {max(most, 2)})"
     return "give jt.Labels"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._validation.coded import as_coded, different, kinds_of, recode
+from jtruth._validation.coded import as_coded, different, recode, types_of
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_missing, kind_name
 from jtruth._validation.words import (
     Source,
@@ -55,8 +55,8 @@ def class_codes(
     values = as_coded(np.asarray(values)) if isinstance(values, np.ndarray) else values
     position = {name: k for k, name in enumerate(classes)}
     codes = coded and not any(map(is_integer, classes))
-    kinds = {kind for kind in kinds_of(values) if kind.__name__ not in MISSING_TYPES}
-    if bool in kinds and len(kinds) > 1:
+    types = {kind for kind in types_of(values) if kind.__name__ not in MISSING_TYPES}
+    if bool in types and len(types) > 1:
         raise ValueError(f"{source.name}: true/false and other values are mixed; give class names")
     try:
         found = {value: _code(value, position, codes) for value in different(values)}
@@ -138,11 +138,11 @@ def encode_classes(
     of the column where `values` are only its different ones. Labels that are `silent` are as missing, and
     never refused.
     """
-    given = class_names(classes, num_classes)
+    named = class_names(classes, num_classes)
     _check_one_type(values, source)
-    _check_number(values, given, len(values) if length is None else length)
-    said = [value for value in different(values) if value not in silent]
-    names = {value: _class_name(value, given, values, source) for value in said}
+    _check_number(values, named, len(values) if length is None else length)
+    labelled = [value for value in different(values) if value not in silent]
+    names = {value: _class_name(value, named, values, source) for value in labelled}
     if if_missing is not None and None in names.values():
         rows = [k for k, v in enumerate(values) if names.get(v, "") is None]
         found = values[rows[0]]
@@ -152,15 +152,15 @@ def encode_classes(
         )
     present = list(dict.fromkeys(name for name in names.values() if name is not None))
     check_visible(present, values, "label", source)
-    order, notes = _class_order(present, given, num_classes)
+    order, notes = _class_order(present, named, num_classes)
     code = {name: k for k, name in enumerate(order)}
     unnamed = _are_integers(present) and not code.keys() >= set(present)
-    if given and unnamed and not any(map(is_integer, given)):
-        code = {str(k): k for k in range(len(given))}  # the labels are codes, `classes` names the codes
+    if named and unnamed and not any(map(is_integer, named)):
+        code = {str(k): k for k in range(len(named))}  # the labels are codes, `classes` names the codes
     unknown = {name for name in present if name not in code}
     if unknown:
         rows = [k for k, v in enumerate(values) if names.get(v) in unknown]
-        allowed = f"one of the classes {quoted(order, 8)}" if given else f"a whole number 0..{len(order) - 1}"
+        allowed = f"one of the classes {quoted(order, 8)}" if named else f"a whole number 0..{len(order) - 1}"
         raise ValueError(
             f"{source.at(rows)}: label {brief(values[rows[0]])} is not {allowed}. "
             f"Correct it, or name every class in `classes`."
@@ -177,12 +177,12 @@ def check_labelers(labeler: np.ndarray, codes: np.ndarray, workers: Sequence | N
     used = codes >= 0
     labeler, codes = labeler[used], codes[used]
     once = np.bincount(codes)[codes] == 1
-    given = np.bincount(labeler)
-    bad = np.flatnonzero((given >= _MANY) & (2 * np.bincount(labeler, once, given.size) > given))
+    totals = np.bincount(labeler)
+    bad = np.flatnonzero((totals >= _MANY) & (2 * np.bincount(labeler, once, totals.size) > totals))
     if bad.size:
         who = brief(bad[0] if workers is None else workers[bad[0]])
         raise ValueError(
-            f"labeler {who} gave {given[bad[0]]} labels, most of them classes that nobody gives again: ids "
+            f"labeler {who} gave {totals[bad[0]]} labels, most of them classes that nobody gives again: ids "
             f"or text, and no labeler. Leave it out, or read it as the task (task={who}); if these are the "
             "classes, name all of them in `classes`"
         )
@@ -190,8 +190,8 @@ def check_labelers(labeler: np.ndarray, codes: np.ndarray, workers: Sequence | N
 
 def inferred_classes(names: tuple, classes: Iterable | None, num_classes: int | None) -> tuple[str, ...]:
     """("classes",) if the order of the classes was found here, and their names are not their codes."""
-    given = classes is not None or num_classes is not None
-    return () if given or names == tuple(map(str, range(len(names)))) else ("classes",)
+    named = classes is not None or num_classes is not None
+    return () if named or names == tuple(map(str, range(len(names)))) else ("classes",)
 
 
 def class_names(classes: Iterable | None, num_classes: int | None) -> tuple | None:
@@ -220,13 +220,13 @@ def _check_num_classes(number: Any) -> None:
         )
 
 
-def _check_number(values: Sequence, given: tuple | None, rows: int) -> None:
+def _check_number(values: Sequence, named: tuple | None, rows: int) -> None:
     """Refuse a column that holds ids, times or free text rather than a few classes."""
     try:
         number = sum(not is_missing(value) for value in different(values))
     except TypeError as problem:
         raise ValueError(f"labels must be class codes or class names ({problem})") from None
-    if given is None and (number > MOST_UNNAMED or (number > 50 and 2 * number > rows)):
+    if named is None and (number > MOST_UNNAMED or (number > 50 and 2 * number > rows)):
         raise ValueError(
             f"label has {number} different values in {rows} rows: is it the right column? If these "
             "are the classes, name all of them in `classes`"
@@ -235,8 +235,8 @@ def _check_number(values: Sequence, given: tuple | None, rows: int) -> None:
 
 def _check_one_type(values: Sequence, source: Source) -> None:
     """Refuse numbers and text in one column; missing values may stand among either."""
-    kinds = {kind for kind in kinds_of(values) if kind.__name__ not in MISSING_TYPES}
-    if str not in kinds or kinds == {str}:
+    types = {kind for kind in types_of(values) if kind.__name__ not in MISSING_TYPES}
+    if str not in types or types == {str}:
         return
     other = [k for k, v in enumerate(values) if not isinstance(v, str) and not is_missing(v)]
     if other:
@@ -246,7 +246,7 @@ def _check_one_type(values: Sequence, source: Source) -> None:
         raise ValueError(f"labels mix types: {found}. Make all of them text, or all whole numbers.")
 
 
-def _class_name(value: Any, given: tuple | None, values: Sequence, source: Source) -> str | None:
+def _class_name(value: Any, named: tuple | None, values: Sequence, source: Source) -> str | None:
     """The text of one label, or None if it is missing. A name in `classes` is never missing."""
     if is_missing(value):
         return None
@@ -259,15 +259,15 @@ def _class_name(value: Any, given: tuple | None, values: Sequence, source: Sourc
         raise ValueError(
             f"{source.at(rows)}: label {brief(value)} is neither a class code 0..C-1 nor a class name."
         )
-    if given is not None and name in given:
+    if named is not None and name in named:
         return name
     return None if name.casefold() in MISSING_TEXT else name
 
 
-def _class_order(present: list[str], given: tuple | None, num_classes: int | None) -> tuple[tuple, tuple]:
+def _class_order(present: list[str], named: tuple | None, num_classes: int | None) -> tuple[tuple, tuple]:
     """The classes in order of their codes, and notes."""
-    if given is not None:
-        return given, ()
+    if named is not None:
+        return named, ()
     if num_classes is not None:
         return tuple(map(str, range(num_classes))), ()
     if len(present) < 2:

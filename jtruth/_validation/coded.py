@@ -43,7 +43,7 @@ def different(values: Sequence) -> list:
     return values.names if isinstance(values, Coded) else list(dict.fromkeys(values))
 
 
-def kinds_of(values: Sequence) -> set[type]:
+def types_of(values: Sequence) -> set[type]:
     """The types of the values."""
     return set(map(type, values.names if isinstance(values, Coded) else values))
 
@@ -170,12 +170,12 @@ def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     not fit into 63 bits are the numbers that occur renumbered in order, which takes a sort. This is exact,
     and faster than sorting whole rows.
     """
-    kind, width, kinds = np.zeros(len(table), np.int64), int(table.max(initial=0)) + 2, 1
+    kind, width, bound = np.zeros(len(table), np.int64), int(table.max(initial=0)) + 2, 1
     for column in table.T:
-        if kinds * width >= 2**63:
+        if bound * width >= 2**63:
             occurs, kind = np.unique(kind, return_inverse=True)
-            kinds = len(occurs)
-        kind, kinds = kind * width + column + 1, kinds * width
+            bound = len(occurs)
+        kind, bound = kind * width + column + 1, bound * width
     _, first, kind, count = np.unique(kind, return_index=True, return_inverse=True, return_counts=True)
     return first, kind, count
 

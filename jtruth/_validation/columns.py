@@ -197,11 +197,11 @@ def lazy_patterns(
     numbers = np.stack([found[name].to_numpy() for name in found.columns[:-2]], axis=1)
     place, labeler, value = _unpacked(numbers, len(workers), bits)
     label = codes[value]
-    given, number = label >= 0, found["tasks"].to_numpy().astype(np.int64)
-    length = np.bincount(place[given], minlength=len(number)).astype(np.int32)
+    labelled, number = label >= 0, found["tasks"].to_numpy().astype(np.int64)
+    length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
     some, lost = length > 0, rows - int((length * number).sum())
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
-    labeler, label, bare = labeler[given], label[given], int(number[~some].sum())
+    labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
     notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
     notes += unused(np.bincount(label, minlength=len(names)), names, "classes were never given")
     notes += (f"{bare} tasks have no label at all and were left out",) * (bare > 0)
@@ -397,12 +397,12 @@ def _axes(z: Any) -> tuple[np.ndarray, tuple | None, tuple | None]:
 def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(sample, labeler, label) of the cells of an array of numbers, int32."""
     unmarked = isinstance(missing, float) and np.isnan(missing)
-    given = ~np.isnan(z) if unmarked else z != missing
-    if np.all(given):
+    labelled = ~np.isnan(z) if unmarked else z != missing
+    if np.all(labelled):
         sample, labeler = np.indices(z.shape, np.int32).reshape(2, -1)
         label = z.ravel()
     else:
-        sample, labeler = np.nonzero(given)
+        sample, labeler = np.nonzero(labelled)
         label = z[sample, labeler]
     with np.errstate(invalid="ignore"):
         codes = label.astype(np.int32)

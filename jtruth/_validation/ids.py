@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtruth._validation.coded import Coded, kinds_of, recode
+from jtruth._validation.coded import Coded, recode, types_of
 from jtruth._validation.words import (
     COLUMN_WORDS,
     Source,
@@ -106,18 +106,18 @@ def kind_name(value: Any) -> str:
 
 def check_ids(values: Sequence, what: str, source: Source) -> None:
     """Refuse ids that are missing, empty, fractions, or of more than one type."""
-    kinds = kinds_of(values)
+    types = types_of(values)
     rows = []
-    if any(k is float or k.__name__ in MISSING_TYPES for k in kinds) or (str in kinds and "" in values):
+    if any(k is float or k.__name__ in MISSING_TYPES for k in types) or (str in types and "" in values):
         rows = [k for k, v in enumerate(values) if is_missing(v) or (isinstance(v, str) and not v)]
     if rows:
         found = f"{source.at(rows)}: no {what} id (got {brief(values[rows[0]])})"
         raise ValueError(f"{found}. Fill it in, or leave the row out.")
-    if len(kinds) > 1:
-        firsts = sorted(next(k for k, v in enumerate(values) if type(v) is kind) for kind in kinds)
+    if len(types) > 1:
+        firsts = sorted(next(k for k, v in enumerate(values) if type(v) is kind) for kind in types)
         found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {brief(values[k])})" for k in firsts)
         raise ValueError(f"{what} ids mix types: {found}. Make all of them text, or all numbers.")
-    if kinds & {float, bool}:
+    if types & {float, bool}:
         raise ValueError(
             f"{source.at([0])}: {what} id {values[0]!r} is a {kind_name(values[0])}. "
             f"Ids are text or whole numbers: convert them first, for instance by .astype(int)."
@@ -138,12 +138,12 @@ def encode_ids(
         return _as_numbered(values.codes, tuple(values.names))
     codes = defaultdict(count().__next__)  # one pass: an id that is new gets the next number
     if known is not None:
-        given = as_list(known, f"the list of {what}s")
-        twice = duplicates(given)
+        known_ids = as_list(known, f"the list of {what}s")
+        twice = duplicates(known_ids)
         if twice:
             raise ValueError(f"the list of {what}s names some more than once: {quoted(twice)}")
-        codes.update((name, k) for k, name in enumerate(given))
-        codes.default_factory = count(len(given)).__next__
+        codes.update((name, k) for k, name in enumerate(known_ids))
+        codes.default_factory = count(len(known_ids)).__next__
     try:
         coded = recode(values, codes.__getitem__)
     except TypeError as problem:
@@ -151,12 +151,12 @@ def encode_ids(
     check_visible(codes, values, f"{what} id", source, inside=what != "task")
     if known is None:
         return _as_numbered(coded, tuple(codes))
-    if len(codes) > len(given):
-        unknown = list(codes)[len(given) :]
-        rows = np.flatnonzero(coded >= len(given))
+    if len(codes) > len(known_ids):
+        unknown = list(codes)[len(known_ids) :]
+        rows = np.flatnonzero(coded >= len(known_ids))
         raise ValueError(
             f"{source.at(rows)}: {len(unknown)} ids are not in the list of {what}s: {quoted(unknown)}. "
-            f"That list has {quoted(given)}. Text and numbers are different, and so are '1' and '01'."
+            f"That list has {quoted(known_ids)}. Text and numbers are different, and so are '1' and '01'."
         )
     return coded, tuple(codes)
 
@@ -209,10 +209,10 @@ def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:
     """Names for an axis of a known size, checked; None stays None."""
     if names is None:
         return None
-    given = tuple(as_list(names, what))
-    if len(given) != size or duplicates(given):
-        raise ValueError(f"{what} needs {size} different names; got {len(given)}: {quoted(given)}")
-    return given
+    found = tuple(as_list(names, what))
+    if len(found) != size or duplicates(found):
+        raise ValueError(f"{what} needs {size} different names; got {len(found)}: {quoted(found)}")
+    return found
 
 
 class Aligned(NamedTuple):
@@ -252,29 +252,29 @@ def with_tasks(values: Any, tasks: tuple | None, notes: tuple = ()) -> TaskArray
     return array
 
 
-def align(given: Any, labels: Any, what: str, *, partial: bool = False) -> Aligned:
+def align(data: Any, labels: Any, what: str, *, partial: bool = False) -> Aligned:
     """What the user handed over as `what`, in the order of the samples; `partial`: some may have no entry.
 
     Raises:
         ValueError: ids that are unknown, missing, doubled or ambiguous, or a sequence of another length.
     """
-    return _aligned(*_split(given, labels, what), given, labels, what, partial)
+    return _aligned(*_split(data, labels, what), data, labels, what, partial)
 
 
 def _aligned(
-    ids: list | None, column: Any, given: Any, labels: Any, what: str, partial: bool = False
+    ids: list | None, column: Any, data: Any, labels: Any, what: str, partial: bool = False
 ) -> Aligned:
     """`align` of values with these ids; None: in the order of the samples."""
     values = _array(column, what)
-    coded = isinstance(given, TaskArray) and given.dtype.kind in "iu"
-    notes = getattr(given, "notes", ()) if isinstance(given, TaskArray) else ()
+    coded = isinstance(data, TaskArray) and data.dtype.kind in "iu"
+    notes = getattr(data, "notes", ()) if isinstance(data, TaskArray) else ()
     if ids is None:
         if len(values) != labels.num_samples:
             unknown = " (-1: unknown)" if partial else "; they must match"
             raise ValueError(
                 f"{what} has {len(values)} entries but there are {labels.num_samples} samples{unknown}"
             )
-        known = isinstance(given, TaskArray) and given.tasks == labels.tasks
+        known = isinstance(data, TaskArray) and data.tasks == labels.tasks
         if labels.tasks and "tasks" in labels.inferred and not known:  # nobody chose the order of the ids
             notes += (ORDER_NOTE.format(what, quoted(labels.tasks[:3])),)
         return Aligned(values, np.arange(labels.num_samples), Source(what, ""), coded, notes)
@@ -289,7 +289,7 @@ def _aligned(
     return Aligned(values[rows], found, Source(what, "", numbers=[ids[k] for k in rows]), coded, notes)
 
 
-def align_table(given: Any, labels: Any, columns: Sequence[Any], what: str) -> tuple[Any, tuple[str, ...]]:
+def align_table(data: Any, labels: Any, columns: Sequence[Any], what: str) -> tuple[Any, tuple[str, ...]]:
     """A number for each sample and class, and notes: of a frame, rows by task id and columns by their names.
 
     Anything else is handed back as it is: its rows are in the order of the samples, its columns in that of
@@ -298,9 +298,9 @@ def align_table(given: Any, labels: Any, columns: Sequence[Any], what: str) -> t
     Raises:
         ValueError: columns that are no classes, and what `align` refuses.
     """
-    if not is_frame(given):
-        return given, ()
-    table = read_frame(given, what)
+    if not is_frame(data):
+        return data, ()
+    table = read_frame(data, what)
     names = [name for name in table.columns if name != "task"]
     if sorted(map(str, names)) != sorted(map(str, columns)):
         raise ValueError(
@@ -311,8 +311,8 @@ def align_table(given: Any, labels: Any, columns: Sequence[Any], what: str) -> t
     if len(names) < len(table.columns):
         ids = table["task"].to_list()
     else:
-        ids = _index_ids(given, labels, what) if hasattr(given, "iloc") else None
-    found = _aligned(ids, np.arange(len(table)), given, labels, what)
+        ids = _index_ids(data, labels, what) if hasattr(data, "iloc") else None
+    found = _aligned(ids, np.arange(len(table)), data, labels, what)
     of = {str(name): table[name].to_numpy() for name in names}
     return np.stack([of[str(name)] for name in columns], axis=1)[found.values], found.notes
 
@@ -352,23 +352,23 @@ def match_ids(
     return rows, samples[rows], problems
 
 
-def _split(given: Any, labels: Any, what: str) -> tuple[list | None, Any]:
+def _split(data: Any, labels: Any, what: str) -> tuple[list | None, Any]:
     """Task ids and values; None for the ids of a plain sequence."""
-    if isinstance(given, Mapping):
-        return as_list(list(given), what), list(given.values())
-    if isinstance(given, str | bytes | Set):
+    if isinstance(data, Mapping):
+        return as_list(list(data), what), list(data.values())
+    if isinstance(data, str | bytes | Set):
         raise ValueError(
-            f"{what} is a {type(given).__name__}; give a sequence in the order of the samples, or a Series, "
+            f"{what} is a {type(data).__name__}; give a sequence in the order of the samples, or a Series, "
             "dict or frame with task ids"
         )
-    if isinstance(given, TaskArray):
-        same = given.tasks is None or given.tasks == labels.tasks
-        return (None if same else list(given.tasks or ())), given
-    if is_frame(given):
-        return _split_frame(given, labels, what)
-    if hasattr(given, "iloc"):
-        return _index_ids(given, labels, what), given
-    return None, given
+    if isinstance(data, TaskArray):
+        same = data.tasks is None or data.tasks == labels.tasks
+        return (None if same else list(data.tasks or ())), data
+    if is_frame(data):
+        return _split_frame(data, labels, what)
+    if hasattr(data, "iloc"):
+        return _index_ids(data, labels, what), data
+    return None, data
 
 
 def _split_frame(frame: Any, labels: Any, what: str) -> tuple[list | None, Any]:
@@ -424,8 +424,8 @@ def _array(column: Any, what: str) -> np.ndarray:
     values = as_list(column, what)
     if values and isinstance(values[0], list | tuple | np.ndarray):
         raise ValueError(f"{what} has shape {np.shape(values[0])} inside; give one value for each sample")
-    kinds = set(map(type, values))
-    if kinds <= {int} or kinds <= {float} or kinds <= {bool}:
+    types = set(map(type, values))
+    if types <= {int} or types <= {float} or types <= {bool}:
         found = np.asarray(values)  # whole numbers beyond 64 bits become objects here
         if found.ndim == 1:
             return found

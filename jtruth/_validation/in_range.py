@@ -132,8 +132,8 @@ def check_positive(value: Any, name: str, what: str, *, size: int | None = None,
         must = f"at least {least:g}" if least else "above 0"
         if numbers.size > _FEW and not good.all():  # the first bad one says enough
             name, value = f"{name}[{np.argmin(good)}]", numbers.ravel()[np.argmin(good)]
-        shown = value if np.size(value) <= _FEW else f"of shape {np.shape(value)}"
-        raise ValueError(f"{name} is {shown}; give {what}, {must}")
+        text = value if np.size(value) <= _FEW else f"of shape {np.shape(value)}"
+        raise ValueError(f"{name} is {text}; give {what}, {must}")
 
 
 def check_no_nan(values: Any, name: str) -> None:

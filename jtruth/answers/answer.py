@@ -28,8 +28,8 @@ class Answer(ABC):
 
     def with_warnings(self, sentences: Iterable[str]) -> Any:
         """The same answer with more warnings, before its own."""
-        own: Any = self
-        return replace(own, warnings=tuple(dict.fromkeys((*sentences, *own.warnings))))
+        answer: Any = self
+        return replace(answer, warnings=tuple(dict.fromkeys((*sentences, *answer.warnings))))
 
     plot = picture
     __repr__ = one_line

@@ -264,8 +264,8 @@ def _matrix(block: Matrix) -> str:
     rows = []
     for a, name in enumerate(block.rows):
         shades = [round(10 * value / top) for value in block.cells["mean"][a]]
-        kinds = [f' class="w{shade}"' if shade else "" for shade in shades]
-        inside = (f"<td{kind}>{_text(block.text(a, b))}</td>" for b, kind in enumerate(kinds))
+        shade_classes = [f' class="w{shade}"' if shade else "" for shade in shades]
+        inside = (f"<td{kind}>{_text(block.text(a, b))}</td>" for b, kind in enumerate(shade_classes))
         rows.append(f"<tr><td>{_name(name)}</td>{''.join(inside)}</tr>")
     return _rows(_row(["", *map(_name, block.columns)], "th"), rows, ' class="matrix"')
 
@@ -277,7 +277,7 @@ def _curve(block: Curve) -> str:
 
 
 _SERIES = ("blue, filled or solid", "orange, hollow or dashed", "green, dotted", "yellow")
-_KINDS = {"bad": "bad", "alarm": "bad", "open": "open", "warn": "open", "look": "open", "good": "good"}
+_NOTE_CLASSES = {"bad": "bad", "alarm": "bad", "open": "open", "warn": "open", "look": "open", "good": "good"}
 
 
 def _notes(items: Sequence[Note], words: Words) -> str:
@@ -288,7 +288,7 @@ def _notes(items: Sequence[Note], words: Words) -> str:
         verdict = SIGNS[one.sign][1]
         tag = ": ".join(filter(None, (plain(one.name), verdict))) if one.name else ""
         mark = f'<span class="tag">{_text(tag)}.</span> ' if tag else ""
-        found.append(f'<li class="{_KINDS.get(one.sign, "say")}">{mark}{_text(words(one.text))}</li>')
+        found.append(f'<li class="{_NOTE_CLASSES.get(one.sign, "say")}">{mark}{_text(words(one.text))}</li>')
     return f"<ul>{''.join(found)}</ul>"
 
 

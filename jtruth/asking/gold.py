@@ -57,8 +57,8 @@ class GoldRequest(Answer):
         sentence = f"Find out the truth of these {number_of(len(rows), 'sample')}, drawn at random, {how}."
         if self.to_halve:
             sentence += f" About {self.to_halve} more gold answers would halve the interval."
-        given = facts(chances=self.inclusion, to_halve=self.to_halve)
-        blocks = (Queue("samples", "The truth of these is asked for", "sample", tuple(columns), rows), given)
+        more = facts(chances=self.inclusion, to_halve=self.to_halve)
+        blocks = (Queue("samples", "The truth of these is asked for", "sample", tuple(columns), rows), more)
         about = "hand the chances (or strata) over with the answers: jt.io.Gold(classes, inclusion, strata)"
         return Document("Which true classes to find out next?", about, sentence, blocks)
 
@@ -132,8 +132,8 @@ def ask_next(
     order = rng.permutation(left)
     place = (rng.random() + np.arange(num)) * (chance[order].sum() / num)
     chosen = order[np.minimum(np.searchsorted(np.cumsum(chance[order]), place), order.size - 1)]
-    given = np.full(known.size, known.mean()) if gold.inclusion is None else np.asarray(gold.inclusion)
-    both = 1 - (1 - given) * (1 - chance)
+    before = np.full(known.size, known.mean()) if gold.inclusion is None else np.asarray(gold.inclusion)
+    both = 1 - (1 - before) * (1 - chance)
     return GoldRequest(chosen[np.argsort(-variance[chosen], kind="stable")], both, variance)
 
 
@@ -221,10 +221,10 @@ def ask_strata(
     strata, names = _cut(y_pred, class_posterior, num, classes)
     sizes = np.bincount(strata)
     inside = [strata == h for h in range(sizes.size)]
-    spread = np.array([np.sqrt(variances[own].mean() + means[own].var()) for own in inside])
+    spread = np.array([np.sqrt(variances[mask].mean() + means[mask].var()) for mask in inside])
     numbers = _allocated(sizes, spread, num)
     rng = host_rng(key, "ask in strata")
-    chosen = [rng.permutation(np.flatnonzero(own))[:n] for own, n in zip(inside, numbers, strict=True)]
+    chosen = [rng.permutation(np.flatnonzero(mask))[:n] for mask, n in zip(inside, numbers, strict=True)]
     return GoldRequest(np.concatenate(chosen), (numbers / sizes)[strata], variances, strata, names)
 
 

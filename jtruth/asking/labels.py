@@ -261,8 +261,8 @@ def _checked(labels: Labels, y_pred, gold, prices, target):
     choose("target", target, _TARGETS)
     y = np.asarray(y_pred)
     known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
-    for name, given in (("y_pred", y), ("gold", known)):
-        check_codes(given, labels.num_classes, name, size=labels.num_samples, missing=name == "gold")
+    for name, values in (("y_pred", y), ("gold", known)):
+        check_codes(values, labels.num_classes, name, size=labels.num_samples, missing=name == "gold")
     price = np.ones(labels.num_labelers) if costs is None else np.asarray(costs, np.float64)
     check_positive(price, "costs", f"prices of {labels.num_labelers} labelers", size=labels.num_labelers)
     if not cost_gold > 0:  # it may be infinite

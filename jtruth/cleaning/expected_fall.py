@@ -77,8 +77,8 @@ class Influence(NamedTuple):
     @property
     def falls(self) -> Float[np.ndarray, " samples"]:
         """Expected fall of the risk by asking for each sample."""
-        own = self.gap - np.einsum("ik,ikp->ip", self.chance, self.aims)  # without the sample itself
-        toward = own[:, None, :] + self.aims - 0.5 * self.changes
+        rest = self.gap - np.einsum("ik,ikp->ip", self.chance, self.aims)  # without the sample itself
+        toward = rest[:, None, :] + self.aims - 0.5 * self.changes
         return np.einsum("ik,ikp,ikp->i", self.chance, toward, self.solved)
 
 
@@ -188,10 +188,10 @@ def answer_chances(state: State) -> Float[np.ndarray, "samples answers"]:
 def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classes"]:
     """The evidence of each sample after each answer."""
     p, classes = state.problem, np.arange(state.problem.prior.size)
-    given = state.log_likelihood[:, None, :] + log(p.oracle.T)[None]
-    impossible = ~(given > -np.inf).any(axis=2)  # an answer that the labels exclude: its chance is 0
-    given = np.where(np.expand_dims(impossible, 2), 0.0, given)
-    rows = [state.learner.evidence(given[:, k], p.prior, np.full(len(p.x), k)) for k in classes]
+    log_p = state.log_likelihood[:, None, :] + log(p.oracle.T)[None]
+    impossible = ~(log_p > -np.inf).any(axis=2)  # an answer that the labels exclude: its chance is 0
+    log_p = np.where(np.expand_dims(impossible, 2), 0.0, log_p)
+    rows = [state.learner.evidence(log_p[:, k], p.prior, np.full(len(p.x), k)) for k in classes]
     return np.stack(rows, axis=1)
 
 
@@ -203,10 +203,10 @@ def best_batch(found: Influence, value: Float[np.ndarray, " samples"], num: int)
     inverse, gap, free, chosen = found.inverse.copy(), found.gap.copy(), value > 0, []
     root = np.sqrt(found.chance)[..., None]
     weighted, aimed = root * found.changes, root * (found.aims - 0.5 * found.changes)
-    mean, own = (np.einsum("ik,ikp->ip", found.chance, each) for each in (found.changes, found.aims))
+    mean, mean_aim = (np.einsum("ik,ikp->ip", found.chance, each) for each in (found.changes, found.aims))
     for _ in range(min(num, int(free.sum()))):
         falls = np.einsum("ikp,pq,ikq->i", aimed, inverse, weighted, optimize=True)
-        falls += np.einsum("ip,pq,iq->i", gap - own, inverse, mean, optimize=True)
+        falls += np.einsum("ip,pq,iq->i", gap - mean_aim, inverse, mean, optimize=True)
         best = int(np.argmax(np.where(free, worth(falls, value), -np.inf)))
         chosen.append(best)
         free[best] = False
@@ -250,8 +250,8 @@ class Advice(Answer):
             Column("error", "Monte Carlo error", form=".1e"),
         )
         table = Table("gains", "Expected gain", "of", columns, (row,), unit=None)
-        given = facts(num=self.num, worth_it=self.worth_it)
-        return Document("Is more cleaning worth it?", "", self.sentence, (table, given))
+        more = facts(num=self.num, worth_it=self.worth_it)
+        return Document("Is more cleaning worth it?", "", self.sentence, (table, more))
 
 
 def stopping_advice(
@@ -298,7 +298,7 @@ def simulated_gains(
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
     after_all = np.linalg.pinv(found.inverse, 1e-9, hermitian=True) + curvature_change(state, chosen)
     steps = -found.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
-    given = state.log_likelihood[chosen]
+    log_p = state.log_likelihood[chosen]
 
     def probabilities(theta):
         return learner.probabilities(unravel(theta), p.x)
@@ -307,7 +307,7 @@ def simulated_gains(
     gains = np.zeros(num_draws)
     for m in range(num_draws):
         truth = probabilities(centre + root @ rng.standard_normal(flat.size))
-        chance = softmax(given + log(truth[chosen]), axis=1) @ p.oracle
+        chance = softmax(log_p + log(truth[chosen]), axis=1) @ p.oracle
         answers = (rng.random((len(chosen), 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
         after = probabilities(flat + steps[np.arange(len(chosen)), answers].sum(axis=0)).argmax(axis=1)
         at = np.arange(len(now))
@@ -398,8 +398,8 @@ def gold_splits(
 def _trained_by(split, x, y, z, guess) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """The two rates that the first part says, and what a model trained with the second one predicts."""
     noise, train, test = split
-    known, given = y[:noise], z[:noise]  # with one pseudo-count at the guess for each rate
-    wrong = [((given != known) & (known == c)).sum() + guess[c] for c in (0, 1)]
+    known, labels = y[:noise], z[:noise]  # with one pseudo-count at the guess for each rate
+    wrong = [((labels != known) & (known == c)).sum() + guess[c] for c in (0, 1)]
     rates = np.clip(np.array(wrong) / [(known == c).sum() + 1 for c in (0, 1)], 1e-3, 1 - 1e-3)
     share = (known.sum() + 0.5) / (noise + 1)
     matrix = np.array([[1 - rates[0], rates[0]], [rates[1], 1 - rates[1]]])

@@ -168,7 +168,7 @@ def suspicious_labels(
     entries = [np.asarray(part) for part in labels.arrays]
     entries = [part[entries[2] >= 0] for part in entries]
     sample, labeler, label = entries
-    posteriors = {name: _posterior(given, labels, name) for name, given in several.items()}
+    posteriors = {name: _posterior(posterior, labels, name) for name, posterior in several.items()}
     if probabilities is not None:
         features = _by_task(probabilities, labels, "probabilities")
         posteriors = {name: _with_features(draws, features, prior) for name, draws in posteriors.items()}
@@ -210,13 +210,13 @@ def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
     Raises:
         ValueError: no codes of classes, or fewer than five known.
     """
-    given = gold if isinstance(gold, Gold) else Gold(gold)
-    classes = np.asarray(given.classes)
+    known = gold if isinstance(gold, Gold) else Gold(gold)
+    classes = np.asarray(known.classes)
     check_codes(classes, num_classes, "gold", size=num_samples, missing=True, kinds="iu")
     if (classes >= 0).sum() < _FEWEST:
         raise ValueError(f"gold has {(classes >= 0).sum()} known classes; {_FEWEST} are the least from "
                          "which the number of wrong labels can be told")  # fmt: skip
-    return given._replace(classes=classes)
+    return known._replace(classes=classes)
 
 
 def wrong_share(
@@ -240,10 +240,10 @@ def wrong_share(
     ).law  # fmt: skip
 
 
-def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:
+def _posterior(values: Any, labels: Labels, name: str) -> np.ndarray:
     """(draws, samples, classes) checked."""
     what = f"the class posterior {name!r}"
-    found = _by_task(given, labels, what)
+    found = _by_task(values, labels, what)
     found = found[None] if found.ndim == 2 else found
     sizes = {"samples": labels.num_samples, "classes": labels.num_classes}
     check_shape(found, what, "draws samples classes", **sizes)
@@ -251,10 +251,10 @@ def _posterior(given: Any, labels: Labels, name: str) -> np.ndarray:
     return found
 
 
-def _by_task(given: Any, labels: Labels, what: str) -> np.ndarray:
+def _by_task(values: Any, labels: Labels, what: str) -> np.ndarray:
     """An array; rows and columns of a frame are matched with the labels' ids and classes."""
     names = tuple(map(str, labels.class_names))
-    return np.asarray(align_table(given, labels, names, what)[0], np.float64)
+    return np.asarray(align_table(values, labels, names, what)[0], np.float64)
 
 
 def _with_features(draws: np.ndarray, features: np.ndarray, prior: Any) -> np.ndarray:
@@ -278,7 +278,7 @@ def _numbers(draws: np.ndarray, sample: np.ndarray, label: np.ndarray, rng: Any)
     return np.array(numbers)
 
 
-_STEPS, _OWN = 10, 10.0  # of EM for the labelers, and labels of the crowd that each row is drawn to
+_STEPS, _SHRINKAGE = 10, 10.0  # of EM for the labelers, and labels of the crowd that each row is drawn to
 _CENTRE, _WIDTH = np.log(10.0), 2.0  # of log concentration
 _PSEUDO, _RIGHT = 1.0, 8.0  # labels that each row is taken to have had, of every kind and right ones
 
@@ -323,15 +323,15 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
     if counts.sum(axis=1).max(initial=0) < 2 or num_bootstrap < 2:
         raise ValueError("shared confusion is learned from samples with two labels or more, and by "
                          f"num_bootstrap of 2 or more (got {num_bootstrap})")  # fmt: skip
-    kinds, of_sample, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
+    patterns, of_sample, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     rng = host_rng(as_key(key), "bootstrap of shared confusion")
     drawn = rng.multinomial(len(counts), times / times.sum(), num_bootstrap).astype(float)
-    best = _fitted(kinds, times.astype(float), None)
-    again = [_fitted(kinds, own, best) for own in drawn]
-    first = softmax(log_joint(best, kinds), axis=1)[of_sample.ravel()]
+    best = _fitted(patterns, times.astype(float), None)
+    again = [_fitted(patterns, weights, best) for weights in drawn]
+    first = softmax(log_joint(best, patterns), axis=1)[of_sample.ravel()]
     rows, posterior = _with_labelers(labels, best, first)
     draws = [_with_labelers(labels, theta, posterior)[1] for theta in again]
-    matrix, concentration, prior = _parts(best, kinds.shape[1])
+    matrix, concentration, prior = _parts(best, patterns.shape[1])
     return SharedConfusion(prior, matrix, rows, concentration, posterior, np.stack(draws))
 
 
@@ -346,10 +346,10 @@ def _with_labelers(labels: Labels, theta: np.ndarray, posterior: np.ndarray) -> 
     rows = np.tile(matrix, (labels.num_labelers, 1, 1))
     for _ in range(_STEPS):
         counts = [np.bincount(cell, posterior[sample, c], size).reshape(-1, classes) for c in range(classes)]
-        rows = np.stack(counts, axis=1) + _OWN * matrix[None]
+        rows = np.stack(counts, axis=1) + _SHRINKAGE * matrix[None]
         rows /= rows.sum(axis=2, keepdims=True)
-        given = labels_log_likelihood(rows[None], sample, labeler, label, labels.num_samples)[0]
-        posterior = softmax(share * given + np.log(prior)[None], axis=1)
+        log_p = labels_log_likelihood(rows[None], sample, labeler, label, labels.num_samples)[0]
+        posterior = softmax(share * log_p + np.log(prior)[None], axis=1)
     return rows, posterior
 
 
@@ -360,18 +360,18 @@ def _summed(function: Any, alpha: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return sums[np.arange(counts.shape[1])[None], counts]
 
 
-def log_joint(theta: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+def log_joint(theta: np.ndarray, patterns: np.ndarray) -> np.ndarray:
     """(rows, classes) log prior + log p(counts | class), without the multinomial coefficient."""
-    matrix, concentration, prior = _parts(theta, kinds.shape[1])
-    whole = _summed(np.log, np.array([[concentration]]), kinds.sum(axis=1, keepdims=True))[:, 0]
-    return _summed(np.log, concentration * matrix, kinds).sum(axis=1) - whole + np.log(prior)[None]
+    matrix, concentration, prior = _parts(theta, patterns.shape[1])
+    whole = _summed(np.log, np.array([[concentration]]), patterns.sum(axis=1, keepdims=True))[:, 0]
+    return _summed(np.log, concentration * matrix, patterns).sum(axis=1) - whole + np.log(prior)[None]
 
 
-def slopes(theta: np.ndarray, kinds: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+def slopes(theta: np.ndarray, patterns: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
     """d log p / d alpha (class, label), and / d concentration of what is subtracted, both weighted."""
-    matrix, concentration, _ = _parts(theta, kinds.shape[1])
-    each = np.einsum("rc,rkc->ck", weight, _summed(np.reciprocal, concentration * matrix, kinds))
-    whole = _summed(np.reciprocal, np.array([[concentration]]), kinds.sum(axis=1, keepdims=True))
+    matrix, concentration, _ = _parts(theta, patterns.shape[1])
+    each = np.einsum("rc,rkc->ck", weight, _summed(np.reciprocal, concentration * matrix, patterns))
+    whole = _summed(np.reciprocal, np.array([[concentration]]), patterns.sum(axis=1, keepdims=True))
     return each, float(weight.sum(axis=1) @ whole[:, 0, 0])
 
 
@@ -381,34 +381,34 @@ def _parts(theta: np.ndarray, classes: int) -> tuple[np.ndarray, float, np.ndarr
     return softmax(rows, axis=1), float(np.exp(theta[classes**2])), softmax(prior)
 
 
-def _by_majority(kinds: np.ndarray, times: np.ndarray, pseudo: np.ndarray) -> np.ndarray:
+def _by_majority(patterns: np.ndarray, times: np.ndarray, pseudo: np.ndarray) -> np.ndarray:
     """Where the search begins: rows and shares of the most frequent labels."""
-    voted = (kinds == kinds.max(axis=1, keepdims=True)) * times[:, None]
+    voted = (patterns == patterns.max(axis=1, keepdims=True)) * times[:, None]
     voted = voted / (voted > 0).sum(axis=1, keepdims=True)
-    rows, shares = voted.T @ kinds + pseudo, voted.sum(axis=0) + _PSEUDO
+    rows, shares = voted.T @ patterns + pseudo, voted.sum(axis=0) + _PSEUDO
     parts = np.log(rows / rows.sum(axis=1, keepdims=True)).ravel(), [_CENTRE], np.log(shares / shares.sum())
     return np.concatenate(parts)
 
 
-def _fitted(kinds: np.ndarray, times: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+def _fitted(patterns: np.ndarray, times: np.ndarray, start: np.ndarray | None) -> np.ndarray:
     """The vector of largest posterior density, rows of counts weighted by how often they occur."""
-    classes = kinds.shape[1]
+    classes = patterns.shape[1]
     pseudo = _PSEUDO + _RIGHT * np.eye(classes)
 
     def cost(theta):
         matrix, concentration, prior = _parts(theta, classes)
-        joint = log_joint(theta, kinds)
+        joint = log_joint(theta, patterns)
         off = (theta[classes**2] - _CENTRE) / _WIDTH
         value = times @ logsumexp(joint, axis=1) + (pseudo * np.log(matrix)).sum() + np.log(prior).sum()
         weight = softmax(joint, axis=1) * times[:, None]
-        each, whole = slopes(theta, kinds, weight)
+        each, whole = slopes(theta, patterns, weight)
         by_row = concentration * matrix * (each - (each * matrix).sum(axis=1, keepdims=True))
         by_row += pseudo - pseudo.sum(axis=1, keepdims=True) * matrix
         by_log = concentration * ((each * matrix).sum() - whole) - off / _WIDTH
         by_prior = weight.sum(axis=0) - times.sum() * prior + 1 - classes * prior
         return off**2 / 2 - value, -np.concatenate([by_row.ravel(), [by_log], by_prior])
 
-    start = _by_majority(kinds, times, pseudo) if start is None else start
+    start = _by_majority(patterns, times, pseudo) if start is None else start
     found = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
     if not (np.isfinite(found.fun) and np.abs(found.jac).max() < 1e-2 * max(times.sum(), 1.0)):
         raise RuntimeError(f"the fit of shared confusion did not converge: {found.message}")

@@ -57,9 +57,9 @@ class Learner(ABC):
     ) -> list[Any]:
         """Models of copies of the data in which row rows[k] is new[k]; here one after the other."""
         models = []
-        for row, given in zip(rows, new, strict=True):
+        for row, row_evidence in zip(rows, new, strict=True):
             copy = np.array(evidence)
-            copy[row] = given
+            copy[row] = row_evidence
             models.append(self.fit(x, copy, where, model)[0])
         return models
 
@@ -221,8 +221,8 @@ def _padded(often, data, start, rows, new, options):
     """(flat models, largest gradients) in blocks of 64, or one of a power of two where there are fewer."""
     size = min(_BLOCK, 1 << (len(rows) - 1).bit_length())
     filled = np.resize(np.arange(len(rows)), (-(-len(rows) // size), size))
-    own = [(jnp.asarray(rows[some], jnp.int32), jnp.asarray(new[some], jnp.float64)) for some in filled]
-    parts = [_newton(data, start, *row, *options, often) for row in own]
+    blocks = [(jnp.asarray(rows[some], jnp.int32), jnp.asarray(new[some], jnp.float64)) for some in filled]
+    parts = [_newton(data, start, *row, *options, often) for row in blocks]
     flat, slope = (np.concatenate(each)[: len(rows)] for each in zip(*parts, strict=True))
     return flat, np.abs(slope).max(axis=1)
 
@@ -237,23 +237,23 @@ def _functions(data, start, regularisation, objective, loss):
     def cost(theta):
         return linear_objective(unravel(theta), x, evidence, regularisation, where=where, **options)
 
-    def change(theta, row, given):
+    def change(theta, row, row_evidence):
         old, new = (
             linear_objective(unravel(theta), x[row][None], e[None], jnp.zeros_like(count), **options)
-            for e in (evidence[row], given)
+            for e in (evidence[row], row_evidence)
         )
         return (new - old) / count
 
-    def gradient(theta, row, given):
-        return jax.grad(cost)(theta) + jax.grad(change)(theta, row, given)
+    def gradient(theta, row, row_evidence):
+        return jax.grad(cost)(theta) + jax.grad(change)(theta, row, row_evidence)
 
     return cost, change, gradient
 
 
 def _inverse(hessian, change, theta, rows, new):
     # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
-    own = jax.vmap(jax.hessian(change))(theta, rows, new)
-    return jnp.linalg.inv(hessian + own + 1e-6 * jnp.eye(theta.shape[1], dtype=theta.dtype)[None])
+    of_change = jax.vmap(jax.hessian(change))(theta, rows, new)
+    return jnp.linalg.inv(hessian + of_change + 1e-6 * jnp.eye(theta.shape[1], dtype=theta.dtype)[None])
 
 
 @partial(jax.jit, static_argnums=(5, 6, 7))
@@ -268,14 +268,14 @@ def _newton(data, start, rows, new, regularisation, objective, loss, often):
     each = jnp.repeat(flat[None], rows.size, axis=0)
     first = None if often else _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
 
-    def value(theta, row, given):
-        return cost(theta) + change(theta, row, given)
+    def value(theta, row, row_evidence):
+        return cost(theta) + change(theta, row, row_evidence)
 
-    def halved(theta, move, row, given):
+    def halved(theta, move, row, row_evidence):
         """The longest of the move, its half, quarter, ... that does not lead up."""
         tried = theta[None] - jnp.outer(_HALVINGS, move)
-        level = value(theta, row, given) + _LEVEL
-        falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, given) <= level
+        level = value(theta, row, row_evidence) + _LEVEL
+        falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, row_evidence) <= level
         return tried[jnp.argmax(falls)]  # the first that does; the full move at the minimum, where none does
 
     def step(state):

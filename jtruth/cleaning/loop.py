@@ -38,8 +38,8 @@ Scores = Float[np.ndarray, " samples"]
 
 def label_posterior(state: State) -> Float[np.ndarray, "samples classes"]:
     """P(true class | consolidated label): Bayes from r and the prior; features have no say."""
-    given = state.consolidated
-    joint = given.prior[None, :] * given.rates[np.arange(given.label.size), :, given.label]
+    labels = state.consolidated
+    joint = labels.prior[None, :] * labels.rates[np.arange(labels.label.size), :, labels.label]
     return joint / joint.sum(axis=1, keepdims=True)
 
 
@@ -55,14 +55,14 @@ def emi(key: Any, state: State) -> Scores:
     Reconstructed: P(flip); f_i is estimated on D with label i clean, as 5.3 says of D_i.
     """
     everything = np.ones(len(state.problem.x), bool)
-    return _emi(state, everything, own_truth=True)
+    return _emi(state, everything, learns_sample=True)
 
 
 def emi_split(key: Any, state: State) -> Scores:
     """The same on held-out noisy samples (5.3, "Splitting the noisy data"); certain, as `emi`."""
     if not state.problem.validation.any():
         raise ValueError("this strategy estimates on held-out samples: start with validation=1/3, or a mask")
-    return _emi(state, state.problem.validation, own_truth=False)
+    return _emi(state, state.problem.validation, learns_sample=False)
 
 
 def emi_split_uncertainty(key: Any, state: State) -> Scores:
@@ -157,9 +157,9 @@ def estimated_accuracy(state: State) -> float:
 
 def _truth(state: State, on: Bool[np.ndarray, " samples"]) -> np.ndarray:
     """(7): what stands in the place of "1 at the true class", 0 outside of `on`."""
-    given = state.consolidated
-    some = given._replace(label=given.label[on], rates=given.rates[on])
-    truth = np.zeros(given.rates.shape[:2])
+    consolidated = state.consolidated
+    some = consolidated._replace(label=consolidated.label[on], rates=consolidated.rates[on])
+    truth = np.zeros(consolidated.rates.shape[:2])
     truth[on] = estimate_counts(np.zeros(int(on.sum()), np.int64), some).truth
     return truth
 
@@ -176,7 +176,7 @@ def _retrained(state: State) -> Any:
             yield k, rows, state.learner.predictions(models, p.x)
 
 
-def _emi(state: State, on: Bool[np.ndarray, " samples"], own_truth: bool) -> Scores:
+def _emi(state: State, on: Bool[np.ndarray, " samples"], learns_sample: bool) -> Scores:
     """Expected change of the estimated accuracy over the samples of `on`."""
     size = on.size
     truth = _truth(state, on)
@@ -188,7 +188,7 @@ def _emi(state: State, on: Bool[np.ndarray, " samples"], own_truth: bool) -> Sco
     for k, rows, after in _retrained(state):
         each = truth[np.arange(size)[None], after]
         total = each[:, on].sum(axis=1)
-        if own_truth:  # the sample itself is known then
+        if learns_sample:  # the sample itself is known then
             total += (after[np.arange(rows.size), rows] == k) - each[np.arange(rows.size), rows]
         scores[rows] += chance[rows, k] * (total / on.sum() - now)
     return scores

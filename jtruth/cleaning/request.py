@@ -139,16 +139,16 @@ def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarra
     error rates, and the second is trained with these rates known.
     """
     sample, _, label = labels.entries()
-    given = np.empty(labels.num_samples, np.int64)
-    given[sample] = label
+    label_of = np.empty(labels.num_samples, np.int64)
+    label_of[sample] = label
     x = np.asarray(features, np.float64)
     x = (x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
-    mixed = host_rng(seed, "folds of cleaning").permutation(given.size)
-    fold = np.empty(given.size, np.int64)
-    fold[mixed[np.argsort(given[mixed], kind="stable")]] = np.arange(given.size) % _FOLDS
-    found = _out_of_fold(LinearLearner("labels"), x, np.eye(labels.num_classes)[given], fold)
+    mixed = host_rng(seed, "folds of cleaning").permutation(label_of.size)
+    fold = np.empty(label_of.size, np.int64)
+    fold[mixed[np.argsort(label_of[mixed], kind="stable")]] = np.arange(label_of.size) % _FOLDS
+    found = _out_of_fold(LinearLearner("labels"), x, np.eye(labels.num_classes)[label_of], fold)
     rates = np.asarray(fit_noise_layer(labels, found, key=seed, num_bootstrap=20).matrices[0])
-    return _out_of_fold(LinearLearner("ml"), x, log(np.maximum(rates, _LEAST))[:, given].T, fold)
+    return _out_of_fold(LinearLearner("ml"), x, log(np.maximum(rates, _LEAST))[:, label_of].T, fold)
 
 
 def _out_of_fold(learner: LinearLearner, x: Any, evidence: Any, fold: np.ndarray) -> np.ndarray:
@@ -206,7 +206,7 @@ def _class_posteriors(
     """What is believed of the classes (draws, or several assumptions), the class prior, and notes."""
     if noise is not None:
         known, shares, _ = _rates(labels, noise, prior, seed)
-        drawn = [(one, own if prior is None else shares) for one, own in noise.models(_LAYER_DRAWS)]
+        drawn = [(one, pi if prior is None else shares) for one, pi in noise.models(_LAYER_DRAWS)]
         found = np.stack([_class_posterior(labels, *one) for one in drawn or [(known, shares)]])
         return found if drawn else found[0], np.asarray(shares, np.float64), ()
     if probabilities is not None and _one_label_each(labels):
@@ -230,8 +230,8 @@ def _class_posteriors(
 
 
 def _class_posterior(labels: Labels, noise: NoiseModel, prior: Any) -> Float[np.ndarray, "samples classes"]:
-    given = np.asarray(noise.log_likelihood(labels), np.float64)
-    return softmax(given + log(np.asarray(prior))[None], axis=1)
+    log_p = np.asarray(noise.log_likelihood(labels), np.float64)
+    return softmax(log_p + log(np.asarray(prior))[None], axis=1)
 
 
 def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "draws samples classes"]:
@@ -248,8 +248,8 @@ def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "d
     some = np.unique(np.linspace(0, len(fit.matrices) - 1, min(_MOST_DRAWS, len(fit.matrices))).astype(int))
     sample, labeler, label = labels.arrays
     matrices = fit.matrices[some].astype(np.float64)
-    given = labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)
-    return softmax(given + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
+    log_p = labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)
+    return softmax(log_p + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
 
 
 def layer_draws(labels: Labels, fit: Fit) -> Float[np.ndarray, "draws samples classes"]:

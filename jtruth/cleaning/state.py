@@ -101,11 +101,11 @@ class State(NamedTuple):
     @property
     def consolidated(self) -> Consolidated:
         """One label for each sample and its law; an answer takes the place of the labels."""
-        given = self.problem.consolidated
-        label, rates = given.label.copy(), given.rates.copy()
+        consolidated = self.problem.consolidated
+        label, rates = consolidated.label.copy(), consolidated.rates.copy()
         for sample, answer in self.answers:
             label[sample], rates[sample] = answer, self.problem.oracle
-        return given._replace(label=label, rates=rates)
+        return consolidated._replace(label=label, rates=rates)
 
     @property
     def evidence(self) -> Float[np.ndarray, "samples classes"]:
@@ -171,17 +171,17 @@ def with_probabilities(problem: Problem, probabilities: Any) -> Problem:
     return problem._replace(probabilities=found)
 
 
-def _validation(given: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:
+def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:
     """The samples held out: a mask, or a share drawn at random."""
     size = label.size
-    if np.ndim(given) == 0:
-        if not 0 <= float(given) < 1:
-            raise ValueError(f"validation is {given}; give a share from 0 up to 1, or a mask")
+    if np.ndim(part_of) == 0:
+        if not 0 <= float(part_of) < 1:
+            raise ValueError(f"validation is {part_of}; give a share from 0 up to 1, or a mask")
         held_out = np.zeros(size, bool)
         order = host_rng(as_key(key), "validation of a cleaning").permutation(size)
-        held_out[order[: round(float(given) * size)]] = True
+        held_out[order[: round(float(part_of) * size)]] = True
     else:
-        held_out = np.asarray(given)
+        held_out = np.asarray(part_of)
         if held_out.shape != (size,) or held_out.dtype != bool:
             raise ValueError(
                 f"validation must be a share or {size} booleans; got {held_out.shape} of {held_out.dtype}"

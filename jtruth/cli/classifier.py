@@ -173,14 +173,14 @@ def sensitivity(args: Any) -> None:
     with progress("values") as advance:
         result, notes = judged(args)
         found = with_notes(result.sensitivity(args.what, key=args.seed, progress=advance), notes)
-    shown, tipping = found.blocks(), None
+    document, tipping = found.blocks(), None
     if args.threshold is not None:
         tipping = found.sentence(args.metric, args.threshold)
-        shown = shown._replace(sentence=f"{tipping} {shown.sentence}")
+        document = document._replace(sentence=f"{tipping} {document.sentence}")
     # Shared errors and hard samples learn error rates, and refuse any that are given.
     pair = ("shared_errors", "hard_samples") if args.noise is None else ("prior", "error_rates")
     other = SimpleNamespace(**vars(args) | {"what": pair[args.what == pair[0]]})
-    give(args, shown.more(facts(tipping=tipping)), next_step(other, "", "another assumption"))
+    give(args, document.more(facts(tipping=tipping)), next_step(other, "", "another assumption"))
 
 
 @command(

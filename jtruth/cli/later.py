@@ -25,8 +25,8 @@ def ask(args: Any) -> None:
         raise ValueError("--inclusion holds the chances of asking for true classes: say --truth too")
     if args.stratified and not args.truth:
         raise ValueError("--stratified is about asking for true classes: say --truth too")
-    for name, given in (("--gold", args.gold), ("--inclusion", args.inclusion)):
-        if args.stratified and given is not None:
+    for name, value in (("--gold", args.gold), ("--inclusion", args.inclusion)):
+        if args.stratified and value is not None:
             raise ValueError(
                 f"--stratified asks once, and its --out has a row of every task: leave {name} out; to "
                 "ask again and again leave --stratified out instead"
@@ -45,9 +45,9 @@ def ask(args: Any) -> None:
     doubts = [text for text in doubts if text not in notes]
     items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
     listed = [dict(zip(header, row, strict=True)) for row in rows]
-    shown = tuple(Column(name, name, form=".4g") for name in header[1:])
+    columns = tuple(Column(name, name, form=".4g") for name in header[1:])
     blocks = (
-        Queue("", "Ask for these", "task", shown, listed),
+        Queue("", "Ask for these", "task", columns, listed),
         Notes("warnings", "Warnings", items),
         facts(metric=args.metric, columns=header, rows=rows),
     )  # fmt: skip
@@ -239,15 +239,15 @@ def clean(args: Any) -> None:
     # Answers to a queue are no random sample, so how they were chosen has a say only without one.
     answers = tables.gold() if args.features is not None else tables.gold_sample()
     if args.features is None:
-        shown = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
+        document = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
                        budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
         more, why = "--gold GOLD.csv", f"columns {args.task}, {args.label}: how many are wrong"
         step = "" if args.gold is not None else next_step(args, more, why)
     else:
         state, doubts = begin(labels, noise, prior, features, probabilities=probabilities, costs=costs,
                               strategy=args.strategy, seed=args.seed)  # fmt: skip
-        shown = queue(state, args.budget, gold=answers, path=args.state, notes=doubts)
+        document = queue(state, args.budget, gold=answers, path=args.state, notes=doubts)
         why = "remember what was asked; answers come as --gold"
         step = "" if args.state is not None else next_step(args, "--state cleaning.state", why)
     notes = [Note("read", text) for text in labels.notes]
-    give(args, shown.more(Notes("notes", "How it was read", notes)), step)
+    give(args, document.more(Notes("notes", "How it was read", notes)), step)

@@ -65,9 +65,9 @@ def _writable(param: TyperOption, path: Path | None) -> Path | None:
     return path
 
 
-def refuse(given: dict[str, Any], why: str) -> None:
+def refuse(values: dict[str, Any], why: str) -> None:
     """Refuse options, by name, that were typed where they have no say; `why` follows the name."""
-    for name, value in given.items():
+    for name, value in values.items():
         if value is not None and value is not False:
             raise ValueError(f"{name} {why}")
 
@@ -176,9 +176,9 @@ _HELP_READING = option(
 )  # fmt: skip
 
 
-def command(example: str, *groups: dict[str, Option], **own: Option) -> Callable[[Any], Any]:
+def command(example: str, *groups: dict[str, Option], **single: Option) -> Callable[[Any], Any]:
     """Make a function of `args` a command: what to type after its name, shared options, and its own."""
-    options = own | {name: one for group in groups for name, one in group.items() if name not in own}
+    options = single | {name: one for group in groups for name, one in group.items() if name not in single}
     for name, (hint, _) in options.items():
         info = hint.__metadata__[0]
         if isinstance(info, OptionInfo) and info.default is ...:
@@ -191,10 +191,10 @@ def command(example: str, *groups: dict[str, Option], **own: Option) -> Callable
     return registered
 
 
-def as_typed(command: Callable[[Any], None], **given: Any) -> SimpleNamespace:
+def as_typed(command: Callable[[Any], None], **values: Any) -> SimpleNamespace:
     """What a command is called with: its options, at their defaults but for those given."""
     defaults = {name: default for name, (_, default) in COMMANDS[command][0].items()}
-    return SimpleNamespace(command=command, **defaults | given)
+    return SimpleNamespace(command=command, **defaults | values)
 
 
 def flat(command: Callable[[Any], None]) -> Callable[..., None]:
@@ -202,8 +202,8 @@ def flat(command: Callable[[Any], None]) -> Callable[..., None]:
     options = sorted(COMMANDS[command][0].items(), key=lambda item: item[0] != "file")  # the file comes first
     options += [("help_reading", _HELP_READING)] if "sep" in COMMANDS[command][0] else []
 
-    def run(**given: Any) -> None:
-        command(as_typed(command, **given))
+    def run(**values: Any) -> None:
+        command(as_typed(command, **values))
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
@@ -234,6 +234,6 @@ def typed(args: Any, every: bool = True) -> str:
 def next_step(args: Any, more: str, why: str, name: str = "") -> str:
     """A command worth running next: the same with more options, or (`name`) another for these labels."""
     file = getattr(args, "file", None)
-    given = "" if file is None else shlex.quote(str(file))
-    words = ("jtruth", name or args.command.__name__, given, typed(args, every=not name), more)
+    path = "" if file is None else shlex.quote(str(file))
+    words = ("jtruth", name or args.command.__name__, path, typed(args, every=not name), more)
     return f"{' '.join(filter(None, words))}  # {why}"

@@ -159,8 +159,8 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
     if min(args.samples, args.labelers) < 1:
         raise ValueError(f"--samples {args.samples}, --labelers {args.labelers}: give 1 or more of both")
     check_probabilities(np.array([args.error, args.accuracy, args.looks]), "error, accuracy, looks")
-    given = numbers(args.prior)
-    prior = np.full(size, 1 / size) if given is None else np.array(given)
+    shares = numbers(args.prior)
+    prior = np.full(size, 1 / size) if shares is None else np.array(shares)
     off = (1 - args.accuracy) / max(size - 1, 1)
     confusion = np.where(np.eye(size, dtype=bool), args.accuracy, off)
     data = simulate(args.seed, args.samples, prior, confusion, Symmetric(args.error, size),

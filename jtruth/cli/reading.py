@@ -186,19 +186,19 @@ class Tables:
         table = self._inside(path)
         if table is not None:
             return table, options | {"task": table.header[0], "label": table.header[1]}
-        own = {role: getattr(args, f"{kind}_{role}", None) for role in ("task", "label")}
-        wanted = {"task": own["task"] or args.task, "label": own["label"] or args.label}
+        columns = {role: getattr(args, f"{kind}_{role}", None) for role in ("task", "label")}
+        wanted = {"task": columns["task"] or args.task, "label": columns["label"] or args.label}
         table = table_of(path, args)
-        if own["task"] is None and wanted["task"] == "task":
+        if columns["task"] is None and wanted["task"] == "task":
             wanted["task"] = column_called("task", table.header) or "task"  # ids must agree
         if self.by in table.header:
             table, _ = tasks_by_group(table, wanted["task"], str(self.by))
         others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
-        if own["label"] is None and len(table.header) == 2 and len(others) == 1:
+        if columns["label"] is None and len(table.header) == 2 and len(others) == 1:
             wanted["label"] = others[0]
-        elif own["label"] is None and wanted["label"] == "label":
+        elif columns["label"] is None and wanted["label"] == "label":
             wanted["label"] = column_called("label", others) or "label"
-        no_label = kind == "pred" and own["label"] is None and wanted["label"] not in table.header
+        no_label = kind == "pred" and columns["label"] is None and wanted["label"] not in table.header
         if no_label and probability_columns(table.header, self.labels) is not None:
             del wanted["label"]
         elif no_label and "score" in table.header:
@@ -278,8 +278,8 @@ def sampled(inclusion: Path | None, gold: Gold | None, labels: Labels) -> Gold |
 
 def inclusion_of(path: Path, labels: Labels) -> np.ndarray:
     """Each sample's chance to be among the gold, from a table task, inclusion."""
-    given = as_table(path).pick({"task": "task", "inclusion": "inclusion"})
-    return _number_each(dict(zip(*given, strict=True)), labels, f"--inclusion {path.name}")
+    columns = as_table(path).pick({"task": "task", "inclusion": "inclusion"})
+    return _number_each(dict(zip(*columns, strict=True)), labels, f"--inclusion {path.name}")
 
 
 def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray:
@@ -299,18 +299,18 @@ def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.n
     """(noise model, prior) of a JSON file of known error rates."""
     if file is None:
         return None, None
-    given = read_noise(file, labels)
-    prior = given.get("prior")
-    if "model" in given:
-        return NoiseModel.from_dict({k: v for k, v in given.items() if k != "prior"}), prior
-    if "draws" in given:
-        shares, matrices = given["draws"]
+    data = read_noise(file, labels)
+    prior = data.get("prior")
+    if "model" in data:
+        return NoiseModel.from_dict({k: v for k, v in data.items() if k != "prior"}), prior
+    if "draws" in data:
+        shares, matrices = data["draws"]
         return DrawnMatrices(matrices, shares), None
-    if "confusion_matrices" in given:
-        return ConfusionMatrices(given["confusion_matrices"]), prior
-    if "symmetric" in given:
-        return Symmetric(given["symmetric"], labels.num_classes), prior
-    return DifficultyFallibility(given["difficulty"], given["fallibility"], labels.num_classes), prior
+    if "confusion_matrices" in data:
+        return ConfusionMatrices(data["confusion_matrices"]), prior
+    if "symmetric" in data:
+        return Symmetric(data["symmetric"], labels.num_classes), prior
+    return DifficultyFallibility(data["difficulty"], data["fallibility"], labels.num_classes), prior
 
 
 def numbers(text: str | None) -> list[float] | None:

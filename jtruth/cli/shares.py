@@ -47,14 +47,14 @@ def prevalence(args: Any) -> None:
     found, name = with_notes(found, labels.notes), str(labels.class_names[code])
     named = ", ".join(filter(None, (args.task, args.by, args.label)))
     step = next_step(args, "--gold GOLD.csv", f"columns {named}")
-    shown = found.blocks().more(
+    document = found.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
         facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
     )
     if request is not None and args.ask_out is not None:
         rows = zip(tasks, request.inclusion[request.samples].tolist(), strict=True)
         write_table(args.ask_out, ["task", "inclusion"], rows)
-    give(args, shown, "" if args.gold is not None else step)
+    give(args, document, "" if args.gold is not None else step)
 
 
 def _advice(request: Any, tasks: list[str], name: str) -> list[str]:

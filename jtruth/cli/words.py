@@ -29,7 +29,7 @@ _PHRASES = (
     (r"\bjtruth\.asking\.gold\.ask_next\b", "jtruth ask --help"),
     (r"`(\w+)`", lambda found: _named(found[1]) or found[0]),
 )
-_GIVEN = re.compile(r"(?<![\w.-])(?<!\w\()(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")
+_ARGUMENT = re.compile(r"(?<![\w.-])(?<!\w\()(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")
 
 
 def shell_words(text: str) -> str:
@@ -40,14 +40,14 @@ def shell_words(text: str) -> str:
     """
     for pattern, words in _PHRASES:
         text = re.sub(pattern, words, text)
-    return _GIVEN.sub(_given, text)
+    return _ARGUMENT.sub(_as_typed, text)
 
 
 def _named(name: str) -> str | None:
     return f"--{name.replace('_', '-')}" if name in _OPTIONS else _OTHERWISE.get(name)
 
 
-def _given(found: re.Match[str]) -> str:
+def _as_typed(found: re.Match[str]) -> str:
     name, value = found.groups()
     option = _named(name)
     if option is None:

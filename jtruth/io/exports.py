@@ -129,18 +129,18 @@ def one_value(values: Any, collector: Collector, what: str) -> Any:
     return values[0] if values else None
 
 
-_KINDS = {"choices", "rating", "number", "taxonomy"}  # of results; the value has the same name
+_RESULT_TYPES = {"choices", "rating", "number", "taxonomy"}  # of results; the value has the same name
 _MIN_KEYS = {"annotation_id", "annotator"}
-_OWN = _MIN_KEYS | {"id", "created_at", "updated_at", "lead_time", "agreement", "completed_by"}
+_META_KEYS = _MIN_KEYS | {"id", "created_at", "updated_at", "lead_time", "agreement", "completed_by"}
 _FEW = 20  # values of a field of choices; texts and images have more
 
 
 def is_label_studio(record: dict) -> bool:
     """Whether this is a task of the JSON export."""
-    given = record.get("annotations", record.get("completions"))
-    if "data" not in record or not isinstance(given, list):
+    annotations = record.get("annotations", record.get("completions"))
+    if "data" not in record or not isinstance(annotations, list):
         return False
-    return all(isinstance(a, dict) and "result" in a for a in given)
+    return all(isinstance(a, dict) and "result" in a for a in annotations)
 
 
 def is_label_studio_rows(record: Iterable[str]) -> bool:
@@ -186,12 +186,12 @@ def _annotations(task: dict) -> list[dict]:
 
 
 def _is_label(result: dict) -> bool:
-    return str(result.get("type")) in _KINDS and isinstance(result.get("from_name"), str)
+    return str(result.get("type")) in _RESULT_TYPES and isinstance(result.get("from_name"), str)
 
 
-def _person(given: Any) -> Any:
+def _person(who: Any) -> Any:
     """Who annotated: a number, or an object with an address."""
-    return given.get("email", given.get("id")) if isinstance(given, dict) else given
+    return who.get("email", who.get("id")) if isinstance(who, dict) else who
 
 
 def label_studio_rows(found: Collector, records: list[dict], label: str | None) -> LabelRows:
@@ -213,7 +213,7 @@ def _choices(value: Any) -> Any:
 
 def _choice_fields(records: list[dict], label: str | None) -> list[str]:
     """Keys that may hold a choice: few values, used again and again."""
-    keys = dict.fromkeys(key for row in records for key in row if key not in _OWN)
+    keys = dict.fromkeys(key for row in records for key in row if key not in _META_KEYS)
     if label is not None:
         return list(keys)
     values = {key: {as_text(_choices(row.get(key))) for row in records} - {""} for key in keys}
@@ -272,9 +272,9 @@ def argilla(found: Collector, records: list[dict], label: str | None) -> LabelRo
 
 def _suggestions(record: dict, question: str) -> Iterator[tuple[Any, Any]]:
     """Value and agent of every suggestion for the question, in an object, a list or keys of a flat row."""
-    given = record.get("suggestions") or {}
-    given = [given.get(question)] if isinstance(given, dict) else given
-    for one in given:
+    suggestions = record.get("suggestions") or {}
+    suggestions = [suggestions.get(question)] if isinstance(suggestions, dict) else suggestions
+    for one in suggestions:
         if isinstance(one, dict) and one.get("question_name", question) == question:
             yield one.get("value"), one.get("agent")
     flat = f"{question}.suggestion"
@@ -299,9 +299,9 @@ def _is_answer(value: Any) -> bool:
 
 def _answers_of(record: dict, question: str) -> Iterator[tuple[Any, Any, str]]:
     """Value, user and status of every response to the question."""
-    given = record.get("responses")
-    given = given.get(question) if isinstance(given, dict) else record.get(question)
-    for one in given if isinstance(given, list) else []:
+    responses = record.get("responses")
+    responses = responses.get(question) if isinstance(responses, dict) else record.get(question)
+    for one in responses if isinstance(responses, list) else []:
         if _is_answer(one):
             yield one["value"], one["user_id"], one.get("status") or ""
     values = record.get(question + _RESPONSES) or []
@@ -364,13 +364,13 @@ def mechanical_turk(found: Collector, records: list[dict], label: str | None) ->
     answers = [_assignment(row, found) for found.record, row in enumerate(records)]
     wanted = None if label is None else label.removeprefix(_ANSWER)
     field = one_field([name for row in answers for name in row], wanted, "answer", found.source)
-    for found.record, (row, given) in enumerate(zip(records, answers, strict=True)):
+    for found.record, (row, fields) in enumerate(zip(records, answers, strict=True)):
         if row.get("AssignmentStatus") == "Rejected":
             found.skip("rejected assignments")
-        elif given.get(field) in (None, ""):
+        elif fields.get(field) in (None, ""):
             found.skip(f"assignments without an answer {field!r}")
         else:
-            found.add(row["HITId"], row["WorkerId"], given[field])
+            found.add(row["HITId"], row["WorkerId"], fields[field])
     return found.done("Mechanical Turk batch", f"answer {field!r}")
 
 
@@ -378,10 +378,10 @@ def _assignment(row: dict[str, str], found: Collector) -> dict[str, str]:
     """Question -> answer of one assignment."""
     if _ALL_ANSWERS in row:
         try:
-            given = json.loads(row[_ALL_ANSWERS] or "[]")
+            answers = json.loads(row[_ALL_ANSWERS] or "[]")
         except json.JSONDecodeError as problem:
             raise found.refuse(f"{_ALL_ANSWERS} is no JSON ({problem})") from None
-        first = given[0] if isinstance(given, list) and given else given
+        first = answers[0] if isinstance(answers, list) and answers else answers
         if not isinstance(first, dict):
             return {}
         return {name: _chosen(value, found) for name, value in first.items()}
@@ -426,15 +426,15 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
     Raises:
         ValueError: entries that are not as the tool writes them, or hold no single class.
     """
-    records, given = next(iter(files.values())), files
+    records, data = next(iter(files.values())), files
     reader = next((reader for recognises, reader in _TOOLS if recognises(records[0])), None)
     if len(files) > 1:
         reader = doccano if all(is_doccano(some[0]) for some in files.values()) else None
     elif reader is not None or any(map(is_argilla, records)):
-        reader, given = reader or argilla, records
+        reader, data = reader or argilla, records
     elif is_doccano(records[0]):
         reader = doccano
-    return _read(reader, Collector(source), given, label)
+    return _read(reader, Collector(source), data, label)
 
 
 def of_table(table: TextTable, label: str | None) -> LabelRows | None:
@@ -446,12 +446,12 @@ def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     return _read(reader, Collector(table.source), records, label)
 
 
-def _read(reader: Callable | None, found: Collector, given: Any, label: str | None) -> LabelRows | None:
+def _read(reader: Callable | None, found: Collector, data: Any, label: str | None) -> LabelRows | None:
     """What the reader makes of it; of an entry that its tool would not write so, an error with the place."""
     if reader is None:
         return None
     try:
-        return reader(found, given, label)
+        return reader(found, data, label)
     except (TypeError, KeyError, AttributeError, IndexError) as problem:
         name = reader.__name__.removesuffix("_rows").replace("_", " ")
         why = f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)

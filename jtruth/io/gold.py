@@ -54,8 +54,8 @@ class Gold(NamedTuple):
 
     def refuse_sampling(self, why: str) -> None:
         """An error where it is said how gold was chosen."""
-        for name, given in zip(self._fields[1:], self[1:], strict=True):
-            if given is not None:
+        for name, value in zip(self._fields[1:], self[1:], strict=True):
+            if value is not None:
                 raise ValueError(f"{name} of gold would not be used: {why}. Leave it out")
 
 

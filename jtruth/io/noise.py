@@ -13,7 +13,7 @@ from jtruth._validation.text import read_bytes
 from jtruth.io.parsing import strict_json
 from jtruth.labels import Labels
 
-_KINDS = ("confusion_matrices", "symmetric", "fallibility", "model")
+_MODELS = ("confusion_matrices", "symmetric", "fallibility", "model")
 _BESIDE = {"fallibility": {"difficulty"}, "confusion_matrices": {"draws"}}
 
 
@@ -53,24 +53,24 @@ def _parsed(
     data: Any, tasks: Sequence[str], workers: Sequence[str], classes: Sequence[str]
 ) -> dict[str, Any]:
     """The object that `read_noise` describes, checked; a ValueError says what is wrong with it."""
-    kinds = [key for key in _KINDS if isinstance(data, dict) and key in data]
-    if len(kinds) != 1:
+    models = [key for key in _MODELS if isinstance(data, dict) and key in data]
+    if len(models) != 1:
         found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
-        raise ValueError(f"expected an object with one of {quoted(_KINDS)}; got {found}")
-    other = set(data) - {kinds[0], "classes", "prior"} - _BESIDE.get(kinds[0], set())
-    if kinds[0] == "model":
+        raise ValueError(f"expected an object with one of {quoted(_MODELS)}; got {found}")
+    other = set(data) - {models[0], "classes", "prior"} - _BESIDE.get(models[0], set())
+    if models[0] == "model":
         return _any_model(data, tasks, workers, classes)
     if other:
-        raise ValueError(f"keys {quoted(sorted(other))} mean nothing beside {kinds[0]!r}")
+        raise ValueError(f"keys {quoted(sorted(other))} mean nothing beside {models[0]!r}")
     order, parsed = _class_order(data.get("classes"), classes), {}
     if "prior" in data:
         parsed["prior"] = _distributions(data["prior"], (len(classes),), "prior")[order]
-    if kinds[0] == "symmetric":
+    if models[0] == "symmetric":
         parsed["symmetric"] = float(_array(data["symmetric"], (), "symmetric"))
-    elif kinds[0] == "fallibility":
+    elif models[0] == "fallibility":
         parsed["fallibility"] = _by_name(data["fallibility"], workers, (), "fallibility")
-        given = dict.fromkeys(tasks, 0.0) if data.get("difficulty") is None else data["difficulty"]
-        parsed["difficulty"] = _by_name(given, tasks, (), "difficulty")
+        by_task = dict.fromkeys(tasks, 0.0) if data.get("difficulty") is None else data["difficulty"]
+        parsed["difficulty"] = _by_name(by_task, tasks, (), "difficulty")
     else:
         shape = (len(classes), len(classes))
         matrices = _by_name(data["confusion_matrices"], workers, shape, "confusion_matrices")
@@ -83,14 +83,14 @@ def _parsed(
     return parsed
 
 
-def _draws(given: Any, workers: Sequence[str], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _draws(draws: Any, workers: Sequence[str], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(prior, matrices) of every draw, checked."""
-    if not isinstance(given, dict) or set(given) != {"prior", "confusion_matrices"} or not given["prior"]:
+    if not isinstance(draws, dict) or set(draws) != {"prior", "confusion_matrices"} or not draws["prior"]:
         raise ValueError("draws must be an object with prior and confusion_matrices")
-    size, number = order.size, len(given["prior"])
-    prior = _distributions(given["prior"], (number, size), "prior of the draws")
+    size, number = order.size, len(draws["prior"])
+    prior = _distributions(draws["prior"], (number, size), "prior of the draws")
     shape = (number, size, size)
-    matrices = _by_name(given["confusion_matrices"], workers, shape, "matrices of the draws")
+    matrices = _by_name(draws["confusion_matrices"], workers, shape, "matrices of the draws")
     check_rows(matrices, "matrices of the draws")
     return prior[:, order], np.moveaxis(matrices[:, :, order][..., order], 0, 1)
 
@@ -112,28 +112,28 @@ def _any_model(data, tasks, workers, classes) -> dict[str, Any]:
     return parsed
 
 
-def _class_order(given: Any, classes: Sequence[str]) -> np.ndarray:
+def _class_order(names_there: Any, classes: Sequence[str]) -> np.ndarray:
     """Where each class stands in the file."""
-    if given is None:
+    if names_there is None:
         return np.arange(len(classes))
-    names = list(map(str, given)) if isinstance(given, list) else [str(given)]
+    names = list(map(str, names_there)) if isinstance(names_there, list) else [str(names_there)]
     if sorted(names) != sorted(classes):
         raise ValueError(f"classes are {quoted(names, 8)}, but those of the labels are {quoted(classes, 8)}")
     return np.array([names.index(name) for name in classes])
 
 
-def _by_name(given: Any, names: Sequence[str], shape: tuple, what: str) -> np.ndarray:
+def _by_name(entries: Any, names: Sequence[str], shape: tuple, what: str) -> np.ndarray:
     """Parameters from an object with one entry per worker or task, in the order of `names`."""
-    if not isinstance(given, dict):
-        raise ValueError(f"{what} must be an object with one entry per name; got {given!r:.60}")
-    without = [name for name in names if name not in given]
+    if not isinstance(entries, dict):
+        raise ValueError(f"{what} must be an object with one entry per name; got {entries!r:.60}")
+    without = [name for name in names if name not in entries]
     if without:
-        extra = [name for name in given if name not in set(names)]
+        extra = [name for name in entries if name not in set(names)]
         raise ValueError(
             f"{what} has no entry for {len(without)} of {len(names)} ({quoted(without)}); "
             f"{len(extra)} of its entries are for others ({quoted(extra)})"
         )
-    return np.stack([_array(given[name], shape, f"{what} of {name!r}") for name in names])
+    return np.stack([_array(entries[name], shape, f"{what} of {name!r}") for name in names])
 
 
 def _array(value: Any, shape: tuple, what: str) -> np.ndarray:

@@ -84,10 +84,10 @@ def read_labels(
     rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
     words = how.words.with_silent(abstain)
     words = words if classes is None or not words.unsaid else words._replace(recognise=False)
-    given, remarks = in_words(rows.label, words, rows.source)
+    in_classes, remarks = in_words(rows.label, words, rows.source)
     form = (f"Read as {rows.form}.",) if rows.form else ()
     found = Labels.from_long(
-        rows.task, rows.worker, given, classes=classes, repeats=repeats,
+        rows.task, rows.worker, in_classes, classes=classes, repeats=repeats,
         missing="drop" if rows.form.startswith("wide") else missing,  # a cell of who was not asked
         abstain=words.silent, source=rows.source,
     )  # fmt: skip
@@ -124,10 +124,10 @@ def label_rows(
         found = _by_one(table)
     if found is not None:
         return found
-    given = table.pick(wanted)
+    columns = table.pick(wanted)
     every = lambda name: table.columns[:][table.header.index(name)]  # noqa: E731
     remarks = unused_counts(table.header, set(wanted.values()), every, table.source)
-    return LabelRows(given[0], given[1], given[2], table.source, form, remarks)
+    return LabelRows(columns[0], columns[1], columns[2], table.source, form, remarks)
 
 
 def beside_of(path: Any, *, label: str = "label") -> dict[str, str]:
@@ -222,11 +222,11 @@ def read_shard(
     how = how or Reading()
     how = how._replace(words=how.words._replace(recognise=False))
     rows, label = _mesh.together(lambda: _rows(path, how, columns))
-    given = None if classes is None else [str(name) for name in classes]
-    _mesh.same_everywhere("classes", given)
+    class_names = None if classes is None else [str(name) for name in classes]
+    _mesh.same_everywhere("classes", class_names)
     workers = _of_all(different(rows.worker))
     names = [name for name in _of_all(different(label)) if name is not None]
-    order = tuple(given or _mesh.together(lambda: _order(names, rows)))
+    order = tuple(class_names or _mesh.together(lambda: _order(names, rows)))
 
     def made() -> Labels:
         if not len(rows.task):

@@ -59,8 +59,8 @@ def in_words(
     """
     if not words.unsaid:
         return _by_map(list(values), words, source)
-    given = [value for value in different(values) if not words.says_nothing(value)]
-    usual = {value: value.casefold() for value in given if value not in known}
+    labels = [value for value in different(values) if not words.says_nothing(value)]
+    usual = {value: value.casefold() for value in labels if value not in known}
     if not words.recognise or not usual or not set(usual.values()) <= set(SIDE):
         return values, ()
     if known:
@@ -71,7 +71,7 @@ def in_words(
     names = next(iter(pairs)) if len(pairs) == 1 else (FAIL, PASS)
     table = {value: names[SIDE[word]] for value, word in usual.items()}
     note = (
-        f"{quoted(sorted(given), 12)} were read as two classes, {names[0]} and {names[1]} (to keep them "
+        f"{quoted(sorted(labels), 12)} were read as two classes, {names[0]} and {names[1]} (to keep them "
         "apart, say classes=...)."
     )
     return renamed(values, table), (note,)

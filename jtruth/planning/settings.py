@@ -145,10 +145,10 @@ def _checked(kind: Labeler, classes: int) -> Labeler:
     return Labeler(kind.name, _confusion(kind.matrix, classes, who), float(kind.cost), int(kind.people))
 
 
-def _confusion(given: Any, classes: int, who: str) -> Float[np.ndarray, "classes classes"]:
+def _confusion(value: Any, classes: int, who: str) -> Float[np.ndarray, "classes classes"]:
     """The matrix of error probabilities (one, or one for each class), of a matrix, or of a noise model."""
-    matrices = as_matrices(given, 1, "error")
-    error = np.asarray(given if matrices is given else matrices[0], np.float64)
+    matrices = as_matrices(value, 1, "error")
+    error = np.asarray(value if matrices is value else matrices[0], np.float64)
     if error.ndim < 2 and error.size in (1, classes):
         rates = np.broadcast_to(error, (classes,))
         check_probabilities(rates, f"the error of {who}")
@@ -261,16 +261,16 @@ def kinds_of(
     fit = fit_joint(labels, key=as_key(key))
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
-    given, costs = labels.labels_per_labeler(), costs or {}
+    counts, costs = labels.labels_per_labeler(), costs or {}
     names = [str(worker) for worker in labels.worker_names]
     prior = fit.prior.mean(axis=0)
     right = (np.diagonal(fit.mean_matrices, axis1=1, axis2=2) * prior).sum(axis=1)
-    order = [int(t) for t in np.argsort(-right, kind="stable") if given[t]]
+    order = [int(t) for t in np.argsort(-right, kind="stable") if counts[t]]
     groups = sorted(_groups(order, [names[t] in costs for t in order]), key=lambda m: -right[m].mean())
     most = _most_people([len(members) for members in groups], labels.num_classes)
     grades, kinds = iter(_GRADES), []
     for members in groups:
-        matrix = np.average(fit.mean_matrices[members], axis=0, weights=given[members])
+        matrix = np.average(fit.mean_matrices[members], axis=0, weights=counts[members])
         name = names[members[0]] if len(members) == 1 else next(grades)
         price = costs.get(names[members[0]], cost)
         matrix /= matrix.sum(axis=1, keepdims=True)

@@ -83,9 +83,9 @@ def _kind(matrix: np.ndarray, people: int, share: float):
     counts = compositions(people, classes + 1)[:, :classes]  # the rest gave no label
     if share == 1:
         counts = counts[counts.sum(axis=1) == people]
-    given = counts.sum(axis=1)
-    ways = gammaln(people + 1) - gammaln(counts + 1).sum(axis=1) - gammaln(people - given + 1)
-    log_p = ways + xlogy(given, share) + xlogy(people - given, 1 - share)
+    total = counts.sum(axis=1)
+    ways = gammaln(people + 1) - gammaln(counts + 1).sum(axis=1) - gammaln(people - total + 1)
+    log_p = ways + xlogy(total, share) + xlogy(people - total, 1 - share)
     return counts, log_p[:, None] + counts @ np.log(matrix).T
 
 
@@ -307,8 +307,8 @@ def draw(setting: Setting, plan: Plan, key: Any, number: int) -> DataSet:
         used = _people(count)
         for t in range(used):
             at = first[g] + 2 * t
-            given = picked(setting.labelers[g].matrix[y], u[:, at + 1])
-            columns.append(np.where(u[:, at] < count / used, given, -1))
+            label = picked(setting.labelers[g].matrix[y], u[:, at + 1])
+            columns.append(np.where(u[:, at] < count / used, label, -1))
             kinds.append(g)
     z = np.array(columns, int).reshape(len(columns), len(u)).T
     gold = np.where(np.arange(len(u)) < plan.num_gold, y, -1)  # rows are exchangeable: the first are random
@@ -422,7 +422,7 @@ def simulated_width(
     (low, high), truth = np.array(ends).T, np.array(truths)
     defined = np.isfinite(high - low)
     warnings = [
-        f"{sum(d in own for own in doubts)} of {number} sets {d}" for d in sorted(set(sum(doubts, ())))
+        f"{sum(d in of_set for of_set in doubts)} of {number} sets {d}" for d in sorted(set(sum(doubts, ())))
     ]
     if not defined.all():
         lost = number - defined.sum()

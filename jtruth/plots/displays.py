@@ -168,10 +168,10 @@ def _known_curves(y: Any, scores: Any) -> Curves:
     """The curves of known classes; every distinct score is a bin."""
     if scores is None:
         raise ValueError("the actual curve needs the scores too: give y=... and scores=...")
-    truth, given = np.asarray(y).astype(int), np.asarray(scores, np.float64)
-    if truth.shape != given.shape:
-        raise ValueError(f"y has shape {truth.shape} and scores {given.shape}; give one of each a sample")
-    distinct, place = np.unique(given, return_inverse=True)
+    truth, values = np.asarray(y).astype(int), np.asarray(scores, np.float64)
+    if truth.shape != values.shape:
+        raise ValueError(f"y has shape {truth.shape} and scores {values.shape}; give one of each a sample")
+    distinct, place = np.unique(values, return_inverse=True)
     return curves(cross_table(truth, place, (2, max(distinct.size, 2)))[None] * 1.0)
 
 
@@ -188,8 +188,8 @@ def plot_curve_density(
     """
     ax = new_axes(ax)
     scale = LogNorm(1e-3, 1e4)
-    shown = np.ma.masked_less(found.density.T, 1e-3)
-    image = ax.pcolormesh(found.x_edges, found.y_edges, shown, norm=scale, cmap="Blues", rasterized=True)
+    density = np.ma.masked_less(found.density.T, 1e-3)
+    image = ax.pcolormesh(found.x_edges, found.y_edges, density, norm=scale, cmap="Blues", rasterized=True)
     ax.figure.colorbar(image, ax=ax, label="mean density over thresholds")
     if actual is not None:
         ax.plot(*actual, color="black", ls="--", lw=1.2, label=TRUE)
@@ -294,8 +294,8 @@ def plot_gold_progress(
     ends = [law.interval(answers[0].level) for law in known.values()]
     points = {"x": list(known), "mean": [law.mean for law in known.values()]}
     points |= {name: [pair[k] for pair in ends] for k, name in enumerate(("low", "high"))}
-    shown = f"share of {plain(metric)}" if isinstance(answers[0], Prevalence) else title(metric)
-    label = f"{shown}, {percent(answers[0].level)} intervals"
+    quantity = f"share of {plain(metric)}" if isinstance(answers[0], Prevalence) else title(metric)
+    label = f"{quantity}, {percent(answers[0].level)} intervals"
     ax = plot_block(Curve("", "", "gold answers", label, {"": points}, line=False), ax=ax)
     for n in laws.keys() - known.keys():
         style = {"xycoords": ("data", "axes fraction"), "rotation": 90, "color": GREY}

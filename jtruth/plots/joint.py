@@ -199,8 +199,8 @@ def plot_joints(
         plot_joint(joint, levels=(level,), ax=ax, look=look, ideal=ideal if k == 0 else None)
     ax.autoscale()
     handles, names = ax.get_legend_handles_labels()
-    shown = [(h, n.removesuffix(", mean")) for h, n in zip(handles, names, strict=True) if ", mode" not in n]
-    handles, names = map(list, zip(*shown, strict=True))
+    pairs = [(h, n.removesuffix(", mean")) for h, n in zip(handles, names, strict=True) if ", mode" not in n]
+    handles, names = map(list, zip(*pairs, strict=True))
     handles += [Line2D([], [], ls="none") for _ in missing]
     names += [f"no region: {sentence}" for sentence in missing]
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}

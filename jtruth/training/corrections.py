@@ -96,11 +96,11 @@ def backward_risk(losses: PerClass, matrices: Matrices, z: LabelMatrix, *, where
     check_per_class({"losses": losses}, where=where)
     check_matrices(matrices, np.shape(losses)[1])
     _check_invertible(matrices)
-    _check_given(z, np.shape(losses)[0], matrices)
+    _check_labels(z, np.shape(losses)[0], matrices)
     losses, z = jnp.asarray(losses), jnp.asarray(z, jnp.int32)
     by_labeler = jax.vmap(weak_losses, in_axes=(None, 0))(losses, jnp.asarray(matrices, losses.dtype))
     rows = by_labeler.reshape(-1, losses.shape[1])
-    return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_given(z, where).T.ravel())
+    return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_label_mask(z, where).T.ravel())
 
 
 def forward_risk(
@@ -120,15 +120,15 @@ def forward_risk(
     check_no_nan(log_matrices, "log_matrices")
     matrices = np.exp(np.asarray(log_matrices)) if is_concrete(log_matrices) else log_matrices
     check_matrices(matrices, np.shape(log_probabilities)[1])
-    _check_given(z, np.shape(log_probabilities)[0], log_matrices)
+    _check_labels(z, np.shape(log_probabilities)[0], log_matrices)
     log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
     by_label = jnp.swapaxes(jnp.asarray(log_matrices, log_p.dtype), 1, 2)  # (labelers, given, true)
     labelers = jnp.arange(z.shape[1], dtype=jnp.int32)
     log_likelihood = by_label[labelers[None, :], jnp.maximum(z, 0)]  # (samples, labelers, true)
     classes = log_p.shape[1]
     repeated = jnp.broadcast_to(log_p[:, None, :], log_likelihood.shape).reshape(-1, classes)
-    given = _given(z, where).ravel()
-    return discriminative_ml(repeated, log_likelihood.reshape(-1, classes), where=given)
+    mask = _label_mask(z, where).ravel()
+    return discriminative_ml(repeated, log_likelihood.reshape(-1, classes), where=mask)
 
 
 @cache
@@ -141,10 +141,10 @@ def _corrected(loss: str | None, confusion: tuple) -> BatchObjective:
         log_p = log_probabilities(outputs)
         return forward_risk(log_p, safe_log(jnp.array(confusion, log_p.dtype)), evidence, where=where)
 
-    return checked(objective, lambda z: _check_given(z, len(z), confusion))
+    return checked(objective, lambda z: _check_labels(z, len(z), confusion))
 
 
-def _check_given(z: Any, num_samples: int, matrices: Any) -> None:
+def _check_labels(z: Any, num_samples: int, matrices: Any) -> None:
     """Labels (samples, labelers), class codes or -1, that fit the matrices."""
     labelers, classes = np.shape(matrices)[:2]
     check_codes(z, classes, "z", size=(num_samples, labelers), missing=True, kinds="iu")
@@ -177,7 +177,7 @@ def _frozen(matrices: Any) -> tuple:
     return tuple(tuple(map(tuple, matrix)) for matrix in np.asarray(matrices, np.float64).tolist())
 
 
-def _given(z: Array, where: Mask) -> Array:
+def _label_mask(z: Array, where: Mask) -> Array:
     """Which labels count."""
     return z >= 0 if where is None else (z >= 0) & jnp.asarray(where)[:, None]
 

@@ -119,11 +119,11 @@ def update(
 
 def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]:
     """log p(theta) up to a constant: that of the pseudo-samples, for every class or for the one matrix."""
-    (count, spread), own = _pseudo(pseudo, model.means), jnp.asarray(model.spread)
+    (count, spread), spread_of_model = _pseudo(pseudo, model.means), jnp.asarray(model.spread)
     if family == "naive_bayes":
-        return -0.5 * (count * (jnp.log(own) + spread[None] / own)).sum()
-    trace = (jnp.diagonal(jnp.linalg.inv(own)) * spread).sum()
-    return -0.5 * count * (jnp.linalg.slogdet(own)[1] + trace)
+        return -0.5 * (count * (jnp.log(spread_of_model) + spread[None] / spread_of_model)).sum()
+    trace = (jnp.diagonal(jnp.linalg.inv(spread_of_model)) * spread).sum()
+    return -0.5 * count * (jnp.linalg.slogdet(spread_of_model)[1] + trace)
 
 
 def gaussian_log_probabilities(
@@ -251,9 +251,9 @@ def counted_matrices(
     """Expected counts of (true, given) labels plus pseudo-counts (diagonal, other), as rows that sum to 1."""
     classes = labels.num_classes
     label = jnp.asarray(labels.label)
-    given = jnp.where((label >= 0)[:, None], weights[jnp.asarray(labels.sample)], 0)
+    of_label = jnp.where((label >= 0)[:, None], weights[jnp.asarray(labels.sample)], 0)
     counts = jnp.zeros((labels.num_labelers, classes, classes), weights.dtype)
-    counts = counts.at[jnp.asarray(labels.labeler), jnp.maximum(label, 0)].add(given).swapaxes(1, 2)
+    counts = counts.at[jnp.asarray(labels.labeler), jnp.maximum(label, 0)].add(of_label).swapaxes(1, 2)
     return normalised(counts + pseudo_matrix(classes, pseudo_counts)[None])
 
 
@@ -393,7 +393,7 @@ def fit_mbem(
         model, y_pred = train(rho)
         y_pred = np.asarray(y_pred)
         check_codes(y_pred, labels.num_classes, "y_pred", size=labels.num_samples, kinds="iu")
-        matrices, prior, rho = _labelers_given(y_pred, labels, pseudo_counts, fixed)
+        matrices, prior, rho = _estimated_labelers(y_pred, labels, pseudo_counts, fixed)
         if previous is not None:
             changed.append(int((y_pred != previous).sum()))
         previous = y_pred
@@ -406,7 +406,7 @@ def fit_mbem(
     )  # fmt: skip
 
 
-def _labelers_given(y_pred, labels: Labels, pseudo_counts: tuple[float, float], prior: Any):
+def _estimated_labelers(y_pred, labels: Labels, pseudo_counts: tuple[float, float], prior: Any):
     """Confusion matrices and prior from predicted classes, and the class posterior under them."""
     one_hot = (y_pred[:, None] == np.arange(labels.num_classes)).astype(np.float64)
     pseudo = jnp.asarray(pseudo_counts, float)

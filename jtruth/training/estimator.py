@@ -146,11 +146,11 @@ class _Methods:
         """
         log_p = self._log_probabilities(X)
         by_scores = self.scorer in _OF_SCORES and log_p.shape[1] == 2
-        given = log_p[:, 1] - log_p[:, 0] if by_scores else np.argmax(log_p, axis=1)
+        predicted = log_p[:, 1] - log_p[:, 0] if by_scores else np.argmax(log_p, axis=1)
         with jax.enable_x64(True):
             log_likelihood = np.asarray(self._log_likelihood(self._labels(y)[0]), np.float64)
             scorer = accuracy_score if self.scorer is None else self.scorer
-            return scorer(given, log_likelihood, self.prior_)
+            return scorer(predicted, log_likelihood, self.prior_)
 
     def _check_options(self):
         """Names, and combinations that make no sense."""
