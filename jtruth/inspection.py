@@ -314,13 +314,6 @@ def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     return found
 
 
-def _never_twice(labels: Labels) -> np.ndarray:
-    """Labelers who gave a sample one label at most; to grade the others one must say which label counts."""
-    sample, labeler, _ = labels.entries()
-    first = np.unique(labeler.astype(np.int64) * labels.num_samples + sample) // labels.num_samples
-    return np.bincount(first, minlength=labels.num_labelers) == labels.labels_per_labeler()
-
-
 def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) -> Iterator[tuple[str, str]]:
     """Commands worth running, each with what it answers."""
     names = {role: shlex.quote(name) for role, name in beside.items()}
@@ -341,7 +334,11 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
         yield "", "Two labelers alone do not tell who is right when they disagree: add a third, or gold."
         return
     yield f"jtruth labelers {file}", "how good each labeler is"
-    known = (pairs.met > 0) & (number >= max(FEW_LABELS, float(np.median(number)))) & _never_twice(labels)
+    # Of labelers who labelled a sample twice one must say which label counts.
+    sample, labeler, _ = labels.entries()
+    once = np.unique(labeler * labels.num_samples + sample) // labels.num_samples
+    known = (pairs.met > 0) & (np.bincount(once, minlength=number.size) == number)
+    known &= number >= max(FEW_LABELS, float(np.median(number)))
     if known.any():
         worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
         name = shlex.quote(str(labels.worker_names[worst]))

@@ -69,7 +69,8 @@ def look_at(table: TextTable, given: Mapping[str, str] | None = None) -> FileLoo
         layout, advice = "long", _long_advice(roles)
     elif len(wide) > 1:
         layout, labelers = "wide", tuple(name for name in wide if name != named.get("task"))
-        task = _wide_task(table.header, labelers, named.get("task"))
+        rest = [n for n in table.header if n not in labelers and n.casefold() not in COUNT_WORDS]
+        task = named.get("task") or column_called("task", rest) or next(iter(rest), None)
         advice = _wide_advice(table.header, labelers, task)
     elif roles["task"] and roles["label"] and not roles["worker"]:
         layout, advice = "one row per task", _pairs_advice(table, roles)
@@ -131,12 +132,6 @@ def _long_advice(roles: dict) -> tuple:
     python = ", ".join(f"{role}={name!r}" for role, name in other.items())
     shell = " ".join(f"--{role} {shlex.quote(name)}" for role, name in other.items())
     return (f"This looks like one label per row. Read it by {shell} (in Python: {python}).",)
-
-
-def _wide_task(header: tuple, workers: tuple, task: str | None) -> str | None:
-    """The column of task ids of a wide table."""
-    other = tuple(name for name in header if name not in workers and name.casefold() not in COUNT_WORDS)
-    return task or column_called("task", other) or next(iter(other), None)
 
 
 def _wide_advice(header: tuple, workers: tuple, task: str | None) -> tuple:

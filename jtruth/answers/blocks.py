@@ -204,13 +204,12 @@ def how(*items: tuple[str, str]) -> Facts:
 
 def check_notes(checks: Sequence[Any], title: str = "Do the labels contradict what this rests on?") -> Notes:
     """Checks, the loud ones first; they have name, statistic, p_value, verdict and message."""
-    found = [_check_note(check._asdict()) for check in checks]
+    found = [
+        Note(_OF_VERDICT.get(one.verdict, "bad"), one.message, one.name,
+             {name: None if _is_nan(value) else value for name, value in one._asdict().items()})
+        for one in checks
+    ]  # fmt: skip
     return Notes("checks", title, sorted(found, key=lambda note: list(SIGNS).index(note.sign)))
-
-
-def _check_note(row: Row) -> Note:
-    data = {name: None if _is_nan(value) else value for name, value in row.items()}
-    return Note(_OF_VERDICT.get(row["verdict"], "bad"), row["message"], row["name"], data)
 
 
 def warning_notes(warnings: Sequence[str]) -> Notes:

@@ -6,7 +6,7 @@ stand in a second table below the first.
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from unicodedata import east_asian_width
 
 from jtruth._validation.words import escaped, plain
@@ -19,7 +19,6 @@ from jtruth.answers.blocks import (
     Matrix,
     Note,
     Notes,
-    Row,
     Table,
     cell_text,
     few,
@@ -146,18 +145,17 @@ def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whol
         whole: whether columns that find no room stand in a second table.
     """
     first, last, out = few(table.ordered(), *most)
+    rows = (*first, *last)
     places = [*range(len(first)), *range(len(table.rows) - len(last), len(table.rows))]
     ranks = [f"{k + 1} " if table.queue else "" for k in places]
-    names = [f"{rank}{table.label(row)}" for rank, row in zip(ranks, (*first, *last), strict=True)]
-    columns = [[plain(one.title), *_cells(table, k, (*first, *last))] for k, one in enumerate(table.columns)]
+    names = [f"{rank}{table.label(row)}" for rank, row in zip(ranks, rows, strict=True)]
+    columns = [
+        [plain(one.title), *(escaped(cell_text(value_of(one, row), one.form, table.missing)) for row in rows)]
+        for one in table.columns
+    ]
     label = ["", *map(escaped, names)]
     split = len(first) + 1 if out else None
     return _laid_out(label, columns, width, (split, out), whole)
-
-
-def _cells(table: Table, k: int, rows: Sequence[Row]) -> Cells:
-    one = table.columns[k]
-    return [escaped(cell_text(value_of(one, row), one.form, table.missing)) for row in rows]
 
 
 def _laid_out(

@@ -207,7 +207,10 @@ def _class_posteriors(
     if noise is not None:
         known, shares, _ = _rates(labels, noise, prior, seed)
         drawn = [(one, pi if prior is None else shares) for one, pi in noise.models(_LAYER_DRAWS)]
-        found = np.stack([_class_posterior(labels, *one) for one in drawn or [(known, shares)]])
+        found = np.stack([
+            softmax(np.asarray(one.log_likelihood(labels), np.float64) + log(np.asarray(pi))[None], axis=1)
+            for one, pi in drawn or [(known, shares)]
+        ])  # fmt: skip
         return found if drawn else found[0], np.asarray(shares, np.float64), ()
     if probabilities is not None and _one_label_each(labels):
         layer = fit_noise_layer(labels, probabilities, key=seed)
@@ -227,11 +230,6 @@ def _class_posteriors(
     note = f"labels of one sample err together ({effect:.1f} of them say what one independent label does): "
     first = {"shared_confusion": posteriors.pop("shared_confusion")}
     return first | posteriors, together.prior, (note + "ranked by 'shared_confusion'",)
-
-
-def _class_posterior(labels: Labels, noise: NoiseModel, prior: Any) -> Float[np.ndarray, "samples classes"]:
-    log_p = np.asarray(noise.log_likelihood(labels), np.float64)
-    return softmax(log_p + log(np.asarray(prior))[None], axis=1)
 
 
 def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "draws samples classes"]:

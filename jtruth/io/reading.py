@@ -226,7 +226,8 @@ def read_shard(
     _mesh.same_everywhere("classes", class_names)
     workers = _of_all(different(rows.worker))
     names = [name for name in _of_all(different(label)) if name is not None]
-    order = tuple(class_names or _mesh.together(lambda: _order(names, rows)))
+    found = lambda: check.encode_classes(names * 3, None, None, rows.source, None)[1]  # noqa: E731
+    order = tuple(class_names or _mesh.together(found))
 
     def made() -> Labels:
         if not len(rows.task):
@@ -254,8 +255,3 @@ def _rows(path: Any, how: Reading, columns: dict[str, Any]) -> tuple[LabelRows, 
 def _of_all(names: list) -> tuple:
     """The names of all processes, in order of the processes."""
     return tuple(dict.fromkeys(name for some in _mesh.gathered(names) for name in some))
-
-
-def _order(names: list, rows: LabelRows) -> tuple:
-    """Names of classes in order of their codes, and the refusals of names that are none."""
-    return check.encode_classes(names * 3, None, None, rows.source, None)[1]

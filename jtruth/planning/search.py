@@ -197,18 +197,13 @@ def _row(found: PlanSearch, one: PlanWidth) -> dict[str, Any]:
 def _sentence(found: PlanSearch) -> str:
     plan, asked = found.best.plan, found.setting
     what = "cheapest" if found.wanted == "width" else "narrowest"
-    limit = f"width {found.amount:g}" if found.wanted == "width" else f"budget {found.amount:g}"
-    return (
-        f"The {what} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {limit}: "
-        f"{plan_text(asked, plan)}; cost {found.best.cost:,.2f}, expected width {found.best.width:.3f}."
-    )
-
-
-def plan_text(setting: Setting, plan: Plan) -> str:
-    """A plan in words: 500 samples, labels of each by 3 crowd, 30 gold."""
-    used = [f"{c:g} x {plain(k.name)}" for c, k in zip(plan.labels, setting.labelers, strict=True) if c]
+    used = [f"{c:g} x {plain(k.name)}" for c, k in zip(plan.labels, asked.labelers, strict=True) if c]
     gold = "all gold" if plan.num_gold == plan.num_samples else f"{plan.num_gold} gold"
-    return f"{plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, {gold}"
+    return (
+        f"The {what} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {found.wanted} "
+        f"{found.amount:g}: {plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, "
+        f"{gold}; cost {found.best.cost:,.2f}, expected width {found.best.width:.3f}."
+    )
 
 
 def _guesses(setting: Setting) -> str:

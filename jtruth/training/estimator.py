@@ -165,6 +165,8 @@ class _Methods:
 
     def _train(self, X, labels: Labels):
         """The solver's result; sets `prior_`."""
+        from sklearn.utils import check_random_state
+
         log_likelihood = self._log_likelihood(labels)
         if self.prior is None:
             self.prior_ = most_likely_prior(np.asarray(log_likelihood, np.float64))[0]
@@ -181,14 +183,9 @@ class _Methods:
             log_likelihood = safe_log(jax.nn.one_hot(estimates, labels.num_classes, dtype=X.dtype))
             objective = "mmse"
         options |= {"loss": self.loss, "regularisation": self.regularisation}
-        options["restarts"] = self.num_restarts, self._key()
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        options["restarts"] = self.num_restarts, jax.random.key(seed)
         return fit_linear(X, log_likelihood, self.prior_, objective=objective, **options)
-
-    def _key(self):
-        """A key from `random_state`, in scikit-learn's meaning of it."""
-        from sklearn.utils import check_random_state
-
-        return jax.random.key(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _log_probabilities(self, X):
         from sklearn.utils.validation import check_is_fitted, validate_data
