@@ -141,18 +141,10 @@ def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
             raise ValueError(f"one score a sample ranks {many}; give a column of probabilities for each")
         return evaluate_class_scores(scores, labels, **options)
     positive = reading.class_code(args.positive, labels)
-    options |= {"threshold": args.threshold, "cost": None if args.cost is None else _cost(args.cost)}
+    cost = reading.numbers(args.cost, "--cost", "two numbers, FP,FN, such as 1,5", 2)
+    options |= {"threshold": args.threshold, "cost": cost}
     options["positive"] = None if args.positive is None else positive
     return evaluate_scores(scores if scores.ndim == 1 else scores[:, positive], labels, **options)
-
-
-def _cost(text: str) -> tuple[float, float]:
-    """Costs as they are typed: of a false positive, of a false negative."""
-    try:
-        false_alarm, miss = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(f"--cost {text!r}: give two numbers, FP,FN, such as 1,5") from None
-    return false_alarm, miss
 
 
 @command(

@@ -1,6 +1,7 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
@@ -313,14 +314,18 @@ def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.n
     return DifficultyFallibility(data["difficulty"], data["fallibility"], labels.num_classes), prior
 
 
-def numbers(text: str | None) -> list[float] | None:
-    """A class prior as it is typed: .8,.2."""
+_SHARES = "one number for each class, such as .8,.2"
+
+
+def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size: int = 0) -> Any:
+    """Numbers as they are typed, .8,.2, and so many if it is said; None where nothing was typed."""
     if text is None:
         return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"--prior {text!r}: give one number for each class, such as .8,.2") from None
+    with suppress(ValueError):
+        found = tuple(float(part) for part in text.split(","))
+        if len(found) == (size or len(found)):
+            return found
+    raise ValueError(f"{option} {text!r}: give {what}")
 
 
 def with_notes(found: Any, notes: Sequence[str]) -> Any:
