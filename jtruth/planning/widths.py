@@ -60,7 +60,9 @@ from jtruth.information.law import compositions
 from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.noise import ConfusionMatrices
 from jtruth.planning.settings import Plan, Setting, check_plan, plan_cost
+from jtruth.simulation import Simulated
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.testing.binary.exact import confusion_nodes, count_table
@@ -284,71 +286,67 @@ def beta_width(mean: np.ndarray, variance: np.ndarray, level: float) -> np.ndarr
     return np.where(variance > most / _NARROW, (ends[1] - ends[0]).min(axis=1), normal)
 
 
-class DataSet(NamedTuple):
-    """One simulated data set."""
+def draw(
+    setting: Setting, plan: Plan, key: Any, number: int
+) -> tuple[Simulated, Int[np.ndarray, " samples"]]:
+    """Set `number` of a plan, and its gold, -1 where the class is not known.
 
-    y: Int[np.ndarray, " samples"]
-    y_pred: Int[np.ndarray, " samples"]
-    z: Int[np.ndarray, "samples people"]  # -1 where there is no label
-    kind: Int[np.ndarray, " people"]  # which kind each column of z is of
-    gold: Int[np.ndarray, " samples"]  # -1 where the class is not known
-
-
-def draw(setting: Setting, plan: Plan, key: Any, number: int) -> DataSet:
-    """Set `number` of a plan; the same key gives the same uniform numbers to every plan."""
+    The same key gives the same uniform numbers to every plan. A column of labels is a person.
+    """
     people = np.array([kind.people for kind in setting.labelers])
     rng = host_rng(key, "data set", number)
     u = rng.random((plan.num_samples, 2 + 2 * int(people.sum())))  # rows first: more samples only append
     y = picked(np.tile(setting.prior, (len(u), 1)), u[:, 0])
     y_pred = picked(setting.confusion[y], u[:, 1])
-    columns, kinds = [], []
+    columns, matrices, shares = [], [], []
     first = 2 + 2 * np.concatenate([[0], np.cumsum(people)[:-1]])
     for g, count in enumerate(plan.labels):
-        used = _people(count)
+        used, matrix = _people(count), setting.labelers[g].matrix
         for t in range(used):
             at = first[g] + 2 * t
-            label = picked(setting.labelers[g].matrix[y], u[:, at + 1])
-            columns.append(np.where(u[:, at] < count / used, label, -1))
-            kinds.append(g)
+            columns.append(np.where(u[:, at] < count / used, picked(matrix[y], u[:, at + 1]), -1))
+            matrices.append(matrix)
+            shares.append(count / used)
     z = np.array(columns, int).reshape(len(columns), len(u)).T
+    noise = ConfusionMatrices(np.array(matrices).reshape(-1, *setting.confusion.shape))
     gold = np.where(np.arange(len(u)) < plan.num_gold, y, -1)  # rows are exchangeable: the first are random
-    return DataSet(y, y_pred, z, np.array(kinds, int), gold)
+    return Simulated(y, y_pred, z, noise, np.array(shares)), gold
 
 
-def log_likelihood(setting: Setting, data: DataSet) -> Float[np.ndarray, "samples classes"]:
+def log_likelihood(data: Simulated, gold: np.ndarray) -> Float[np.ndarray, "samples classes"]:
     """log p(labels | class) at the known matrices; gold is certain. Labels of gold samples are not used."""
-    matrices = np.array([setting.labelers[g].matrix for g in data.kind]).reshape(-1, *setting.confusion.shape)
+    noise: Any = data.noise
     sample, labeler = (index.ravel() for index in np.indices(data.z.shape))
-    total = labels_log_likelihood(matrices, sample, labeler, data.z.ravel(), data.y.size)
-    return known_classes(total, data.gold)
+    z = np.asarray(data.z).ravel()
+    return known_classes(labels_log_likelihood(noise.matrices, sample, labeler, z, gold.size), gold)
 
 
 _QUICK = Effort(max_work=8e8, max_rhat=1.03, min_ess=150.0)  # of the sampler of a learned set
 _NODES = 8192  # of the quasi-random rule for population metrics with known rates, a power of 2
 
 
-def law_of_metric(setting: Setting, data: DataSet, key: Any) -> tuple[Estimate, tuple[str, ...]]:
+def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[Estimate, tuple[str, ...]]:
     """What one set tells: exact, by draws of the count table, or by the joint posterior; and doubts."""
     population, doubts = setting.target == "population", ()
     if setting.rates == "learned":
-        tables, doubts = _learned(setting, data, key)
+        tables, doubts = _learned(setting, data, gold, key)
     elif setting.prior.size > 2:  # draws of the count table, and of K given it (its rows are Dirichlet laws)
-        found = count_posterior(log_likelihood(setting, data), setting.prior, data.y_pred, key=key)
+        found = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
         tables = setting.prior[:, None] * found.confusion if population else found.counts.astype(np.float64)
     else:
-        table = count_table(collapse(log_odds(log_likelihood(setting, data), setting.prior), data.y_pred))
+        table = count_table(collapse(log_odds(log_likelihood(data, gold), setting.prior), data.y_pred))
         if not population:
             return table.estimate(setting.of_table), doubts
         tables = setting.prior[:, None] * confusion_nodes(table, _NODES)
     return DrawsEstimate(np.asarray(setting.of_table.of_table(tables))), doubts
 
 
-def _learned(setting: Setting, data: DataSet, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
     """Tables of the joint posterior, with what was doubtful about it."""
     if not (data.z >= 0).any():
-        return _gold_only(setting, data, key), ()
+        return _gold_only(setting, data, gold, key), ()
     labels = Labels.from_matrix(data.z, setting.prior.size, allow_unlabelled=True)
-    fit = fit_joint(labels, y_pred=data.y_pred, gold=data.gold, key=key, effort=_QUICK)
+    fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, key=key, effort=_QUICK)
     doubts = []
     if not fit.identified:
         doubts.append("were not identified: the draws repeat the prior")
@@ -359,10 +357,10 @@ def _learned(setting: Setting, data: DataSet, key: Any) -> tuple[np.ndarray, tup
     return fit.tables(setting.target), tuple(doubts)
 
 
-def _gold_only(setting: Setting, data: DataSet, key: Any) -> np.ndarray:
+def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.ndarray:
     """Without labels: gold samples alone tell about prior and classifier, and there is nothing to learn."""
-    known = data.gold >= 0
-    table = cross_table(data.gold[known], data.y_pred[known], setting.confusion.shape) * 1.0
+    known = gold >= 0
+    table = cross_table(gold[known], data.y_pred[known], setting.confusion.shape) * 1.0
     if setting.target == "in-sample" and known.all():
         return table[None]
     if setting.target == "in-sample":
@@ -409,8 +407,8 @@ def simulated_width(
         raise ValueError(f"num_sets is {number}; a mean with an error needs at least 2")
     ends, truths, doubts = [], [], []
     for one in range(number):
-        data = draw(setting, plan, key, one)
-        law, doubt = law_of_metric(setting, data, stream(key, "analysis", one))
+        data, gold = draw(setting, plan, key, one)
+        law, doubt = law_of_metric(setting, data, gold, stream(key, "analysis", one))
         truths.append(setting.value)
         if setting.target == "in-sample":
             table = cross_table(data.y, data.y_pred, setting.confusion.shape) * 1.0

@@ -195,44 +195,45 @@ def test_doubtful_predictions_say_so():
 
 def test_plans_share_their_data():
     asked = made(rates="known")
-    small, large = (draw(asked, plan, 1, 5) for plan in (Plan(50, (1, 0.4), 3), Plan(80, (2, 1), 9)))
+    plans = Plan(50, (1, 0.4), 3), Plan(80, (2, 1), 9)
+    (small, few), (large, more) = (draw(asked, plan, 1, 5) for plan in plans)
     np.testing.assert_array_equal(small.y, large.y[:50])
     np.testing.assert_array_equal(small.y_pred, large.y_pred[:50])
     np.testing.assert_array_equal(small.z[:, 0], large.z[:50, 0])
     given = small.z[:, 1] >= 0
     np.testing.assert_array_equal(small.z[given, 1], large.z[:50, 2][given])
-    assert 8 < given.sum() < 32 and (small.gold >= 0).sum() == 3 and (large.gold >= 0).sum() == 9
-    assert not np.array_equal(draw(asked, Plan(50, (1, 0), 0), 1, 6).y, small.y)
+    assert 8 < given.sum() < 32 and (few >= 0).sum() == 3 and (more >= 0).sum() == 9
+    assert not np.array_equal(draw(asked, Plan(50, (1, 0), 0), 1, 6)[0].y, small.y)
 
 
 def test_shares_of_what_is_drawn():
-    data = draw(made(), Plan(40_000, (2, 0.5), 0), 7, 0)
+    data, _ = draw(made(), Plan(40_000, (2, 0.5), 0), 7, 0)
     assert data.y.mean() == pytest.approx(0.4, abs=0.012)  # 5 standard errors
     assert (data.y_pred[data.y == 1] == 1).mean() == pytest.approx(0.8, abs=0.016)
     assert (data.z[data.y == 1, 0] == 0).mean() == pytest.approx(0.25, abs=0.018)
     assert (data.z[:, 2] >= 0).mean() == pytest.approx(0.5, abs=0.013)
-    between = draw(made(), Plan(40_000, (1.5, 0), 0), 7, 0)  # each of two people labels three in four
+    between, _ = draw(made(), Plan(40_000, (1.5, 0), 0), 7, 0)  # each of two people labels three in four
     np.testing.assert_allclose((between.z >= 0).mean(axis=0), 0.75, atol=0.011)
 
 
 def test_population_law_against_a_grid():
     """Known rates: the collapsed likelihood on a grid of (p_D, p_FA), flat priors."""
     asked = made(rates="known", metric="precision", target="population")
-    data = draw(asked, Plan(40, (2, 1), 4), 7, 1)
+    data, gold = draw(asked, Plan(40, (2, 1), 4), 7, 1)
     p_d, p_fa = np.meshgrid(*[(np.arange(400) + 0.5) / 400] * 2, indexing="ij")
     log_p = np.zeros_like(p_d)
     for i in range(40):
         given = asked.prior.copy()
-        if data.gold[i] >= 0:
-            given = np.eye(2)[data.gold[i]]
+        if gold[i] >= 0:
+            given = np.eye(2)[gold[i]]
         else:
-            for t, g in enumerate(data.kind):
-                given = given * asked.labelers[g].matrix[:, data.z[i, t]]
+            for t, matrix in enumerate(data.noise.matrices):
+                given = given * matrix[:, data.z[i, t]]
         of_prediction = (1 - p_fa, 1 - p_d) if data.y_pred[i] == 0 else (p_fa, p_d)
         log_p += np.log(given[0] * of_prediction[0] + given[1] * of_prediction[1])
     weight = np.exp(log_p - log_p.max()) / np.exp(log_p - log_p.max()).sum()
     value = 0.4 * p_d / (0.4 * p_d + 0.6 * p_fa)
-    law = law_of_metric(asked, data, KEY)[0]
+    law = law_of_metric(asked, data, gold, KEY)[0]
     assert law.mean == pytest.approx((weight * value).sum(), abs=1e-3)
     assert law.sd == pytest.approx(np.sqrt((weight * value**2).sum() - (weight * value).sum() ** 2), rel=5e-3)
 
@@ -247,14 +248,14 @@ def test_width_of_the_population_law_against_draws():
     asked = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")
     rng, ratios = np.random.default_rng(5), []
     for number, seed in itertools.product((200, 991), range(3)):
-        data = draw(asked, Plan(number, (2,), 0), seed, 0)
-        log_odds = np.log(0.3 / 0.7) + np.diff(log_likelihood(asked, data), axis=1)[:, 0]
+        data, gold = draw(asked, Plan(number, (2,), 0), seed, 0)
+        log_odds = np.log(0.3 / 0.7) + np.diff(log_likelihood(data, gold), axis=1)[:, 0]
         table = count_table(collapse(log_odds, data.y_pred))
         cell = rng.choice(table.probability.size, 400_000, p=table.probability.ravel())
         i, j = np.unravel_index(cell, table.probability.shape)
         a, b = table.a[i], table.b[j]
         false, true = rng.beta(table.n1 - a + 1, table.n0 - b + 1), rng.beta(a + 1, b + 1)
-        law, exact = law_of_metric(asked, data, KEY)[0], DrawsEstimate(0.7 * (1 - false) + 0.3 * true)
+        law, exact = law_of_metric(asked, data, gold, KEY)[0], DrawsEstimate(0.7 * (1 - false) + 0.3 * true)
         assert law.sd == pytest.approx(exact.sd, rel=5e-3)  # draws: 1.1e-3
         widths = [np.subtract(*one.interval(0.95)[1::-1]) for one in (law, exact)]
         ratios.append(widths[0] / widths[1])
