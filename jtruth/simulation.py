@@ -33,9 +33,9 @@ Pair = tuple[float | int, float | int]
 class Simulated(NamedTuple):
     """A simulated data set, with the truth and what it was drawn from."""
 
-    y: Int[Array, " samples"]  # correct classes
-    y_pred: Int[Array, " samples"]  # predicted symbols of the simulated classifier
-    z: Int[Array, "samples labelers"]  # noisy labels, -1 = none; at least one in every row
+    y: Int[Array | np.ndarray, " samples"]  # correct classes
+    y_pred: Int[Array | np.ndarray, " samples"]  # predicted symbols of the simulated classifier
+    z: Int[Array | np.ndarray, "samples labelers"]  # noisy labels, -1 = none; at least one in every row
     noise: NoiseModel  # what the noisy labels were drawn from
     participation: Float[Array | np.ndarray, " labelers"]  # eta
 

@@ -334,7 +334,8 @@ def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tup
         found = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
         tables = setting.prior[:, None] * found.confusion if population else found.counts.astype(np.float64)
     else:
-        table = count_table(collapse(log_odds(log_likelihood(data, gold), setting.prior), data.y_pred))
+        odds = log_odds(log_likelihood(data, gold), setting.prior)
+        table = count_table(collapse(odds, np.asarray(data.y_pred)))
         if not population:
             return table.estimate(setting.of_table), doubts
         tables = setting.prior[:, None] * confusion_nodes(table, _NODES)
