@@ -39,8 +39,8 @@ def ask(args: Any) -> None:
     tables = Tables(args, args.predictions, args.gold)
     y_pred, notes = tables.predictions(args.predictions)
     labels = tables.labels
-    way: Any = _labels if not args.truth else _strata if args.stratified else _truths
-    head, header, rows, doubts = way(tables, np.asarray(y_pred))
+    way = _labels if not args.truth else _strata if args.stratified else _truths
+    head, header, rows, doubts = way(args, tables, np.asarray(y_pred))
     notes = tuple(dict.fromkeys((*labels.notes, *notes)))
     doubts = [text for text in doubts if text not in notes]
     items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
