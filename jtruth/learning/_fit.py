@@ -131,7 +131,7 @@ def labeler_draws(
     return LabelerDraws(prior, matrices.astype(np.float32), mean, right, class_posterior, how, warnings)
 
 
-def read_given(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.ndarray | None]:
+def gold_and_prior(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Gold as (samples,) codes, -1 where unknown, and the prior as (classes,) float64 or None, checked."""
     must_be_labels(labels)
     check.check_entries(labels.arrays, (labels.num_samples, labels.num_labelers, labels.num_classes))

@@ -26,7 +26,7 @@ from jtruth._host import diagonal_rows, labels_log_likelihood, log, vote_shares
 from jtruth._validation import quoted
 from jtruth._validation.in_range import check_not_negative
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, clamp, exchanged, one_hot, read_given, soft_counts, unlabelled
+from jtruth.learning._fit import Fit, clamp, exchanged, gold_and_prior, one_hot, soft_counts, unlabelled
 
 _LEVEL = 0.95  # of the one-sided error that an accuracy must be above chance by
 
@@ -52,7 +52,7 @@ def fit_known_classes(
     >>> print(fit.matrices[1].tolist(), fit.prior, fit.class_posterior[4].round(2))
     [[0.5, 0.5], [0.5, 0.5]] [0.5 0.5] [0.25 0.75]
     """
-    known, fixed = read_given(labels, gold, prior)
+    known, fixed = gold_and_prior(labels, gold, prior)
     if not (known >= 0).any():
         raise ValueError("gold holds no known class: counting needs samples of known class; use fit_joint")
     check_not_negative(pseudo, "pseudo")

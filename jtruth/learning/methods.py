@@ -17,7 +17,7 @@ import numpy as np
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, clamp, read_given
+from jtruth.learning._fit import Fit, clamp, gold_and_prior
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.learning.minimax_entropy import fit_minimax_entropy, one_class_only
@@ -46,7 +46,7 @@ def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prio
     >>> print(fit_majority_vote(Labels.from_matrix(np.array([[0, 1, 1, 1], [0, 1, -1, -1]]), 2)).prior)
     [0.375 0.625]
     """
-    known, prior = read_given(labels, gold, prior)
+    known, prior = gold_and_prior(labels, gold, prior)
     if prior is not None:
         raise ValueError(
             "majority vote has no use for a class prior; leave prior out, or choose another method"

@@ -397,9 +397,9 @@ def fit_sequential(
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
     pseudo_counts = (*smoothing[:2], *influence)
     check_positive(pseudo_counts, "smoothing and influence", "two pseudo-counts of each", size=4)
-    shown, given = previous_label(labels, order), labels.arrays[2] >= 0
+    previous, given = previous_label(labels, order), labels.arrays[2] >= 0
     more = data.sample.size - given.sum()
-    filled = np.pad(shown[given], (0, more), constant_values=-1).astype(np.int32)
+    filled = np.pad(previous[given], (0, more), constant_values=-1).astype(np.int32)
     labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
     pseudo, rest = (
         np.tile(smoothing.rows(labels.num_classes), (size, 1, 1)),
@@ -432,31 +432,31 @@ def previous_label(labels: Labels, order: Any) -> np.ndarray:
     if tied.size:
         k, other = sorted(entry[tied[0] : tied[0] + 2].tolist())
         raise ValueError(f"entries {k} and {other} of sample {sample[k]} have the same time: who was first?")
-    shown = np.full(label.size, -1, np.int64)
-    shown[entry[1:][same]] = label[entry[:-1][same]]
-    return shown
+    previous = np.full(label.size, -1, np.int64)
+    previous[entry[1:][same]] = label[entry[:-1][same]]
+    return previous
 
 
-def _parts(params: Any, data: lf.LongForm, shown: Any) -> tuple[Any, Any]:
+def _parts(params: Any, data: lf.LongForm, previous: Any) -> tuple[Any, Any]:
     """(labels, classes) chance of a label that is no copy, and (labels, 1) that of a copy."""
     own, (kept, looked) = params[0][data.labeler, :, data.label], params[1][data.labeler].T
     here = jnp if isinstance(own, jnp.ndarray) else np
-    free, copy = here.where(shown >= 0, looked, 1), here.where(shown == data.label, kept, 0)
+    free, copy = here.where(previous >= 0, looked, 1), here.where(previous == data.label, kept, 0)
     return free[:, None] * own, copy[:, None]
 
 
 def sequential(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `em`: matrices, a and 1 - a (labelers, 2); `settings`: labels shown, pseudo-counts."""
-    shown, *pseudo = settings
+    """The model for `em`: matrices, a and 1 - a (labelers, 2); `settings`: previous labels, pseudo-counts."""
+    previous, *pseudo = settings
 
     def joint(params):
-        own, copy = _parts(params, data, shown)
+        own, copy = _parts(params, data, previous)
         return data.shares(params[2]) + data.by_sample(jnp.log(own + copy))
 
     return lf.of_probabilities(joint, tuple(pseudo))
 
 
-def _copies(end: lf.End, data: lf.LongForm, shown: np.ndarray) -> np.ndarray:
+def _copies(end: lf.End, data: lf.LongForm, previous: np.ndarray) -> np.ndarray:
     """(labels,) the chance that each is a copy."""
-    own, copy = _parts(end.summit.params, data, shown)
+    own, copy = _parts(end.summit.params, data, previous)
     return (end.posterior[data.sample] * copy / (own + copy)).sum(axis=1)

@@ -41,7 +41,7 @@ from jtruth._iterate import normalised
 from jtruth._random import as_key, host_rng
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, check_steps, clamp, read_given
+from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
 from jtruth.learning.em import long_form as lf
 
 RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
@@ -78,7 +78,7 @@ def one_label(
     labels: Labels, probabilities: Any, gold: Any
 ) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "samples classes"], Int[np.ndarray, " samples"]]:
     """(label, probabilities, known class or -1) of each sample, checked."""
-    known, _ = read_given(labels, gold, None)
+    known, _ = gold_and_prior(labels, gold, None)
     number = labels.labels_per_sample()
     bad = np.flatnonzero(number != 1)
     if bad.size:

@@ -43,7 +43,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import log, vote_shares
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, not_converged, read_given, unlabelled
+from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, gold_and_prior, not_converged, unlabelled
 
 _NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose another method"
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
@@ -122,7 +122,7 @@ def fit_kos(
     >>> print((fit.class_posterior.argmax(axis=1) == y).mean().round(2), fit.weight.argmin(), fit.converged)
     0.95 4 True
     """
-    known, prior = read_given(labels, gold, prior)
+    known, prior = gold_and_prior(labels, gold, prior)
     if prior is not None:
         raise ValueError(_NO_PRIOR)
     if (reason := kos_refuses(labels)) is not None:
@@ -295,7 +295,7 @@ def fit_label_model(
     >>> print(np.abs(fit.matrices[:, 0, 0] - [0.9, 0.8, 0.7, 0.6]).max() < 0.05)
     True
     """
-    known, fixed = read_given(labels, gold, prior)
+    known, fixed = gold_and_prior(labels, gold, prior)
     if (reason := _unusable(labels)) is not None:
         raise ValueError(reason)
     check.choose("abstentions", abstentions, ("ignored", "informative"))

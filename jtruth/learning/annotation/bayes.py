@@ -33,7 +33,7 @@ from jtruth.latent.fit import model_of, temperable
 from jtruth.latent.infer import nuts, temper
 from jtruth.latent.model import Kind, Observed
 from jtruth.latent.rows import label_columns, merge_samples
-from jtruth.learning._fit import read_given
+from jtruth.learning._fit import gold_and_prior
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, prepare, wrong_shares
 from jtruth.learning.annotation.posterior import (
     NutsFit,
@@ -170,7 +170,7 @@ def fit_nuts(
     (True, 0, (3, 2, 2), True)
     """
     name, spec, function = resolve(model)
-    read_given(labels, None, None)
+    gold_and_prior(labels, None, None)
     data = merged_rows(labels)
     prior = prepare(spec, labels.num_classes, data[0].design.shape[1] - 1, hyper)
     start = spec.start(*majority_matrices(labels), prior) if start is None else start

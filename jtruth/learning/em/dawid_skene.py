@@ -36,8 +36,8 @@ from jtruth.learning._fit import (
     check_steps,
     exchanged,
     first_guess,
+    gold_and_prior,
     not_converged,
-    read_given,
     unlabelled,
 )
 from jtruth.learning.em._steps import EMResult, dawid_skene_em
@@ -174,7 +174,7 @@ def _read(labels, smoothing, gold, prior, starts, max_steps, tol):
     """Gold and prior, checked, or None; in several processes by all of them, and a shard may be empty."""
 
     def check():
-        known, fixed = read_given(labels, gold, prior)
+        known, fixed = gold_and_prior(labels, gold, prior)
         for name, value in smoothing._asdict().items():
             check_not_negative(value, f"smoothing.{name}")
         if fixed is not None and smoothing.prior:

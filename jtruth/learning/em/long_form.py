@@ -25,7 +25,7 @@ from jaxtyping import Array
 from jtruth._arrays import safe_log
 from jtruth._iterate import Summit, climb, inside_simplex, normalised
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, check_steps, clamp, not_converged, read_given, unlabelled
+from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior, not_converged, unlabelled
 from jtruth.learning.em._steps import of_another_class
 from jtruth.learning.em.columns import bucket
 
@@ -33,19 +33,19 @@ Params = tuple[Any, ...]
 
 
 class LongForm(NamedTuple):
-    """Labels in long form, NumPy or JAX. Padding has `given` 0 and samples of weight 0."""
+    """Labels in long form, NumPy or JAX. Padding has `mask` 0 and samples of weight 0."""
 
     sample: Any  # (labels,) int
     labeler: Any  # (labels,) int
     label: Any  # (labels, ...): class codes, or whatever a model reads
-    given: Any  # (labels,) float: 1, or 0 for padding
+    mask: Any  # (labels,) float: 1, or 0 for padding
     known: Any  # (samples,) int: the class where it is known, -1 elsewhere
     weight: Any  # (samples,) float: how often a sample counts; a bootstrap is a `vmap` over it
 
     @property
     def each(self) -> Any:
         """(labels,) how often each label counts."""
-        return self.given * self.weight[self.sample]
+        return self.mask * self.weight[self.sample]
 
     def shares(self, prior: Any) -> Array:
         """(samples, classes) log prior, -inf where the class is known to be another."""
@@ -53,7 +53,7 @@ class LongForm(NamedTuple):
 
     def by_sample(self, log_p: Any) -> Array:
         """(samples, ...) the sum over the labels of each sample, Su (58); padding adds nothing."""
-        kept = jnp.where(self.given.reshape(-1, *[1] * (log_p.ndim - 1)) > 0, log_p, 0)
+        kept = jnp.where(self.mask.reshape(-1, *[1] * (log_p.ndim - 1)) > 0, log_p, 0)
         return jnp.zeros((self.known.shape[0], *log_p.shape[1:]), log_p.dtype).at[self.sample].add(kept)
 
     def total(self, evidence: Any) -> Array:
@@ -86,7 +86,7 @@ def read(
     The last are (classes,) shares to start at, those of all labels (of half a label at least) or the known
     ones, and `prior` for `em`: -1 to learn it.
     """
-    known, fixed = read_given(labels, gold, prior)
+    known, fixed = gold_and_prior(labels, gold, prior)
     check_steps(max_steps, tol)
     votes = np.maximum(labels.counts().sum(axis=0), 0.5)
     shares = (votes / votes.sum(), np.full(votes.size, -1.0)) if fixed is None else (fixed, fixed)
@@ -100,11 +100,11 @@ def even_errors(data: LongForm, log_right: Any, log_wrong: Any, prior: Any) -> A
     classes, *levels).
     """
     size, classes, levels = data.known.shape[0], prior.shape[0], log_right.shape[1:]
-    given = data.given.reshape(-1, *[1] * len(levels))
-    own = jnp.zeros((size * classes, *levels), log_right.dtype)
-    own = own.at[data.sample * classes + data.label].add(given * (log_right - log_wrong))
+    mask = data.mask.reshape(-1, *[1] * len(levels))
+    more = jnp.zeros((size * classes, *levels), log_right.dtype)
+    more = more.at[data.sample * classes + data.label].add(mask * (log_right - log_wrong))
     shares = data.shares(prior).reshape(size, classes, *[1] * len(levels))
-    return shares + data.by_sample(log_wrong)[:, None] + own.reshape(size, classes, *levels)
+    return shares + data.by_sample(log_wrong)[:, None] + more.reshape(size, classes, *levels)
 
 
 class Model(NamedTuple):

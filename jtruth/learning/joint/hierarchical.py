@@ -24,7 +24,7 @@ from jtruth.latent import STANDARD, Effort
 from jtruth.latent.model import LatentModel
 from jtruth.latent.models.alike import alike_raters
 from jtruth.latent.rows import Rows
-from jtruth.learning._fit import Fit, clamp, read_given
+from jtruth.learning._fit import Fit, clamp, gold_and_prior
 from jtruth.learning.joint.models import Build, Built, independent
 from jtruth.learning.joint.posterior import fit_joint
 
@@ -61,7 +61,7 @@ def fit_hierarchical(
     >>> int(fit.accuracy.argmin()), fit.accuracy_interval().shape
     (1, (3, 2))
     """
-    known, fixed = read_given(labels, gold, prior)
+    known, fixed = gold_and_prior(labels, gold, prior)
     names, number = ("all",), np.zeros(labels.num_labelers, np.int64)
     if groups is not None:
         names, number = named(groups, "group", labels.num_labelers, "labelers", labels.workers)
@@ -137,7 +137,7 @@ def fit_domains(
     Raises:
         ValueError: for input that cannot be used, before any sampling.
     """
-    read_given(labels, gold, prior)
+    gold_and_prior(labels, gold, prior)
     names, domain = named(domains, "domain", labels.num_samples, "samples", labels.tasks)
     sample, labeler, label = labels.entries()
     size = len(names)

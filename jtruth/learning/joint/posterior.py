@@ -26,7 +26,7 @@ from jtruth.latent.infer.normal import has_normal_law, run_normal
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
 from jtruth.latent.walk import Convergence
-from jtruth.learning._fit import read_given
+from jtruth.learning._fit import gold_and_prior
 from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
 from jtruth.learning.joint.guard import (
     away_from,
@@ -46,7 +46,7 @@ from jtruth.learning.joint.inputs import (
 )
 from jtruth.learning.joint.models import Build, Built, named_model
 
-_SHOWN = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
+_COMPARED = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 
 
 class JointPosterior(NamedTuple):
@@ -185,7 +185,7 @@ def _model(
 ) -> tuple[Built, Rows, Observed, np.ndarray | None]:
     """The arguments of `fit_joint`, checked: a model, what it sees, the share of samples in each group."""
     y_pred, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
-    known, _ = read_given(labels, gold, None)
+    known, _ = gold_and_prior(labels, gold, None)
     base = checked_priors(labels, y_pred, symbols, known, prior, priors, own_rows=own_rows)
     rows = merge_samples(labels, y_pred, None if gold is None else known)
     group, group_share = share_groups(priors.shares, labels, rows, prior)
@@ -212,26 +212,22 @@ def gather(
     switched = check_switching(_rater_means(run, labels), labels.class_names, gold)
     y_pred = rows.y_pred[rows.row_of_sample] if len(model.raters) > 1 else None
     not_identified = check_identified(labels, y_pred, gold, informed)
-    several = several_modes({k: run.draws[k] for k in _SHOWN if k in run.draws}) if run.apart else None
+    several = several_modes({k: run.draws[k] for k in _COMPARED if k in run.draws}) if run.apart else None
     doubts = (not_identified, switched, several, run.convergence.sentence())
+    same = ("prior", "labeler_accuracy", "classifier", "counts", "weights", "right", "class_counts")
+    fields: dict[str, Any] = {name: draws.get(name) for name in same}
     found = JointPosterior(
-        prior=draws["prior"],
+        **fields,
         matrices=matrices.reshape(-1, *matrices.shape[2:]),
         matrix_draw=draw.ravel(),
         mean_matrices=run.large_mean["matrices"],
-        labeler_accuracy=draws["labeler_accuracy"],
-        classifier=draws.get("classifier"),
-        counts=draws.get("counts"),
         class_posterior=by_class,
-        weights=draws.get("weights"),
         chain=np.repeat(np.arange(chains), sweeps),
         convergence=run.convergence,
         switched=switched is not None,
         identified=not_identified is None,
         dependence=dependence,
         warnings=tuple(text for text in doubts if text),
-        right=draws["right"],
-        class_counts=draws.get("class_counts"),
         evidence=run.evidence,
     )
     if built.other is not None:
