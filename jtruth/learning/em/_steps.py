@@ -13,10 +13,8 @@ pseudo-counts turn maximum likelihood into the mode of a posterior; a sample may
 samples are handled once and a bootstrap is a `vmap` over weights.
 
 A step is one pass over the labels, probabilities in, expected counts and the log-likelihood out, in logs:
-nothing underflows, nothing branches, so that `vmap` is cheap. Passes by blocks that stay in the processor's
-cache, with products of probabilities where these are large enough, were as quick to a fifth and took half as
-long again to compile (benchmarks/dawid_skene_speed.py). Sums over samples are of 64 bits where JAX has them:
-in float32 a sum stops growing at 2**24 times what is added.
+nothing underflows, nothing branches, so that `vmap` is cheap (benchmarks/dawid_skene_speed.py). Sums over
+samples are of 64 bits where JAX has them: in float32 a sum stops growing at 2**24 times what is added.
 """
 
 from functools import partial

@@ -1,11 +1,9 @@
 """Dawid and Skene (1979): learn every labeler's confusion matrix and the class prior from the labels alone.
 
-The model: a sample's class is drawn from a prior, and each labeler, shown a sample of class c, gives label k
-with a probability psi[c, k] of its own, independently of the other labelers. `fit_dawid_skene` finds the
-prior and the matrices of highest likelihood (or, with pseudo-counts, of highest posterior density) by EM from
-majority vote, and from random starts if asked; in float64, whatever JAX's
-default is. The pure function under it, `dawid_skene_em`, is there for `jit` and for `vmap` over simulated
-data sets, weights or starts.
+`fit_dawid_skene` finds the prior and the matrices of highest likelihood (or, with pseudo-counts, of highest
+posterior density) by EM (`_steps`) from majority vote, and from random starts if asked; in float64, whatever
+JAX's default is. The pure function under it, `dawid_skene_em`, is there for `jit` and for `vmap` over
+simulated data sets, weights or starts.
 
 Three things to know. EM finds a local maximum; restarts look for better ones. Labels alone do not name the
 classes: swapping two of them everywhere gives the same likelihood, and only the start (majority vote), gold

@@ -97,8 +97,8 @@ def joint_batch(
     """
     seen = jnp.concatenate([as_array(labels), as_array(y_pred)[:, :, None]], axis=2).astype(jnp.int32)
     keys = keys_of_sets(key, seen.shape[0] if numbers is None else numbers, "joint batch")
-    chunk = _AT_ONCE if jax.default_backend() == "cpu" else 256
-    run = partial(_sample_all, num_classes=num_classes, sweeps=sweeps, chunk=chunk)
+    at_once = _AT_ONCE if jax.default_backend() == "cpu" else 256
+    run = partial(_every, one=_sample, settings=(num_classes, sweeps), at_once=at_once)
     return over_sets(run, mesh, jax.random.key_data(keys), seen)
 
 
@@ -109,13 +109,14 @@ def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -
     return jax.vmap(lambda n: stream(given, name, n))(chosen)
 
 
-@partial(jax.jit, static_argnames=("num_classes", "sweeps", "chunk"))
-def _sample_all(keys, seen, *, num_classes, sweeps, chunk) -> JointBatch:
-    def one(data):
-        key, seen = data
-        return _sample(jax.random.wrap_key_data(key), seen, num_classes, sweeps)
+@partial(jax.jit, static_argnames=("one", "settings", "at_once"))
+def _every(keys, *sets, one, settings, at_once=None):
+    """`one` set after the other, or some at once."""
 
-    return jax.lax.map(one, (keys, seen), batch_size=min(chunk, seen.shape[0]))
+    def of(data):
+        return one(jax.random.wrap_key_data(data[0]), *data[1:], *settings)
+
+    return jax.lax.map(of, (keys, *sets), batch_size=at_once and min(at_once, len(keys)))
 
 
 def _sample(key, seen, classes, sweeps) -> JointBatch:
@@ -219,7 +220,7 @@ def weighted_batch(
     rows, times, of_sample = _merged(seen)
     with jax.enable_x64(True):
         keys = jax.random.key_data(keys_of_sets(key, len(seen), "weighted batch"))
-        run = partial(_weigh_all, classes=num_classes)
+        run = partial(_every, one=_weigh, settings=(num_classes,))
         out = over_sets(run, mesh, keys, *map(jnp.asarray, (rows, times, of_sample, seen[:, :, -1])))
     found, log_weight, slope, exchanged_height = jax.tree.map(np.asarray, out)
     known = np.isfinite(log_weight).all(axis=1)
@@ -241,15 +242,6 @@ def _merged(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rows[s, : len(first)] = seen[s, first]
         times[s, : len(first)] = np.where((seen[s, first] >= 0).any(axis=1), count, 0)
     return rows, times, np.stack([row for _, row, _ in each]).astype(np.int32)
-
-
-@partial(jax.jit, static_argnames=("classes",))
-def _weigh_all(keys, rows, times, of_sample, y_pred, *, classes):
-    def one(data):
-        key, rows, times, of_sample, y_pred = data
-        return _weigh(jax.random.wrap_key_data(key), rows, times, of_sample, y_pred, classes)
-
-    return jax.lax.map(one, (keys, rows, times, of_sample, y_pred))
 
 
 class _Law:
