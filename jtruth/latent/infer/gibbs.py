@@ -8,7 +8,6 @@ same draws to the last bit, and so does a run that was killed and resumed.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,11 +139,6 @@ class GibbsMover:
         numbers = self.num_chains * self.problem.concentration.size
         return int(np.clip(_BLOCK_NUMBERS // max(numbers, 1), 5, _BLOCK))
 
-    @cached_property
-    def engine(self) -> kernel.HostEngine:
-        """NumPy's, which lays the rows out by parts."""
-        return kernel.HostEngine(self.problem, self.num_chains)
-
     def start(self, rng: np.random.Generator) -> Chain:
         """States drawn at the mode, or at the other start."""
         problem = self.problem
@@ -154,7 +148,7 @@ class GibbsMover:
         symbols = kernel.draw_counts(problem, p, rng)
         chain = {"symbols": symbols}
         if problem.pooled:
-            alpha = problem.concentration + kernel.count_probabilities(problem, symbols)
+            alpha = problem.concentration + problem.count_probabilities(symbols)
             chain["log_theta"] = kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, rng)
         for k, group in enumerate(problem.pooled):
             prior = present(group.raters.common_prior, "a law of common rows")
@@ -183,7 +177,7 @@ class GibbsMover:
         else:
             each, states = [], np.zeros(())
             for _ in range(sweeps):
-                chain, log_theta, p = kernel.sweep(self.engine, chain, rng)
+                chain, log_theta, p = kernel.sweep(self.problem, chain, rng)
                 if not burning:
                     each.append(chain | {"log_theta": log_theta})
                     states = states + p
@@ -222,7 +216,7 @@ def sources(
     widths for each of P free probabilities. A chain that is more than P / 2 + 10 below the best sits where
     nothing is, and goes on from there: its start has no say in the posterior. Of nearer modes R-hat speaks.
     """
-    counts = kernel.count_probabilities(problem, symbols)
+    counts = problem.count_probabilities(symbols)
     means = kernel.posterior_means(problem, problem.concentration + counts)
     height = kernel.log_rows(problem, means) @ problem.multiplicity
     seen = counts.sum(axis=0) > 0

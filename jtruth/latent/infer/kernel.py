@@ -1,7 +1,7 @@
 """One Gibbs sweep, and EM for the start, for any `LatentModel`; all chains at once.
 
 What is drawn in a sweep and in which order is written once (`sweep`). Whoever can count, draw Dirichlet rows
-and draw states, an engine, makes it: `HostEngine` in NumPy, and one in a traced program of JAX (`device`).
+and draw states, an engine, makes it: a `Problem` in NumPy, and one in a traced program of JAX (`device`).
 
 All probabilities of a model lie in one flat vector of Dirichlet rows: pi, the stratum weights, the matrices.
 All observations lie in one sparse matrix `design` (rows, columns): a column is "rater t gave symbol k", or
@@ -124,6 +124,41 @@ class Problem:
     def starts(self) -> np.ndarray:
         """(dirichlet rows,) where each begins in the flat vector."""
         return np.cumsum(self.length) - self.length
+
+    @cached_property
+    def independent(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Entries of the rows that are not alike; where each of these starts among them, and its length."""
+        entries = np.ones(self.concentration.size, bool)
+        for group in self.alike:
+            entries[group.here] = False
+        length = self.length[entries[self.starts]]
+        return np.flatnonzero(entries), (np.cumsum(length) - length, length)
+
+    @cached_property
+    def parts(self) -> dict[int, list["Problem"]]:
+        """By number of chains, what `in_parts` gives, once it was asked for."""
+        return {}
+
+    def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
+        """Counts that belong to each probability, (chains, P)."""
+        return np.ascontiguousarray((self.tie @ symbols.reshape(-1, symbols.shape[2])).T)
+
+    def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Log of one draw of every Dirichlet row that is not alike to others, (chains, P)."""
+        (entries, rows), logs = self.independent, np.zeros_like(concentration)
+        logs[:, entries] = draw_dirichlet_logs(rows, concentration[:, entries], rng)
+        return logs
+
+    def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
+        chains, symbols, behind = len(log_theta), np.zeros(()), []
+        if chains not in self.parts:
+            self.parts[chains] = in_parts(self, chains)
+        for part in self.parts[chains]:
+            p = state_probabilities(part, log_theta)
+            symbols = symbols + draw_counts(part, p, rng)
+            behind.append(p.sum(axis=1, dtype=np.float64))
+        return symbols, np.concatenate(behind, axis=1)
 
 
 def flatten(model: LatentModel, observed: Observed) -> Problem:
@@ -256,11 +291,6 @@ def _samples_behind(transposed: sparse.sparray, counts: np.ndarray) -> np.ndarra
     return found.reshape(-1, states, chains)
 
 
-def count_probabilities(problem: Problem, symbols: np.ndarray) -> np.ndarray:
-    """Counts that belong to each probability, (chains, P)."""
-    return np.ascontiguousarray((problem.tie @ symbols.reshape(-1, symbols.shape[2])).T)
-
-
 def draw_states(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A state of every place, given p (states, ...) on any scale."""
     # 1 - random lies in (0, 1], so a state of probability 0 is never chosen, not even by rounding.
@@ -324,7 +354,7 @@ def em(
     while step < max_steps:
         step += 1
         symbols = count_symbols(problem, p * problem.multiplicity)
-        alpha = problem.concentration + count_probabilities(problem, symbols)
+        alpha = problem.concentration + problem.count_probabilities(symbols)
         new = state_probabilities(problem, posterior_means(problem, alpha))
         change = np.abs(new - p).max()
         p = new
@@ -399,36 +429,3 @@ def _log_density(log_g: Any, total: Any, number: Any, raters: Any) -> Any:
     a = raters.strength * namespace(log_g).exp(log_g)
     labels = -number * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
     return labels + (raters.common_prior[None] * log_g).sum(axis=-1)
-
-
-class HostEngine:
-    """NumPy's sides of a sweep."""
-
-    def __init__(self, problem: Problem, chains: int):
-        """Of one problem. Rows that are alike are drawn elsewhere (`alike.draw_rows`), all others here."""
-        self.problem, self._parts = problem, in_parts(problem, chains)
-        own = np.ones(problem.concentration.size, bool)
-        for group in problem.alike:
-            own[group.here] = False
-        length = problem.length[own[problem.starts]]
-        self._own, self._rows = np.flatnonzero(own), (np.cumsum(length) - length, length)
-        self.concentration, self.pooled, self.alike = problem.concentration, problem.pooled, problem.alike
-
-    def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
-        """Counts that belong to each probability, (chains, P)."""
-        return count_probabilities(self.problem, symbols)
-
-    def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Log of one draw of every Dirichlet row that is not alike to others, (chains, P)."""
-        logs = np.zeros_like(concentration)
-        logs[:, self._own] = draw_dirichlet_logs(self._rows, concentration[:, self._own], rng)
-        return logs
-
-    def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
-        symbols, behind = np.zeros(()), []
-        for part in self._parts:
-            p = state_probabilities(part, log_theta)
-            symbols = symbols + draw_counts(part, p, rng)
-            behind.append(p.sum(axis=1, dtype=np.float64))
-        return symbols, np.concatenate(behind, axis=1)

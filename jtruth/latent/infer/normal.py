@@ -67,7 +67,7 @@ def mode_of(problem: kernel.Problem, start: Float[np.ndarray, "states rows"]) ->
     """The mode that EM climbs to from state probabilities."""
     states, _ = kernel.em(problem, start, max_steps=_MOST_STEPS)
     symbols = kernel.count_symbols(problem, (states * problem.multiplicity)[:, None, :])
-    total = problem.concentration + kernel.count_probabilities(problem, symbols)
+    total = problem.concentration + problem.count_probabilities(symbols)
     return Mode(states, np.exp(kernel.posterior_means(problem, total))[0], total[0])
 
 
