@@ -12,7 +12,7 @@ from scipy import stats
 
 from jtruth.labels import Labels
 from jtruth.latent import Effort
-from jtruth.latent.models.alike import Alike, alike_classes, draw_rows, first_state, move, seen
+from jtruth.latent.models.alike import Alike, alike_classes, draw_rows, first_state, move, row_counts
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
 from jtruth.testing.multiclass import count_posterior
@@ -120,13 +120,13 @@ def test_moves_leave_the_posterior_of_a_family_alone():
     state[:, 0, 1] = np.log(10) + 1.5 * rng.standard_normal(chains)
     state[:, 0, 2] = np.log(2) + 1.5 * rng.standard_normal(chains)
     state[:, 0, 3] = rng.random(chains)
-    empty = seen(group, np.zeros((chains, 1, rows, symbols)))
+    empty = row_counts(group, np.zeros((chains, 1, rows, symbols)))
     theta = np.exp(draw_rows(empty, state, rng)).reshape(chains, 1, rows, symbols)
     np.testing.assert_allclose(theta.sum(-1), 1, atol=1e-9)
     size = np.array([6, 2, 20])
     counts = np.stack([rng.multinomial(m, theta[:, 0, r]) for r, m in enumerate(size)], axis=1)[:, None]
     for _ in range(3):
-        state = move(seen(group, counts.astype(float)), state, rng)
+        state = move(row_counts(group, counts.astype(float)), state, rng)
     laws = (
         stats.logistic.cdf,
         lambda x: stats.norm.cdf(x, np.log(10), 1.5),

@@ -374,7 +374,7 @@ def sweep(engine: Any, chain: dict, rng: Any) -> tuple[dict, Any, Any]:
         log_theta = engine.draw_dirichlet_logs(concentration + counts, rng)
     families = {}
     for k, group in enumerate(engine.alike):
-        data = alike.seen(group.alike, counts[:, group.here].reshape(-1, *group.shape))
+        data = alike.row_counts(group.alike, counts[:, group.here].reshape(-1, *group.shape))
         families[f"alike{k}"] = state = alike.move(data, chain[f"alike{k}"], rng)
         rows = alike.draw_rows(data, state, rng).reshape(len(log_theta), -1)
         log_theta = replaced(log_theta, (slice(None), group.here), rows)

@@ -126,7 +126,7 @@ def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Fl
     return found.sum(axis=-1)
 
 
-class Seen(NamedTuple):
+class RowCounts(NamedTuple):
     """Counts of all rows, taken apart. R = raters * rows."""
 
     alike: Alike
@@ -141,7 +141,7 @@ class Seen(NamedTuple):
     wrong: Any  # those counts
 
 
-def seen(alike: Alike, counts: Any) -> Seen:
+def row_counts(alike: Alike, counts: Any) -> RowCounts:
     """Take counts (chains, raters, rows, symbols) apart."""
     xp, (chains, raters, _, symbols) = namespace(counts), counts.shape
     family, right = alike.family.ravel(), np.tile(alike.right, raters)
@@ -152,10 +152,10 @@ def seen(alike: Alike, counts: Any) -> Seen:
     member = np.eye(alike.num_families)[family]
     where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
     wrong = rest[where] if xp is np else rest
-    return Seen(alike, family, right, is_right, member, rest, hits, rest.sum(axis=2), where, wrong)
+    return RowCounts(alike, family, right, is_right, member, rest, hits, rest.sum(axis=2), where, wrong)
 
 
-def move(data: Seen, state: Any, rng: Any) -> Any:
+def move(data: RowCounts, state: Any, rng: Any) -> Any:
     """`state` (chains, families, 4) after Metropolis steps given the counts."""
     state = _metropolis(data, state, rng, _log_right, slice(0, 2))
     if data.alike.log_share.size < 3:
@@ -163,7 +163,7 @@ def move(data: Seen, state: Any, rng: Any) -> Any:
     return _metropolis(data, state, rng, _log_wrong, slice(2, 4))
 
 
-def _metropolis(data: Seen, state: Any, rng: Any, log_density, part: slice) -> Any:
+def _metropolis(data: RowCounts, state: Any, rng: Any, log_density, part: slice) -> Any:
     xp, shape = namespace(state), (_STEPS, *state.shape[:2])
     moves, others = 2.0 * 10.0 ** -rng.uniform(0.0, 1.5, (*shape, 1)), np.zeros((*shape, 2))
     moves = moves * rng.standard_normal((*shape, 2))
@@ -180,7 +180,7 @@ def _metropolis(data: Seen, state: Any, rng: Any, log_density, part: slice) -> A
     return metropolis(propose, density, state, moves, rng.random(shape))
 
 
-def _log_right(data: Seen, state: Any) -> Any:
+def _log_right(data: RowCounts, state: Any) -> Any:
     """log p(hits, mu, kappa) as a density of (logit mu, log kappa), (chains, families)."""
     xp, families = namespace(state), data.alike.num_families
     first, second = np.broadcast_to(data.alike.mean_prior, (families, 2)).astype(np.float64).T[:, None, :]
@@ -192,7 +192,7 @@ def _log_right(data: Seen, state: Any) -> Any:
     return prior + given - betaln(*each) * data.member.sum(axis=0)[None]
 
 
-def _log_wrong(data: Seen, state: Any) -> Any:
+def _log_wrong(data: RowCounts, state: Any) -> Any:
     """log p(wrong symbols, alpha, g) as a density of (log alpha, g), (chains, families)."""
     alpha = namespace(state).exp(state[..., 2])
     prior = _normal(state[..., 2], _pattern_centre(data.alike.log_share.size))
@@ -224,7 +224,7 @@ def _beta(state: Any) -> tuple[Any, Any]:
     return kappa * mu, kappa * (1 - mu)
 
 
-def _pattern(data: Seen, state: Any):
+def _pattern(data: RowCounts, state: Any):
     """q[row, symbol], as a function of chain, row and symbol; it means nothing at the right one."""
     # (chains, families, symbols)
     weight = namespace(state).exp(state[..., 3:] * data.alike.log_share[None, None, :])
@@ -237,7 +237,7 @@ def _pattern(data: Seen, state: Any):
     return q
 
 
-def draw_rows(data: Seen, state: Any, rng: Any) -> Any:
+def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     """Log of one draw of every row given counts and families, (chains, R, symbols)."""
     xp, symbols = namespace(state), data.counts.shape[2]
     a, b = (p[:, data.family] for p in _beta(state))
