@@ -50,7 +50,7 @@ def laplace_draws(
         )
     size, classes = len(state.workers), len(state.classes)
     num = int(np.clip(_MOST_CELLS // (size * classes**2), _FEWEST, _MOST))
-    together = (size * classes + 1) * classes <= MOST_TOGETHER and not state.closed.num_samples
+    together = (size * classes + 1) * classes <= MOST_TOGETHER and not state.closed_num_samples
     rng = host_rng(key, "normal law of labelers")
     draw = _draw_together if together else _draw_alone
     if posterior is None:
@@ -114,7 +114,7 @@ def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.G
     """Each labeler's matrix by its own block, and the prior by its own."""
     size, classes = len(state.workers), len(state.classes)
     open_counts, products = expected_counts(state.patterns, posterior, size)
-    counts, products = open_counts + state.closed.matrices, products + state.closed.products
+    counts, products = open_counts + state.closed_matrices, products + state.closed_products
     (pseudo_prior, pseudo), starts = state.pseudo_counts, np.arange(classes) * classes
     matrices = np.empty((num, size, classes, classes), np.float32)
     for t in range(size):
@@ -128,9 +128,9 @@ def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.G
     number = state.patterns.number.sum()
     moment = (state.patterns.number[:, None] * posterior).T @ posterior
     # Closed samples are taken to be like open ones.
-    share = moment / max(number, 1) * (state.closed.prior.sum() + number)
+    share = moment / max(number, 1) * (state.closed_prior.sum() + number)
     if not number:
-        share = np.diag(state.closed.prior)
+        share = np.diag(state.closed_prior)
     lost = np.diag(share.sum(axis=1)) - share
     block = normal.curvature(lost, state.prior, np.array([pseudo_prior.sum() + number]), starts[:1])
     return _drawn(state.prior[None], block, num, rng)[:, 0], matrices

@@ -50,21 +50,10 @@ from jtruth.learning.em.columns import (
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing, climbed
 
 _MARK = "stream of labels, Dawid and Skene's model, format 2"
-_ARRAYS = ("prior", "matrices", "pattern")
+_ARRAYS = ("prior", "matrices", "pattern", "closed_matrices", "closed_prior", "closed_products")
+_NUMBERS = ("closed_num_samples", "closed_num_labels")
 _WORDS = ("log_likelihood", "converged", "num_steps", "warnings", "classes", "smoothing", "batches")
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
-
-
-class Closed(NamedTuple):
-    """What is left of samples that were forgotten: expected counts at the parameters of that day."""
-
-    matrices: Float[np.ndarray, "labelers classes classes"]  # labels by true class and given label
-    prior: Float[np.ndarray, " classes"]  # samples by class
-    products: Float[np.ndarray, "labelers classes classes classes"]  # by given label: sum of rho[c] rho[d]
-    num_samples: int
-    num_labels: int
-
-    __repr__ = one_line
 
 
 class Stream(NamedTuple):
@@ -81,9 +70,14 @@ class Stream(NamedTuple):
     tasks: tuple  # id of each sample that is not closed
     pattern: Int[np.ndarray, " samples"]  # which row of `patterns` these samples have
     patterns: CodedPatterns
-    closed: Closed
     smoothing: Smoothing
     batches: tuple[str, ...]  # a digest of each set of labels that was counted
+    # what is left of samples that were forgotten: expected counts at the parameters of that day
+    closed_matrices: Float[np.ndarray, "labelers classes classes"]  # labels by true class and given label
+    closed_prior: Float[np.ndarray, " classes"]  # samples by class
+    closed_products: Float[np.ndarray, "labelers classes classes classes"]  # by label: sum of rho[c] rho[d]
+    closed_num_samples: int
+    closed_num_labels: int
 
     __repr__ = one_line
 
@@ -96,7 +90,7 @@ class Stream(NamedTuple):
     def pseudo_counts(self) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "t classes classes"]]:
         """What joins the counts of an M step, smoothing and closed samples: of the prior, of the matrices."""
         rows = self.smoothing.rows(len(self.classes))
-        return self.smoothing.prior + self.closed.prior, rows + self.closed.matrices
+        return self.smoothing.prior + self.closed_prior, rows + self.closed_matrices
 
     def labels(self) -> Labels:
         """The labels of the samples that are not closed, in the order of `tasks`."""
@@ -133,11 +127,11 @@ def _fresh(class_names: tuple, smoothing: Smoothing) -> Stream:
     """A stream before its first day."""
     classes = len(class_names)
     none = np.zeros((0, classes, classes))
-    nothing = Closed(none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0)
     empty = CodedPatterns(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
     return Stream(
         np.full(classes, 1 / classes), none, 0.0, False, 0, (), class_names, (), (),
-        np.zeros(0, np.int64), empty, nothing, smoothing, (),
+        np.zeros(0, np.int64), empty, smoothing, (),
+        none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0,
     )  # fmt: skip
 
 
@@ -236,16 +230,17 @@ def close(state: Stream) -> Stream:
     """Forget the samples, keep what they say of labelers and classes at the parameters of today."""
     posterior = posterior_of(state.patterns, state.prior, state.matrices)
     counts, products = expected_counts(state.patterns, posterior, len(state.workers))
-    old, number = state.closed, state.patterns.number
-    closed = Closed(
-        old.matrices + counts,
-        old.prior + number @ posterior,
-        old.products + products,
-        old.num_samples + int(number.sum()),
-        old.num_labels + int(number @ state.patterns.length),
+    number = state.patterns.number
+    return state._replace(
+        tasks=(),
+        pattern=state.pattern[:0],
+        patterns=CodedPatterns(state.patterns.code[:0], state.patterns.length[:0], number[:0]),
+        closed_matrices=state.closed_matrices + counts,
+        closed_prior=state.closed_prior + number @ posterior,
+        closed_products=state.closed_products + products,
+        closed_num_samples=state.closed_num_samples + int(number.sum()),
+        closed_num_labels=state.closed_num_labels + int(number @ state.patterns.length),
     )
-    empty = CodedPatterns(state.patterns.code[:0], state.patterns.length[:0], number[:0])
-    return state._replace(tasks=(), pattern=state.pattern[:0], patterns=empty, closed=closed)
 
 
 def write_stream(path: str | Path, state: Stream) -> None:
@@ -254,9 +249,8 @@ def write_stream(path: str | Path, state: Stream) -> None:
     Raises:
         ValueError: the file holds sets of labels that the state has not counted, or something else.
     """
-    arrays = {name: getattr(state, name) for name in _ARRAYS}
+    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_NUMBERS)}
     arrays |= {f"patterns_{name}": value for name, value in state.patterns._asdict().items()}
-    arrays |= {f"closed_{name}": np.asarray(value) for name, value in state.closed._asdict().items()}
     arrays |= {"tasks": _text(state.tasks), "workers": _text(state.workers)}
     words = {name: getattr(state, name) for name in _WORDS}
     keeps = lambda old: state.batches[: len(old["batches"])] == tuple(old["batches"])  # noqa: E731
@@ -277,17 +271,16 @@ def read_stream(path: str | Path) -> Stream:
         raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
     arrays, words = found
     patterns = CodedPatterns(*(arrays[f"patterns_{name}"] for name in CodedPatterns._fields))
-    *kept, samples, labels = (arrays[f"closed_{name}"] for name in Closed._fields)
     for name in ("warnings", "classes", "batches"):
         words[name] = tuple(words[name])
     words["smoothing"] = Smoothing(*words["smoothing"])
     return Stream(
         **{name: arrays[name] for name in _ARRAYS},
+        **{name: int(arrays[name]) for name in _NUMBERS},
         **words,
         tasks=tuple(json.loads(arrays["tasks"].tobytes())),
         workers=tuple(json.loads(arrays["workers"].tobytes())),
         patterns=patterns,
-        closed=Closed(kept[0], kept[1], kept[2], int(samples), int(labels)),
     )
 
 
@@ -349,14 +342,14 @@ def _joined(state: Stream, new: Labels) -> Stream:
 
 def _first_matrices(state: Stream, more: int) -> Stream:
     """The state with matrices (the mean one), and room in the closed counts, for so many new labelers."""
-    closed, classes = state.closed, len(state.classes)
-    closed = closed._replace(
-        matrices=np.pad(closed.matrices, ((0, more), (0, 0), (0, 0))),
-        products=np.pad(closed.products, ((0, more), *[(0, 0)] * 3)),
-    )
+    classes = len(state.classes)
     mean = state.matrices.mean(axis=0) if len(state.matrices) else _host.diagonal_rows(classes, 0.7, 0.3)
     newcomers = np.broadcast_to(mean, (more, classes, classes))
-    return state._replace(closed=closed, matrices=np.concatenate([state.matrices, newcomers]))
+    return state._replace(
+        matrices=np.concatenate([state.matrices, newcomers]),
+        closed_matrices=np.pad(state.closed_matrices, ((0, more), (0, 0), (0, 0))),
+        closed_products=np.pad(state.closed_products, ((0, more), *[(0, 0)] * 3)),
+    )
 
 
 def _numbered(known: tuple, new: Sequence) -> tuple[tuple, np.ndarray]:
