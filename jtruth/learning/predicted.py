@@ -242,11 +242,10 @@ def fit_noise_layer(
     """Error rates of one noisy label a sample, from out-of-sample probabilities of the true class.
 
     Args:
-        labels: exactly one label for each sample, by one labeler or by many who are taken as one.
+        labels, gold: as for `fit_confident`.
         probabilities: (samples, classes) p(y | x) of the TRUE class by a classifier that has not seen these
             labels of these samples.
         key: of the bootstrap; 0 if None.
-        gold: (samples,) known classes, -1 where unknown.
         pseudo: labels added to the diagonal, and as many spread over the rest of each row; 0 is maximum
             likelihood.
         num_bootstrap: bootstrap samples, at least 20.

@@ -202,14 +202,7 @@ def weighted_batch(
     *,
     mesh: jax.sharding.Mesh | None = None,
 ) -> JointBatch:
-    """Weigh draws of every set.
-
-    Args:
-        key: a whole number or a JAX key; each set has a stream of its own, by its number.
-        labels: codes 0..C-1, -1 for no label.
-        y_pred: predicted classes, -1 for none. A sample with neither is filling.
-        num_classes: C.
-        mesh: devices to share the sets.
+    """Weigh draws of every set; arguments are those of `joint_batch`.
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> weighed = weighted_batch(0, z[None], z[None, :, 0], 2)
