@@ -58,8 +58,8 @@ def minimax_entropy(
         sigma, tau = params
         logits = sigma[data.labeler] + (tau[data.sample] if samples_differ else 0)
         log_p = jax.nn.log_softmax(logits, axis=2)
-        given = jnp.take_along_axis(log_p, data.label[:, None, None], axis=2)[:, :, 0]
-        return data.shares(prior) + data.by_sample(given)
+        of_label = jnp.take_along_axis(log_p, data.label[:, None, None], axis=2)[:, :, 0]
+        return data.shares(prior) + data.by_sample(of_label)
 
     def loss(params):
         value = data.total(jax.nn.logsumexp(log_joint(params), axis=1))

@@ -305,7 +305,7 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     """
     sample_sd, direction_sd, threshold_sd = sds
     centre, mass = jnp.asarray([-1.0, 1.0], data.each.dtype), data.weight[:, None]
-    seen = partial(_seen, data)
+    slopes = partial(_label_slopes, data)
 
     def from_straight(direction):
         return direction - jnp.zeros_like(direction).at[:, 0].set(1)
@@ -313,19 +313,19 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     def joint(params):
         position = params[0]
         apart = (position[:, :1] - centre[None, :]) ** 2 + (position[:, 1:] ** 2).sum(axis=1, keepdims=True)
-        of_labels = data.by_sample(seen(*params[:3])[0])
+        of_labels = data.by_sample(slopes(*params[:3])[0])
         return data.shares(params[3]) - 0.5 * apart / sample_sd**2 + of_labels[:, None]
 
     def m_step(params, of_class, _):
         position, direction, threshold, _ = params
-        _, slope, bend = seen(position, direction, threshold)
+        _, slope, bend = slopes(position, direction, threshold)
         w, none = direction[data.labeler], jnp.zeros_like(position)
         pull = none.at[:, 0].set((of_class * centre[None, :]).sum(axis=1)) - position
         gradient = none.at[data.sample].add(slope * w) + mass * pull / sample_sd**2
         stiff = none.at[data.sample].add(w.shape[1] * bend * w**2) + jnp.maximum(mass, 1) / sample_sd**2
         moved = position + gradient / stiff
 
-        _, slope, bend = seen(moved, direction, threshold)
+        _, slope, bend = slopes(moved, direction, threshold)
         x, none, size = moved[data.sample], jnp.zeros_like(direction), w.shape[1] + 1
         gradient = none.at[data.labeler].add(slope * x) - from_straight(direction) / direction_sd**2
         stiff = none.at[data.labeler].add(size * bend * x**2) + 1 / direction_sd**2
@@ -341,7 +341,7 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
-def _seen(
+def _label_slopes(
     data: lf.LongForm, position: Array, direction: Array, threshold: Array
 ) -> tuple[Array, Array, Array]:
     """log p(label), its slope and -curvature in how far above the line a sample looks."""

@@ -197,15 +197,15 @@ def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
 def noise_layer(data: lf.LongForm, settings: Any) -> lf.Model:
     """The model for `lf.em`: psi (classes, classes); `settings`: q, for a prior, and pseudo-counts."""
     q, pseudo = settings
-    given, log_q = jax.nn.one_hot(data.label, q.shape[1], dtype=q.dtype), jnp.log(q)
+    one_hot, log_q = jax.nn.one_hot(data.label, q.shape[1], dtype=q.dtype), jnp.log(q)
 
     def joint(params: Any) -> Array:
         psi = jnp.maximum(params[0], jnp.finfo(q.dtype).tiny)
-        return log_q + given @ jnp.log(psi).T
+        return log_q + one_hot @ jnp.log(psi).T
 
     def m_step(params: Any, posterior: Array, _: Any) -> tuple[Array]:
         weighted = data.weight[:, None] * posterior  # weights on one side: one product of matrices
-        return (normalised(weighted.T @ given + pseudo),)
+        return (normalised(weighted.T @ one_hot + pseudo),)
 
     return lf.of_probabilities(joint, (pseudo,))._replace(m_step=m_step)
 

@@ -77,8 +77,8 @@ def recalibrate(
     score = np.log(np.maximum(h, FLOOR))
     known = np.flatnonzero(gold >= 0)
     answers, times = np.unique(np.column_stack([score, gold])[known], axis=0, return_counts=True)
-    seen = answers[:, :-1], answers[:, -1].astype(int), times
-    points, ess, found = _parameters(*seen, num_draws, rng)
+    gold_rows = answers[:, :-1], answers[:, -1].astype(int), times
+    points, ess, found = _parameters(*gold_rows, num_draws, rng)
     counts = np.bincount(gold[known], minlength=h.shape[1])[None, :] + np.zeros((num_draws, 1), np.int64)
     rows, row_of_sample, size = np.unique(score[gold < 0], axis=0, return_inverse=True, return_counts=True)
     total = np.zeros(rows.shape)

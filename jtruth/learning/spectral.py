@@ -145,7 +145,7 @@ def fit_kos(
 
 def triplet_moments(
     symbol: Int[np.ndarray, "samples labelers"],
-    seen: Float[np.ndarray, "samples labelers"],
+    mask: Float[np.ndarray, "samples labelers"],
     weight: Float[np.ndarray, " samples"],
     apart: Float[np.ndarray, "labelers labelers"],
     voters: Int[np.ndarray, " voters"],
@@ -156,7 +156,7 @@ def triplet_moments(
 
     Args:
         symbol: 0 and 1 for the classes, 2 for an abstention.
-        seen, weight: 1 where a labeler saw the sample; how often each sample counts.
+        mask, weight: 1 where a labeler saw the sample; how often each sample counts.
         apart: 1 for pairs of labelers who are not connected by `edges`, 0 elsewhere and on the diagonal.
         voters: labelers whose third moments are taken.
         edges, prior: connected pairs; of class 1, NaN if it is to be estimated.
@@ -167,35 +167,35 @@ def triplet_moments(
         and "pair_shifts" (edges, symbols, symbols).
     """
     weight = weight[:, None]
-    x = np.where(symbol == 2, 0, 2 * symbol - 1).astype(seen.dtype) * seen
-    shared = (weight * seen).T @ seen
+    x = np.where(symbol == 2, 0, 2 * symbol - 1).astype(mask.dtype) * mask
+    shared = (weight * mask).T @ mask
 
     def with_others(f, on):
         """Cov(f, x_u) over the samples where both are there, for every u."""
-        number = (weight * on).T @ seen
+        number = (weight * on).T @ mask
         safe = np.where(number > 0, number, 1)
-        return ((weight * f).T @ x) / safe - ((weight * f).T @ seen) * ((weight * on).T @ x) / safe**2
+        return ((weight * f).T @ x) / safe - ((weight * f).T @ mask) * ((weight * on).T @ x) / safe**2
 
-    v, square = _strengths(with_others(x, seen) * apart, apart * shared, shared.diagonal())
-    number = (weight * seen).sum(axis=0)
+    v, square = _strengths(with_others(x, mask) * apart, apart * shared, shared.diagonal())
+    number = (weight * mask).sum(axis=0)
     number = np.where(number > 0, number, 1)
     mean = (weight * x).sum(axis=0) / number
 
-    voting = seen[:, voters], (x - mean[None, :])[:, voters], v[voters], apart[voters][:, voters]
+    voting = mask[:, voters], (x - mean[None, :])[:, voters], v[voters], apart[voters][:, voters]
     p = _second_class(weight[:, 0], *voting) if np.isnan(prior) else prior
 
     def shift(f, on, free):
         """p(f | 1) - p(f | 0) of an indicator, from its covariances with labelers that are free of it."""
-        use = ((weight * on).T @ seen) * free
+        use = ((weight * on).T @ mask) * free
         power = (use * v[None, :] ** 2).sum(axis=1)
         slope = (use * with_others(f, on) * v[None, :]).sum(axis=1) / np.where(power > 0, power, 1)
         return slope / np.sqrt(p * (1 - p))
 
-    says = np.stack([(symbol == s).astype(seen.dtype) * seen for s in range(3)])
+    says = np.stack([(symbol == s).astype(mask.dtype) * mask for s in range(3)])
     shares = (weight[None] * says).sum(axis=1).T / number[:, None]
-    shifts = np.stack([shift(f, seen, apart) for f in says], axis=1)
+    shifts = np.stack([shift(f, mask, apart) for f in says], axis=1)
     a, b = edges[:, 0], edges[:, 1]
-    both, free = seen[:, a] * seen[:, b], apart[a] * apart[b]
+    both, free = mask[:, a] * mask[:, b], apart[a] * apart[b]
     count = (weight * both).sum(axis=0)
     together = (says[:, None, :, a] * says[None, :, :, b]).reshape(9, *both.shape)
     pair_shares = (weight[None] * together).sum(axis=1).T / np.where(count > 0, count, 1)[:, None]
@@ -239,8 +239,8 @@ def label_model_refuses(labels: Labels) -> str | None:
     """Why the label model cannot take these labels, abstentions ignored."""
     if (reason := _unusable(labels)) is not None:
         return reason
-    given = (labels.to_matrix() >= 0).astype(np.float64)
-    return _no_triplet(labels, 1 - np.eye(labels.num_labelers), given)
+    mask = (labels.to_matrix() >= 0).astype(np.float64)
+    return _no_triplet(labels, 1 - np.eye(labels.num_labelers), mask)
 
 
 def _unusable(labels: Labels) -> str | None:
@@ -250,9 +250,9 @@ def _unusable(labels: Labels) -> str | None:
             f"the label model knows two classes and these are {labels.num_classes}; for more choose "
             "dawid_skene, the same model by maximum likelihood"
         )
-    given = labels.labels_per_labeler() > 0
-    if given.sum() < 3:
-        return f"triplets need three labelers and {given.sum()} gave labels; get labels from a third"
+    active = labels.labels_per_labeler() > 0
+    if active.sum() < 3:
+        return f"triplets need three labelers and {active.sum()} gave labels; get labels from a third"
     if np.count_nonzero(labels.counts().sum(axis=0)) < 2:
         return "all labels are equal, so they have no covariance to learn from"
     if labels.has_repeats():
@@ -301,29 +301,29 @@ def fit_label_model(
     check.choose("abstentions", abstentions, ("ignored", "informative"))
     pairs, group = _edges(labels, edges)
     z = labels.to_matrix()
-    seen = np.ones(z.shape) if abstentions == "informative" else (z >= 0).astype(np.float64)
+    mask = np.ones(z.shape) if abstentions == "informative" else (z >= 0).astype(np.float64)
     apart = (group[:, None] != group[None, :]).astype(np.float64)
-    if (reason := _no_triplet(labels, apart, seen)) is not None:
+    if (reason := _no_triplet(labels, apart, mask)) is not None:
         raise ValueError(reason)
-    voters = np.argsort(-seen.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
+    voters = np.argsort(-mask.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
     symbol = np.where(z >= 0, z, 2).astype(np.int32)
     p1 = float("nan") if fixed is None else float(fixed[1])
-    found = triplet_moments(symbol, seen, np.ones(len(z)), apart, voters, pairs, p1)
+    found = triplet_moments(symbol, mask, np.ones(len(z)), apart, voters, pairs, p1)
     if np.isnan(found["prior"]):
         raise ValueError(
             "no three labelers share a sample, so third moments do not give the class prior; give prior"
         )
     share = np.array([1 - found["prior"], found["prior"]])
-    given, moved = _laws(found["shares"], found["shifts"], share, seen.sum(axis=0))
-    both = np.array([(seen[:, a] * seen[:, b]).sum() for a, b in pairs.tolist()])
+    laws, moved = _laws(found["shares"], found["shifts"], share, mask.sum(axis=0))
+    both = np.array([(mask[:, a] * mask[:, b]).sum() for a, b in pairs.tolist()])
     of_pairs, shifted = (found[name].reshape(-1, 9) for name in ("pair_shares", "pair_shifts"))
     linked, more = _laws(of_pairs, shifted, share, both)
-    joint = log(share)[None] + _log_likelihood(symbol, seen, given, pairs, linked.reshape(-1, 2, 3, 3))
+    joint = log(share)[None] + _log_likelihood(symbol, mask, laws, pairs, linked.reshape(-1, 2, 3, 3))
     joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
-    labelled = given[:, :, :2].sum(axis=2, keepdims=True)
+    labelled = laws[:, :, :2].sum(axis=2, keepdims=True)
     own = {
-        "matrices": given[:, :, :2] / labelled,
-        "abstention": given[:, :, 2] if abstentions == "informative" else np.full(given.shape[:2], np.nan),
+        "matrices": laws[:, :, :2] / labelled,
+        "abstention": laws[:, :, 2] if abstentions == "informative" else np.full(laws.shape[:2], np.nan),
         "strength": found["strength"],
     }
     doubts = tuple(_doubts_of_moments(own["matrices"], found["square"], labels, moved + more))
@@ -348,9 +348,9 @@ def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(pairs, np.int32).reshape(-1, 2), group
 
 
-def _no_triplet(labels: Labels, apart: np.ndarray, seen: np.ndarray) -> str | None:
+def _no_triplet(labels: Labels, apart: np.ndarray, mask: np.ndarray) -> str | None:
     """Why some labelers cannot be judged: no two others, all independent, with common samples."""
-    usable = apart * (seen.T @ seen > 0)
+    usable = apart * (mask.T @ mask > 0)
     without = (np.einsum("tu,ut->t", usable @ usable, usable) == 0) & (labels.labels_per_labeler() > 0)
     if not without.any():
         return None
@@ -370,16 +370,16 @@ def _laws(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tu
     return vote_shares(law.reshape(-1, law.shape[2])).reshape(law.shape), int((raw < least).sum())
 
 
-def _log_likelihood(symbol, seen, given, pairs, linked) -> np.ndarray:
+def _log_likelihood(symbol, mask, laws, pairs, linked) -> np.ndarray:
     """log p(symbols of a sample | class), (samples, classes): a tree of pairs, each labeler counted once."""
-    table = log(given)
+    table = log(laws)
     found = np.zeros((len(symbol), 2))
     for t in range(symbol.shape[1]):
-        found += np.where(seen[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
+        found += np.where(mask[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
     for (a, b), law in zip(pairs.tolist(), linked, strict=True):
         alone = log(law.sum(axis=2))[:, :, None] + log(law.sum(axis=1))[:, None, :]
         more = np.where(law > 0, log(law) - np.where(law > 0, alone, 0), 0)
-        there = (seen[:, a] * seen[:, b] > 0)[:, None]
+        there = (mask[:, a] * mask[:, b] > 0)[:, None]
         found += np.where(there, more[:, symbol[:, a], symbol[:, b]].T, 0.0)
     return found
 

@@ -123,8 +123,8 @@ def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
     bits = jax.random.bits(key, (chains, columns.shape[1]), jnp.uint32)
     u = (bits.astype(table.dtype) + 0.5) * 2.0**-32  # chances are right to 2.3e-10, at half the time
 
-    def chain(p_sum: Any, given: tuple[Any, Any]) -> tuple[Any, Any]:
-        table, u = given
+    def chain(p_sum: Any, inputs: tuple[Any, Any]) -> tuple[Any, Any]:
+        table, u = inputs
         logs, _ = jax.lax.scan(lambda logs, seen: (logs + table[:, seen], None), offset, columns)
         p = jax.nn.softmax(logs, axis=0)
         height = u * p.sum(axis=0)

@@ -146,9 +146,9 @@ def row_counts(alike: Alike, counts: Any) -> RowCounts:
     xp, (chains, raters, _, symbols) = namespace(counts), counts.shape
     family, right = alike.family.ravel(), np.tile(alike.right, raters)
     is_right = np.arange(symbols) == right[None, :, None]
-    given = (counts if alike.known is None else counts + alike.known[None]).reshape(chains, -1, symbols)
-    rest = xp.where(is_right, 0.0, given)
-    hits = xp.where(is_right, given, 0.0).sum(axis=2)
+    every = (counts if alike.known is None else counts + alike.known[None]).reshape(chains, -1, symbols)
+    rest = xp.where(is_right, 0.0, every)
+    hits = xp.where(is_right, every, 0.0).sum(axis=2)
     member = np.eye(alike.num_families)[family]
     where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
     wrong = rest[where] if xp is np else rest
@@ -188,8 +188,8 @@ def _log_right(data: RowCounts, state: Any) -> Any:
     prior = first * xp.log(mu) + second * xp.log1p(-mu) + _normal(state[..., 1], KAPPA)
     each = _beta(state)
     a, b = (p[:, data.family] for p in each)
-    given = betaln(a + data.hits, b + data.misses) @ data.member
-    return prior + given - betaln(*each) * data.member.sum(axis=0)[None]
+    likelihood = betaln(a + data.hits, b + data.misses) @ data.member
+    return prior + likelihood - betaln(*each) * data.member.sum(axis=0)[None]
 
 
 def _log_wrong(data: RowCounts, state: Any) -> Any:

@@ -186,16 +186,16 @@ class Spec(NamedTuple):
     __repr__ = one_line
 
 
-def prepare(spec: Spec, num_classes: int, most_labels: int, given: Hyper | None) -> Hyper:
-    """Prior settings as arrays, checked: defaults overridden by `given`, nodes for the difficulty added."""
+def prepare(spec: Spec, num_classes: int, most_labels: int, replaced: Hyper | None) -> Hyper:
+    """Prior settings as arrays, checked: defaults, or those that replace them; nodes for difficulties."""
     hyper: Hyper = {"class_concentration": 1.0, **spec.defaults(num_classes)}
-    unknown = sorted(set(given or {}) - set(hyper))
+    unknown = sorted(set(replaced or {}) - set(hyper))
     if unknown:
         raise ValueError(f"the model has no prior setting {unknown[0]!r}; it has {', '.join(hyper)}")
     shapes = {name: np.shape(value) for name, value in hyper.items()}
     shapes["class_concentration"] = (num_classes,)
     arrays = {}
-    for name, value in {**hyper, **(given or {})}.items():
+    for name, value in {**hyper, **(replaced or {})}.items():
         try:
             arrays[name] = np.array(np.broadcast_to(np.asarray(value, np.float64), shapes[name]))
         except ValueError:

@@ -212,10 +212,10 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
     mean, sd = simulated.mean(axis=0), simulated.std(axis=0)
     scale = np.where(sd > 0, sd, 1.0)
     far = (((simulated - mean) / scale) ** 2).sum(axis=1)
-    seen = float((((agreed - mean) / scale) ** 2).sum())
+    observed = float((((agreed - mean) / scale) ** 2).sum())
     total, all_agreed = simulated.sum(axis=1), agreed.sum()
     above, below = ((1 + c.sum()) / (1 + far.size) for c in (total >= all_agreed, total <= all_agreed))
-    p_value = float((1 + (far >= seen).sum()) / (1 + far.size))
+    p_value = float((1 + (far >= observed).sum()) / (1 + far.size))
     return Agreement(pair, shared, agreed, mean, sd, min(2 * min(above, below), 1.0), p_value)
 
 
@@ -229,8 +229,8 @@ def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicat
     for k, place in enumerate(used):
         draw = {name: x[place // length, place % length][None] for name, x in draws.items()}
         now = stream(key, "replicate", k)
-        given = _of_draws(draw_labels, channel, num_labelers, draw, hyper, now, padded)[0]
-        yield given[:size, : labeler.shape[1]]
+        label = _of_draws(draw_labels, channel, num_labelers, draw, hyper, now, padded)[0]
+        yield label[:size, : labeler.shape[1]]
 
 
 def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.ndarray, np.ndarray]:

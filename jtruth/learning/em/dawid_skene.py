@@ -103,8 +103,8 @@ def fit_dawid_skene(
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns given label;
         `row_labels` (labelers, classes), the expected number of labels behind each row; `log_posterior`,
-        log-likelihood and sum of pseudo-count * log probability; `monotone`, no step lowered that by more
-        than rounding; `path` (steps,), its value after each step of the start that won; `start`, which won, 0
+        log-likelihood and sum of pseudo-count * log probability; `path` (steps,), its value after each step
+        of the start that won; `start`, which won, 0
         is majority vote, then the random ones; `start_objectives` (starts,), its value at their ends.
 
     Raises:
@@ -217,10 +217,10 @@ def _doubts(fit, labels, gold, smoothing):
             + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and mean nothing.")
         )
     free = labels.num_labelers * labels.num_classes * (labels.num_classes - 1)
-    given = int((np.asarray(labels.label) >= 0).sum())
-    if free > given and not any(smoothing[:2]):
+    num_labels = int((np.asarray(labels.label) >= 0).sum())
+    if free > num_labels and not any(smoothing[:2]):
         yield (
-            f"{given} labels for {free} free numbers: maximum likelihood fits the noise, and classes "
+            f"{num_labels} labels for {free} free numbers: maximum likelihood fits the noise, and classes "
             "are far too sure or wrong. Give smoothing, or use the method 'hierarchical'."
         )
     pooled = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
@@ -252,7 +252,6 @@ def _best(labels, gold, prior, smoothing, key, starts, **steps) -> Fit:
         "matrices": np.asarray(best.matrices, np.float64)[:size],
         "row_labels": np.asarray(best.row_labels, np.float64)[:size],
         "log_posterior": float(best.objective),
-        "monotone": float(best.largest_drop) == 0,
         "path": np.asarray(best.path, np.float64)[:num_steps],
         "start": winner,
         "start_objectives": np.array(objectives),

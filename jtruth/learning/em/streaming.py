@@ -192,8 +192,8 @@ def stream_of_table(
     (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
     """
     columns = {"task": task, "worker": worker, "label": label}
-    (labeler, given, length, number), workers, names, notes = lazy_patterns(frame, columns, classes, missing)
-    code = (labeler * len(names) + given).astype(np.int32)
+    (labeler, symbol, length, number), workers, names, notes = lazy_patterns(frame, columns, classes, missing)
+    code = (labeler * len(names) + symbol).astype(np.int32)
     patterns, _ = merge_patterns(CodedPatterns(code, length, number))
     state = _fresh(names, smoothing)._replace(workers=workers, patterns=patterns)
     state = _first_matrices(state, len(workers))

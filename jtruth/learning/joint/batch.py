@@ -104,9 +104,9 @@ def joint_batch(
 
 def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -> jax.Array:
     """A key for every set, by its number (the first so many, or these): the stream `name`."""
-    given = as_key(key)
+    base = as_key(key)
     chosen = jnp.asarray(np.arange(numbers) if isinstance(numbers, int) else numbers, jnp.uint32)
-    return jax.vmap(lambda n: stream(given, name, n))(chosen)
+    return jax.vmap(lambda n: stream(base, name, n))(chosen)
 
 
 @partial(jax.jit, static_argnames=("one", "settings", "at_once"))
@@ -128,7 +128,7 @@ def _sample(key, seen, classes, sweeps) -> JointBatch:
     rows = jnp.asarray(diagonal_rows(classes, 2.0, 1.0), dtype)
     shape = (_CHAINS, classes, raters, classes)
 
-    def given(key, z):
+    def parameters(key, z):
         """Log rows (chains, classes, raters, classes), log prior (chains, classes), and the counts."""
         counts = _product("kcn,fn->kcf", z, x).reshape(shape)
         key_rows, key_prior = jax.random.split(key)
@@ -143,7 +143,7 @@ def _sample(key, seen, classes, sweeps) -> JointBatch:
         p = _probabilities(logits)
         height = jax.random.uniform(key_class, (_CHAINS, samples), dtype)
         z = _drawn(p, height) * weight[None, None, :]
-        theta, pi, counts = given(key_rows, z)
+        theta, pi, counts = parameters(key_rows, z)
         more = jnp.exp(theta).sum(axis=0), jnp.exp(pi).sum(axis=0), p.sum(axis=0)
         return ((theta, pi), tuple(a + kept * b for a, b in zip(sums, more, strict=True))), counts[:, :, -1]
 
@@ -151,7 +151,7 @@ def _sample(key, seen, classes, sweeps) -> JointBatch:
     total = votes.sum(axis=0, keepdims=True)
     shares = jnp.where(total > 0, votes / jnp.maximum(total, 1), 1 / classes) * weight[None, :]
     key_start, key = jax.random.split(key)
-    start = given(key_start, jnp.broadcast_to(shares, (_CHAINS, *shares.shape)))[:2]
+    start = parameters(key_start, jnp.broadcast_to(shares, (_CHAINS, *shares.shape)))[:2]
     zero = (jnp.zeros(shape[1:], dtype), jnp.zeros(classes, dtype), jnp.zeros_like(votes))
     number = _BURN_IN + sweeps
     kept = (jnp.arange(number, dtype=jnp.int32) >= _BURN_IN).astype(dtype)

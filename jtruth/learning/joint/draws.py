@@ -64,12 +64,12 @@ class JointDigest:
         matrices = self._by_class(draws["raters0"], 0, weights)
         own = np.diagonal(matrices, axis1=-2, axis2=-1)  # (chains, sweeps, labelers, classes)
         of_class = self._of_classes(draws["table0"])
-        given = of_class.reshape(*of_class.shape[:3], -1, model.num_classes)
+        by_labeler = of_class.reshape(*of_class.shape[:3], -1, model.num_classes)
         small = {
             "prior": np.array(prior),
             "labeler_accuracy": np.einsum("mstc,msc->mst", own, prior),
             "mean_diagonal": own.mean(axis=2),
-            "right": np.rint(np.einsum("mkctc->mkt", given)).astype(np.int32),
+            "right": np.rint(np.einsum("mkctc->mkt", by_labeler)).astype(np.int32),
         }
         if "samples" in draws:
             small["class_counts"] = np.rint(self._of_classes(draws["samples"])[..., 0]).astype(np.int32)
@@ -145,9 +145,9 @@ def population_metrics(prior: np.ndarray, classifier: np.ndarray) -> dict[str, n
 def mean_share(labels: Labels) -> np.ndarray:
     """(labelers,) probability that a label picked at random from a random labelled sample is whose."""
     sample, labeler, label = labels.arrays
-    given = label >= 0
+    labelled = label >= 0
     per_sample = labels.labels_per_sample()
-    share = np.bincount(labeler[given], 1 / per_sample[sample[given]], labels.num_labelers)
+    share = np.bincount(labeler[labelled], 1 / per_sample[sample[labelled]], labels.num_labelers)
     return share / share.sum()
 
 

@@ -95,14 +95,14 @@ def _alike_by_group(number: Int[np.ndarray, " labelers"]) -> Build:
 
 
 def named(
-    given: Any, what: str, size: int, axis: str, names: tuple | None
+    entries: Any, what: str, size: int, axis: str, names: tuple | None
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Distinct names in `given` (size,), and the number of each entry's; all else is for messages.
+    """Distinct names in `entries` (size,), and the number of each entry's; all else is for messages.
 
     Raises:
         ValueError: another shape, or entries without a name.
     """
-    values = np.asarray(given)
+    values = np.asarray(entries)
     if values.shape != (size,):
         raise ValueError(f"{what}s has shape {values.shape}; give one {what} for each of the {size} {axis}")
     missing = [k for k, name in enumerate(values.tolist()) if name is None or name == "" or name != name]

@@ -164,10 +164,10 @@ def vote_start(start: Any, rows: Rows) -> np.ndarray:
         if np.unique(rows.gold[rows.gold >= 0]).size == classes:
             shares = _read_by_gold(rows, classes)
     else:
-        given = _numbers("start", start, (rows.row_of_sample.size, classes), positive=False)
-        check_rows(given, "start")
+        probabilities = _numbers("start", start, (rows.row_of_sample.size, classes), positive=False)
+        check_rows(probabilities, "start")
         shares = np.zeros((rows.multiplicity.size, classes))
-        np.add.at(shares, rows.row_of_sample, given)
+        np.add.at(shares, rows.row_of_sample, probabilities)
         shares /= rows.multiplicity[:, None]
     return clamp(shares, rows.gold)
 

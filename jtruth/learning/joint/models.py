@@ -81,27 +81,27 @@ def shared_strata(base: LatentModel, rows: Rows, *, tie_classifier: bool = False
     (`latent.models.alike`): those of one class and stratum over labelers, those of one stratum over the
     classifier's classes; the means of these families have the laws that the concentrations above give.
     """
-    classes, (given, *classifier) = base.num_classes, base.raters
+    classes, (independent_labelers, *classifier) = base.num_classes, base.raters
     state_class = np.repeat(np.arange(classes), 2)  # class 0 easy, class 0 hard, class 1 easy, ...
     common = _interleave(diagonal_rows(classes, 9, 1), diagonal_rows(classes, 3, 3))
     around = 6 * common / common.sum(axis=1, keepdims=True)
-    labelers = np.broadcast_to(around, (len(given.prior), *around.shape))
+    labelers = np.broadcast_to(around, (len(independent_labelers.prior), *around.shape))
     every = np.arange(2 * classes)
-    if given.alike is None:
+    if independent_labelers.alike is None:
         raters = [Raters(labelers, every, 6.0, common)]
     else:
-        families = alike_in_strata(given.alike, classes, _LABELERS, by_class=True)
+        families = alike_in_strata(independent_labelers.alike, classes, _LABELERS, by_class=True)
         raters = [Raters(labelers, every, alike=families)]
     for own in classifier:
         if tie_classifier:
             raters.append(own._replace(row_of_state=state_class))
             continue
-        rows_given, alike = own.prior[0], own.alike
-        symbols = rows_given.shape[1]
+        concentration, alike = own.prior[0], own.alike
+        symbols = concentration.shape[1]
         if symbols == classes:
             easy, hard = diagonal_rows(classes, 3, 1), diagonal_rows(classes, 1.5, 1.5)
         else:  # no diagonal: easy rows as they are given, four samples each, and flat ones
-            easy = 4 * rows_given / rows_given.sum(axis=1, keepdims=True)
+            easy = 4 * concentration / concentration.sum(axis=1, keepdims=True)
             hard = np.full((classes, symbols), 3 / symbols)
         if alike is not None:
             alike = alike_in_strata(alike, classes, _CLASSIFIER, by_class=False)
