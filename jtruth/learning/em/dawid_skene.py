@@ -104,8 +104,8 @@ def fit_dawid_skene(
         `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns given label;
         `row_labels` (labelers, classes), the expected number of labels behind each row; `log_posterior`,
         log-likelihood and sum of pseudo-count * log probability; `path` (steps,), its value after each step
-        of the start that won; `start`, which won, 0
-        is majority vote, then the random ones; `start_objectives` (starts,), its value at their ends.
+        of the start that won; `start`, which won, 0 is majority vote, then the random ones;
+        `start_objectives` (starts,), its value at their ends.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
