@@ -2,7 +2,7 @@
 
 Where whole data sets are shared, `over_sets` hands each device its part and no device waits for another
 (`jax.shard_map`). Where the samples of one set are shared, the arrays are placed and the compiler adds up
-(`learning/em/dawid_skene.py`); that needs Auto axes, so an Explicit mesh (of `jax.make_mesh`) is read as an Auto
+(`learning.em.dawid_skene`); that needs Auto axes, so an Explicit mesh (of `jax.make_mesh`) is read as an Auto
 one. What does not divide evenly is filled up: sets by copies of the last one, samples by such of weight 0.
 
 Of several processes at one job (`jax.distributed`) every one must ask at the same place of the program: who
