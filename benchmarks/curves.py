@@ -72,7 +72,7 @@ FACTORS = [
 
 def walk(odds, coded, bins, share, seed):
     """As in `evaluate_scores`."""
-    return symbol_walk(odds, coded, bins, share, seed, 500).tables()
+    return symbol_walk(odds, coded, bins, share, seed, 500)[0]
 
 
 def chain(alpha):
@@ -82,7 +82,7 @@ def chain(alpha):
 
 def coarse(odds, coded, bins, share, seed):
     """The same with half as many cells in the grid of every bin: a third of the time."""
-    return symbol_walk(odds, coded, bins, share, seed, 500, cells=32).tables()
+    return symbol_walk(odds, coded, bins, share, seed, 500, cells=32)[0]
 
 
 WAYS = {"walk": walk, "coarse": coarse} | {f"chain {a:g}": chain(a) for a in (0.1, 0.3, 1.0)}

@@ -107,11 +107,11 @@ def simulate_difficulty_fallibility(
     difficulty: Pair = (1.0, 5.0),
     fallibility: Pair = (0.0, 0.4),
     participation: Pair = (0.0, 1.0),
-    mesh: Any = None,
 ) -> Simulated:
     """The paper's simulator: difficulty, fallibility and participation are drawn too (Su 5.1.2).
 
-    The defaults are those of the main testing example, Su 5.2.1.
+    The defaults are those of the main testing example, Su 5.2.1. For samples on several devices hand a
+    `DifficultyFallibility` to `simulate`.
 
     Args:
         key: a whole number or a JAX key.
@@ -122,23 +122,23 @@ def simulate_difficulty_fallibility(
         difficulty: (a, b) of the beta distribution of delta, one draw per sample; (1, 1) is uniform.
         fallibility: (low, high) of the uniform distribution of phi, one draw per labeler.
         participation: (low, high) of the uniform distribution of eta, one draw per labeler.
-        mesh: as in `simulate`.
 
     Returns:
         `Simulated`, whose `noise` is the `DifficultyFallibility` that was drawn.
 
     Raises:
         ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive;
-            no key; a mesh that does not divide the samples.
+            no key.
     """
-    _check_range(fallibility, "fallibility")
-    _check_range(participation, "participation")
+    for name, (low, high) in (("fallibility", fallibility), ("participation", participation)):
+        if not 0 <= low <= high <= 1:
+            raise ValueError(f"{name} must be (low, high) with 0 <= low <= high <= 1, got {(low, high)}")
     key_delta, key_phi, key_eta, key_data = jax.random.split(as_key(key), 4)
     delta = sample_difficulty(key_delta, num_samples, *difficulty)
     phi = jax.random.uniform(key_phi, (num_labelers,), minval=fallibility[0], maxval=fallibility[1])
     eta = jax.random.uniform(key_eta, (num_labelers,), minval=participation[0], maxval=participation[1])
     noise = DifficultyFallibility(delta, phi, len(prior))
-    return simulate(key_data, num_samples, prior, confusion, noise, eta, mesh=mesh)
+    return simulate(key_data, num_samples, prior, confusion, noise, eta)
 
 
 def sample_difficulty(key: Any, num_samples: int, a: float | int, b: float | int) -> Float[Array, " samples"]:
@@ -223,9 +223,3 @@ def _draw_participation(
     labelers = jnp.arange(num_labelers, dtype=first.dtype)[None, :]
     later = uniform_numbers(key_later, (num_samples, num_labelers), eta.dtype) < eta[None, :]
     return (labelers == first) | ((labelers > first) & later)
-
-
-def _check_range(bounds: Pair, name: str) -> None:
-    low, high = bounds
-    if not 0 <= low <= high <= 1:
-        raise ValueError(f"{name} must be (low, high) with 0 <= low <= high <= 1, got {bounds}")

@@ -15,7 +15,7 @@ from scipy.special import betaln, expit, gammaln, logsumexp
 from scipy.stats import norm, t
 
 from jtruth import testing
-from jtruth.stats.draws import Opinion, predictive
+from jtruth.stats.draws import predictive
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.testing import BetaPrior
 
@@ -130,7 +130,7 @@ def test_the_law_of_section_2_is_a_density_that_never_loses_more_than_its_flat_p
     theta = expit(logits)
     density = (1 - w0) * law / (theta * (1 - theta)) + w0
     assert (-np.log(density)).max() <= -np.log(w0)
-    opinions = [Opinion(at, s) for s in scale]
+    opinions = [(at, s) for s in scale]
     upto = np.cumsum(density * theta * (1 - theta)) * (logits[1] - logits[0])
     ends = np.interp([0.05, 0.95], upto / upto[-1], theta)
     assert predictive(opinions, flat=w0).equal_tails(0.9) == pytest.approx(ends, abs=1e-3)

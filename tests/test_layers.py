@@ -194,10 +194,7 @@ def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
 
 
 # Functions of more than eight arguments, all of them options that people give by name.
-MANY_ARGUMENTS = {
-    "evaluate", "from_long", "read_labels", "_Methods.__init__",
-    "simulate_difficulty_fallibility"
-}  # fmt: skip
+MANY_ARGUMENTS = {"evaluate", "from_long", "read_labels", "_Methods.__init__"}
 MOST_ARGUMENTS = 8
 
 

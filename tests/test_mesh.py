@@ -12,7 +12,6 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import jtruth as jt
 from jtruth._mesh import even_rows, mesh_axis
-from jtruth.simulation import simulate_difficulty_fallibility
 
 SCRIPT = """
 import json, sys
@@ -22,7 +21,6 @@ import jtruth as jt
 from jtruth.learning import Starts, fit_dawid_skene
 from jtruth.learning.joint.batch import joint_batch
 from jtruth.learning.joint.batch import weighted_batch
-from jtruth.simulation import simulate_difficulty_fallibility
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
 
@@ -48,8 +46,6 @@ def everything(mesh):
     drawn = [jt.simulate(0, 64, prior, K, model, eta, mesh=mesh)
              for model in (jt.noise.Symmetric(.1, 2),
                            jt.noise.DifficultyFallibility(np.linspace(.1, 1, 64), np.full(3, .4), 2))]
-    drawn.append(simulate_difficulty_fallibility(0, num_samples=64, num_labelers=3, prior=prior, confusion=K,
-                                                 mesh=mesh))
     rho = np.stack([1 - y[0], y[0]], axis=1) * .8 + .1
     recipe = Recipe(mmse("logistic"), batch_size=14, num_epochs=5, mesh=mesh)  # 14 on four devices: filled up
     trained = fit(0, Linear(np.zeros(()), np.zeros(1)), linear_outputs, x[0][:, None], rho, recipe)
@@ -100,15 +96,16 @@ def test_em_refuses_what_is_no_mesh(mesh):
 
 
 @pytest.mark.usefixtures("as_installed")
-def test_the_simulator_of_the_paper_takes_a_mesh():
+def test_the_simulator_takes_a_mesh():
     """Its sharding is that of the arrays (their values: the slow test above)."""
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",))
-    ask = {"num_labelers": 3, "prior": np.array([0.5, 0.5]), "confusion": np.eye(2), "key": 0}
-    drawn = simulate_difficulty_fallibility(num_samples=8, mesh=mesh, **ask)
+    model = jt.noise.DifficultyFallibility(np.linspace(0.1, 1, 8), np.full(3, 0.4), 2)
+    ask = (0, 8, np.array([0.5, 0.5]), np.eye(2), model, np.array([1.0, 0.5, 0.2]))
+    drawn = jt.simulate(*ask, mesh=mesh)
     assert drawn.z.sharding.mesh.axis_names == ("s",)
-    np.testing.assert_array_equal(drawn.z, simulate_difficulty_fallibility(num_samples=8, **ask).z)
+    np.testing.assert_array_equal(drawn.z, jt.simulate(*ask).z)
     with pytest.raises(ValueError, match="mesh is of type int"):
-        simulate_difficulty_fallibility(num_samples=8, mesh=8, **ask)
+        jt.simulate(*ask, mesh=8)
 
 
 def test_samples_that_devices_cannot_share_evenly_are_said():

@@ -143,10 +143,10 @@ def influences(
 ) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " samples"]]:  # fmt: skip
     """Mean and variance, over its unknown class, of what each sample adds to a metric's linear form."""
     table = expected_table(class_posterior, y_pred, len(classes))
-    terms = named_metric(metric, classes, positive).terms(table).of_samples(y_pred)
+    terms = named_metric(metric, classes, positive).terms(table)[:, :, y_pred].swapaxes(1, 2)
     expected = [(part * class_posterior).sum(axis=1) for part in terms]
     total = expected[1].sum()
-    influence = (terms.numerator - expected[0].sum() / total * terms.denominator) / total
+    influence = (terms[0] - expected[0].sum() / total * terms[1]) / total
     mean = (influence * class_posterior).sum(axis=1)
     return mean, (class_posterior * (influence - mean[:, None]) ** 2).sum(axis=1)
 

@@ -116,7 +116,7 @@ def drawn_values(
         table = prior[:, :, None] * confusion
         found = np.asarray(metric.of_table(table))
         return p, np.broadcast_to(found[:, None, None], p.shape), float(found.var())
-    parts = metric.terms(None).of_samples(y_pred)  # (rows, classes)
+    parts = metric.terms(None)[:, :, y_pred].swapaxes(1, 2)  # (2, rows, classes)
     above, below = (((p * part).sum(2) * size).sum(1) for part in parts)
     centre = above / below
     influence = (parts[0] - centre[:, None, None] * parts[1]) / below[:, None, None]

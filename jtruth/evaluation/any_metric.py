@@ -387,9 +387,10 @@ def _bin_rows(
     prior: Float[np.ndarray, " rates"] | float, draws: int, key: Key,
 ) -> Float[np.ndarray, "draws classes bins"]:  # fmt: skip
     """Rows of K by a walk along the bins, up to a factor for each bin; draw d is of row d mod rates."""
-    found = symbol_walk(odds, data.y_pred, data.num_symbols, prior, stream(key, "rows of a metric"), draws)
+    which = odds, data.y_pred, data.num_symbols, prior
+    _, shares, _ = symbol_walk(*which, stream(key, "rows of a metric"), draws)
     p = np.resize(prior, draws)[:, None]
-    return np.stack([(1 - found.shares) / (1 - p), found.shares / p], axis=1)
+    return np.stack([(1 - shares) / (1 - p), shares / p], axis=1)
 
 
 def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:

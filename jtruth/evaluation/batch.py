@@ -43,8 +43,9 @@ from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import default_metrics, named_metric, of_one_class
-from jtruth.testing.binary.batch import exact_batch, plug_in_batch
+from jtruth.testing.binary.batch import exact_batch
 from jtruth.testing.binary.empirical_bayes import exact_step
+from jtruth.testing.binary.operating_point import BetaPrior
 from jtruth.testing.steps import iterate
 
 _METHODS = ("bayes", "empirical_bayes", "joint", "em")
@@ -112,20 +113,18 @@ def evaluate_batch(
         found = _joint(y, z, classes, level, as_key(key), mesh)
         return found._replace(ok=found.ok & labelled)
     with jax.enable_x64(True):
+        known: Any = BetaPrior()  # of the operating point, or the point itself
         if method == "em":  # the matrices of all raters, the classifier's last
             raters = jnp.asarray(np.concatenate([z, y[:, :, None]], axis=2), jnp.int32)
             prior, noise, converged = map(np.asarray, over_sets(_em, mesh, raters))
-            point = noise[:, -1, [1, 0], 1]
+            known = noise[:, -1, [1, 0], 1]
             labelled &= converged & _beyond_chance(noise)
         matrices, each = np.asarray(noise), np.broadcast_to(prior, (len(y), 2))
         x = _log_odds(z, matrices if method != "em" else matrices[:, :-1], each)
-        if method == "bayes":
-            found = exact_batch(x, y, level=level, mesh=mesh)
-        else:
-            if method == "empirical_bayes":
-                there = jnp.where(jnp.asarray(y) < 0, 0.0, jnp.asarray(x))
-                point = np.asarray(over_sets(_fixed_points, mesh, there, jnp.asarray(y, jnp.int32)))
-            found = plug_in_batch(x, y, point, level=level, mesh=mesh)
+        if method == "empirical_bayes":
+            there = jnp.where(jnp.asarray(y) < 0, 0.0, jnp.asarray(x))
+            known = np.asarray(over_sets(_fixed_points, mesh, there, jnp.asarray(y, jnp.int32)))
+        found = exact_batch(x, y, prior=known, level=level, mesh=mesh)
         found = jax.tree.map(np.asarray, found)
     low, high = np.minimum(found.low, found.mean), np.maximum(found.high, found.mean)
     matrices = np.broadcast_to(matrices, (len(y), *matrices.shape[-3:]))

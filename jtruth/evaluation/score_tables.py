@@ -33,8 +33,8 @@ from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
 from jtruth.tables.curves import Band, Curves, against_rest, curves
-from jtruth.tables.posterior import thinned
-from jtruth.testing.binary.chain import WalkDraws, symbol_chain, symbol_walk
+from jtruth.tables.posterior import TableDraws, thinned
+from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
 
 BINS = 12
@@ -204,17 +204,17 @@ def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tab
     model, number = check.present(data.model, "the noise model"), max(int(coded.max()) + 1, 2)
     key = data.key
     odds = log_odds(model.log_likelihood, model.prior)
-    found = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
+    walks = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
     pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _WALKS // 2)
-    return _walked(found, np.asarray(pure.counts), data.positive)
+    return _walked(*walks, np.asarray(pure.counts), data.positive)
 
 
 def _walked(
-    found: WalkDraws, others: Int[np.ndarray, "others classes bins"], positive: int
-) -> tuple[Tables, tuple[str, ...]]:
-    """Tables, and what the priors of class and bins do that labels do not."""
-    tables = np.asarray(found.tables().counts)
-    against = () if found.tempered == 1 else (AGAINST_PRIOR,)
+    drawn: TableDraws, _: np.ndarray, tempered: float, others: Int[np.ndarray, "others classes bins"],
+    positive: int,
+) -> tuple[Tables, tuple[str, ...]]:  # fmt: skip
+    """Tables of `symbol_walk`, and what the priors of class and bins do that labels do not."""
+    tables, against = np.asarray(drawn.counts), () if tempered == 1 else (AGAINST_PRIOR,)
     return tables, (*against, *prior_driven(tables, others, positive))
 
 
@@ -244,12 +244,12 @@ def _learned(
     number = max(int(coded.max()) + 1, 2)
     odds, prior = odds_given_rates(fit, data, _RATE_DRAWS)
     each = _WALKS // len(odds)
-    found = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
+    walks = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
     pure = [
         symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
         for k in range(0, len(odds), 5)
     ]
-    tables, doubts = _walked(found, np.concatenate([one.counts for one in pure]), data.positive)
+    tables, doubts = _walked(*walks, np.concatenate([one.counts for one in pure]), data.positive)
     driven = doubts_of(_area(fit, data.positive), fit, 0.95)
     return tables, (*fit.warnings, *doubts, *driven)
 

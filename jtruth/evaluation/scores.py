@@ -151,12 +151,9 @@ class ScoreEvaluation(Answer):
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
         law = self.curves.law
-        found = AtThreshold(
-            float(self.thresholds[k]),
-            law(lambda c: c.false_alarm_at(k)),
-            law(lambda c: c.recall_at(k)),
-            law(lambda c: c.precision_at(k)),
-        )
+        names = ("false_alarm", "detection", "precision")
+        false_alarm, recall, precision = (law(lambda c, name=name: c.at(name, k)) for name in names)
+        found = AtThreshold(float(self.thresholds[k]), false_alarm, recall, precision)
         return found if cost is None else found._replace(
             cost=law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         )  # fmt: skip

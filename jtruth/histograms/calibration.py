@@ -145,30 +145,9 @@ def bin_sums(
     return sums.reshape(blocks, classes, num_bins).sum(axis=0)
 
 
-def own_bin(table: Float[Array, "classes bins"], bins: Int[Array, "samples classes"]) -> Array:
+def of_bin(table: Float[Array, "classes bins"], bins: Int[Array, "samples classes"]) -> Array:
     """The entry of a sample's own bin, (samples, classes)."""
     return table[jnp.arange(bins.shape[1], dtype=jnp.int32)[None], bins]
-
-
-def bin_table(
-    target: Float[Array, "samples classes"],
-    predicted: Float[Array, "samples classes"],
-    bins: Int[Array, "samples classes"],
-    num_bins: int,
-    where: Bool[Array, " samples"],
-) -> dict[str, Array]:
-    """First fields of `Calibration`: in two passes (means first), so that nothing cancels."""
-    there = jnp.broadcast_to(where[:, None], bins.shape)
-    count = bin_sums(there.astype(jnp.int32), bins, num_bins)
-    size = jnp.maximum(count, 1).astype(predicted.dtype)
-
-    def mean(values: Array) -> Array:
-        return bin_sums(jnp.where(there, values, 0.0), bins, num_bins) / size
-
-    c, z = mean(target), mean(predicted)
-    gap = target - predicted - own_bin(c - z, bins)
-    spread, gap_spread = mean((target - own_bin(c, bins)) ** 2), mean(gap**2)
-    return {"count": count, "target": c, "predicted": z, "spread": spread, "gap_spread": gap_spread}
 
 
 DEBIASING = ("paper", "exact", "none")
@@ -227,38 +206,37 @@ def calibration_loss(
     choose("singletons", singletons, SINGLETONS)
     z = as_array(predicted)
     y, edges, mask = jnp.asarray(target, z.dtype), jnp.asarray(edges, z.dtype), samples_of(where, z.shape[0])
-    num_bins = edges.shape[-1] - 1
-    bins = bins_of(z, edges)
-    table = bin_table(y, z, bins, num_bins, mask)
-    by_bin = _by_bin(table, mask.sum().astype(z.dtype), debias, singletons)
-    gap, count = own_bin(table["target"] - table["predicted"], bins), table["count"]
-    d = y - z
+    bins, num_bins, total = bins_of(z, edges), edges.shape[-1] - 1, mask.sum().astype(z.dtype)
+    there, d = jnp.broadcast_to(mask[:, None], bins.shape), y - z
+    count = bin_sums(there.astype(jnp.int32), bins, num_bins)
+
+    def mean(values: Array) -> Array:
+        sums = bin_sums(jnp.where(there, values, 0.0), bins, num_bins)
+        return sums / jnp.maximum(count, 1).astype(z.dtype)
+
+    # In two passes, means first, so that nothing cancels.
+    target_mean, predicted_mean = mean(y), mean(z)
+    gap = of_bin(target_mean - predicted_mean, bins)
+    spread, gap_spread = mean((y - of_bin(target_mean, bins)) ** 2), mean((d - gap) ** 2)
+    m = count.astype(z.dtype)
+    by_bin = plugin = m / total * (target_mean - predicted_mean) ** 2  # (13)
+    if debias != "none":  # (14), or (14) with the variance of the gap
+        by_bin -= m / total * (spread if debias == "paper" else gap_spread) / jnp.maximum(m - 1, 1.0)
+        by_bin = jnp.where(m > 1, by_bin, plugin if singletons == "plugin" else 0.0)
     influence = jnp.where(mask, (2 * gap * d - gap**2).sum(axis=1), 0.0)
-    eps = jnp.where(mask[:, None], d - gap, 0.0)
-    pairs = _pair_variance(eps, bins, count, mask.sum().astype(z.dtype))
+    pairs = _pair_variance(jnp.where(there, d - gap, 0.0), bins, count, total)
     error = _error(influence, mask, pairs)
     return Calibration(
-        **table, by_bin=by_bin, total=by_bin.sum(), standard_error=error, influence=influence,
-        pair_variance=pairs, num_singletons=(count == 1).sum(),
+        count, target_mean, predicted_mean, spread, gap_spread, by_bin, by_bin.sum(), error, influence, pairs,
+        (count == 1).sum(),
     )  # fmt: skip
-
-
-def _by_bin(table: dict[str, Array], total: Array, debias: str, singletons: str) -> Array:
-    """(13), (14), or (14) with the variance of the gap."""
-    m = table["count"].astype(table["target"].dtype)
-    plugin = m / total * (table["target"] - table["predicted"]) ** 2
-    if debias == "none":
-        return plugin
-    spread = table["spread" if debias == "paper" else "gap_spread"]
-    debiased = plugin - m / total * spread / jnp.maximum(m - 1, 1.0)
-    return jnp.where(m > 1, debiased, plugin if singletons == "plugin" else 0.0)
 
 
 def _pair_variance(eps: Array, bins: Array, count: Array, total: Array) -> Array:
     """2 sum_{i != j} h_ij^2, h_ij = sum over classes that bin i and j together of e_i e_j / ((m - 1) N)."""
     m, (classes, num_bins) = count.astype(eps.dtype), count.shape
     scale = jnp.where(count > 1, jnp.sqrt(m) / jnp.maximum(m - 1, 1.0), 0.0)
-    a = eps * own_bin(scale, bins)
+    a = eps * of_bin(scale, bins)
 
     def squares(apart: Array) -> Array:
         """Classes k and k + apart, for every k (the last is followed by the first)."""
@@ -427,9 +405,9 @@ def law_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:
 def _edges(bins: Any, z: np.ndarray, phi: np.ndarray) -> tuple[Any, Any, list[str]]:
     """Edges for class probabilities and for disagreement (None: as theirs), and what was merged."""
     if isinstance(bins, MergedBins):
-        edges, said = merged_by_class(z, bins)
+        edges, merged = merged_by_class(z, bins)
         (of_phi,), also = merged_by_class(phi[:, None], bins)
-        return edges, of_phi, [said and f"Class probabilities: {said}", also and f"Disagreement: {also}"]
+        return edges, of_phi, [merged and f"Class probabilities: {merged}", also and f"Disagreement: {also}"]
     if isinstance(bins, str):
         if bins != "mass":
             raise ValueError(f"bins must be a number, 'mass', edges or MergedBins; got {bins!r}")

@@ -34,11 +34,10 @@ import optax
 from jax.scipy.special import digamma
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import as_array, safe_log
 from jtruth._iterate import Minimum, minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth._validation.in_range import check_finite, check_shape
 from jtruth.histograms.label_counts import Histograms, check_probabilities_of, epistemic_loss, samples_of
 
 Rows = Float[Array | np.ndarray, "samples classes"]
@@ -81,14 +80,14 @@ def log_dirichlet_multinomial(
     alpha = jnp.asarray(concentration, f.dtype)
     y = jnp.asarray(histograms.counts)
     shape = (*y.shape, histograms.most)
-    mine = jnp.broadcast_to(jnp.arange(histograms.most, dtype=y.dtype), shape)
+    same_class = jnp.broadcast_to(jnp.arange(histograms.most, dtype=y.dtype), shape)
     before = jnp.broadcast_to((jnp.cumsum(y, axis=1, dtype=y.dtype) - y)[..., None], shape)
-    used, own, others = mine < y[..., None], mine.astype(f.dtype), before.astype(f.dtype)
+    used, same, others = same_class < y[..., None], same_class.astype(f.dtype), before.astype(f.dtype)
     steps = _log_step(
-        jnp.broadcast_to(alpha[:, None, None], shape), jnp.broadcast_to(f[..., None], shape), others, own
+        jnp.broadcast_to(alpha[:, None, None], shape), jnp.broadcast_to(f[..., None], shape), others, same
     )
     if coefficient:
-        steps = steps + jnp.log1p(others / (own + 1))
+        steps = steps + jnp.log1p(others / (same + 1))
     return jnp.where(used, steps, 0.0).sum(axis=(1, 2))
 
 
@@ -271,55 +270,19 @@ def _expand(params: dict[str, Array], size: int) -> tuple[Array, Array]:
     return (w if w.ndim == 2 else jnp.diag(jnp.broadcast_to(w, (size,)))), bias
 
 
-def fit_scaling(
-    logits: Logits,
-    histograms: Histograms,
-    *,
-    method: str = "temperature",
-    bias_penalty: Number = 0.0,
-    weight_penalty: Number = 0.0,
-) -> Minimum:
-    """Fit W and b, the `params` of what comes back, by L-BFGS from W = I, b = 0.
-
-    Args:
-        logits: (samples, classes) of the classifier; for "dirichlet" log probabilities.
-        histograms: of the same samples.
-        method: one of `SCALINGS`.
-        bias_penalty, weight_penalty: lambda_b (48) and lambda_w (49).
-
-    Raises:
-        ValueError: (concrete input) logits that are not finite or of other classes; a class without any label
-            (only temperature scaling can do without, the others would send its probability to 0).
-    """
-    choose("method", method, SCALINGS)
-    check_shape(logits, "logits", "samples classes", classes=histograms.num_classes)
-    if is_concrete(logits):
-        check_finite(np.asarray(logits), "logits", "logits are finite")
+def fit_scaling(logits: Logits, histograms: Histograms, method: str, **penalties: Number) -> Minimum:
+    """W and b, the `params` of what comes back, by L-BFGS from W = I, b = 0; penalties of `scaling_loss`."""
     u, size = as_array(logits), histograms.num_classes
-    if method != "temperature" and is_concrete(histograms):
-        check_every_class(histograms)
     shape = {"temperature": (), "vector": (size,)}.get(method, (size, size))
     first = jnp.eye(size, dtype=u.dtype) if len(shape) == 2 else jnp.ones(shape, u.dtype)
     start = {"weights": first} | ({} if method == "temperature" else {"bias": jnp.zeros(size, u.dtype)})
 
-    given = {"bias_penalty": bias_penalty, "weight_penalty": weight_penalty}
-
     def objective(params: dict) -> Array:
-        return scaling_loss(*_expand(params, size), u, histograms, **given)
+        return scaling_loss(*_expand(params, size), u, histograms, **penalties)
 
     tol = 0.1 * float(jnp.finfo(u.dtype).eps) ** 0.5
     found = minimise(objective, start, max_steps=_MOST_STEPS, tol=tol)
     return found._replace(params=_expand(found.params, size))
-
-
-def check_every_class(histograms: Histograms) -> None:
-    """Every class occurs among the labels to fit on."""
-    absent = np.flatnonzero(np.asarray(histograms.counts).sum(axis=0) == 0)
-    if absent.size:
-        raise ValueError(
-            f"no label of class {absent[0]} in the samples to fit on ({absent.size} classes are missing): "
-            "use more samples, or method='temperature'"
-        )
 
 
 CALIBRATIONS = (*SCALINGS, "alpha")
@@ -395,8 +358,12 @@ def fit_calibrator(
             f"sample {i} has probability 0 of class {k}, {why} ({len(zero)} such): give logits, or "
             "probabilities that were not rounded to 0"
         )
-    if method not in ("alpha", "temperature"):
-        check_every_class(histograms)
+    absent = np.flatnonzero(np.asarray(histograms.counts).sum(axis=0) == 0)
+    if absent.size and method not in ("alpha", "temperature"):  # would send its probability to 0
+        raise ValueError(
+            f"no label of class {absent[0]} in the samples to fit on ({absent.size} classes are missing): "
+            "use more samples, or method='temperature'"
+        )
     return _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty)
 
 
@@ -407,8 +374,9 @@ def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> C
         log_p = safe_log(scaled)
         lambda_b = 0.0 if method == "temperature" else bias_penalty
         lambda_w = weight_penalty if method in ("matrix", "dirichlet") else 0.0
-        penalties = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
-        scaling = fit_scaling(log_p, histograms, method=method, **penalties).params
+        scaling = fit_scaling(
+            log_p, histograms, method, bias_penalty=lambda_b, weight_penalty=lambda_w
+        ).params
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
     head = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
     return Calibrator(scaling, head)
@@ -423,9 +391,9 @@ def epistemic_after_one_label(histograms: Histograms, law: Calibrated) -> Float[
     f = as_array(law.probabilities)
 
     def after(k: Array) -> Array:
-        seen = jnp.broadcast_to(jax.nn.one_hot(k, y.shape[1], dtype=y.dtype), y.shape)
-        rest = Histograms(jnp.maximum(y - seen, 0), jnp.asarray(histograms.n) - 1, histograms.most)
-        posterior = posterior_probabilities(Histograms(seen, seen.sum(axis=1), 1), f, law.concentration)
+        label = jnp.broadcast_to(jax.nn.one_hot(k, y.shape[1], dtype=y.dtype), y.shape)
+        rest = Histograms(jnp.maximum(y - label, 0), jnp.asarray(histograms.n) - 1, histograms.most)
+        posterior = posterior_probabilities(Histograms(label, label.sum(axis=1), 1), f, law.concentration)
         share = jnp.take(y, k, axis=1).astype(f.dtype) / jnp.maximum(histograms.n, 1).astype(f.dtype)
         loss = epistemic_loss(rest, posterior).sum(axis=1)
         return jnp.where(share > 0, share * loss, 0.0)

@@ -29,7 +29,7 @@ from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import entr, gamma, gammaln, kl_div, logsumexp
+from scipy.special import entr, gamma, gammaln, kl_div, log1p, logsumexp
 
 from jtruth._arrays import is_concrete
 from jtruth._host import log
@@ -63,7 +63,14 @@ def label_law(noise, *, num_labelers: int | None = None, participation=None) -> 
             f"num_labelers is {num_labelers} but the noise model is for {law.num_labelers} labelers; leave "
             "num_labelers out, or give one error for all labelers"
         )
-    return law if participation is None else _with_participation(law, participation)
+    if participation is None:
+        return law
+    eta = chances_to_label(participation, law.num_labelers)
+    rows, eta = law.rows[:, eta > 0], eta[eta > 0]
+    if (eta < 1).any():  # "no label" is the last symbol
+        silent = np.broadcast_to((1 - eta)[None, :, None, None], (*rows.shape[:3], 1))
+        rows = np.concatenate([rows * eta[None, :, None, None], silent], axis=-1)
+    return law._replace(rows=rows)
 
 
 def mixture(
@@ -124,16 +131,6 @@ def chances_to_label(participation, num_labelers: int) -> Float[np.ndarray, " la
     return np.broadcast_to(np.asarray(eta), (num_labelers,))
 
 
-def _with_participation(law: Strata, participation) -> Strata:
-    """The law with "no label" as last symbol; labelers who never take part are left out."""
-    eta = chances_to_label(participation, law.num_labelers)
-    rows, eta = law.rows[:, eta > 0], eta[eta > 0]
-    if (eta < 1).any():
-        silent = np.broadcast_to((1 - eta)[None, :, None, None], (*rows.shape[:3], 1))
-        rows = np.concatenate([rows * eta[None, :, None, None], silent], axis=-1)
-    return law._replace(rows=rows)
-
-
 BITS = 1.0 / np.log(2.0)  # nats to bits
 
 
@@ -190,7 +187,7 @@ def _term(rows: np.ndarray, prior: np.ndarray, teams: np.ndarray) -> np.ndarray:
     total = np.zeros(len(teams))
     for start in range(0, len(s), step):
         part = slice(start, start + step)
-        log_moments = _log1p(_moments_less_one(rows, s[part]))  # (labelers, points)
+        log_moments = log1p(_moments_less_one(rows, s[part]))  # (labelers, points)
         total += -np.real(_expm1_of_sum(teams, log_moments) @ kernel[part])
     return total
 
@@ -209,21 +206,11 @@ def _moments_less_one(rows: np.ndarray, s: np.ndarray) -> np.ndarray:
     """
     total = np.zeros((rows.shape[0], len(s)), complex)
     for symbol in np.moveaxis(rows, 2, 0):  # (labelers, classes)
-        seen = (symbol > 0).all(axis=1)
-        ratio = np.log(np.where(seen[:, None], symbol, 1.0))
+        possible = (symbol > 0).all(axis=1)
+        ratio = np.log(np.where(possible[:, None], symbol, 1.0))
         power = np.expm1((ratio - ratio[:, :1]) @ s.T)
-        total += symbol[:, :1] * np.where(seen[:, None], power, -1.0)
+        total += symbol[:, :1] * np.where(possible[:, None], power, -1.0)
     return total
-
-
-def _log1p(x: np.ndarray) -> np.ndarray:
-    """log(1 + x) of complex x with small relative error for small |x|; -inf + 0i at x = -1."""
-    real, imag = np.real(x), np.imag(x)
-    small = np.abs(x) < 0.5
-    near = 0.5 * np.log1p(np.where(small, real * (2.0 + real) + imag**2, 0.0))
-    with np.errstate(divide="ignore"):
-        far = np.log(np.where(small, 1.0, np.abs(1.0 + x)))
-    return np.where(small, near, far) + 1j * np.arctan2(imag, 1.0 + real)
 
 
 @lru_cache(maxsize=4)

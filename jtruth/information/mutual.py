@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
-from scipy.special import logsumexp, rel_entr
+from scipy.special import logsumexp, rel_entr, softmax
 
 from jtruth._arrays import is_concrete
 from jtruth._host import log, picked
@@ -45,24 +45,13 @@ from jtruth.noise.base import Strata
 _BLOCK = 1 << 22  # random numbers held at once
 
 
-def monte_carlo_information(
-    key: Any, law: Strata, prior: Float[np.ndarray, " classes"], num_draws: int
-) -> tuple[float, float]:
-    """I(Z; Y) in bits and its standard error, from `num_draws` samples of any law, strata seen by nobody."""
-    step = max(1, _BLOCK // max(1, law.num_labelers * law.rows.shape[3]))
-    rng = host_rng(key, "information")
-    sizes = [min(step, num_draws - start) for start in range(0, num_draws, step)]
-    blocks = [_log_likelihood_of(law, _draw(rng, law, prior, size)) for size in sizes]
-    return average_information(np.concatenate(blocks), prior)
-
-
 def average_information(
     log_likelihood: Float[np.ndarray, "draws classes"], prior: Float[np.ndarray, " classes"]
 ) -> tuple[float, float]:
     """Mean divergence of posterior and prior in bits, and its standard error, from draws of p(z)."""
     possible = prior > 0
     joint = log_likelihood[:, possible] + np.log(prior[possible])
-    rho = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    rho = softmax(joint, axis=1)
     divergence = rel_entr(rho, prior[possible]).sum(axis=1) * BITS
     design = np.column_stack([np.ones(len(rho)), (rho - prior[possible])[:, 1:]])
     solution = np.linalg.lstsq(design, divergence)[0]
@@ -185,7 +174,10 @@ def _one_law(law: Strata, prior: np.ndarray, method: str, key, num_draws: int) -
         rows, sizes = equal_labelers(law.rows)
         bits = independent_information(law._replace(rows=rows), prior, sizes[None])
         return Information(float(bits[0]), 0.0, method)
-    return Information(*monte_carlo_information(key, law, prior, num_draws), method)
+    step, rng = max(1, _BLOCK // max(1, law.num_labelers * law.rows.shape[3])), host_rng(key, "information")
+    draws = [min(step, num_draws - start) for start in range(0, num_draws, step)]
+    blocks = [_log_likelihood_of(law, _draw(rng, law, prior, number)) for number in draws]
+    return Information(*average_information(np.concatenate(blocks), prior), method)
 
 
 def _any_model(noise, prior, num_labelers, participation, method, key, num_draws) -> Information:

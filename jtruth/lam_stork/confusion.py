@@ -58,12 +58,8 @@ def forms(size: int, prior: np.ndarray | None) -> list[tuple[np.ndarray, np.ndar
     ]
 
 
-def targets(joint: np.ndarray, prior: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-    """(joint, shares, confusion matrix, precision, accuracy) of J (true, predicted); NaN where 0/0."""
-    return tuple(_ratio(u, w, joint) for u, w in forms(len(joint), prior))
-
-
-def _ratio(u: np.ndarray, w: np.ndarray, joint: np.ndarray) -> np.ndarray:
+def quotient(u: np.ndarray, w: np.ndarray, joint: np.ndarray) -> np.ndarray:
+    """u.J / w.J of forms (*shape, classes, classes); NaN where 0/0."""
     top, bottom = ((part * joint).sum(axis=(-2, -1)) for part in (u, w))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.abs(bottom) < _TINY, np.nan, top / bottom)
@@ -73,17 +69,17 @@ def _intervals(
     counts: np.ndarray, labeler: Matrix, gold: np.ndarray, prior: np.ndarray | None, level: float
 ) -> tuple[Recovered, ...]:
     """The targets at J = solve(L', F), with standard errors by the delta method (module docstring)."""
-    seen = counts / counts.sum()  # F
-    joint = np.linalg.solve(labeler.T, seen)
+    observed = counts / counts.sum()  # F
+    joint = np.linalg.solve(labeler.T, observed)
     z, found = float(ndtri(0.5 + level / 2)), []
     for u, w in forms(len(joint), prior):
-        value, bottom = _ratio(u, w, joint), (w * joint).sum(axis=(-2, -1))
+        value, bottom = quotient(u, w, joint), (w * joint).sum(axis=(-2, -1))
         bottom = np.where(np.abs(bottom) < _TINY, np.nan, bottom)[..., None, None]
         h = (u - value[..., None, None] * w) / bottom
         by_cell = np.linalg.solve(labeler, h)  # A' h: what one sample with label a, prediction b adds
         by_label = joint @ by_cell.swapaxes(-2, -1)  # (true, label): minus what one gold answer adds
         of_gold = _multinomial(labeler, by_label, (-1,)) / gold
-        of_table = _multinomial(seen, by_cell, (-2, -1)) / counts.sum()
+        of_table = _multinomial(observed, by_cell, (-2, -1)) / counts.sum()
         error = np.sqrt(np.asarray(of_table + of_gold.sum(axis=-1)))
         found.append(Recovered(value, error, value - z * error, value + z * error))
     return tuple(found)
@@ -131,8 +127,8 @@ def _checked(
     return table, matrix, behind, prior
 
 
-def _counts(given: Any, name: str) -> np.ndarray:
-    table: Int[np.ndarray, "..."] = np.asarray(given)
+def _counts(values: Any, name: str) -> np.ndarray:
+    table: Int[np.ndarray, "..."] = np.asarray(values)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
         raise ValueError(f"{name} has shape {table.shape}; give a square table, one row and column per class")
     if not np.isfinite(table).all() or (table < 0).any() or (table != np.round(table)).any():

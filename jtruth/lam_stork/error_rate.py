@@ -86,19 +86,19 @@ class Share(NamedTuple):
         return float(low), float(high)
 
 
-def share(given: Known, name: str, pair: str = "") -> Share:
+def share(value: Known, name: str, pair: str = "") -> Share:
     """A known rate, or a pair (how many, of how many), checked; `pair` says what a pair must be given of."""
-    if isinstance(given, tuple):
-        count, size = given if len(given) == 2 else (-1, 0)
+    if isinstance(value, tuple):
+        count, size = value if len(value) == 2 else (-1, 0)
         if size < 1 or not 0 <= count <= size or count != int(count) or size != int(size):
             raise ValueError(
-                f"{name} is {given}; give a rate, or a pair of whole numbers (how many, of how many)"
+                f"{name} is {value}; give a rate, or a pair of whole numbers (how many, of how many)"
             )
         return Share(name, int(count) / int(size), float(size))
     if pair:
-        raise ValueError(f"{name} is {given}; give the pair ({pair})")
-    check_probabilities(np.asarray(given, np.float64), name)
-    return Share(name, float(given), np.inf)
+        raise ValueError(f"{name} is {value}; give the pair ({pair})")
+    check_probabilities(np.asarray(value, np.float64), name)
+    return Share(name, float(value), np.inf)
 
 
 DIFFER = "predictions that differ, test samples"
@@ -130,9 +130,9 @@ class RateEstimate(Answer):
         table = Table("", "The estimate", "what", (column,), (values,))
         kind = f"{100 * self.level:g} %, {self.method}"
         sentence = f"{self.what} {self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({kind})"
-        given = facts(**values, level=self.level, method=self.method)
+        about_it = facts(**values, level=self.level, method=self.method)
         about = f"{100 * self.level:g} % interval, {self.method}; key {self.key}"
-        blocks = (table, warning_notes(self.warnings), given)
+        blocks = (table, warning_notes(self.warnings), about_it)
         return Document(f"What is the {self.what}?", about, sentence, blocks)
 
 
@@ -275,16 +275,15 @@ def estimate_error_rate(
     0.0592 [0.0390, 0.0794]
     """
     check.choose("method", method, INTERVALS)
-    seen, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
-    true_error_rate(seen.value, wrong.value)  # refuses 1/2
+    apparent, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
+    true_error_rate(apparent.value, wrong.value)  # refuses 1/2
     swapped = f"mislabeling is {wrong.value:.3g}: labels are mostly wrong; are the classes swapped?"
     texts = ("error rate of the classifier", _WHY, swapped)
-    return rate_estimate(_error_rate, (seen, wrong), texts, method, level, key, num_draws)
 
+    def formula(a: Any, m: Any) -> tuple[Any, Any]:  # (2), above and below the line
+        return a - m, 1 - 2 * m + 0 * a
 
-def _error_rate(a: Any, m: Any) -> tuple[Any, Any]:
-    """(2): above and below the line."""
-    return a - m, 1 - 2 * m + 0 * a
+    return rate_estimate(formula, (apparent, wrong), texts, method, level, key, num_draws)
 
 
 def estimate_bounds(
@@ -309,10 +308,10 @@ def estimate_bounds(
     [0.011, 0.128]
     """
     check_level(level)
-    seen, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
-    warnings = error_bounds(seen.value, wrong.value, num_classes=num_classes).warnings
+    apparent, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
+    warnings = error_bounds(apparent.value, wrong.value, num_classes=num_classes).warnings
     risk = (1 - level) / (1 + np.isfinite(wrong.size))
-    found, most = bounds_over(seen.ends(risk), wrong.ends(risk), num_classes), wrong.ends(risk)[1]
+    found, most = bounds_over(apparent.ends(risk), wrong.ends(risk), num_classes), wrong.ends(risk)[1]
     if not warnings and most >= (0.5 if num_classes == 2 else 1.0):
         warnings = (f"mislabeling may be as high as {most:.3g}: non-negative dependence adds no bound",)
     return found._replace(warnings=warnings)
@@ -384,7 +383,11 @@ def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -
     z = float(ndtri(0.5 + level / 2))
     size = shares[0].size + z**2
     called = (shares[0].value * shares[0].size + z**2 / 2) / size
-    (sens, sens_var), (spec, spec_var) = (_with_one_more_of_each(x) for x in shares[1:])
+    more = [
+        x if np.isinf(x.size) else Share(x.name, (x.value * x.size + 1) / (x.size + 2), x.size + 2)
+        for x in shares[1:]
+    ]
+    (sens, sens_var), (spec, spec_var) = ((x.value, x.variance) for x in more)
     youden = sens + spec - 1
     if abs(youden) < 1e-12:
         return np.inf, -np.inf, np.inf, ("with one more answer of each kind the judge says nothing",)
@@ -393,9 +396,3 @@ def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -
     variance = called * (1 - called) / size + centre**2 * sens_var + (1 - centre) ** 2 * spec_var
     error = float(np.sqrt(variance)) / abs(youden)
     return error, float(centre + shift - z * error), float(centre + shift + z * error), ()
-
-
-def _with_one_more_of_each(x: Share) -> tuple[float, float]:
-    """Share and its variance after one more answer of either kind."""
-    more = x if np.isinf(x.size) else Share(x.name, (x.value * x.size + 1) / (x.size + 2), x.size + 2)
-    return more.value, more.variance

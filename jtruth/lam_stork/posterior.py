@@ -21,7 +21,7 @@ from jtruth._validation.in_range import check_positive
 from jtruth.lam_stork.error_rate import DIFFER, HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
 
-_DROP = 40.0  # log density below the peak that no longer counts
+_DROP = 40.0  # log density below the peak from which nothing counts
 _NODES = 129  # of logit m
 _GRID = 129  # of e, to begin with
 _BEND = 1e-3  # of the highest density: the grid is halved where a chord is further off
@@ -68,20 +68,20 @@ def error_rate_posterior(
     """
     check_positive(prior, "prior", "two Beta parameters", size=2, least=1)
     check_positive(mislabeling_prior, "mislabeling_prior", "two Beta parameters", size=2)
-    seen, audit = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
-    moments = _moments_of(seen, audit, prior, mislabeling_prior)
+    apparent, audit = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
+    moments = _moments_of(apparent, audit, prior, mislabeling_prior)
     low, high = _zoom(lambda e: moments(e)[0], 0.0, 1.0, _COARSE)
     grid, (log_density, first, second, reversed_) = _fine_grid(moments, low, high)
     density = np.exp(log_density - log_density.max())
     density /= np.trapezoid(density, grid)
     mean, square, wrong = (float(np.trapezoid(density * v, grid)) for v in (first, second, reversed_))
     sd = float(np.sqrt(max(square - mean**2, 0.0))) if np.isfinite(audit.size) else 0.0
-    warnings = tuple(_doubts(seen, audit, mislabeling_prior, mean, wrong))
+    warnings = tuple(_doubts(apparent, audit, mislabeling_prior, mean, wrong))
     return ErrorPosterior(DensityEstimate(grid, density), mean, sd, wrong, warnings)
 
 
 def _doubts(
-    seen: Share, audit: Share, mislabeling_prior: tuple[float, float], mean: float, wrong: float
+    apparent: Share, audit: Share, mislabeling_prior: tuple[float, float], mean: float, wrong: float
 ) -> Iterator[str]:
     """Labels may be reversed; do the disagreements contradict what is known of them, errors independent?"""
     from scipy.stats import beta, binom  # half a second to import, and only here
@@ -92,32 +92,32 @@ def _doubts(
             "minus it are then hard to tell apart: audit more labels"
         )
     if np.isinf(audit.size):  # how probable so few, or so many, are for the best and the worst classifier
-        ends, d = sorted((audit.value, 1 - audit.value)), seen.value * seen.size
-        tail = min(binom.cdf(d, seen.size, ends[0]), binom.sf(d - 1, seen.size, ends[1]))
+        ends, d = sorted((audit.value, 1 - audit.value)), apparent.value * apparent.size
+        tail = min(binom.cdf(d, apparent.size, ends[0]), binom.sf(d - 1, apparent.size, ends[1]))
     else:
         k = audit.value * audit.size
         law = beta(k + mislabeling_prior[0], audit.size - k + mislabeling_prior[1])
         tail = min(law.cdf(mean), law.sf(mean))
     if tail < 1e-3:
         yield (
-            f"{seen.value * seen.size:.0f} disagreements of {seen.size:.0f} contradict the mislabeling rate "
-            f"{audit.value:.3g} if errors are independent: predictions share the labels' errors, or that "
-            "rate is not that of these labels; see estimate_bounds"
+            f"{apparent.value * apparent.size:.0f} disagreements of {apparent.size:.0f} contradict the "
+            f"mislabeling rate {audit.value:.3g} if errors are independent: predictions share the labels' "
+            "errors, or that rate is not that of these labels; see estimate_bounds"
         )
 
 
 def _moments_of(
-    seen: Share, audit: Share, prior: tuple[float, float], mislabeling_prior: tuple[float, float]
+    apparent: Share, audit: Share, prior: tuple[float, float], mislabeling_prior: tuple[float, float]
 ) -> Callable:
     """Function of e: log p(e | data) up to a constant; E m, E m^2 and P(m > 1/2) given e, for each."""
-    d, k = seen.value * seen.size, audit.value * audit.size
+    d, k = apparent.value * apparent.size, audit.value * audit.size
     a, b = k + mislabeling_prior[0], audit.size - k + mislabeling_prior[1]
 
     def log_likelihood(e: np.ndarray, m: np.ndarray) -> np.ndarray:
         """log p(e) + log p(d | e, m), up to a constant."""
         differ = e + m - 2 * e * m
         of_e = xlogy(prior[0] - 1, e) + xlog1py(prior[1] - 1, -e)
-        return of_e + xlogy(d, differ) + xlog1py(seen.size - d, -differ)
+        return of_e + xlogy(d, differ) + xlog1py(apparent.size - d, -differ)
 
     def log_joint(e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """log density of (e, logit m), with the Jacobian m (1 - m)."""

@@ -45,7 +45,7 @@ from jtruth.labels import Labels
 _UNROLLED = 16  # classes of a row that are added up without a loop
 Truth = Int[Array | np.ndarray, " samples"]  # the class of each sample
 Mask = Bool[Array | np.ndarray, "samples labelers"]  # who gives a label
-Given = Int[Array, "samples labelers"]  # labels; -1: none
+DrawnLabels = Int[Array, "samples labelers"]  # labels; -1: none
 
 
 class Strata(NamedTuple):
@@ -85,7 +85,7 @@ class NoiseModel(eqx.Module):
         """log p(z_i | y_i = c; psi_i) for every sample i and class c; 0 where a sample has no label."""
 
     @abc.abstractmethod
-    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False (that labeler gives no label)."""
 
     @property
@@ -123,7 +123,7 @@ class NoiseModel(eqx.Module):
         return {"model": type(self).__name__} | {name: np.asarray(v).tolist() for name, v in values.items()}
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> "NoiseModel":
+    def from_dict(cls, values: dict[str, Any]) -> "NoiseModel":
         """The model that `to_dict` wrote: called on `NoiseModel` any model, on a model that one.
 
         Raises:
@@ -133,19 +133,19 @@ class NoiseModel(eqx.Module):
         >>> NoiseModel.from_dict(Symmetric(0.1, 2).to_dict()).error
         array(0.1)
         """
-        known = {model.__name__: model for model in _kinds(cls) if not inspect.isabstract(model)}
-        model = known.get(given.get("model", ""))
+        known = {model.__name__: model for model in _models(cls) if not inspect.isabstract(model)}
+        model = known.get(values.get("model", ""))
         if model is None:
             raise ValueError(
-                f"there is no noise model {given.get('model')!r}; the models are {sorted(known)}"
+                f"there is no noise model {values.get('model')!r}; the models are {sorted(known)}"
             )
-        wanted, found = {field.name for field in fields(model)}, set(given) - {"model"}
+        wanted, found = {field.name for field in fields(model)}, set(values) - {"model"}
         if wanted != found:
             raise ValueError(
                 f"{model.__name__} has the parameters {sorted(wanted)}; missing: {sorted(wanted - found)}, "
                 f"unknown: {sorted(found - wanted)}"
             )
-        return model(**{name: given[name] for name in wanted})
+        return model(**{name: values[name] for name in wanted})
 
 
 class IndependentLabelers(NoiseModel):
@@ -162,7 +162,7 @@ class IndependentLabelers(NoiseModel):
         check_sizes("labelers", labels.num_labelers, rows.shape[0], "the model")
         return rows_log_likelihood(rows, labels)
 
-    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         rows, mask = self.rows(), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], rows.shape[0], "the model")
@@ -179,7 +179,7 @@ def rows_log_likelihood(
     matrices: Float[Array, "labelers classes symbols"], labels: Labels
 ) -> Float[Array, "samples classes"]:
     """Su (58), compiled as a whole."""
-    by_label = safe_log(jnp.swapaxes(matrices, 1, 2))  # (labelers, given, true): one row per lookup
+    by_label = safe_log(jnp.swapaxes(matrices, 1, 2))  # (labelers, symbols, true): one row per lookup
     log_p = by_label[jnp.asarray(labels.labeler), jnp.asarray(labels.label)]
     return sum_over_labels(log_p, labels)
 
@@ -196,17 +196,17 @@ def sample_rows(
     return jnp.where(mask, draw_rows(key, rows), -1)
 
 
-def _kinds(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:
+def _models(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:
     """A class of models and all that are derived from it, directly or through others."""
     yield model
     for derived in model.__subclasses__():
-        yield from _kinds(derived)
+        yield from _models(derived)
 
 
 def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Float[Array, "samples classes"]:
     """Su (58): the sum over the labels of each sample; a missing label (-1) adds 0."""
-    given = jnp.asarray(labels.label) >= 0
-    log_p = jnp.where(given[:, None], log_p, 0.0)
+    present = jnp.asarray(labels.label) >= 0
+    log_p = jnp.where(present[:, None], log_p, 0.0)
     return jax.ops.segment_sum(log_p, jnp.asarray(labels.sample), num_segments=labels.num_samples)
 
 
@@ -261,23 +261,23 @@ def scale_errors(matrices: Float[np.ndarray, "*shape classes classes"], factor: 
     return errors + np.eye(matrices.shape[-1]) * np.maximum(1 - total, 0.0)
 
 
-def as_matrices(given: Any, num_labelers: int, what: str) -> Any:
+def as_matrices(model: Any, num_labelers: int, what: str) -> Any:
     """The matrices (labelers, classes, symbols) that a noise model stands for; what is no model as it is.
 
     ValueError for a model of other labelers, or one that no matrices say; `what` names it.
     """
-    if not isinstance(given, NoiseModel):
-        return given
-    own = given.num_labelers
-    if own not in (None, num_labelers):
+    if not isinstance(model, NoiseModel):
+        return model
+    size = model.num_labelers
+    if size not in (None, num_labelers):
         raise ValueError(
-            f"{what} is a {type(given).__name__} of {own} labelers and {num_labelers} is wanted here; give a "
-            f"model, or matrices, of {num_labelers}"
+            f"{what} is a {type(model).__name__} of {size} labelers and {num_labelers} is wanted here; give "
+            f"a model, or matrices, of {num_labelers}"
         )
-    found = given.strata(num_labelers)
+    found = model.strata(num_labelers)
     if found is None or len(found.rows) != 1:
         raise ValueError(
-            f"{what} is a {type(given).__name__}, which "
+            f"{what} is a {type(model).__name__}, which "
             + ("does not say its law (`strata`)" if found is None else "makes labels of a sample dependent")
             + f"; give independent labelers: ConfusionMatrices, Symmetric, or an array ({num_labelers}, "
             "classes, classes)"
@@ -305,10 +305,10 @@ def as_parameter(x, name: str) -> Parameter:
         raise ValueError(f"{name} must be numbers in a rectangular array: {error}") from None
 
 
-def check_matrix_rows(x: Parameter, name: str, given: object = None) -> None:
-    """`check_rows` of confusion matrices; `given` is what they were before they became float64."""
+def check_matrix_rows(x: Parameter, name: str, original: object = None) -> None:
+    """`check_rows` of confusion matrices; `original` is what they were before they became float64."""
     hint = "rows are the true class, columns the given class: is it transposed, or were counts not divided?"
-    check_rows(x, name, sum_tolerance(x if given is None else given), hint)
+    check_rows(x, name, sum_tolerance(x if original is None else original), hint)
 
 
 def check_ndim(x: Parameter, name: str, allowed: tuple[int, ...], axes: str) -> None:

@@ -17,6 +17,7 @@ With r = 0 this is `ConfusionMatrices`. With r = 1 many labels are worth exactly
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +29,7 @@ from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise.base import (
-    Given,
+    DrawnLabels,
     IndependentLabelers,
     Mask,
     NoiseModel,
@@ -47,17 +48,21 @@ from jtruth.noise.base import (
 )
 
 
-def check_matrices(given, name: str, *, symbols: bool = False) -> Parameter:
+def check_matrices(values, name: str, *, symbols: bool = False) -> Parameter:
     """(labelers, classes, classes) checked: probabilities, rows sum to 1; `symbols` allows more columns."""
-    matrices = as_parameter(given, name)
+    matrices = as_parameter(values, name)
     axes = "(labelers, classes, symbols)" if symbols else "(labelers, classes, classes)"
     check_ndim(matrices, name, (3,), axes)
     classes, columns = matrices.shape[1:]
     if classes < 2 or columns < classes or (columns > classes and not symbols):
         more = ", as many symbols or more" if symbols else ""
         raise ValueError(f"{name} must have shape {axes}, 2 or more classes{more}; got {matrices.shape}")
-    check_matrix_rows(matrices, name, given)
+    check_matrix_rows(matrices, name, values)
     return matrices
+
+
+_CLASSES: Any = property(lambda model: model.matrices.shape[-2], doc="Number of classes C.")
+_LABELERS: Any = property(lambda model: model.matrices.shape[-3], doc="Number of labelers T.")
 
 
 class ConfusionMatrices(IndependentLabelers):
@@ -83,15 +88,7 @@ class ConfusionMatrices(IndependentLabelers):
     def __init__(self, matrices):
         self.matrices = check_matrices(matrices, "matrices", symbols=True)
 
-    @property
-    def num_classes(self) -> int:
-        """Number of classes C."""
-        return self.matrices.shape[-2]
-
-    @property
-    def num_labelers(self) -> int:
-        """Number of labelers T."""
-        return self.matrices.shape[-3]
+    num_classes, num_labelers = _CLASSES, _LABELERS
 
     @property
     def num_symbols(self) -> int:
@@ -148,15 +145,7 @@ class DrawnMatrices(IndependentLabelers):
         check_matrix_rows(shares, "prior", prior)
         self.matrices, self.prior = rows, shares
 
-    @property
-    def num_classes(self) -> int:
-        """Number of classes C."""
-        return self.matrices.shape[-2]
-
-    @property
-    def num_labelers(self) -> int:
-        """Number of labelers T."""
-        return self.matrices.shape[-3]
+    num_classes, num_labelers = _CLASSES, _LABELERS
 
     @property
     def mean(self) -> ConfusionMatrices:
@@ -231,15 +220,7 @@ class SharedErrors(NoiseModel):
                 "labelers; give one probability per labeler, or one number"
             )
 
-    @property
-    def num_classes(self) -> int:
-        """Number of classes C."""
-        return self.matrices.shape[-2]
-
-    @property
-    def num_labelers(self) -> int:
-        """Number of labelers T."""
-        return self.matrices.shape[-3]
+    num_classes, num_labelers = _CLASSES, _LABELERS
 
     def scaled(self, factor: float) -> "SharedErrors":
         """Errors of the labelers and of the shared draw times `factor`; they copy as often."""
@@ -256,13 +237,13 @@ class SharedErrors(NoiseModel):
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """The sum over the shared draw above. ValueError if `labels` has other sizes."""
         check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
-        check_sizes("labelers", labels.num_labelers, self.num_labelers, "matrices")
+        check_sizes("labelers", labels.num_labelers, len(self.matrices), "matrices")
         return _log_likelihood(as_current(self), labels)
 
-    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
-        check_sizes("labelers", mask.shape[1], self.num_labelers, "matrices")
+        check_sizes("labelers", mask.shape[1], len(self.matrices), "matrices")
         return _sample(as_current(self), as_key(key), y, mask)
 
 
@@ -271,14 +252,18 @@ def _log_likelihood(model: SharedErrors, labels: Labels) -> Float[Array, "sample
     """Log of the sum over the shared draw, one pass over the labels for each value of it to save memory."""
     labeler, label = jnp.asarray(labels.labeler), jnp.asarray(labels.label)
     copies = jnp.broadcast_to(model.copying, (model.num_labelers,))[labeler]
-    own = (1 - copies)[:, None] * jnp.swapaxes(model.matrices, 1, 2)[labeler, label]  # (labels, classes)
+    not_copied = (1 - copies)[:, None] * jnp.swapaxes(model.matrices, 1, 2)[
+        labeler, label
+    ]  # (labels, classes)
 
-    def given_shared(s):
+    def term(s):
         copied = jnp.where(label == s, copies, 0.0)
-        return sum_over_labels(safe_log(own + copied[:, None]), labels)
+        return sum_over_labels(safe_log(not_copied + copied[:, None]), labels)
 
-    parts = jax.lax.map(given_shared, jnp.arange(model.num_classes, dtype=label.dtype))
-    return _log_sum_exp(parts + safe_log(model.shared.T)[:, None, :])
+    parts = jax.lax.map(term, jnp.arange(model.num_classes, dtype=label.dtype))
+    terms = parts + safe_log(model.shared.T)[:, None, :]
+    possible = jnp.any(terms > -jnp.inf, axis=0)  # else -inf, with gradient 0
+    return jnp.where(possible, jax.nn.logsumexp(jnp.where(possible[None], terms, 0.0), axis=0), -jnp.inf)
 
 
 @jax.jit
@@ -286,16 +271,9 @@ def _sample(
     model: SharedErrors, key: PRNGKeyArray, y: Int[Array, " samples"], mask: Bool[Array, "samples labelers"]
 ) -> Int[Array, "samples labelers"]:
     """The shared draw of each sample, every labeler's own draw, and who copies."""
-    key_shared, key_own, key_copy = jax.random.split(key, 3)
+    key_shared, key_draw, key_copy = jax.random.split(key, 3)
     common = draw_rows(key_shared, model.shared[y])
-    own = draw_rows(key_own, jnp.swapaxes(model.matrices, 0, 1)[y])
+    drawn = draw_rows(key_draw, jnp.swapaxes(model.matrices, 0, 1)[y])
     copying = jnp.broadcast_to(model.copying, (model.num_labelers,))
     copies = jax.random.bernoulli(key_copy, jnp.broadcast_to(copying[None, :], mask.shape))
-    return jnp.where(mask, jnp.where(copies, common[:, None], own), -1)
-
-
-def _log_sum_exp(x: Float[Array, "shared samples classes"]) -> Float[Array, "samples classes"]:
-    """log sum exp over the first axis; -inf with gradient 0 where every term is -inf."""
-    possible = jnp.any(x > -jnp.inf, axis=0)
-    total = jax.nn.logsumexp(jnp.where(possible[None], x, 0.0), axis=0)
-    return jnp.where(possible, total, -jnp.inf)
+    return jnp.where(mask, jnp.where(copies, common[:, None], drawn), -1)

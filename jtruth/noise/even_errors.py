@@ -26,7 +26,7 @@ from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_probabilities, check_whole
 from jtruth.labels import Labels
 from jtruth.noise.base import (
-    Given,
+    DrawnLabels,
     Mask,
     NoiseModel,
     Strata,
@@ -71,7 +71,7 @@ class EvenErrors(NoiseModel):
         self.check_fits(labels.num_samples, labels.num_labelers)
         return _log_likelihood(as_current(self), labels)
 
-    def sample(self, key: Key, y: Truth, mask: Mask) -> Given:
+    def sample(self, key: Key, y: Truth, mask: Mask) -> DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         self.check_fits(*mask.shape)
@@ -110,9 +110,9 @@ def _picked(parameter: Array | np.ndarray, index: Array) -> Array | np.ndarray:
     return parameter[index] if parameter.ndim else parameter
 
 
-def _checked(given, name: str, what: str) -> Array | np.ndarray:
+def _checked(value, name: str, what: str) -> Array | np.ndarray:
     """A probability, or one for each of `what`."""
-    found = as_parameter(given, name)
+    found = as_parameter(value, name)
     check_ndim(found, name, (0, 1), f"() or ({what},)")
     check_probabilities(found, name)
     return found

@@ -120,7 +120,7 @@ class Setting:
         return named_metric(self.metric, range(self.prior.size), self.positive)
 
     @cached_property
-    def terms(self) -> tuple[np.ndarray, np.ndarray]:
+    def terms(self) -> Float[np.ndarray, "2 classes symbols"]:
         """Per cell (classes, symbols), the two sums whose ratio is the metric, or its first order."""
         return self.of_table.terms(self.table)
 

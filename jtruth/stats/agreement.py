@@ -22,7 +22,6 @@ order 1/n of themselves (`benchmarks/agreement.py`).
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ DIFFERENCES = ("nominal", "ordinal", "interval")
 _REPLICATES, _STEP = 2000, 1e-5
 _SPARE = 0.25  # samples that matter, added to the squared standard errors of ratios
 _NO_ERROR = 1e-7  # a standard error that is 0 but for rounding
-_MOST_KINDS = 1000
+_MOST_DISTINCT = 1000
 TITLES = {
     "krippendorff": "Krippendorff's alpha",
     "fleiss": "Fleiss' kappa",
@@ -120,16 +119,22 @@ def cohen(
 ) -> Coefficient:  # fmt: skip
     """Cohen's kappa of two labelers; samples that one of them left out (-1) say nothing."""
     both = (first >= 0) & (second >= 0)
-    kinds, times = np.unique(first[both] * classes + second[both], return_counts=True)
-    w, each, (row, column) = weights(kind, classes), np.eye(classes), np.divmod(kinds, classes)
-    features = np.column_stack([w[row, column], each[row], each[column]])
-    return Coefficient(features, times, partial(_kappa, w))
+    pairs, times = np.unique(first[both] * classes + second[both], return_counts=True)
+    w, each, (row, column) = weights(kind, classes), np.eye(classes), np.divmod(pairs, classes)
+
+    def value(mean: Any, _: float) -> Any:  # of weighted agreement and both margins
+        row, column = np.split(mean[..., 1:], 2, axis=-1)
+        total = row.sum(axis=-1)
+        expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
+        return _beyond(mean[..., 0] / total, expected)
+
+    return Coefficient(np.column_stack([w[row, column], each[row], each[column]]), times, value)
 
 
 def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
     """Krippendorff's alpha; kind is nominal, ordinal or interval (classes are then 0, 1, 2, ...)."""
     choose("differences", kind, DIFFERENCES)
-    votes, times = _kinds(votes[votes.sum(axis=1) > 1])
+    votes, times = _distinct(votes[votes.sum(axis=1) > 1])
     others, codes = np.maximum(votes.sum(axis=1) - 1, 1)[:, None], np.arange(votes.shape[1])
     if kind == "ordinal":  # differences depend on the labels given, so every coincidence counts
         pairs = votes[:, :, None] * votes[:, None, :]
@@ -138,7 +143,13 @@ def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal
         return Coefficient(features, times, _ordinal_alpha)
     apart = (codes[:, None] - codes[None, :]) ** 2.0 if kind == "interval" else 1 - np.eye(codes.size)
     observed = (votes * (votes @ apart)).sum(axis=1, keepdims=True) / others
-    return Coefficient(np.column_stack([observed, votes]), times, partial(_alpha, apart))
+
+    def value(mean: Any, size: float) -> Any:  # 1 - (n - 1) sum o_kl d_kl / sum n_k n_l d_kl
+        number = size * mean[..., 1:]
+        expected = np.einsum("...k,kl,...l->...", number, apart, number)
+        return _disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
+
+    return Coefficient(np.column_stack([observed, votes]), times, value)
 
 
 def agreement(
@@ -158,7 +169,7 @@ def agreement(
         return Agreement(nothing, nothing, nothing, nothing, level, size, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         value, error, spare = (float(v[0]) for v in _with_error(coefficient, times[None].astype(float), size))
-        if times.size > _MOST_KINDS:
+        if times.size > _MOST_DISTINCT:
             half = float(ndtri((1 + level) / 2)) * error
             return Agreement(value, error, value - half, min(value + half, 1.0), level, size, 1.0)
         drawn = host_rng(key, "agreement").multinomial(size, times / size, size=replicates)
@@ -203,7 +214,7 @@ def _with_error(
 
 def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) -> Coefficient:
     """Of pairwise agreement (samples of two labels or more), and of shares (samples of one or more)."""
-    votes, times = _kinds(votes[votes.sum(axis=1) > 0])
+    votes, times = _distinct(votes[votes.sum(axis=1) > 0])
     number = votes.sum(axis=1)
     pairs = (votes * (votes @ w - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1)
     several = (number > 1).astype(np.float64)
@@ -216,7 +227,7 @@ def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) ->
     return Coefficient(features, times, value)
 
 
-def _kinds(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _distinct(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows, and how often each occurs."""
     first, _, times = collapse_rows(votes)
     return votes[first].astype(np.float64), times
@@ -228,23 +239,8 @@ def _beyond(observed: Any, expected: Any) -> Any:
     return np.where(np.abs(left) > 1e-12, (observed - expected) / left, np.nan)
 
 
-def _kappa(w: np.ndarray, mean: Any, _: float) -> Any:
-    """Of weighted agreement and both margins, which is all that it depends on."""
-    row, column = np.split(mean[..., 1:], 2, axis=-1)
-    total = row.sum(axis=-1)
-    expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
-    return _beyond(mean[..., 0] / total, expected)
-
-
-def _alpha(apart: np.ndarray, mean: Any, size: float) -> Any:
-    """1 - (n - 1) sum o_kl d_kl / sum n_k n_l d_kl; `mean` holds sum o_kl d_kl and n_k of a sample."""
-    number = size * mean[..., 1:]
-    expected = np.einsum("...k,kl,...l->...", number, apart, number)
-    return _disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
-
-
 def _ordinal_alpha(mean: Any, size: float) -> Any:
-    """The same with squared differences of mean ranks; `mean` holds all o_kl and n_k of a sample."""
+    """Alpha with squared differences of mean ranks; `mean` holds all o_kl and n_k of a sample."""
     classes = int(np.sqrt(mean.shape[-1]))
     number = size * mean[..., classes**2 :]
     together = size * mean[..., : classes**2].reshape(*mean.shape[:-1], classes, classes)
@@ -424,13 +420,13 @@ def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, in
     return len(np.unique(groups_of(labeler, sample, size)))
 
 
-def opposed(given: np.ndarray, pairs: LabelerPairs, at_least: int) -> np.ndarray:
+def opposed(counts: np.ndarray, pairs: LabelerPairs, at_least: int) -> np.ndarray:
     """Labelers whose agreement is below chance by 3 standard errors, labels being the independent units.
 
-    `given` counts (labelers, classes); who met fewer than `at_least` labels of others is not judged.
+    `counts` are labels, (labelers, classes); who met fewer than `at_least` labels of others is not judged.
     Chance is what the labeler's own use of the classes would give against the class shares of all labels.
     """
-    number = np.maximum(1, given.sum(axis=1))
-    chance = given @ (given.sum(axis=0) / max(1, given.sum())) / number
+    number = np.maximum(1, counts.sum(axis=1))
+    chance = counts @ (counts.sum(axis=0) / max(1, counts.sum())) / number
     least = chance - 3 * np.sqrt(chance * (1 - chance) / number)
     return (pairs.met >= at_least) & (pairs.agreed_with < least * pairs.met)

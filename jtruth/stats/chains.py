@@ -48,16 +48,14 @@ def effective_sample_size(
     return _ess(_normal_scores(halves) if ranked else halves)
 
 
-def tail_sample_size(
-    draws: Draws | Int[np.ndarray, "chains draws ..."], level: float = 0.95
-) -> Float[np.ndarray, "..."]:
-    """Number of independent draws that would fix the ends of intervals as well, the smaller of both (4.3).
+def tail_sample_size(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
+    """Number of independent draws that would fix both ends of 95 % intervals as well (4.3).
 
     An end is fixed by how many draws lie beyond it, so this is the ESS of "is beyond". Chains that seldom
     visit a tail and then stay there show it here, hardly in the bulk.
     """
     halves = _split(draws)
-    ends = np.quantile(halves, [0.5 - level / 2, 0.5 + level / 2], axis=(0, 1))
+    ends = np.quantile(halves, [0.025, 0.975], axis=(0, 1))
     each = [_ess((halves <= ends[0]).astype(np.float64)), _ess((halves >= ends[1]).astype(np.float64))]
     return np.asarray(np.fmin(*each))
 

@@ -18,7 +18,6 @@ summed over a grid of logits that is dense around every part.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -150,11 +149,7 @@ _AWAY = np.concatenate([np.linspace(0.04, 5, 125), np.geomspace(5.1, 1e6, 100)])
 _DRAWS = (np.arange(4000) + 0.5) / 4000
 
 
-class Opinion(NamedTuple):
-    """One part of the mixture."""
-
-    centre: float  # logit of the place in the range
-    scale: float  # of its errors, on the logit scale
+Opinion = tuple[float, float]  # logit of the place in the range, and scale of its errors there
 
 
 def predictive(
@@ -168,12 +163,20 @@ def predictive(
     Raises:
         ValueError: a flat weight outside (0, 1], or opinions of no scale.
 
-    >>> low, high = predictive([Opinion(1.4, 0.3)], 0.02).equal_tails(0.9)
+    >>> low, high = predictive([(1.4, 0.3)], 0.02).equal_tails(0.9)
     >>> print(f"{low:.2f} {high:.2f}")
     0.65 0.89
     """
-    parts = _checked(opinions, flat)
-    z = _grid(parts)
+    parts = np.array(opinions, np.float64).reshape(-1, 2)
+    if not 0 < flat <= 1 or (flat < 1 and not len(parts)):
+        raise ValueError(f"flat is {flat}; it must be above 0 and at most 1, and 1 without opinions")
+    bad = np.flatnonzero(~(np.isfinite(parts).all(axis=1) & (parts[:, 1] > 0)))
+    if bad.size:
+        raise ValueError(f"{opinions[bad[0]]}: an opinion needs a finite centre and a scale above 0")
+    # Logits are dense around each part, and sparser further off.
+    away = np.concatenate([-_AWAY[::-1], [0.0], _AWAY])
+    z = np.append(np.linspace(-_REACH, _REACH, 1001), parts[:, :1] + parts[:, 1:] * away)
+    z = np.unique(z[np.abs(z) <= _REACH])
     away = (z - parts[:, :1]) / parts[:, 1:]
     t_3 = 2 / (np.pi * np.sqrt(3.0)) / (1 + away**2 / 3) ** 2
     density = ((1 - flat) / max(len(parts), 1) / parts[:, 1:] * t_3).sum(axis=0)
@@ -195,23 +198,4 @@ def opinion(
     """
     share = np.clip((draws[~np.isnan(draws)] - bounds[0]) / (bounds[1] - bounds[0]), 0.0, 1.0)
     z = logit(share if np.isinf(size) else (share * size + 0.5) / (size + 1.0))
-    return Opinion(float(z.mean()), float(z.std()))
-
-
-def _checked(opinions: Sequence[Opinion], flat: float) -> np.ndarray:
-    """(parts, 2) centre and scale."""
-    parts = np.array(opinions, np.float64).reshape(-1, 2)
-    if not 0 < flat <= 1 or (flat < 1 and not len(parts)):
-        raise ValueError(f"flat is {flat}; it must be above 0 and at most 1, and 1 without opinions")
-    bad = np.flatnonzero(~(np.isfinite(parts).all(axis=1) & (parts[:, 1] > 0)))
-    if bad.size:
-        raise ValueError(f"{opinions[bad[0]]}: an opinion needs a finite centre and a scale above 0")
-    return parts
-
-
-def _grid(parts: np.ndarray) -> np.ndarray:
-    """Logits where the mixture is looked at: dense around each part, sparser further off."""
-    away = np.concatenate([-_AWAY[::-1], [0.0], _AWAY])
-    points = [np.linspace(-_REACH, _REACH, 1001), (parts[:, :1] + parts[:, 1:] * away).ravel()]
-    z = np.concatenate(points)
-    return np.unique(z[np.abs(z) <= _REACH])
+    return float(z.mean()), float(z.std())

@@ -140,8 +140,8 @@ def crossings(spline: Any, bounds: tuple[np.ndarray, np.ndarray], height: float)
     side_by_side = scipy.interpolate.PPoly(spline.c[:, pieces], ends)
     found = side_by_side.solve(height, discontinuity=False, extrapolate=False)
     found = found[np.isfinite(found)]
-    own = np.clip(np.searchsorted(ends, found, side="right") - 1, 0, pieces.size - 1)
-    return left[own] + (found - ends[own])
+    piece = np.clip(np.searchsorted(ends, found, side="right") - 1, 0, pieces.size - 1)
+    return left[piece] + (found - ends[piece])
 
 
 _FEW_ATOMS = 64  # at most this many atoms: a region is a set of atoms, not of bins

@@ -92,7 +92,7 @@ class PpiEstimate(NamedTuple):
     __repr__ = one_line
 
 
-def nothing_told(bounds: tuple[float, float]) -> PpiEstimate:
+def uninformative(bounds: tuple[float, float]) -> PpiEstimate:
     """An estimate from gold of which nothing tells about a number between these bounds: flat."""
     flat = StudentEstimate(0.5 * sum(bounds), np.inf, 1.0, *bounds)
     return PpiEstimate(flat, float("nan"), float("inf"), 0.0, 0, True)
@@ -131,15 +131,15 @@ def gold_sample(
         )
     if inclusion is None:
         return GoldSample(chosen, (gold / size)[stratum[chosen]], stratum[chosen], has_gold.size)
-    given = np.asarray(inclusion, np.float64)
-    check_shape(given, "inclusion", "samples", samples=has_gold.size)
-    bad = chosen[~((given[chosen] > 0) & (given[chosen] <= 1))]
+    chances = np.asarray(inclusion, np.float64)
+    check_shape(chances, "inclusion", "samples", samples=has_gold.size)
+    bad = chosen[~((chances[chosen] > 0) & (chances[chosen] <= 1))]
     if bad.size:
         raise ValueError(
-            f"inclusion[{bad[0]}] is {given[bad[0]]}; a sample that has gold had a probability above 0 and "
+            f"inclusion[{bad[0]}] is {chances[bad[0]]}; a sample that has gold had a probability above 0 and "
             "at most 1 to get it"
         )
-    return GoldSample(chosen, given[chosen], stratum[chosen], has_gold.size)
+    return GoldSample(chosen, chances[chosen], stratum[chosen], has_gold.size)
 
 
 def ppi_ratio(
@@ -197,7 +197,7 @@ def ppi_ratio(
     fitted = len(np.unique(gold.stratum)) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
     if np.isnan(value) or bottom <= 0 or not informative:
-        flat = nothing_told(bounds).law
+        flat = uninformative(bounds).law
         return PpiEstimate(flat, float(value), float("inf"), float(weight), informative, converged)
     left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))

@@ -90,8 +90,12 @@ def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(ratio.var_w == 0, jnp.nan, sd_w * (bulge + ridge) / (jnp.pi * root**2))
 
 
-def unit_interval_nodes(ratio: Ratio) -> tuple[Float[Array, " nodes"], Float[Array, " nodes"]]:
-    """Quadrature nodes and weights on [0, 1], concentrated where the density of Z/W is."""
+def mean_on_unit_interval(ratio: Ratio, *, normalised: bool) -> Float[Array, ""]:
+    """Integral over [0, 1] of q p(q), divided by the mass there when `normalised` (the paper's is not).
+
+    A point mass (no variance, or Z = s W: every prediction positive, say) gives its place.
+    """
+    # Nodes are concentrated where the density of Z/W is.
     centre = jnp.clip(ratio.mean_z / ratio.mean_w, 0.0, 1.0)
     spread = jnp.sqrt(jnp.maximum(second_order_variance(ratio), 0.0))
     offsets = jnp.asarray([-12.0, -5.0, 0.0, 5.0, 12.0], centre.dtype)
@@ -99,17 +103,8 @@ def unit_interval_nodes(ratio: Ratio) -> tuple[Float[Array, " nodes"], Float[Arr
     edges = jnp.concatenate([jnp.zeros(1, centre.dtype), edges, jnp.ones(1, centre.dtype)])
     half = 0.5 * jnp.diff(edges)[:, None]
     middle = 0.5 * (edges[1:] + edges[:-1])[:, None]
-    nodes = middle + half * jnp.asarray(_NODES, centre.dtype)[None, :]
-    return nodes.ravel(), (half * jnp.asarray(_WEIGHTS, centre.dtype)[None, :]).ravel()
-
-
-def mean_on_unit_interval(ratio: Ratio, *, normalised: bool) -> Float[Array, ""]:
-    """Integral over [0, 1] of q p(q), divided by the mass there when `normalised` (the paper's is not).
-
-    A point mass (no variance, or Z = s W: every prediction positive, say) gives its place.
-    """
-    nodes, weights = unit_interval_nodes(ratio)
-    mass = density(ratio, nodes) * weights
+    nodes = (middle + half * jnp.asarray(_NODES, centre.dtype)[None, :]).ravel()
+    mass = density(ratio, nodes) * (half * jnp.asarray(_WEIGHTS, centre.dtype)[None, :]).ravel()
     total = jnp.sum(mass) if normalised else jnp.ones((), nodes.dtype)
     point = second_order_variance(ratio) * ratio.mean_w**2 <= _rounding(ratio) * ratio.var_z
     return jnp.where(point, ratio.mean_z / ratio.mean_w, jnp.sum(nodes * mass) / total)

@@ -35,9 +35,7 @@ def linear_forms(metric: Metric, n1: Any, n0: Any) -> tuple[Form, Form]:
 
     n1, n0: samples predicted positive and negative; as shares of all, A and B are shares too (U and V).
     """
-    above, below = (
-        (tp - fp, fn - tn, fp * n1 + tn * n0) for tp, fp, fn, tn in metric.terms(np.ones((2, 2))).weights
-    )
+    above, below = ((tp - fp, fn - tn, fp * n1 + tn * n0) for tp, fp, fn, tn in metric.weights)
     return above, below
 
 
@@ -195,17 +193,14 @@ def _on_whole_numbers(grid: np.ndarray, mass: np.ndarray) -> PmfEstimate:
 def law_of_cells(
     values: np.ndarray, probability: np.ndarray, bins: int = _FINE_BINS, least: float | None = None
 ) -> PmfEstimate:
-    """Law of what has these values in the cells; of cells of probability below `least` nothing is kept."""
+    """Law of what has these values in the cells; of cells of probability below `least` nothing is kept.
+
+    Equal atoms are merged; very many are pooled within 1/131072 (1/bins) of their range.
+    """
     undefined = np.isnan(values)
     kept = (probability > (1e-13 / probability.size if least is None else least)) & ~undefined
     defined = 1.0 - float(probability[undefined].sum())
-    return law_of_atoms(values[kept], probability[kept], defined, bins)
-
-
-def law_of_atoms(
-    values: np.ndarray, pmf: np.ndarray, probability_defined: float, bins: int = _FINE_BINS
-) -> PmfEstimate:
-    """Sort atoms and merge equal ones; very many atoms are pooled within 1/131072 (1/bins) of their range."""
+    values, pmf = values[kept], probability[kept]
     if values.size == 0:
         return PmfEstimate(values, pmf, 0.0)
     low, span = values.min(), np.ptp(values)
@@ -221,4 +216,4 @@ def law_of_atoms(
         # Equal rationals divide to the same float, so atoms can be compared exactly.
         starts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1])
         values, pmf = values[starts], np.add.reduceat(pmf, starts)
-    return PmfEstimate(values, pmf / pmf.sum(), probability_defined)
+    return PmfEstimate(values, pmf / pmf.sum(), defined)

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from jtruth._one_line import one_line
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
+from jtruth.tables.metrics import ratio
 
 Number = float | int
 
@@ -50,17 +51,17 @@ class Curves(NamedTuple):
     @property
     def false_alarm(self) -> Float[np.ndarray, "draws thresholds"]:
         """False-alarm rate; NaN where no sample is negative."""
-        return _ratio(self.above[:, 0], self.above[:, 0, -1:])
+        return ratio(self.above[:, 0], self.above[:, 0, -1:])
 
     @property
     def detection(self) -> Float[np.ndarray, "draws thresholds"]:
         """Recall; NaN where no sample is positive."""
-        return _ratio(self.above[:, 1], self.above[:, 1, -1:])
+        return ratio(self.above[:, 1], self.above[:, 1, -1:])
 
     @property
     def precision(self) -> Float[np.ndarray, "draws thresholds"]:
         """Precision; NaN where nothing is predicted, as at the first threshold."""
-        return _ratio(self.above[:, 1], self.above.sum(axis=1))
+        return ratio(self.above[:, 1], self.above.sum(axis=1))
 
     @property
     def share(self) -> DrawsEstimate:
@@ -70,20 +71,20 @@ class Curves(NamedTuple):
     @property
     def auc(self) -> DrawsEstimate:
         """Area under the ROC curve, ties within a bin counted half; NaN where a class has no sample."""
-        width, height = _steps(self.above[:, 0]), self.above[:, 1]
+        width, height = np.diff(self.above[:, 0]), self.above[:, 1]
         pairs = self.above[:, :, -1].prod(axis=1)
-        return DrawsEstimate(_ratio((width * (height[:, 1:] + height[:, :-1])).sum(axis=1), 2 * pairs))
+        return DrawsEstimate(ratio((width * (height[:, 1:] + height[:, :-1])).sum(axis=1), 2 * pairs))
 
     @property
     def hidden(self) -> DrawsEstimate:
         """How far the AUC of the scores themselves can be from that of the bins."""
-        both = _steps(self.above[:, 0]) * _steps(self.above[:, 1])
-        return DrawsEstimate(_ratio(0.5 * both.sum(axis=1), self.above[:, :, -1].prod(axis=1)))
+        both = np.diff(self.above).prod(axis=1)
+        return DrawsEstimate(ratio(0.5 * both.sum(axis=1), self.above[:, :, -1].prod(axis=1)))
 
     @property
     def average_precision(self) -> DrawsEstimate:
         """Sum of precision over steps of recall; NaN where no sample is positive."""
-        steps, precision = _steps(self.detection), self.precision[:, 1:]
+        steps, precision = np.diff(self.detection), self.precision[:, 1:]
         found = np.where(steps > 0, steps * precision, 0.0).sum(axis=1)
         return DrawsEstimate(np.where(self.above[:, 1, -1] > 0, found, np.nan))
 
@@ -105,23 +106,15 @@ class Curves(NamedTuple):
         if not 0 < most <= 1:
             raise ValueError(f"most is {most}; a false-alarm rate to stop at is above 0 and at most 1")
         x, y = self.false_alarm, self.detection
-        width, right = _steps(x), np.minimum(x[:, 1:], most)
+        width, right = np.diff(x), np.minimum(x[:, 1:], most)
         inside = np.maximum(right - x[:, :-1], 0.0)
-        slope = np.where(width > 0, _steps(y) / np.where(width > 0, width, 1.0), 0.0)
+        slope = np.where(width > 0, np.diff(y) / np.where(width > 0, width, 1.0), 0.0)
         area = inside * (y[:, :-1] + 0.5 * slope * inside)
         return DrawsEstimate(np.where(np.isnan(x + y).any(axis=1), np.nan, area.sum(axis=1) / most))
 
-    def false_alarm_at(self, threshold: int) -> DrawsEstimate:
-        """False-alarm rate at a threshold by its number."""
-        return DrawsEstimate(self.false_alarm[:, threshold])
-
-    def recall_at(self, threshold: int) -> DrawsEstimate:
-        """Recall there."""
-        return DrawsEstimate(self.detection[:, threshold])
-
-    def precision_at(self, threshold: int) -> DrawsEstimate:
-        """Precision there."""
-        return DrawsEstimate(self.precision[:, threshold])
+    def at(self, rate: str, threshold: int) -> DrawsEstimate:
+        """`false_alarm`, `detection` or `precision` at a threshold by its number."""
+        return DrawsEstimate(getattr(self, rate)[:, threshold])
 
     def cost_at(self, threshold: int, false_alarm: Number, miss: Number) -> DrawsEstimate:
         """Mean cost of a sample there, with the costs of a false positive and of a false negative."""
@@ -138,8 +131,8 @@ class Curves(NamedTuple):
     def positives_in(self, number: int) -> DrawsEstimate:
         """Share of positives among the samples of a bin, 0 the lowest; NaN where it has no sample."""
         k = self.num_thresholds - 1 - number
-        own = self.above[:, :, k] - self.above[:, :, k - 1]
-        return DrawsEstimate(_ratio(own[:, 1], own.sum(axis=1)))
+        inside_bin = self.above[:, :, k] - self.above[:, :, k - 1]
+        return DrawsEstimate(ratio(inside_bin[:, 1], inside_bin.sum(axis=1)))
 
     def detection_by(self, rate: Number) -> DrawsEstimate:
         """Recall at a false-alarm rate, interpolated linearly between thresholds."""
@@ -178,16 +171,8 @@ def against_rest(
     tables: Int[np.ndarray, "draws classes bins"] | Float[np.ndarray, "draws classes bins"], positive: int
 ) -> Float[np.ndarray, "draws 2 bins"]:
     """Tables of one class and of all the others together, negative first."""
-    own = np.asarray(tables[:, positive], np.float64)
-    return np.stack([tables.sum(axis=1) - own, own], axis=1)
-
-
-def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.divide(a, b, out=np.full(np.broadcast_shapes(a.shape, b.shape), np.nan), where=b != 0)
-
-
-def _steps(values: np.ndarray) -> np.ndarray:
-    return np.diff(values, axis=1)
+    one_class = np.asarray(tables[:, positive], np.float64)
+    return np.stack([tables.sum(axis=1) - one_class, one_class], axis=1)
 
 
 def _interpolated(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> Float[np.ndarray, "draws points"]:

@@ -161,19 +161,8 @@ def expected_table(
 
 
 __all__ = [
-    "METRICS",
-    "LinearRatio",
-    "Metric",
-    "OfTable",
-    "Terms",
-    "binary_counts",
-    "class_counts",
-    "default_metrics",
-    "expected_table",
-    "named_metric",
-    "of_one_class",
-    "ratio",
-    "title",
+    "METRICS", "LinearRatio", "Metric", "OfTable", "binary_counts", "class_counts", "default_metrics",
+    "expected_table", "named_metric", "of_one_class", "ratio", "title",
 ]  # fmt: skip
 
 Weights = tuple[float, float, float, float]  # of tp, fp, fn, tn
@@ -221,25 +210,6 @@ class OfTable(NamedTuple):
         return self.of_table(cells.reshape(*cells.shape[:-1], 2, 2))
 
 
-class Terms(NamedTuple):
-    """A metric as a ratio of two sums over the samples; what a sample of a cell adds to each."""
-
-    numerator: Float[np.ndarray, "_ _"]  # (classes, symbols)
-    denominator: Float[np.ndarray, "_ _"]
-
-    @property
-    def weights(self) -> tuple[Weights, Weights]:
-        """For two classes: of (tp, fp, fn, tn), above and below."""
-        above, below = (
-            (float(p[1, 1]), float(p[0, 1]), float(p[1, 0]), float(p[0, 0])) for p in map(np.asarray, self)
-        )
-        return above, below
-
-    def of_samples(self, y_pred: Int[np.ndarray, " samples"]) -> "Terms":
-        """What each sample adds, (samples, classes): if it is of this class, given its prediction."""
-        return Terms(*(part[:, y_pred].T for part in self))
-
-
 class Metric(NamedTuple):
     """The function behind a name, for certain classes; made by `named_metric`."""
 
@@ -248,7 +218,7 @@ class Metric(NamedTuple):
     entry: LinearRatio | OfTable | None = None  # None: an average that is no ratio of two sums
     position: int | None = None  # of its class; None: of the whole table, or the sum over all classes
     bounds: tuple[float, float] = (0.0, 1.0)
-    joint: Terms | None = None  # of a table of tuples (`pairs`), where the ratio's terms are laid out on it
+    joint: np.ndarray | None = None  # of a table of tuples (`pairs`): the ratio's terms laid out on it
     difference: bool = False  # of two classifiers
 
     __repr__ = one_line
@@ -268,13 +238,20 @@ class Metric(NamedTuple):
         """Value for two classes from counts that broadcast together; class 1 is positive."""
         if not isinstance(self.entry, LinearRatio):
             return OfTable(self.name, self.of_table)(tp, fp, fn, tn)
-        above, below = self.terms(np.ones((2, 2))).weights
+        above, below = self.weights
         return self.entry._replace(num=above, den=below)(tp, fp, fn, tn)
 
-    def terms(self, table: Any) -> Terms:
-        """Terms at a table (classes, symbols): exact for a ratio, else to first order around this table.
+    @property
+    def weights(self) -> tuple[Weights, Weights]:
+        """Of a ratio of two classes: of (tp, fp, fn, tn), above and below the line."""
+        above, below = self.terms(np.ones((2, 2)))[:, [1, 0, 1, 0], [1, 1, 0, 0]].tolist()
+        return tuple(above), tuple(below)
 
-        To first order the metric is its value here plus the sum of its derivatives times what changes.
+    def terms(self, table: Any) -> Float[np.ndarray, "2 classes symbols"]:
+        """What a sample of each cell adds to the two sums, above and below the line, whose ratio this is.
+
+        Exact for a ratio, else to first order around this table: the metric is its value here plus the sum of
+        its derivatives times what changes. `terms[:, :, y_pred]` is (2, classes, samples).
         """
         if self.joint is not None:
             return self.joint
@@ -290,7 +267,7 @@ class Metric(NamedTuple):
         slope = (ends[0] - ends[1]).reshape(table.shape) / gap
         slope = np.where(np.isnan(slope), 0.0, slope)  # no value beside the table: nothing to follow there
         here = float(self.of_table(table)) - float((slope * table).sum())
-        return Terms(here + total * slope, np.ones_like(table))
+        return np.stack([here + total * slope, np.ones_like(table)])
 
 
 def weighted_sum(weights: Weights, counts: tuple[Any, Any, Any, Any]) -> Any:
@@ -424,7 +401,7 @@ def _of_class(name: str, entry: LinearRatio, position: int) -> Metric:
 @lru_cache(maxsize=4096)
 def _linear_terms(
     weights: tuple[Weights, Weights], whole: bool, position: int | None, classes: int, symbols: int
-) -> Terms:
+) -> Float[np.ndarray, "2 classes symbols"]:
     """The weights laid out on the table: of one class, of all classes added up, or of right and wrong."""
     right = np.eye(classes, symbols)
 
@@ -436,13 +413,12 @@ def _linear_terms(
         return hit * column + miss * (1 - column)
 
     where = range(classes) if position is None else [position]
-    laid = [
+    laid = np.stack([
         w[0] * right + w[1] * (1 - right) if whole else np.add.reduce([lay(w, c) for c in where])
         for w in weights
-    ]
-    for part in laid:
-        part.flags.writeable = False  # all who ask get the same ones
-    return Terms(*laid)
+    ])  # fmt: skip
+    laid.flags.writeable = False  # all who ask get the same ones
+    return laid
 
 
 _PROBES, _SAME = 6, 1e-9  # tables at which a metric is asked whether it depends on the truth, and how much

@@ -6,7 +6,6 @@ a column of their own; all others are one last column that is always empty. The 
 with the product of what each classifier alone would get, as in `evaluate`.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from jaxtyping import Float, Int
 
 from jtruth._arrays import namespace
 from jtruth._validation.in_range import check_shape
-from jtruth.tables.metrics import LinearRatio, Metric, OfTable, Terms
+from jtruth.tables.metrics import LinearRatio, Metric, OfTable
 
 Number = float | int
 
@@ -26,7 +25,7 @@ class Tuples(NamedTuple):
     "classifier" only: each group has a table of its own, which is a part of the whole one.
     """
 
-    predicted: Int[np.ndarray, "seen classifiers"]
+    predicted: Int[np.ndarray, "tuples classifiers"]
     num_classes: int
 
     @property
@@ -67,8 +66,11 @@ class Tuples(NamedTuple):
 
     def of_one(self, metric: Metric, classifier: int) -> Metric:
         """A metric of one classifier as a metric of the whole table."""
-        table = partial(_of_one, self, metric, classifier)
-        found = Metric(metric.name, table, position=metric.position, bounds=metric.bounds)
+
+        def of_table(table: Any) -> Any:
+            return metric.of_table(self.marginal(table, classifier))
+
+        found = Metric(metric.name, of_table, position=metric.position, bounds=metric.bounds)
         return found._replace(joint=self._terms(metric, classifier)) if metric.is_ratio else found
 
     def difference(self, metric: Metric, first: int, second: int) -> Metric:
@@ -77,42 +79,38 @@ class Tuples(NamedTuple):
         Where both ratios have one denominator (accuracy, recall) the difference is a ratio of two sums too,
         and its terms are exact.
         """
+        one, two = self.of_one(metric, first), self.of_one(metric, second)
+
+        def of_table(table: Any) -> Any:
+            return one.of_table(table) - two.of_table(table)
+
         widest = metric.bounds[1] - metric.bounds[0]
-        found = Metric(
-            f"{metric.name}: difference",
-            partial(_difference, self, metric, first, second),
-            bounds=(-widest, widest),
-            difference=True,
-        )
-        if not metric.is_ratio:
+        name, bounds = f"{metric.name}: difference", (-widest, widest)
+        found = Metric(name, of_table, bounds=bounds, difference=True)
+        if one.joint is None or two.joint is None or (one.joint[1] != two.joint[1]).any():
             return found
-        one, two = self._terms(metric, first), self._terms(metric, second)
-        if not (one.denominator == two.denominator).all():
-            return found
-        return found._replace(joint=Terms(one.numerator - two.numerator, one.denominator))
+        return found._replace(joint=np.stack([one.joint[0] - two.joint[0], one.joint[1]]))
 
     def most(self, metric: Metric, first: int, second: int, table: Any) -> float:
         """The largest difference, either way, if wherever two predictions differ one of them is always right.
 
         `table` (classes, symbols) says where the samples are on which they agree.
         """
-        found = []
+        found, difference = [], self.difference(metric, first, second)
         for right in (first, second):
             moved = np.array(table, np.float64)
             for u, predicted in enumerate(self.predicted):
                 if predicted[first] != predicted[second]:
                     moved[:, u] = np.eye(self.num_classes)[predicted[right]] * moved[:, u].sum()
-            found.append(abs(float(_difference(self, metric, first, second, moved))))
-        widest = metric.bounds[1] - metric.bounds[0]
-        return float(min(np.nanmax([*found, 0.0]), widest))
+            found.append(abs(float(difference.of_table(moved))))
+        return float(min(np.nanmax([*found, 0.0]), difference.bounds[1]))
 
-    def _terms(self, metric: Metric, classifier: int) -> Terms:
+    def _terms(self, metric: Metric, classifier: int) -> Float[np.ndarray, "2 classes symbols"]:
         """Terms of a ratio for each tuple; a tuple that never occurs adds nothing, whatever stands there."""
         alone = metric.terms(np.ones((self.num_classes, self.num_classes)))
         mine = self.predicted[:, classifier]
-        laid = [np.where(mine >= 0, np.asarray(part)[:, mine], 0.0) for part in alone]
-        empty = np.zeros((self.num_classes, self.num_empty))
-        return Terms(*(np.column_stack([part, empty]) for part in laid))
+        laid = np.where(mine >= 0, alone[:, :, mine], 0.0)
+        return np.pad(laid, ((0, 0), (0, 0), (0, self.num_empty)))
 
 
 def tuples(
@@ -128,8 +126,8 @@ def tuples(
     ([0, 2, 1], [[0, 0], [1, 0], [1, 1]], 4)
     """
     check_shape(predictions, "predictions", "classifiers samples")
-    seen, symbols = np.unique(predictions.T, axis=0, return_inverse=True)
-    return np.ravel(symbols).astype(np.int64), Tuples(seen.astype(np.int64), num_classes)
+    distinct, symbols = np.unique(predictions.T, axis=0, return_inverse=True)
+    return np.ravel(symbols).astype(np.int64), Tuples(distinct.astype(np.int64), num_classes)
 
 
 def group_symbols(num_groups: int, num_classes: int) -> Tuples:
@@ -141,11 +139,3 @@ def group_symbols(num_groups: int, num_classes: int) -> Tuples:
 def smaller_is_better(metric: Metric) -> bool:
     """Whether a smaller value is the better one, by the metric's entry."""
     return isinstance(metric.entry, LinearRatio | OfTable) and metric.entry.smaller_is_better
-
-
-def _of_one(what: Tuples, metric: Metric, classifier: int, table: Any) -> Any:
-    return metric.of_table(what.marginal(table, classifier))
-
-
-def _difference(what: Tuples, metric: Metric, first: int, second: int, table: Any) -> Any:
-    return _of_one(what, metric, first, table) - _of_one(what, metric, second, table)

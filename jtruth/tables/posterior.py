@@ -25,7 +25,7 @@ from jtruth._random import Key, as_key
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, Interval, Region
 from jtruth.tables.joint import JointDensity, JointEstimate
-from jtruth.tables.metrics import Metric, default_metrics, named_metric
+from jtruth.tables.metrics import Metric, default_metrics, named_metric, ratio
 
 
 class Cells(NamedTuple):
@@ -111,7 +111,7 @@ class TableDraws(TablePosterior, eqx.Module):
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Joint draws of two metrics, both defined."""
         names = [self.metric(metric) for metric in (first, second)]
-        points = np.stack([self.estimate(metric).draws for metric in names], 1)
+        points = np.stack([TableDraws.estimate(self, metric).draws for metric in names], 1)
         defined = ~np.isnan(points).any(1)
         if np.isnan(self.counts).all():
             raise ValueError("these labels do not determine the counts, so there is no joint posterior")
@@ -127,9 +127,8 @@ class TableDraws(TablePosterior, eqx.Module):
 
     def rate(self, true: int, symbol: int) -> DrawsEstimate:
         """Law of n[true, symbol] / n[true, :], of the conditional matrix of the samples; may be undefined."""
-        row = self.counts[:, true, :].sum(axis=1)
-        share = np.divide(self.counts[:, true, symbol], row, out=np.full(row.shape, np.nan), where=row > 0)
-        return DrawsEstimate(share)
+        row = np.maximum(self.counts[:, true].sum(axis=1), 0)
+        return DrawsEstimate(ratio(self.counts[:, true, symbol], row))
 
     def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n draws with replacement."""
@@ -143,7 +142,7 @@ def _resampled(metric: Metric, tables: np.ndarray) -> Float[np.ndarray, " draws"
     value = np.asarray(metric.of_table(tables), np.float64)
     if not metric.is_ratio:
         return value
-    below = (tables * metric.terms(np.ones(tables.shape[1:])).denominator[None]).sum(axis=(1, 2))
+    below = (tables * metric.terms(np.ones(tables.shape[1:]))[1]).sum(axis=(1, 2))
     return np.where(below > 0, value, np.nan)
 
 

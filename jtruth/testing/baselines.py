@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from jtruth import _host
 from jtruth._one_line import one_line
@@ -26,9 +26,11 @@ from jtruth.labels import Labels
 from jtruth.lam_stork.rates import check_rate
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.tables.binary import CountTable
-from jtruth.tables.metrics import METRICS, binary_counts, default_metrics
+from jtruth.tables.metrics import METRICS, binary_counts, default_metrics, ratio
 from jtruth.testing.binary.operating_point import LogOdds
 
+_MOST_STEPS, _MOST_ROUNDS = 10_000, 100  # of the geometric median, and of the weighted vote
+_NODES = 32  # of Gauss and Legendre, for each rate
 _BINS = 10  # of equal width, for the probability of the best class
 
 
@@ -61,8 +63,7 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
         rows.append([float(METRICS[name](*counts)) for name in names])
     each = np.array(rows)
     defined = ~np.isnan(each)
-    complete, number = each[defined.all(axis=1)], defined.sum(0)
-    mean = np.where(number > 0, np.where(defined, each, 0.0).sum(0) / np.maximum(number, 1), np.nan)
+    complete, mean = each[defined.all(axis=1)], ratio(np.where(defined, each, 0.0).sum(0), defined.sum(0))
     median = geometric_median(complete) if len(complete) else np.full(each.shape[1], np.nan)
     return LabelerMetrics(names, each, mean, median)
 
@@ -91,19 +92,17 @@ def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) 
     return (apparent - wrong) / (label_accuracy - wrong)
 
 
-def geometric_median(
-    points: Float[np.ndarray, "points axes"], *, max_steps: int = 10_000
-) -> Float[np.ndarray, " axes"]:
+def geometric_median(points: Float[np.ndarray, "points axes"]) -> Float[np.ndarray, " axes"]:
     """Point with the least sum of distances to `points` (Vardi and Zhang 2000, who treat visited points).
 
     Raises:
-        RuntimeError: not converged to 1e-14 of the spread within `max_steps`.
+        RuntimeError: not converged to 1e-14 of the spread in 10 000 steps.
     """
     centre = points.mean(axis=0)
     scale = float(np.abs(points - centre[None, :]).max())
     if scale == 0:
         return centre
-    for _ in range(max_steps):
+    for _ in range(_MOST_STEPS):
         distance = np.linalg.norm(points - centre[None, :], axis=1)
         away = distance > 1e-13 * scale
         if not away.any():
@@ -116,15 +115,15 @@ def geometric_median(
         if np.abs(new - centre).max() < 1e-14 * scale:
             return new
         centre = new
-    raise RuntimeError(f"the geometric median of {len(points)} points did not settle in {max_steps} steps")
+    raise RuntimeError(f"the geometric median of {len(points)} points did not settle in {_MOST_STEPS} steps")
 
 
-def prior_marginal_table(data: LogOdds, *, nodes: int = 32) -> CountTable:
+def prior_marginal_table(data: LogOdds) -> CountTable:
     """Su 2.6.2 as printed: tables given (p_D, p_FA), averaged over a uniform prior, unweighted by the data.
 
-    `nodes` Gauss-Legendre nodes an axis. `log_evidence` is NaN: the formula has none.
+    `log_evidence` is NaN: the formula has none.
     """
-    node, weight = np.polynomial.legendre.leggauss(nodes)
+    node, weight = np.polynomial.legendre.leggauss(_NODES)
     rates = list(zip(0.5 * (node + 1), 0.5 * weight, strict=True))
     table = np.zeros((data.n1 + 1, data.n0 + 1))
     for d, wd in rates:
@@ -159,12 +158,12 @@ def lehner_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:
     known = _class_probabilities(votes, right)
     best, sure = known.argmax(axis=1), known.max(axis=1)
     agree, step = best == y_pred, np.ceil(sure * _BINS)
-    told = (votes.sum(axis=1) > 0) & (classes * sure > 1 + 1e-9)
+    informative = (votes.sum(axis=1) > 0) & (classes * sure > 1 + 1e-9)
     total = 0.0
-    for this in np.unique(step[told]):
-        part = told & (step == this)
+    for this in np.unique(step[informative]):
+        part = informative & (step == this)
         total += part.sum() * carlotto_accuracy(float(agree[part].mean()), float(sure[part].mean()), classes)
-    return float(total / told.sum())
+    return float(total / informative.sum())
 
 
 def labeler_accuracy_by_agreement(votes: Float[np.ndarray, "samples classes"]) -> float:
@@ -184,25 +183,22 @@ def labeler_accuracy_by_agreement(votes: Float[np.ndarray, "samples classes"]) -
 
 def _class_probabilities(votes: np.ndarray, right: float) -> np.ndarray:
     """p(class | votes) of labelers who are right with this probability, at the shares that they imply."""
-    classes, given = votes.shape[1], votes.sum(axis=0) / votes.sum()
-    shares = ((classes - 1) * given - (1 - right)) / (classes * right - 1)
+    classes, shares_given = votes.shape[1], votes.sum(axis=0) / votes.sum()
+    shares = ((classes - 1) * shares_given - (1 - right)) / (classes * right - 1)
     if shares.min() < 0:
         k = int(shares.argmin())
         raise ValueError(
-            f"class {k} has {100 * given[k]:.1f} % of the labels, and errors alone would give it "
+            f"class {k} has {100 * shares_given[k]:.1f} % of the labels, and errors alone would give it "
             f"{100 * (1 - right) / (classes - 1):.1f} %: labelers of one accuracy who spread errors evenly "
             "do not label like this; learn a matrix for each (fit_dawid_skene)"
         )
     if right >= 1 - 1e-12:
         return _host.majority(votes)
     joint = _host.log(shares) + votes * np.log(right * (classes - 1) / (1 - right))
-    joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-    return joint / joint.sum(axis=1, keepdims=True)
+    return softmax(joint, axis=1)
 
 
-def weighted_vote_accuracy(
-    y_pred: Int[np.ndarray, " samples"], labels: Any, *, max_steps: int = 100
-) -> float:
+def weighted_vote_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:
     """Accuracy of a classifier by iterated weighted majority voting (Li and Yu 2014, Algorithm 1).
 
     Source: Error rate bounds and iterative weighted majority voting for crowdsourcing, arXiv 1411.4086. Tied
@@ -210,7 +206,7 @@ def weighted_vote_accuracy(
 
     Raises:
         ValueError: predictions that are no classes.
-        RuntimeError: winners still change after `max_steps` rounds.
+        RuntimeError: winners still change after 100 rounds.
 
     >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
     >>> round(weighted_vote_accuracy(np.array([1, 0, 1, 0, 1, 1]), Labels.from_matrix(z, 2)), 3)
@@ -223,14 +219,14 @@ def weighted_vote_accuracy(
     rater, label = np.append(labeler, np.full(size, raters - 1)), np.append(label, y_pred)
     number = np.maximum(np.bincount(rater, minlength=raters), 1)
     weight, winners = np.ones(raters), np.zeros((size, classes))
-    for _ in range(max_steps):
+    for _ in range(_MOST_ROUNDS):
         votes = _host.cross_table(sample, label, (size, classes), weight[rater])
         before, winners = winners, _host.majority(np.round(votes, 12))
         right = np.bincount(rater, winners[sample, label], raters) / number
         if np.array_equal(before, winners):
             return float(right[-1])
         weight = classes * right - 1
-    raise RuntimeError(f"the winners of the weighted vote still change after {max_steps} rounds")
+    raise RuntimeError(f"the winners of the weighted vote still change after {_MOST_ROUNDS} rounds")
 
 
 def _checked(y_pred: Any, labels: Any) -> tuple[np.ndarray, Labels]:

@@ -23,7 +23,6 @@ from jtruth.latent import NutsSettings, Observed
 from jtruth.latent.infer import kernel, nuts
 from jtruth.latent.infer.nuts import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
-from jtruth.testing.binary.operating_point import BetaPrior
 from jtruth.testing.multiclass import (
     CountDraws,
     checked_inputs,
@@ -67,22 +66,19 @@ def binary_nuts(
     y_pred: Int[np.ndarray, " samples"],
     *,
     key: Any,
-    operating_point_prior: BetaPrior = BetaPrior(),
     settings: NutsSettings = NutsSettings(),
 ) -> NutsTesting:
-    """Posterior of a binary classifier's count table: `multiclass_nuts` with Beta priors as Dirichlet rows.
+    """Posterior of a binary classifier's count table: `multiclass_nuts` of two classes.
 
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i); +-inf where certain.
         y_pred: (samples,) 0 or 1.
         key: JAX random key.
-        operating_point_prior: Beta priors of p_D and p_FA.
         settings: of NUTS.
     """
-    x, prior = np.asarray(log_odds, np.float64), operating_point_prior
+    x = np.asarray(log_odds, np.float64)
     two = np.stack([-np.logaddexp(0, x), -np.logaddexp(0, -x)], axis=1)
-    alpha = np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]])
-    return multiclass_nuts(two, np.full(2, 0.5), y_pred, key=key, alpha=alpha, settings=settings)
+    return multiclass_nuts(two, np.full(2, 0.5), y_pred, key=key, settings=settings)
 
 
 def multiclass_nuts(
@@ -91,25 +87,21 @@ def multiclass_nuts(
     y_pred: Int[np.ndarray, " samples"],
     *,
     key: Any,
-    num_symbols: int | None = None,
-    alpha: Float[np.ndarray, "classes symbols"] | float | int = 1.0,
     settings: NutsSettings = NutsSettings(),
 ) -> NutsTesting:
-    """Posterior of the count table by `testing_model`; arguments as in `count_posterior`.
-
-    The prior of K is Dirichlet here, 1 by default, however many classes there are.
+    """Posterior of the count table by `testing_model`, rows of K uniform however many classes there are.
 
     Args:
-        log_likelihood, prior, y_pred, num_symbols, alpha: see `count_posterior`.
+        log_likelihood, prior, y_pred: see `count_posterior`.
         key: JAX random key.
         settings: of NUTS.
     """
-    log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
+    log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, None, 1.0)
     law = class_law(log_lik, np.asarray(prior, np.float64))
     model, observed = table_problem(law, y, concentration, learned=False)
     log_rho, symbol, weight = _padded(observed)
-    given, chain_key = (log_rho, symbol, weight, concentration), stream(key, "table nuts")
-    run = nuts.run_nuts(testing_model, *given, key=chain_key, settings=settings)
+    data, chain_key = (log_rho, symbol, weight, concentration), stream(key, "table nuts")
+    run = nuts.run_nuts(testing_model, *data, key=chain_key, settings=settings)
     confusion, rng = run.samples["confusion"], host_rng(key, "classes")
     problem, flat = kernel.flatten(model, observed), confusion.reshape(-1, *confusion.shape[2:])
     starts = range(0, flat.shape[0], _DRAWS_AT_ONCE)  # classes, hence tables, given each draw of K

@@ -106,7 +106,6 @@ def binary_posterior(
     *,
     method: str = "bayes",
     operating_point_prior: BetaPrior = BetaPrior(),
-    mean: str = "second_order",
     key: Any = None,
 ) -> Tested:
     """Posterior of the metrics by a named method.
@@ -116,7 +115,6 @@ def binary_posterior(
         y_pred: (samples,) predictions, 0 or 1.
         method: see the module docstring.
         operating_point_prior: Beta priors of p_D and p_FA ("bayes" only).
-        mean: of "empirical_bayes": see `empirical_bayes.ratio_mean`.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
 
     Raises:
@@ -132,17 +130,17 @@ def binary_posterior(
     elif method == "no_predictions":
         table, warnings = law_at(data, 0.5, 0.5), (_NO_PREDICTIONS,)
     else:
-        return _plugged_in(data, log_odds, y_pred, method, mean, as_key(key))
+        return _plugged_in(data, log_odds, y_pred, method, as_key(key))
     return Tested(method, table, None, table.log_evidence, warnings)
 
 
-def _plugged_in(data: LogOdds, log_odds: Any, y_pred: Any, method: str, mean: str, key: Any) -> Tested:
+def _plugged_in(data: LogOdds, log_odds: Any, y_pred: Any, method: str, key: Any) -> Tested:
     """The operating point by an iteration, and what follows given it."""
     with jax.enable_x64(True):
         x, y, weight = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32), None
         if method in ("empirical_bayes", "exact_means") and max(side.x.size for side in data) >= FROM_VALUES:
             x, y, weight = map(jnp.asarray, merged_samples(on_grid(data)))
-        fit = jax.tree.map(np.asarray, _fit(key, x, y, weight, method=method, mean=mean))
+        fit = jax.tree.map(np.asarray, _fit(key, x, y, weight, method=method))
         point = jnp.asarray(fit.value)
         exact = table = law_at(data, *map(float, fit.value))
         if method in ("labels", "sampling"):
@@ -209,17 +207,17 @@ def multiclass_posterior(
         table = _drawn(method, stream(key, "table draws"), x, y_jax, confusion, _DRAWS)
     fit = jax.tree.map(np.asarray, fit)
     if method != "labels":
-        table = GivenMatrix(log_p, y, method == "sampling", np.asarray(confusion), table.counts)
+        table = GivenMatrix(table.counts, log_p, y, method == "sampling")
     return Tested(method, table, fit, float("nan"), _warnings(method, fit, "matrix"), names)
 
 
-@partial(jax.jit, static_argnames=("method", "mean", "symbols"))
-def _fit(key, x, y_pred, weight=None, *, method: str, mean: str = "", symbols: int = 2) -> steps.FixedPoint:
+@partial(jax.jit, static_argnames=("method", "symbols"))
+def _fit(key, x, y_pred, weight=None, *, method: str, symbols: int = 2) -> steps.FixedPoint:
     """The fixed point of a method; `x` is log-odds (samples,), of two classes, or log p(class | labels)."""
     two = x.ndim == 1
     log_rho = eb.class_law(x) if two else x
     step = {
-        "empirical_bayes": lambda: eb.ratio_step(x, y_pred, mean=mean, weight=weight),
+        "empirical_bayes": lambda: eb.ratio_step(x, y_pred, weight=weight),
         "sampling": lambda: steps.sampling_step(key, log_rho, y_pred),
         "exact_means": lambda: steps.exact_step(log_rho, y_pred, weight),
         "plug_in": lambda: steps.plug_in_step(log_rho, y_pred, weight),

@@ -18,9 +18,8 @@ float64.
 
 from typing import Any
 
-import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._host import log, log_odds
 from jtruth._random import stream
@@ -31,9 +30,8 @@ from jtruth.latent.rows import equal_rows, prediction_columns
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.estimates import Estimate
-from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.posterior import TableDraws, TablePosterior
+from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import checked_alpha, symbol_chain
 from jtruth.testing.binary.empirical_bayes import ShareMoments, normal_estimate, normal_law
 from jtruth.testing.binary.exact import law_at
@@ -154,8 +152,8 @@ def table_problem(
 ) -> tuple[LatentModel, Observed]:
     """The engine's input: one rater, whose symbols are explained by class; equal samples merged."""
     classes, symbols = concentration.shape
-    kinds = [np.unique(column, return_inverse=True)[1] for column in log_rho.T]
-    first, row, count = equal_rows(np.stack([*kinds, y_pred], axis=1))
+    codes = [np.unique(column, return_inverse=True)[1] for column in log_rho.T]
+    first, row, count = equal_rows(np.stack([*codes, y_pred], axis=1))
     raters = Raters(concentration[None], np.arange(classes))
     if learned:
         family = alike_classes(np.bincount(y_pred, minlength=classes))
@@ -169,8 +167,8 @@ def table_problem(
         stratum_prior=np.ones((1, 1)),
         raters=(raters,),
     )
-    seen = (prediction_columns(y_pred[first], symbols),)
-    return model, Observed(seen, count.astype(np.float64), log_rho[first].T.copy(), row)
+    symbols_of = (prediction_columns(y_pred[first], symbols),)
+    return model, Observed(symbols_of, count.astype(np.float64), log_rho[first].T.copy(), row)
 
 
 def draw_tables(
@@ -219,31 +217,16 @@ def checked_inputs(
     return log_lik, y.astype(np.int64), alpha
 
 
-class GivenMatrix(TablePosterior, eqx.Module):
+class GivenMatrix(TableDraws):
     """Posterior of the table given K.
 
     `log_p` is the logarithm of (25); `normal` chooses the central limit theorem, else the laws are exact.
-    `counts` are joint draws of the table, for what looks at several classes.
+    `counts` are joint draws of the table, for two metrics at once and what looks at several classes.
     """
 
     log_p: Float[np.ndarray, "samples classes"]
     y_pred: Int[np.ndarray, " samples"]
     normal: bool
-    confusion: Float[np.ndarray, "classes symbols"]  # K
-    counts: Int[np.ndarray, "draws classes symbols"]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of classes and symbols."""
-        return self.confusion.shape[0], self.confusion.shape[1]
-
-    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
-        """Joint draws of two metrics."""
-        return TableDraws(self.counts).joint(self.metric(first), self.metric(second))
-
-    def draws(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n classes symbols"]:
-        """n of the joint draws, with replacement."""
-        return TableDraws(self.counts).draws(key, n)
 
     def cell(self, true: int, symbol: int) -> Estimate:
         """Law of the element C[l, n] of the confusion matrix."""
@@ -264,7 +247,7 @@ class GivenMatrix(TablePosterior, eqx.Module):
             chosen = self.y_pred == found.position
             return self._binary(found.alone, self._is_class(found.position), chosen)
         if found.name != "accuracy":
-            return TableDraws(self.counts).estimate(found)
+            return super().estimate(found)
         right = self.y_pred[:, None] == np.arange(self.shape[0])[None, :]
         return self._binary(named_metric("accuracy"), right, np.ones(len(right), bool))
 

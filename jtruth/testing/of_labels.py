@@ -28,8 +28,8 @@ def log_loss(y: Classes, p: Probabilities) -> Float[Array, ""]:
     """Mean of -log p(true class); infinite where a true class got probability 0."""
     y, p = jnp.asarray(y), jnp.asarray(p)
     rows = jnp.stack([1 - p, p], axis=1) if p.ndim == 1 else p
-    given = jnp.take_along_axis(rows, y[:, None], axis=1)[:, 0]
-    return -jnp.log(given).mean()
+    of_true = jnp.take_along_axis(rows, y[:, None], axis=1)[:, 0]
+    return -jnp.log(of_true).mean()
 
 
 def brier(y: Classes, p: Probabilities) -> Float[Array, ""]:

@@ -123,15 +123,15 @@ def _most_probable(joint: np.ndarray, ties: str, key: Any) -> tuple[np.ndarray, 
 
 def _who_labelled(labels: Labels, strata: Strata) -> list[Members]:
     """For each sample its known stratum, if any, and its labelers, the first of those that are equal."""
-    kinds = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
-    _, first, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+    flat = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
+    _, first, which = np.unique(flat, axis=0, return_index=True, return_inverse=True)
     sample, labeler, label = labels.arrays
-    given = label >= 0
-    order = np.lexsort((labeler[given], sample[given]))
-    alike = first[kind.ravel()][labeler[given]][order]
-    ends = np.cumsum(np.bincount(sample[given], minlength=labels.num_samples))
+    present = label >= 0
+    order = np.lexsort((labeler[present], sample[present]))
+    labelers = first[which.ravel()][labeler[present]][order]
+    ends = np.cumsum(np.bincount(sample[present], minlength=labels.num_samples))
     known = [None] * ends.size if strata.of_sample is None else strata.of_sample.tolist()
-    teams = np.split(alike, ends[:-1])
+    teams = np.split(labelers, ends[:-1])
     return [(stratum, tuple(sorted(team.tolist()))) for stratum, team in zip(known, teams, strict=True)]
 
 
@@ -161,16 +161,16 @@ def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarra
     groups are split into two halves; each value of one finds by bisection how many of the other leave the sum
     below 0. None where a half has more than 2^18 values.
     """
-    kinds, counts = np.unique(rows.reshape(-1, 4), axis=0, return_counts=True)
-    kinds = kinds.reshape(-1, 2, 2)
-    given = (kinds > 0).any(axis=1)  # (groups, labels) that somebody can give
-    odds = np.where(given, log(kinds[:, 1]) - np.where(given, log(kinds[:, 0]), 0.0), 0.0)
+    distinct, counts = np.unique(rows.reshape(-1, 4), axis=0, return_counts=True)
+    distinct = distinct.reshape(-1, 2, 2)
+    possible = (distinct > 0).any(axis=1)  # (groups, labels) that somebody can give
+    odds = np.where(possible, log(distinct[:, 1]) - np.where(possible, log(distinct[:, 0]), 0.0), 0.0)
     sizes, sides = np.log2(counts + 1.0), ([], [])
     for g in np.argsort(-sizes, kind="stable"):
         sides[int(sizes[sides[1]].sum() < sizes[sides[0]].sum())].append(g)
     if max(sizes[side].sum() for side in sides) > np.log2(_MOST_VALUES) + 1e-9:
         return None
-    (first, w1), (second, w2) = (_sums(odds[side], kinds[side], counts[side]) for side in sides)
+    (first, w1), (second, w2) = (_sums(odds[side], distinct[side], counts[side]) for side in sides)
     offset = float(np.log(prior[1]) - np.log(prior[0]))
     largest = np.abs(np.where(np.isfinite(odds), odds, 0.0)).max(axis=1, initial=0.0)
     tie = TOLERANCE * max(1.0, abs(offset) + float(counts @ largest))
@@ -184,10 +184,10 @@ def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarra
     return np.stack([1 - says_1, says_1], axis=1)
 
 
-def _sums(odds: np.ndarray, kinds: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sums(odds: np.ndarray, distinct: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All possible sums of log-odds of some groups, sorted, and the probability of each under each class."""
     values, weight = np.zeros(1), np.ones((2, 1))
-    for two, rows, m in zip(odds, kinds, counts.tolist(), strict=True):
+    for two, rows, m in zip(odds, distinct, counts.tolist(), strict=True):
         often = np.stack([np.arange(m, -1, -1), np.arange(m + 1)])  # labels 0 and 1
         law = np.stack([binomial_pmf(p[1], m, p[0]) for p in rows])
         with np.errstate(invalid="ignore"):  # +inf beside -inf, and 0 times an infinite value
@@ -220,10 +220,10 @@ def drawn_law(
         stratum = rng.choice(len(rows), _DRAWS, p=weights[:, c] / weights[:, c].sum())
         u = rng.random((_DRAWS, rows.shape[1], 1)) * top[stratum][:, :, c, -1:]
         z = (u >= top[stratum][:, :, c]).sum(axis=2)  # (draws, labelers)
-        given = np.tile(log(weights), (_DRAWS, 1, 1))  # (draws, strata, classes)
+        log_p = np.tile(log(weights), (_DRAWS, 1, 1))  # (draws, strata, classes)
         for t in range(rows.shape[1]):
-            given += np.moveaxis(log(rows[:, t])[:, :, z[:, t]], 2, 0)
-        of_class = np.logaddexp.reduce(given, axis=1).T
+            log_p += np.moveaxis(log(rows[:, t])[:, :, z[:, t]], 2, 0)
+        of_class = np.logaddexp.reduce(log_p, axis=1).T
         sizes = float(np.abs(np.where(np.isfinite(of_class), of_class, 0.0)).max())
         law[c] = _winners(log(prior)[:, None] + of_class, ties, sizes).mean(axis=1)
     return law, float(np.sqrt(law * (1 - law) / _DRAWS).max())
@@ -367,13 +367,13 @@ def _bootstrap(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.
     """Tables of resamples: multinomial numbers of each kind of sample times what it adds."""
     classes = counts.table.shape[0]
     what = np.column_stack([counts.y_pred, counts.weight, counts.truth])
-    kinds, often = np.unique(what, axis=0, return_counts=True)
-    chosen = np.eye(counts.table.shape[1])[kinds[:, 0].astype(int)]
-    adds = (kinds[:, 1, None] * kinds[:, 2:])[:, :, None] * chosen[:, None, :]
+    distinct, often = np.unique(what, axis=0, return_counts=True)
+    chosen = np.eye(counts.table.shape[1])[distinct[:, 0].astype(int)]
+    adds = (distinct[:, 1, None] * distinct[:, 2:])[:, :, None] * chosen[:, None, :]
     total = counts.y_pred.size
     drawn = rng.multinomial(total, often / total, num).astype(np.float64)
-    tables = (drawn @ adds.reshape(len(kinds), -1)).reshape(num, classes, -1)
-    return tables * (total / (drawn @ kinds[:, 1]))[:, None, None]
+    tables = (drawn @ adds.reshape(len(distinct), -1)).reshape(num, classes, -1)
+    return tables * (total / (drawn @ distinct[:, 1]))[:, None, None]
 
 
 def _label_noise(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:

@@ -33,8 +33,8 @@ def by_enumeration(z, y_pred, psi, pi, metric):
         np.add.at(table, (y, y_pred), 1)
         weight[r] = np.log(pi[y]).sum() + (gammaln(table + 1).sum(1) - gammaln(table.sum(1) + classes)).sum()
         weight[r] += sum(np.log(psi[t, y[i], z[i, t]]) for i, t in np.argwhere(z >= 0))
-        below = (terms.denominator * table).sum()
-        value[r] = (terms.numerator * table).sum() / below if below > 0 else np.nan
+        below = (terms[1] * table).sum()
+        value[r] = (terms[0] * table).sum() / below if below > 0 else np.nan
     defined = ~np.isnan(value)
     y, value, p = vectors[defined], value[defined], np.exp(weight[defined] - weight.max())
     p = p / p.sum()

@@ -41,4 +41,4 @@ def test_intervals_hold_the_area_whatever_the_labels_share():
 def test_all_gold_is_exact():
     y, score, found, _ = case(0, 400)
     assert found.auc.mean == pytest.approx(roc_auc_score(y, score), abs=1e-12) and found.auc.sd < 1e-12
-    assert found.recall_at(4).mean == pytest.approx((score >= 4)[y == 1].mean(), abs=1e-12)
+    assert found.at("detection", 4).mean == pytest.approx((score >= 4)[y == 1].mean(), abs=1e-12)

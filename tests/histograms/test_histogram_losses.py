@@ -257,12 +257,10 @@ BAD = {
     "debias": (lambda: hist.loss_estimates(H, P, debias="exactly"), "debias"),
     "edges": (lambda: hist.loss_estimates(H, P, bins=[0, 0.7, 0.5, 1]), "must not decrease"),
     "bins": (lambda: hist.loss_estimates(H, P, bins=0), "at least one bin"),
-    "logits": (
-        lambda: concentration.fit_scaling(np.array([[0, np.nan], [1, 0.0]]), H),
-        r"logits\[0, 1\] is nan",
-    ),
     "no label of a class": (
-        lambda: concentration.fit_scaling(np.zeros((1, 2)), hist.from_counts([[2, 0]]), method="vector"),
+        lambda: hist.fit_calibrator(
+            jax.random.key(0), hist.from_counts([[2, 0]]), np.full((1, 2), 0.5), method="vector"
+        ),
         "no label of class 1 in the samples to fit on",
     ),
 }

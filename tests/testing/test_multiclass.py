@@ -42,7 +42,7 @@ def test_laws_given_the_matrix_equal_enumeration(classes, symbols):
     lik, prior, y_pred = random_case(40, 7, classes, symbols)
     k = np.random.default_rng(0).dirichlet(np.ones(symbols), classes)
     found = GivenMatrix(
-        np.log(su.testing_posterior(lik, prior, y_pred, k)), y_pred, False, k, np.zeros((1, *k.shape), int)
+        np.zeros((1, *k.shape), int), np.log(su.testing_posterior(lik, prior, y_pred, k)), y_pred, False
     )
     posterior, _ = su.enumerate_labels(lik, prior, y_pred, k=k)
     tables = np.zeros((len(posterior), classes, symbols))

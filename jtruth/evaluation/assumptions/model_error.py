@@ -117,7 +117,7 @@ def size_of(model: TableDraws, metric: Metric) -> float:
     """How many samples stand below the line of a metric, on average; of what is no ratio of counts, all."""
     if not metric.is_ratio and metric.joint is None:
         return float(model.counts[0].sum())
-    below = metric.terms(np.ones(model.shape)).denominator
+    below = metric.terms(np.ones(model.shape))[1]
     return max(float((below * model.mean_counts).sum()), 1.0)
 
 
@@ -136,9 +136,7 @@ def parts_of(readings: Iterable[Opinion], error: tuple[float, float, float]) -> 
     slope, log_tau, spread = error
     taus = np.exp(log_tau + spread * _NODES)
     return [
-        Opinion(slope * one.centre, float(np.hypot(slope * one.scale, tau)))
-        for one in readings
-        for tau in taus
+        (slope * centre, float(np.hypot(slope * scale, tau))) for centre, scale in readings for tau in taus
     ]
 
 

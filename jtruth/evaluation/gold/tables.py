@@ -40,11 +40,11 @@ from jtruth.stats.ppi import (
     PpiEstimate,
     class_counts,
     gold_sample,
-    nothing_told,
     ppi_mean,
     ppi_ratio,
     strata_of,
     tilted,
+    uninformative,
 )
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import Metric, named_metric, settled
@@ -186,12 +186,12 @@ def ppi_metric(
         exact, symbols = metric.is_ratio or metric.joint is not None, max(size, int(y_pred.max()) + 1)
         table = np.ones((size, symbols)) if exact else ppi_table(y_pred, class_posterior, gold, how)
     cells = metric.terms(table)
-    if np.isnan(cells.numerator).any():  # not defined at the table by PPI++
-        return nothing_told(metric.bounds)
-    rows, terms = how.chosen, cells.of_samples(y_pred)
+    if np.isnan(cells[0]).any():  # not defined at the table by PPI++
+        return uninformative(metric.bounds)
+    rows, terms = how.chosen, cells[:, :, y_pred].swapaxes(1, 2)
     a, b = (part[rows, gold[rows]] for part in terms)
     f, g = ((part * class_posterior).sum(axis=1) for part in terms)
-    possible = (terms.numerator[rows], terms.denominator[rows])
+    possible = (terms[0, rows], terms[1, rows])
     return ppi_ratio((a, b), (f, g), how, possible=possible, **{"power": POWER, **options})
 
 

@@ -64,7 +64,7 @@ def exact_batch(
     log_odds: Float[Array | np.ndarray, "sets samples"],
     y_pred: Int[Array | np.ndarray, "sets samples"],
     *,
-    prior: BetaPrior = BetaPrior(),
+    prior: BetaPrior | Float[Array | np.ndarray, "sets 2"] = BetaPrior(),
     level: float = 0.95,
     window: tuple[int, int] | None = None,
     bins: int = 2048,
@@ -77,7 +77,8 @@ def exact_batch(
         log_odds: (sets, samples) logit p(y_i = 1 | z_i), +-inf where certain. Its dtype is that of the work:
             float64 needs `jax.enable_x64(True)` around the call.
         y_pred: (sets, samples), 0 or 1; -1 where there is no sample: a smaller set is filled up so.
-        prior: Beta priors of p_D and p_FA.
+        prior: Beta priors of p_D and p_FA; or operating points (p_D, p_FA) that are plugged in (empirical
+            Bayes, Su 2.2-2.3), for which `log_evidence` is log p(y_pred | z; p_D, p_FA).
         level: probability of the intervals.
         window: how many counts (A, B) to keep; by default what the widest set needs, found by a first pass
             (which needs concrete input: give the window under jit or vmap).
@@ -95,33 +96,6 @@ def exact_batch(
         >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
         (True, 0.908)
     """
-    x, y, options = _checked(log_odds, y_pred, level, window, bins, sets_at_once, prior)
-    prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
-    run = partial(_summarise_all, prior=prior, level=jnp.asarray(level, x.dtype), **options)
-    return over_sets(run, mesh, x, y)
-
-
-def plug_in_batch(
-    log_odds: Float[Array | np.ndarray, "sets samples"],
-    y_pred: Int[Array | np.ndarray, "sets samples"],
-    operating_point: Float[Array | np.ndarray, "sets 2"],
-    *,
-    level: float = 0.95,
-    bins: int = 2048,
-    sets_at_once: int | None = None,
-    mesh: jax.sharding.Mesh | None = None,
-) -> BatchSummary:
-    """`exact_batch` at given operating points (p_D, p_FA): what empirical Bayes plugs in (Su 2.2-2.3).
-
-    `log_evidence` is log p(y_pred | z; p_D, p_FA). Arguments and errors as there.
-    """
-    x, y, options = _checked(log_odds, y_pred, level, None, bins, sets_at_once, BetaPrior())
-    run = partial(_summarise_all, prior=None, level=jnp.asarray(level, x.dtype), **options)
-    return over_sets(run, mesh, x, y, jnp.asarray(operating_point, x.dtype))
-
-
-def _checked(log_odds, y_pred, level, window, bins, sets_at_once, prior):
-    """Arrays, with -inf where there is no sample, and static options; or ValueError."""
     check_level(level)
     if log_odds.shape != y_pred.shape or not log_odds.size:
         raise ValueError(
@@ -130,13 +104,17 @@ def _checked(log_odds, y_pred, level, window, bins, sets_at_once, prior):
         )
     y = jnp.asarray(y_pred)
     x = jnp.where(y < 0, -jnp.inf, jnp.asarray(log_odds))
-    window = enough_window(x, y, prior) if window is None else window
+    beta = prior if isinstance(prior, BetaPrior) else None
+    window = enough_window(x, y, beta or BetaPrior()) if window is None else window
     if sets_at_once is None:
         sets_at_once = _SETS_AT_ONCE if jax.default_backend() == "cpu" else 512
     for name, value in (("window", min(window)), ("bins", bins), ("sets_at_once", sets_at_once)):
         if value < 1:
             raise ValueError(f"{name} is {value}; it must be positive")
-    return x, y, {"window": tuple(window), "bins": bins, "chunk": sets_at_once}
+    options = {"window": tuple(window), "bins": bins, "chunk": sets_at_once}
+    beta = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), beta)
+    run = partial(_summarise_all, prior=beta, level=jnp.asarray(level, x.dtype), **options)
+    return over_sets(run, mesh, x, y, *([] if beta else [jnp.asarray(prior, x.dtype)]))
 
 
 def enough_window(
@@ -340,9 +318,11 @@ def _table(one, n, point, laws, prior, window):
         bend, slope, of_sum = _log_gammas(first, sum(window), centre[0] + centre[1], n, *alphas)
         constant = -of_sum - betaln(prior.a_d, prior.b_d) - betaln(prior.a_f, prior.b_f)
         for s, alphas in enumerate(((prior.a_d, prior.a_f), (prior.b_d, prior.b_f))):
-            own, own_slope, of_side = _log_gammas(counts[s][0], window[s], centre[s], totals[s], *alphas)
+            side_bend, side_slope, of_side = _log_gammas(
+                counts[s][0], window[s], centre[s], totals[s], *alphas
+            )
             away = (counts[s] - centre[s]).astype(point.dtype)
-            logs[s] = logs[s] + own + (own_slope + (-slope - shifts[s])) * away
+            logs[s] = logs[s] + side_bend + (side_slope + (-slope - shifts[s])) * away
             constant += of_side + log_gain[s] - shifts[s] * centre[s].astype(point.dtype)
         places = jnp.arange(window[0])[:, None] + jnp.arange(window[1])[None, :]
         log_p = logs[0][:, None] + logs[1][None, :] - bend[places]
@@ -410,9 +390,9 @@ def _binned(values, p, level, bins):
     place, weight = jnp.clip(place, 0, bins - 1).ravel(), jnp.where(used, p, 0).ravel()
     # Without the promise a CPU scatter takes eight times as long.
     mass = jnp.zeros(bins, p.dtype).at[place].add(weight, mode="promise_in_bounds")
-    first, length, held = _shortest_run(mass / defined, level)
+    first, length, inside = _shortest_run(mass / defined, level)
     start = low + first.astype(p.dtype) * width
-    return mean, sd, start, start + (length + 1).astype(p.dtype) * width, held, width, defined
+    return mean, sd, start, start + (length + 1).astype(p.dtype) * width, inside, width, defined
 
 
 def _shortest_run(mass, level):
@@ -425,18 +405,18 @@ def _shortest_run(mass, level):
     padded = jnp.concatenate([upto, jnp.full(size, upto[-1])])
     slack = jnp.maximum(1e-12, 8 * jnp.finfo(mass.dtype).eps)
 
-    def held(length):  # by the runs of `length` entries
+    def sums(length):  # of the runs of `length` entries
         return jax.lax.dynamic_slice(padded, (length,), (size,)) - upto[:-1]
 
     def halve(_, bounds):
         low, high = bounds
         middle = (low + high) // 2
-        enough = held(middle).max() >= level * upto[-1] - slack
+        enough = sums(middle).max() >= level * upto[-1] - slack
         return jnp.where(enough, low, middle + 1), jnp.where(enough, middle, high)
 
     start = (jnp.asarray(1), jnp.asarray(size))
     length, _ = jax.lax.fori_loop(0, size.bit_length(), halve, start)
-    runs = held(length)
+    runs = sums(length)
     first = jnp.argmax(runs)
     return first, length - 1, runs[first]
 

@@ -28,10 +28,11 @@ largest: a hidden Markov chain. A known class prior is the mean of pi over the p
 normal density of the prior given the bins at hand, tempered where labels and prior contradict each other.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import numpy as np
+import scipy
 from jaxtyping import Array, Float, Int
 from scipy.special import digamma, expit, gammaln, logit, ndtr, ndtri, softmax
 
@@ -43,6 +44,7 @@ from jtruth.stats.estimates import PmfEstimate
 from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.tables.posterior import TableDraws
 
+_Law = tuple[int, np.ndarray]  # smallest possible number of positives, and log law
 _BELOW = 45.0  # what is smaller than e^-45 of the largest is left out
 _AT_ONCE = 4_000_000  # numbers held at once
 
@@ -71,8 +73,8 @@ class SymbolChain(eqx.Module):
 
     def marginal(self, symbol: int) -> PmfEstimate:
         """Law of the number of positives among the samples with this symbol."""
-        own, after = self.factor[symbol], self.ahead[symbol + 1]
-        pmf = own * np.correlate(after, self._before(symbol), mode="valid")[: own.size]
+        factor, after = self.factor[symbol], self.ahead[symbol + 1]
+        pmf = factor * np.correlate(after, self._before(symbol), mode="valid")[: factor.size]
         return _lattice(int(self.first[symbol]), pmf)
 
     def positives(self) -> PmfEstimate:
@@ -91,11 +93,11 @@ class SymbolChain(eqx.Module):
         """Independent draws of (a_1..a_B)."""
         rng = host_rng(key, "symbol chain")
         found, place = np.empty((n, self.num_symbols), np.int64), np.zeros(n, np.int64)
-        for u, (own, after) in enumerate(zip(self.factor, self.ahead[1:], strict=True)):
-            window = np.lib.stride_tricks.sliding_window_view(after, own.size)
-            step = max(_AT_ONCE // own.size, 1)
+        for u, (factor, after) in enumerate(zip(self.factor, self.ahead[1:], strict=True)):
+            window = np.lib.stride_tricks.sliding_window_view(after, factor.size)
+            step = max(_AT_ONCE // factor.size, 1)
             for k in range(0, n, step):
-                found[k : k + step, u] = _chosen(window[place[k : k + step]] * own, rng)
+                found[k : k + step, u] = _chosen(window[place[k : k + step]] * factor, rng)
             place = place + found[:, u]
         return found + self.first
 
@@ -177,8 +179,8 @@ def symbol_chain(
     return SymbolChain(sizes, np.array(first), tuple(factor), tuple(ahead), base, evidence, alpha)
 
 
-def _law_of_positives(x: np.ndarray) -> tuple[int, np.ndarray]:
-    """The smallest possible number of positives given log-odds x, and its log law up to the largest."""
+def _law_of_positives(x: np.ndarray) -> _Law:
+    """The law of the number of positives given log-odds x, up to the largest possible."""
     sure = int((x == np.inf).sum())
     doubtful, counts = np.unique(x[np.isfinite(x)], return_counts=True)
     if not doubtful.size:
@@ -187,20 +189,16 @@ def _law_of_positives(x: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def _balanced_tilt(sides: list, totals: np.ndarray, samples: int) -> float:
-    """The t at which tilted means add up to the sum where log g has slope -t, by bisection in that sum."""
-    low, high, tilt = 0.0, float(samples), 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        tilt = float(digamma(samples - middle + totals[0]) - digamma(middle + totals[1]))
-        mean = 0.0
-        for start, side in sides:
-            weight = side + tilt * np.arange(side.size)
-            weight = np.exp(weight - weight.max())
-            mean += start + weight @ np.arange(side.size) / weight.sum()
-        low, high = (middle, high) if mean > middle else (low, middle)
-        if high - low < 1e-6 * max(samples, 1):
-            break
-    return tilt
+    """The t at which tilted means add up to the sum where log g has slope -t."""
+
+    def tilt(total: float) -> float:
+        return float(digamma(samples - total + totals[0]) - digamma(total + totals[1]))
+
+    def gap(total: float) -> float:
+        laws = ((start, softmax(side + tilt(total) * np.arange(side.size))) for start, side in sides)
+        return float(sum(start + p @ np.arange(p.size) for start, p in laws)) - total
+
+    return tilt(scipy.optimize.brentq(gap, 0.0, float(samples), xtol=1e-6 * max(samples, 1)))
 
 
 def _checked_symbols(log_odds: Any, symbols: Any, num_symbols: int) -> tuple[np.ndarray, np.ndarray]:
@@ -219,14 +217,14 @@ def _checked_symbols(log_odds: Any, symbols: Any, num_symbols: int) -> tuple[np.
 
 def checked_alpha(alpha: Any, shape: tuple[int, int], least: float | None = None) -> np.ndarray:
     """Concentrations of the rows of K, (classes, symbols), or ValueError; above 0, or from `least` up."""
-    given = np.asarray(alpha, np.float64)
-    if given.ndim and given.shape != shape:
-        raise ValueError(f"alpha has shape {given.shape}; give one number or shape {shape}")
-    enough = given > 0 if least is None else given >= least
-    if not (np.isfinite(given) & enough).all():
+    values = np.asarray(alpha, np.float64)
+    if values.ndim and values.shape != shape:
+        raise ValueError(f"alpha has shape {values.shape}; give one number or shape {shape}")
+    enough = values > 0 if least is None else values >= least
+    if not (np.isfinite(values) & enough).all():
         what = "positive" if least is None else f"at least {least}"
-        raise ValueError(f"alpha must be finite and {what}; its minimum is {given.min()}")
-    return np.broadcast_to(given, shape).copy()
+        raise ValueError(f"alpha must be finite and {what}; its minimum is {values.min()}")
+    return np.broadcast_to(values, shape).copy()
 
 
 # ---- ordered bins ------------------------------------------------------------------------------------------
@@ -238,33 +236,6 @@ _FARTHEST, _NEAR = 15.0, 30.0  # a share is never nearer to 0 than e^-15; e^-30 
 _SPARE, _ENOUGH = 8, 100  # walks drawn for each that is kept; fewer good ones are tempered to so many
 
 
-class WalkDraws(NamedTuple):
-    """Independent draws of the shares and numbers of positives in ordered bins."""
-
-    sizes: Int[np.ndarray, " bins"]
-    shares: Float[np.ndarray, "draws bins"]  # of positives in the population of each bin
-    positives: Int[np.ndarray, "draws bins"]  # among the samples at hand
-    tempered: float  # 1, or the power of the class prior's weights where it contradicts the labels
-
-    def tables(self) -> TableDraws:
-        """The count tables, (draws, 2, bins)."""
-        return _tables(self.sizes, self.positives)
-
-
-class _Bin(NamedTuple):
-    """Grid of a bin's f, the likelihood there, and the laws of its number of positives by labels alone."""
-
-    edges: Float[np.ndarray, " cells_and_one"]
-    log_likelihood: Float[np.ndarray, "rates cells"]
-    laws: tuple[tuple[int, Float[np.ndarray, " counts"]], ...]  # of each row of rates: smallest, logs
-    size: int
-
-    @property
-    def cells(self) -> Float[np.ndarray, " cells"]:
-        """The middle of each cell of the grid."""
-        return (self.edges[1:] + self.edges[:-1]) / 2
-
-
 def symbol_walk(
     log_odds: Float[Array | np.ndarray, "*rates samples"],
     bins: Int[Array | np.ndarray, " samples"],
@@ -274,8 +245,8 @@ def symbol_walk(
     n: int,
     *,
     cells: int = 64,
-) -> WalkDraws:
-    """Draws from the posterior.
+) -> tuple[TableDraws, Float[np.ndarray, "draws bins"], float]:
+    """Independent draws of the numbers and shares of positives in ordered bins.
 
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), prior included, +-inf where certain; or (rates, samples)
@@ -287,11 +258,16 @@ def symbol_walk(
         n: number of draws, a multiple of the number of rows.
         cells: of the grid of each bin.
 
+    Returns:
+        Count tables (draws, 2, bins) of the samples at hand; shares (draws, bins) of positives in the
+        population of each bin; and 1, or the power of the class prior's weights where it contradicts the
+        labels.
+
     Raises:
         ValueError: sizes that differ, bins out of range, NaN, a prior that is not inside (0, 1).
 
-    >>> found = symbol_walk(np.array([2.0, 1.0, -1.0, -2.0]), np.array([2, 1, 1, 0]), 3, 0.5, 0, 10)
-    >>> found.tables().counts.shape
+    >>> tables, _, _ = symbol_walk(np.array([2.0, 1.0, -1.0, -2.0]), np.array([2, 1, 1, 0]), 3, 0.5, 0, 10)
+    >>> tables.counts.shape
     (10, 2, 3)
     """
     rows, share = np.atleast_2d(np.asarray(log_odds, np.float64)), np.atleast_1d(np.asarray(prior, float))
@@ -305,57 +281,62 @@ def symbol_walk(
     if not np.isfinite(rows).any():  # every class is certain: there is nothing to draw
         sure = np.stack([np.bincount(u, weights=x > 0, minlength=num_bins) for x in rows]).astype(np.int64)
         sure = np.tile(sure, (each, 1))
-        return WalkDraws(sizes, (sure + 0.5) / (sizes + 1), sure, 1.0)
-    laws = [_bin([x[u == b] for x in rows], share, cells) for b in range(num_bins)]
+        return _tables(sizes, sure), (sure + 0.5) / (sizes + 1), 1.0
+    laws = [[_law_of_positives(x[u == b]) for x in rows] for b in range(num_bins)]
+    grids = [_grid(law, share, int(size), cells) for law, size in zip(laws, sizes, strict=True)]
+    edges, log_p = (np.stack(part) for part in zip(*grids, strict=True))
     middle = ndtri((np.cumsum(sizes) - sizes / 2 + 1e-3) / (sizes.sum() + 2e-3))
-    place = _walked(laws, middle, logit(share), _SPARE * each, rng)
-    shares = expit(np.stack([one.cells[at] for one, at in zip(laws, place, strict=True)], axis=2))
+    place = _walked(edges, log_p, middle, logit(share), _SPARE * each, rng)
+    f = (edges[:, 1:] + edges[:, :-1]) / 2
+    shares = expit(f[np.arange(num_bins), place])
     kept, power = _kept_by_prior(shares, sizes, share, each, rng)
-    taken = [np.take_along_axis(at, kept, axis=1) for at in place]
-    counts = np.stack([_positives(one, at, share, rng) for one, at in zip(laws, taken, strict=True)], axis=2)
-    chosen = np.take_along_axis(shares, kept[:, :, None], axis=1)
+    place, chosen = (np.take_along_axis(part, kept[:, :, None], axis=1) for part in (place, shares))
+    each_bin = zip(laws, f, np.moveaxis(place, 2, 0), strict=True)
+    counts = np.stack([_positives(law, one, at, share, rng) for law, one, at in each_bin], axis=2)
     chosen, counts = (np.swapaxes(part, 0, 1).reshape(n, num_bins) for part in (chosen, counts))
-    return WalkDraws(sizes, chosen, counts, power)
+    return _tables(sizes, counts), chosen, power
 
 
-def _bin(x: list[np.ndarray], prior: np.ndarray, cells: int) -> _Bin:
-    """A bin whose grid is laid three times, each time where the likelihood was."""
-    laws, (low, high) = tuple(map(_law_of_positives, x)), (-_FARTHEST, _FARTHEST)
+def _grid(
+    laws: list[_Law], prior: np.ndarray, size: int, cells: int
+) -> tuple[Float[np.ndarray, " cells_and_one"], Float[np.ndarray, "rates cells"]]:
+    """Edges of a bin's grid and the log-likelihood, laid three times, each time where the likelihood was."""
+    low, high = -_FARTHEST, _FARTHEST
     for _ in range(3):
         edges = np.linspace(low, high, cells + 1)
-        found = _Bin(edges, np.zeros((0, 0)), laws, x[0].size)
-        value = np.stack([_log_terms(found, r, p)[1] for r, p in enumerate(prior)])
+        f = (edges[1:] + edges[:-1]) / 2
+        total = np.stack([_weights(law, p, f)[1] for law, p in zip(laws, prior, strict=True)])
+        value = total - size * (np.logaddexp(0, f) + np.log1p(-prior)[:, None])
         near = np.flatnonzero((value > value.max(axis=1, keepdims=True) - _NEAR).any(axis=0))
         low, high = edges[max(near[0] - 1, 0)], edges[min(near[-1] + 2, cells)]
-    return found._replace(log_likelihood=value)
+    return edges, value
 
 
-def _log_terms(
-    one: _Bin, row: int, prior: float, at: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of cells: scaled weights of every number of positives, as sums from the smallest, and their log sum."""
-    f = one.cells if at is None else one.cells[at]
-    start, law = one.laws[row]
-    sums, total = np.empty((f.size if at is not None else 0, law.size)), np.empty(f.size)
-    step = max(_AT_ONCE // law.size, 1)
+def _weights(
+    law: _Law, prior: float, f: np.ndarray, *, sums: bool = False
+) -> tuple[np.ndarray, Float[np.ndarray, " cells"]]:
+    """Scaled weights of every number of positives, added up (if `sums`), and the log of their total."""
+    start, log_p = law
+    upto, total = np.empty((f.size if sums else 0, log_p.size)), np.empty(f.size)
+    step = max(_AT_ONCE // log_p.size, 1)
     for k in range(0, f.size, step):
-        part = f[k : k + step]
-        log_weight = law + (part - logit(prior))[:, None] * (start + np.arange(law.size))
+        log_weight = log_p + (f[k : k + step] - logit(prior))[:, None] * (start + np.arange(log_p.size))
         top = log_weight.max(axis=1, keepdims=True)
         weight = np.exp(log_weight - top)
-        if at is not None:
-            sums[k : k + step] = weight.cumsum(axis=1)
+        if sums:
+            upto[k : k + step] = weight.cumsum(axis=1)
         total[k : k + step] = top[:, 0] + np.log(weight.sum(axis=1))
-    return sums, total - one.size * (np.logaddexp(0, f) + np.log1p(-prior))
+    return upto, total
 
 
 def _walked(
-    bins: list[_Bin],
+    edges: Float[np.ndarray, "bins cells_and_one"],
+    log_p: Float[np.ndarray, "bins rates cells"],
     middle: Float[np.ndarray, " bins"],
-    start: Float[np.ndarray, " rows"],
+    start: Float[np.ndarray, " rates"],
     number: int,
     rng: np.random.Generator,
-) -> list[Int[np.ndarray, "rows number"]]:
+) -> Int[np.ndarray, "rates number bins"]:
     """Cells of every bin by the hidden Markov chain, `number` of each row of rates.
 
     `middle` holds u of the bins, `start` the logit of the class prior, around which f begins.
@@ -363,35 +344,37 @@ def _walked(
     grid = [(slope, step) for slope in _SLOPES for step in _STEPS]
     slope_weight = np.gradient(_SLOPES) * np.exp(-0.5 * (_SLOPES / _SLOPE_SD) ** 2)
     weight = np.outer(slope_weight, np.gradient(_STEPS) / (1 + _STEPS**2))
-    evidence = np.stack([_back(bins, middle, start, *one)[0] for one in grid], axis=1)  # (rates, grid)
+    evidence = np.stack(
+        [_back(edges, log_p, middle, start, *one)[0] for one in grid], axis=1
+    )  # (rates, grid)
     p = softmax(evidence + np.log(weight.ravel()), axis=1).cumsum(axis=1)
     picked = (p[:, None, :-1] < rng.random((len(p), number))[..., None]).sum(axis=2)
-    found = [np.zeros(picked.shape, np.int64) for _ in bins]
+    found = np.zeros((*picked.shape, len(edges)), np.int64)
     for k in np.unique(picked):
         rate, place = np.nonzero(picked == k)
-        _, first, ahead, kernels = _back(bins, middle, start, *grid[k])
-        at = found[0][rate, place] = _chosen(first[rate], rng)
-        for b, kernel in enumerate(kernels):
-            at = found[b + 1][rate, place] = _chosen(kernel[at] * ahead[b + 1][rate], rng)
+        _, first, ahead, kernels = _back(edges, log_p, middle, start, *grid[k])
+        at = found[rate, place, 0] = _chosen(first[rate], rng)
+        for b, kernel in enumerate(kernels, start=1):
+            at = found[rate, place, b] = _chosen(kernel[at] * ahead[b][rate], rng)
     return found
 
 
 def _back(
-    bins: list[_Bin], middle: np.ndarray, start: np.ndarray, slope: float, step: float
+    edges: np.ndarray, log_p: np.ndarray, middle: np.ndarray, start: np.ndarray, slope: float, step: float
 ) -> tuple[np.ndarray, np.ndarray, list, list]:
     """(log evidence (rates,), weights of the first bin's cells, messages of all bins, kernels)."""
-    kernels = [
-        _kernel(one, two, slope * gap, step**2 * gap)
-        for one, two, gap in zip(bins[:-1], bins[1:], np.diff(middle), strict=True)
-    ]
-    scale, message, ahead = np.zeros(start.size), np.ones((start.size, bins[-1].cells.size)), []
-    for b in range(len(bins) - 1, -1, -1):
-        log_p = bins[b].log_likelihood
-        top = log_p.max(axis=1, keepdims=True)
-        message = message * np.exp(log_p - top)
+    kernels = []  # probabilities to go from a cell, anywhere in it, into each of the next bin's
+    for one, two, gap in zip(edges[:-1], edges[1:], np.diff(middle), strict=True):
+        sd = np.sqrt(step**2 * gap + (one[1] - one[0]) ** 2 / 12)
+        drift = (one[1:, None] + one[:-1, None]) / 2 + slope * gap
+        kernels.append(np.diff(ndtr((two - drift) / sd), axis=1))
+    scale, message, ahead = np.zeros(start.size), np.ones(log_p.shape[1:]), []
+    for b in range(len(edges) - 1, -1, -1):
+        top = log_p[b].max(axis=1, keepdims=True)
+        message = message * np.exp(log_p[b] - top)
         if b == 0:
             sd = np.sqrt(_MIDDLE_SD**2 + step**2 * abs(middle[0]))
-            z = (bins[0].edges - start[:, None] - slope * middle[0]) / sd
+            z = (edges[0] - start[:, None] - slope * middle[0]) / sd
             message = message * np.diff(ndtr(z), axis=1)
         most = np.maximum(message.max(axis=1, keepdims=True), 1e-300)
         message, scale = message / most, scale + (top + np.log(most))[:, 0]
@@ -399,13 +382,6 @@ def _back(
         if b:
             message = message @ kernels[b - 1].T
     return scale + log(message.sum(axis=1)), message, ahead, kernels
-
-
-def _kernel(one: _Bin, two: _Bin, drift: float, variance: float) -> Float[np.ndarray, "cells next_cells"]:
-    """Probability to go from a cell, anywhere in it, into each of the next bin's."""
-    width = one.edges[1] - one.edges[0]
-    sd = np.sqrt(variance + width**2 / 12)
-    return np.diff(ndtr((two.edges[None, :] - one.cells[:, None] - drift) / sd), axis=1)
 
 
 def _kept_by_prior(
@@ -422,32 +398,27 @@ def _kept_by_prior(
     log_weight = -0.5 * (mean - prior[:, None]) ** 2 / variance - 0.5 * np.log(variance)
     kept, least = [], 1.0
     for row in log_weight:
-        low, high, wanted = 0.0, 1.0, min(_ENOUGH, row.size // 4)
-        if _effective(row) < wanted:
-            for _ in range(40):
-                power = (low + high) / 2
-                low, high = (power, high) if _effective(power * row) >= wanted else (low, power)
-            least, row = min(least, low), low * row
+
+        def spare(power: float, row: np.ndarray = row) -> float:  # effective weights, less those wanted
+            return 1 / (softmax(power * row) ** 2).sum() - min(_ENOUGH, row.size // 4)
+
+        if spare(1.0) < 0:
+            power = float(scipy.optimize.brentq(spare, 0.0, 1.0))
+            least, row = min(least, power), power * row
         kept.append(rng.choice(row.size, each, p=softmax(row)))
     return np.stack(kept), least
 
 
-def _effective(log_weight: np.ndarray) -> float:
-    """Effective number of weights."""
-    p = np.exp(log_weight - log_weight.max())
-    return float(p.sum() ** 2 / (p**2).sum())
-
-
 def _positives(
-    one: _Bin, at: Int[np.ndarray, "rows draws"], prior: np.ndarray, rng: np.random.Generator
-) -> Int[np.ndarray, "rows draws"]:
-    """Numbers of positives given the cells."""
+    laws: list[_Law], f: np.ndarray, at: Int[np.ndarray, "rates draws"], prior: np.ndarray, rng: Any
+) -> Int[np.ndarray, "rates draws"]:
+    """Numbers of positives of a bin given the cells, whose middles are `f`."""
     found = np.empty(at.shape, np.int64)
     for r, p in enumerate(prior):
         cells, which = np.unique(at[r], return_inverse=True)
-        upto = _log_terms(one, r, p, cells)[0]
+        upto = _weights(laws[r], p, f[cells], sums=True)[0]
         # Every row of sums is brought to (k, k + 1], so that one search finds all.
         upto = upto / upto[:, -1:] + np.arange(cells.size)[:, None]
         height = which + 1 - rng.random(which.size)
-        found[r] = one.laws[r][0] + np.searchsorted(upto.ravel(), height) - which * upto.shape[1]
+        found[r] = laws[r][0] + np.searchsorted(upto.ravel(), height) - which * upto.shape[1]
     return found

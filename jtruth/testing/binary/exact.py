@@ -24,11 +24,11 @@ ends*: labels say little, and A and B run over all of their range; an end that h
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
-from jaxtyping import Float, Num
+from jaxtyping import Float
 from numpy.polynomial import Chebyshev
 from scipy.special import betaincinv, betaln, gammaln
 
@@ -86,8 +86,9 @@ def exact_posterior(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> Cou
 
 
 def _log_sum_factor(positives: np.ndarray, total: int, prior: BetaPrior) -> np.ndarray:
-    """log g(a + b) = -log Gamma(a + b + a_d + b_d) Gamma(N - a - b + a_f + b_f)."""
-    gain = _log_gamma(positives + (prior.a_d + prior.b_d))
+    """log g(a + b) = -log Gamma(a + b + a_d + b_d) Gamma(N - a - b + a_f + b_f), normalised."""
+    constant = float(betaln(prior.a_d, prior.b_d) + betaln(prior.a_f, prior.b_f))
+    gain = _log_gamma(positives + (prior.a_d + prior.b_d)) + constant
     return -gain - _log_gamma(total - positives + (prior.a_f + prior.b_f))
 
 
@@ -100,24 +101,15 @@ def _log_gamma(z: np.ndarray) -> np.ndarray:
     return (z - 0.5) * np.log(z) - z + (0.5 * np.log(2 * np.pi)) + series
 
 
-def _log_prior_constant(prior: BetaPrior | None) -> float:
-    """log of the normalising constants of the two Beta priors."""
-    return 0.0 if prior is None else float(betaln(prior.a_d, prior.b_d) + betaln(prior.a_f, prior.b_f))
-
-
-class _Axis(NamedTuple):
-    """One side's counts at which the posterior is held, and log f_u there."""
-
-    count: Num[np.ndarray, " nodes"]
-    cells: Float[np.ndarray, " nodes"] | None  # how many whole numbers each stands for; None: itself
-    log_f: Float[np.ndarray, " nodes"]
+# One side: its counts in the table, how many whole numbers each stands for (None: itself), log f_u there.
+_Axis = tuple[np.ndarray, np.ndarray | None, np.ndarray]
 
 
 def _whole_numbers(side: Side, end: np.ndarray) -> _Axis:
     """Every count between two ends, with the law of `side` by convolution."""
     first, last = int(np.floor(end[0])), int(np.ceil(end[1]))
     law = log_pmf(side.x, side.counts, first - side.sure, last - side.sure)
-    return _Axis(np.arange(first, last + 1), None, law)
+    return np.arange(first, last + 1), None, law
 
 
 def _summed(
@@ -125,8 +117,8 @@ def _summed(
 ) -> tuple[_Axis, _Axis, np.ndarray, float] | None:
     """The posterior on a window, which grows until its edges hold no mass or are those of the possible range.
 
-    `axes` makes both axes between given ends (2, 2), or None. These, the probabilities (a, b), and the
-    logarithm of what these were divided by.
+    `axes` makes both axes between ends (2, 2), or None. These, the probabilities (a, b), and the logarithm of
+    what these were divided by, the evidence.
     """
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
     limits, reach = data.limits, np.full(2, 9.0)
@@ -134,12 +126,12 @@ def _summed(
         ends = np.stack([mean - reach * sd - 6, mean + reach * sd + 6], 1)
         if (found := axes(np.clip(ends, limits[:, :1], limits[:, 1:]))) is None:
             return None
-        both = [_with_prior(part, data, k, prior) for k, part in enumerate(found)]
+        both = [(*part[:2], part[2] + _log_gain(part[0], data, k, prior)) for k, part in enumerate(found)]
         log_p = _log_joint(both, data.n1 + data.n0, prior)
         top = log_p.max()
         p = np.exp(np.subtract(log_p, top, out=log_p), out=log_p)
         total = p.sum()
-        open_ends = [[part.count[e] != limits[k, e] for e in (0, -1)] for k, part in enumerate(both)]
+        open_ends = [[count[e] != limits[k, e] for e in (0, -1)] for k, (count, _, _) in enumerate(both)]
         edges = np.array([[p.take(e, axis=k).sum() for e in (0, -1)] for k in (0, 1)]) * open_ends
         cut = (edges > _EDGE_MASS * total).any(axis=1)
         if not cut.any():
@@ -148,26 +140,25 @@ def _summed(
         reach = reach * np.where(cut, 1.6, 1.0)
 
 
-def _with_prior(axis: _Axis, data: LogOdds, side: int, prior: BetaPrior | None) -> _Axis:
-    """log f_u of what held the law given the labels alone."""
+def _log_gain(count: np.ndarray, data: LogOdds, side: int, prior: BetaPrior | None) -> np.ndarray | float:
+    """log f_u, less the law given the labels alone."""
     if prior is None:
-        return axis
+        return 0.0
     alpha1, alpha0 = (prior.a_d, prior.a_f) if side == 0 else (prior.b_d, prior.b_f)
-    gain = _log_gamma(axis.count + alpha1) + _log_gamma(data[side].total - axis.count + alpha0)
-    return axis._replace(log_f=axis.log_f + gain)
+    return _log_gamma(count + alpha1) + _log_gamma(data[side].total - count + alpha0)
 
 
 def _log_joint(axes: list[_Axis], total: int, prior: BetaPrior | None) -> Float[np.ndarray, "a b"]:
     """log f_1(a) f_0(b) g(a + b), and of the cells that each node stands for."""
-    a, b = axes
-    logs = [part.log_f if part.cells is None else part.log_f + np.log(part.cells) for part in axes]
+    logs = [log_f if cells is None else log_f + np.log(cells) for _, cells, log_f in axes]
     if prior is None:
         return logs[0][:, None] + logs[1][None, :]
-    if a.cells is None and b.cells is None:  # sums of whole numbers come again and again
-        g = _log_sum_factor(np.arange(a.count[0] + b.count[0], a.count[-1] + b.count[-1] + 1), total, prior)
-        log_p = np.lib.stride_tricks.sliding_window_view(g, b.count.size) + logs[0][:, None]
+    (a, of_a, _), (b, of_b, _) = axes
+    if of_a is None and of_b is None:  # sums of whole numbers come again and again
+        g = _log_sum_factor(np.arange(a[0] + b[0], a[-1] + b[-1] + 1), total, prior)
+        log_p = np.lib.stride_tricks.sliding_window_view(g, b.size) + logs[0][:, None]
     else:
-        log_p = _log_sum_factor(a.count[:, None] + b.count[None, :], total, prior)
+        log_p = _log_sum_factor(a[:, None] + b[None, :], total, prior)
         log_p += logs[0][:, None]
     log_p += logs[1][None, :]
     return log_p
@@ -183,9 +174,8 @@ def count_table(
     """
     mode = mode or most_probable(data, prior)
     found = _summed(data, prior, mode, lambda ends: list(map(_whole_numbers, data, ends)))
-    a, b, probability, log_scale = present(found, "the window")
-    evidence = log_scale - _log_prior_constant(prior)
-    return CountTable(a.count, b.count, probability, data.n1, data.n0, evidence)
+    (a, _, _), (b, _, _), probability, evidence = present(found, "the window")
+    return CountTable(a, b, probability, data.n1, data.n0, evidence)
 
 
 # ---- where the nodes are -----------------------------------------------------------------------------------
@@ -210,15 +200,15 @@ def node_table(
     found = _summed(data, prior, mode, partial(make, data, gridded, mode))
     if found is None:
         return None
-    a, b, probability, log_scale = found
-    first, second = (np.asarray(axis.count, np.float64) for axis in (a, b))
+    (a, _, of_a), (b, cells, of_b), probability, evidence = found
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     n1, n0 = data.n1, data.n0
-    table = (first, second, probability, n1, n0, log_scale - _log_prior_constant(prior))
+    table = (first, second, probability, n1, n0, evidence)
     if to_the_ends:
         return CountTable(*table, bins=_BINS, whole=(False, False))
-    whole = b.cells is None
-    log_a = scipy.interpolate.CubicSpline(a.count, a.log_f)
-    log_b = b.log_f - log_scale + (0.0 if whole else np.log(second[1] - second[0]))
+    whole = cells is None
+    log_a = scipy.interpolate.CubicSpline(a, of_a)
+    log_b = of_b - evidence + (0.0 if whole else np.log(second[1] - second[0]))
 
     def density(at: Float[np.ndarray, "rows b_nodes"]) -> Float[np.ndarray, "rows b_nodes"]:
         inside = (at >= first[0]) & (at <= first[-1])
@@ -273,10 +263,10 @@ def _to_the_ends(data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np
 def _steps(mode: OperatingPoint, ends: np.ndarray, wanted: int, finest: float) -> Float[np.ndarray, "2"]:
     """Steps of A and B for so many nodes: between 1 and 1/finest of the spread of one given the other."""
     spread = mode.count_covariance
-    given_other = np.sqrt(np.linalg.det(spread) / np.diag(spread)[::-1])
-    in_spreads = np.prod((ends[:, 1] - ends[:, 0]) / given_other)
+    conditional = np.sqrt(np.linalg.det(spread) / np.diag(spread)[::-1])
+    in_spreads = np.prod((ends[:, 1] - ends[:, 0]) / conditional)
     share = np.clip(np.sqrt(in_spreads / (_RATIO * wanted)), 1 / finest, 1.0)
-    return given_other * share * np.array([_RATIO, 1.0])
+    return conditional * share * np.array([_RATIO, 1.0])
 
 
 def _spaced(side: Side, end: np.ndarray, step: float, limits: np.ndarray) -> _Axis:
@@ -288,7 +278,7 @@ def _spaced(side: Side, end: np.ndarray, step: float, limits: np.ndarray) -> _Ax
     for k in (0, -1):
         if nodes[k] == limits[k]:
             cells[k] = 0.5 * (step + 1.0)
-    return _Axis(nodes, cells, log_law(side, low, high)(nodes))
+    return nodes, cells, log_law(side, low, high)(nodes)
 
 
 def log_law(side: Side, low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:

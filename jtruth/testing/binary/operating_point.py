@@ -25,6 +25,7 @@ from jtruth._validation import some
 from jtruth._validation.in_range import check_codes
 
 _LOOK = 5_000  # values that show whether many are equal, before a million are sorted
+_MOST_STEPS = 100  # of Newton
 _FEW = 0.9  # share of distinct values above which nothing is merged
 
 
@@ -180,9 +181,7 @@ def _count_moments(data: LogOdds, d: float, f: float) -> tuple[np.ndarray, np.nd
     return np.array(mean), np.array([side.counts @ (q * (1 - q)) for side, q in both])
 
 
-def most_probable(
-    data: LogOdds, prior: BetaPrior | None = BetaPrior(), *, max_steps: int = 100
-) -> OperatingPoint:
+def most_probable(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> OperatingPoint:
     """Mode of the posterior of (logit p_D, logit p_FA): damped Newton on a strictly concave function.
 
     Without a prior the operating point is given and inside the log-odds: (1/2, 1/2), which leaves them so.
@@ -192,7 +191,7 @@ def most_probable(
     if prior is None:
         return OperatingPoint(0.5, 0.5, np.zeros((2, 2)), mean, np.diag(variance), True, 0)
     converged, num_steps = False, 0
-    while not converged and num_steps < max_steps:
+    while not converged and num_steps < _MOST_STEPS:
         gradient, (dd, ff, df), _ = curvature(point[0], point[1], sizes, mean, variance, prior)
         step = np.linalg.solve(np.array([[dd, df], [df, ff]]), np.array(gradient))
         room = np.where(step > 0, (1 - point) / np.maximum(step, 1e-300), -point / np.minimum(step, -1e-300))

@@ -91,8 +91,6 @@ def curves_at_thresholds(
     scores: Float[Array | np.ndarray, " samples"],
     *,
     step: str = "ratio",
-    max_steps: int = 30,
-    tol: float = 1e-3,
     alpha: float = 1e-3,
 ) -> ThresholdCurves:
     """Conditional means at every distinct threshold.
@@ -102,7 +100,7 @@ def curves_at_thresholds(
         scores: (samples,) finite, larger for class 1.
         step: "ratio" (Algorithm 1), "exact" (the conditional means without normality), "plug_in" (the EM
             map, by far the fastest), or "posterior": means of the exact posterior.
-        max_steps, tol, alpha: of the iteration, see `iterate`.
+        alpha: of the iteration, see `iterate`.
 
     Raises:
         ValueError: sizes that differ, scores that are not finite, or an unknown step.
@@ -116,9 +114,12 @@ def curves_at_thresholds(
         raise ValueError(f"step={step!r}; choose one of {', '.join((*STEPS, POSTERIOR))}")
     thresholds = np.unique(s)[::-1]
     if step == POSTERIOR:
-        inner = _posterior_means(x, s, thresholds[:-1])
+        names = ("false_alarm_rate", "recall", "precision")
+        tables = (exact_posterior(collapse(x, (s >= t).astype(np.int32))) for t in thresholds[:-1])
+        means = np.array([[table.estimate(name).mean for name in names] for table in tables]).reshape(-1, 3)
+        inner = [*means.T, np.ones(len(means))]
     else:
-        inner = _iterated(x, s, thresholds, _compiled(step, max_steps, tol, alpha))
+        inner = _iterated(x, s, thresholds, _compiled(step, alpha))
     share = float(expit(x).sum() / x.size)
     ends = ((0.0, 1.0), (0.0, 1.0), (np.nan, share), (1.0, 1.0))
     parts = (np.concatenate([[a], part, [b]]) for part, (a, b) in zip(inner, ends, strict=True))
@@ -127,35 +128,27 @@ def curves_at_thresholds(
     return ThresholdCurves(threshold, alarm, detection, precision, done.astype(bool))
 
 
-def _posterior_means(x: np.ndarray, s: np.ndarray, thresholds: np.ndarray) -> list[np.ndarray]:
-    """Means of the false-alarm rate, recall and precision, where they are defined."""
-    names = ("false_alarm_rate", "recall", "precision")
-    tables = (exact_posterior(collapse(x, (s >= t).astype(np.int32))) for t in thresholds)
-    means = np.array([[table.estimate(name).mean for name in names] for table in tables]).reshape(-1, 3)
-    return [*means.T, np.ones(thresholds.size)]
-
-
 def _iterated(
     x: np.ndarray, s: np.ndarray, thresholds: np.ndarray, run: Callable[..., tuple[Array, ...]]
 ) -> list[np.ndarray]:
     """False-alarm rates, detection, precision and convergence at all thresholds but the last."""
-    kinds, kind = np.unique(x, return_inverse=True)
+    distinct, which = np.unique(x, return_inverse=True)
     place = np.searchsorted(-thresholds, -s)
     rows = thresholds.size - 1  # the last threshold is an exact end
-    # Kinds of which there are none and rows that are cut off again make shapes that come again.
-    padding = (0, _rounded(kinds.size) - kinds.size)
-    some, of_all = np.pad(kinds, padding), np.pad(np.bincount(kind).astype(np.float64), padding)
+    # Values of which there are none and rows that are cut off again make shapes that come again.
+    padding = (0, _rounded(distinct.size) - distinct.size)
+    some, of_all = np.pad(distinct, padding), np.pad(np.bincount(which).astype(np.float64), padding)
     size, parts = min(max(_AT_ONCE // some.size, 1), _rounded(rows)), []
-    for first, above in _blocks(place, kind, (rows, kinds.size), size):
+    for first, above in _blocks(place, which, (rows, distinct.size), size):
         found = run(some, np.pad(above, ((0, 0), padding)), of_all)
         parts.append([np.asarray(v)[: rows - first] for v in found])
     return [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
 
 
 def _blocks(
-    place: Int[np.ndarray, " samples"], kind: Int[np.ndarray, " samples"], shape: tuple[int, int], size: int
-) -> Iterator[tuple[int, Float[np.ndarray, "rows kinds"]]]:
-    """(first row, numbers of each kind at or above the thresholds from there), `size` rows at once.
+    place: Int[np.ndarray, " samples"], which: Int[np.ndarray, " samples"], shape: tuple[int, int], size: int
+) -> Iterator[tuple[int, Float[np.ndarray, "rows distinct"]]]:
+    """(first row, numbers of each value at or above the thresholds from there), `size` rows at once.
 
     The last rows repeat the last one where there are fewer left. Never more than one block is held: with all
     log-odds and scores distinct the whole array would have samples^2 numbers.
@@ -167,7 +160,7 @@ def _blocks(
         rows = order[upto[number] : upto[number + 1]]
         rows = rows[place[rows] < shape[0]]
         block = np.zeros((size, shape[1]))
-        np.add.at(block, (place[rows] - first, kind[rows]), 1.0)
+        np.add.at(block, (place[rows] - first, which[rows]), 1.0)
         block[0] += before
         np.cumsum(block, axis=0, out=block)
         before = block[-1].copy()
@@ -180,14 +173,14 @@ def _rounded(number: int) -> int:
 
 
 @lru_cache
-def _compiled(step: str, max_steps: int, tol: float, alpha: float) -> Callable[..., tuple[Array, ...]]:
-    """(kinds of log-odds, numbers of each above every threshold, numbers in all) -> means there."""
+def _compiled(step: str, alpha: float) -> Callable[..., tuple[Array, ...]]:
+    """(distinct log-odds, numbers of each above every threshold, numbers in all) -> means there."""
 
-    def one(kinds: Array, above: Array, every: Array) -> tuple[Array, Array, Array, Array]:
-        x, weight = jnp.concatenate([kinds, kinds]), jnp.concatenate([above, every - above])
-        y_pred = jnp.repeat(jnp.array([1, 0], jnp.int32), kinds.size)
+    def one(distinct: Array, above: Array, every: Array) -> tuple[Array, Array, Array, Array]:
+        x, weight = jnp.concatenate([distinct, distinct]), jnp.concatenate([above, every - above])
+        y_pred = jnp.repeat(jnp.array([1, 0], jnp.int32), distinct.size)
         once = STEPS[step](x, y_pred, weight=weight)
-        fit = iterate(once, dtype=kinds.dtype, max_steps=max_steps, tol=tol, alpha=alpha)
+        fit = iterate(once, dtype=distinct.dtype, alpha=alpha)
         m = moments(x, y_pred, fit.value, weight)
         return fit.value[1], fit.value[0], m.mean_u / m.n1, fit.converged
 

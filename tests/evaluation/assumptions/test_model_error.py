@@ -18,12 +18,12 @@ from jtruth.evaluation.assumptions.model_error import (
     rests_on,
     widened,
 )
-from jtruth.stats.draws import Opinion, predictive
+from jtruth.stats.draws import predictive
 from jtruth.tables.metrics import named_metric
 from jtruth.tables.posterior import TableDraws
 
 GROUPS = sorted({group for _, group in ERRORS})
-SAID = {"majority_vote": Opinion(1.8, 0.1), "independent": Opinion(2.4, 0.2)}
+SAID = {"majority_vote": (1.8, 0.1), "independent": (2.4, 0.2)}
 
 
 def law(kind, group, said=SAID):
@@ -37,9 +37,7 @@ def test_the_law_is_that_of_a_new_source(kind, group):
     their law, which moves probabilities by less than .01; 200 000 draws by .001."""
     rng, n, (slope, log_tau, spread) = np.random.default_rng(0), 200_000, ERRORS[kind, group]
     which = rng.integers(0, 2, n)
-    centre, scale = (
-        np.array([getattr(one, name) for one in SAID.values()])[which] for name in Opinion._fields[:2]
-    )
+    centre, scale = np.array(list(SAID.values()))[which].T
     tau = np.exp(log_tau + spread * rng.standard_normal(n))
     z = slope * centre + np.hypot(slope * scale, tau) * rng.standard_t(3, n)
     x = np.where(rng.random(n) < FLAT, rng.random(n), expit(z))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
-from jtruth.tables.binary import law_of_atoms
+from jtruth.tables.binary import law_of_cells
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import METRICS, BetaPrior, collapse
 from jtruth.testing.binary.exact import count_table
@@ -127,7 +127,7 @@ def test_atoms_of_a_large_table_are_pooled_without_moving_the_mean():
     rng = np.random.default_rng(10)
     values, weight = rng.beta(40, 10, 400_000), rng.random(400_000)
     pmf = weight / weight.sum()
-    law = law_of_atoms(values, pmf, 1.0)
+    law = law_of_cells(values, pmf)
     mean = values @ pmf
     assert law.values.size <= 1 << 17 and (np.diff(law.values) > 0).all()
     np.testing.assert_allclose(law.mean, mean, rtol=1e-13)
