@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "jtruth"
 
-AT_MOST = {"lines": 49_870, "files": 214, "classes": 283, "exported names": 281, "unused names": 0}
+AT_MOST = {"lines": 48_870, "files": 214, "classes": 249, "exported names": 281, "unused names": 0}
 LONGEST_FILE = 500
 
 

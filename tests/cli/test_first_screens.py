@@ -2,7 +2,7 @@
 
 Tasks, workers and classes are markup, quotation marks, right-to-left words and what a shell obeys. Nothing
 of it may reach a page as markup, and no name may break a `next:` line. (Marks that cannot be seen are refused
-when a file is read; `tests/test_pages.py` has them on pages. `ask` is in `test_commands.py`.)
+when a file is read; `tests/answers` has them on pages. `ask` is in `test_commands.py`.)
 """
 
 import csv
