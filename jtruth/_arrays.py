@@ -101,8 +101,8 @@ def metropolis(propose: Any, density: Any, state: Any, moves: Any, random: Any) 
     moves = xp.concatenate([xp.zeros_like(moves[:1]), moves])
     heights = xp.concatenate([xp.full_like(random[:1], -np.inf), xp.log1p(-random)])
 
-    def step(reached: tuple[Any, Any], given: tuple[Any, Any]) -> tuple[tuple[Any, Any], None]:
-        (state, now), (move, height) = reached, given
+    def step(reached: tuple[Any, Any], move_and_height: tuple[Any, Any]) -> tuple[tuple[Any, Any], None]:
+        (state, now), (move, height) = reached, move_and_height
         new = propose(state, move)
         then = density(new)
         better = height < then - now
@@ -111,8 +111,8 @@ def metropolis(propose: Any, density: Any, state: Any, moves: Any, random: Any) 
     reached = state, xp.full_like(heights[0], -np.inf)
     if xp is jnp:
         return jax.lax.scan(step, reached, (moves, heights))[0][0]
-    for given in zip(moves, heights, strict=True):
-        reached, _ = step(reached, given)
+    for move_and_height in zip(moves, heights, strict=True):
+        reached, _ = step(reached, move_and_height)
     return reached[0]
 
 

@@ -161,10 +161,10 @@ def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None)
 
 def _ordered(found: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
     """Models (name, terms, warnings, evidence) by elpd, differences to the first, and what they are worth."""
-    names, loo, said, known = zip(*sorted(found, key=lambda one: -one[1].elpd), strict=True)
+    names, loo, warnings, known = zip(*sorted(found, key=lambda one: -one[1].elpd), strict=True)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
-    doubts = [text for one in zip(names, loo, said, strict=True) for text in _doubts(*one, tasks)]
+    doubts = [text for one in zip(names, loo, warnings, strict=True) for text in _doubts(*one, tasks)]
     if loo[0].pointwise.size < _FEW_SAMPLES:
         doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
     level = [name for name, worse in zip(names, apart, strict=True) if not worse]

@@ -54,12 +54,12 @@ class FileLook:
         return "\n".join(lines + list(self.advice))
 
 
-def look_at(table: TextTable, given: Mapping[str, str] | None = None) -> FileLook:
+def look_at(table: TextTable, named_columns: Mapping[str, str] | None = None) -> FileLook:
     """Describe a table; guesses are by names of columns and values. `given` roles are not guessed."""
     columns = tuple(
         _column(name, values) for name, values in zip(table.header, table.columns[:], strict=True)
     )
-    named = {role: name for role, name in (given or {}).items() if name in table.header}
+    named = {role: name for role, name in (named_columns or {}).items() if name in table.header}
     roles = {role: named.get(role) or column_called(role, table.header) for role in COLUMN_WORDS}
     layout, advice, labelers, task = "unknown", _ASK, (), None
     wide = _label_columns(columns, len(table.columns[0]))

@@ -182,7 +182,7 @@ def metric_posterior(
         )
     if num_draws < 2:
         raise ValueError(f"num_draws is {num_draws}; give 2 or more")
-    data, given = _read(prediction, labels, how)
+    data, outputs = _read(prediction, labels, how)
     if data.open and data.num_gold:
         raise ValueError(WITH_GOLD)
     if data.labelers_are != UNKNOWN_KIND:
@@ -190,8 +190,8 @@ def metric_posterior(
             f"labelers_are={data.labelers_are!r} says how far metrics of tables, curves and differences are "
             "off; of a function of your own nobody knows: leave labelers_are out"
         )
-    ask, slow = _asker(fn, given, data)
-    coded = _with_symbols(data, given, BINS if data.open else _BINS)
+    ask, slow = _asker(fn, outputs, data)
+    coded = _with_symbols(data, outputs, BINS if data.open else _BINS)
     if data.open:
         sources, doubts = _several(data, coded, num_draws)
         assumed = NOBODY
@@ -250,33 +250,33 @@ def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np
     return data, values
 
 
-def _with_symbols(data: inputs.Inputs, given: np.ndarray, bins: int) -> inputs.Inputs:
+def _with_symbols(data: inputs.Inputs, outputs: np.ndarray, bins: int) -> inputs.Inputs:
     """The input with what labels are told of the prediction: its class, or the bin of its score."""
-    if given.dtype.kind != "f":
-        return replace(data, y_pred=given.astype(np.int64))
-    if given.ndim == 2 and len(data.classes) > 2:
-        return replace(data, y_pred=given.argmax(axis=1))
-    scores = given if given.ndim == 1 else given[:, 1]
+    if outputs.dtype.kind != "f":
+        return replace(data, y_pred=outputs.astype(np.int64))
+    if outputs.ndim == 2 and len(data.classes) > 2:
+        return replace(data, y_pred=outputs.argmax(axis=1))
+    scores = outputs if outputs.ndim == 1 else outputs[:, 1]
     bin_ = np.searchsorted(bin_edges(scores, bins), scores, side="right")
     number = max(int(bin_.max()) + 1, 2)
     return replace(data, y_pred=bin_, symbols=np.ones((2, number)))
 
 
-def _asker(fn: Callable, given: np.ndarray, data: inputs.Inputs) -> tuple[Callable, tuple[str, ...]]:
+def _asker(fn: Callable, outputs: np.ndarray, data: inputs.Inputs) -> tuple[Callable, tuple[str, ...]]:
     """(vectors of classes -> values, what is to be said): compiled where JAX can trace the function."""
     size = data.y_pred.size
     try:
-        jax.eval_shape(fn, jax.ShapeDtypeStruct((size,), np.int32), jnp.asarray(given))
+        jax.eval_shape(fn, jax.ShapeDtypeStruct((size,), np.int32), jnp.asarray(outputs))
     except Exception:  # whatever is wrong with it shows when it is called with arrays
 
         def loop(some: Vectors) -> np.ndarray:
-            return np.stack([np.asarray(fn(y, given), np.float64) for y in some])
+            return np.stack([np.asarray(fn(y, outputs), np.float64) for y in some])
 
         return loop, (SLOW,)
     mapped = jax.jit(jax.vmap(fn, in_axes=(0, None)))
 
     def program(some: Vectors) -> np.ndarray:
-        return np.asarray(mapped(jnp.asarray(some), jnp.asarray(given)), np.float64)
+        return np.asarray(mapped(jnp.asarray(some), jnp.asarray(outputs)), np.float64)
 
     return program, ()
 

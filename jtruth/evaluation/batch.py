@@ -189,11 +189,11 @@ def _beyond_chance(matrices: Float[np.ndarray, "sets raters classes classes"]) -
 def _em(seen):
     def one(seen):
         columns = columns_from_matrix(seen, 2)
-        given = (seen[:, :, None] == jnp.arange(2, dtype=seen.dtype)[None, None, :]).sum(axis=1)
-        given = given.astype(columns.weight.dtype)
-        total = given.sum(axis=1, keepdims=True)
+        votes = (seen[:, :, None] == jnp.arange(2, dtype=seen.dtype)[None, None, :]).sum(axis=1)
+        votes = votes.astype(columns.weight.dtype)
+        total = votes.sum(axis=1, keepdims=True)
         columns = columns._replace(weight=(total[:, 0] > 0).astype(total.dtype))
-        shares = jnp.where(total > 0, given / jnp.maximum(total, 1), 0.5)
+        shares = jnp.where(total > 0, votes / jnp.maximum(total, 1), 0.5)
         pseudo = jnp.full((seen.shape[1], 2, 2), _PSEUDO, total.dtype)
         fit = dawid_skene_em(columns, shares, (pseudo[0, 0], pseudo), max_steps=1000, tol=1e-8)
         return fit.prior, fit.matrices, fit.converged
@@ -273,11 +273,11 @@ def _checked(y_pred, labels, noise, prior, method):
         )
     if noise is not None:
         noise, prior = _checked_noise(noise, prior, len(y), z.shape[2])
-    given = [int(codes.max()) + 1 if codes.dtype.kind in "iu" else 2 for codes in (y, z)]
-    classes = max(2, *given) if method == "joint" else 2
-    if method == "em" and max(given) > 2:
+    sizes = [int(codes.max()) + 1 if codes.dtype.kind in "iu" else 2 for codes in (y, z)]
+    classes = max(2, *sizes) if method == "joint" else 2
+    if method == "em" and max(sizes) > 2:
         raise ValueError(
-            f"method='em' is of two classes, and there is a code {max(given) - 1}: take method='joint', or "
+            f"method='em' is of two classes, and there is a code {max(sizes) - 1}: take method='joint', or "
             "merge classes"
         )
     symbols = classes if noise is None else noise.shape[-1]

@@ -180,7 +180,7 @@ def evaluate_calibration(
         ValueError: input that does not fit, see `histograms`.
     """
     check_level(level)
-    given, key = stated(key), as_key(key)
+    reported_key, key = stated(key), as_key(key)
     found = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
     raters = labels if isinstance(labels, Labels) else None
     p, notes = _by_task(probabilities, raters)
@@ -202,7 +202,7 @@ def evaluate_calibration(
         method, level, before.estimates, later, before.plugin, law, judged, np.asarray(gain),
         tuple(map(str, raters.class_names if raters else range(p.shape[1]))),
         (raters.tasks if raters else None) or tuple(range(len(p))), (before, after),
-        _checks(raters, p, key), tuple(dict.fromkeys((*notes, *before.notes, *after.notes))), given,
+        _checks(raters, p, key), tuple(dict.fromkeys((*notes, *before.notes, *after.notes))), reported_key,
     )  # fmt: skip
 
 

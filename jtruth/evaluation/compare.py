@@ -288,8 +288,8 @@ def _agreement(codes: np.ndarray, data: inputs.Inputs, names: tuple[str, ...]) -
     if data.labels is None:
         return {}
     sample, _, label = (np.asarray(a) for a in data.labels.arrays)
-    given = label >= 0
-    share = (codes[:, sample[given]] == label[given]).mean(axis=1)
+    labeled = label >= 0
+    share = (codes[:, sample[labeled]] == label[labeled]).mean(axis=1)
     return dict(zip(names, share.tolist(), strict=True))
 
 

@@ -115,9 +115,9 @@ def read_groups(by: Any, labels: Labels) -> ReadGroups:
     """
     by = by if isinstance(by, Groups) else Groups(by)
     found, notes = {}, []
-    for what, given in (("group", by.group), ("item", by.item)):
-        given = np.arange(labels.num_samples) if given is None else given
-        aligned = check.align(inputs.concrete(given, "by"), labels, "by")
+    for what, ids in (("group", by.group), ("item", by.item)):
+        ids = np.arange(labels.num_samples) if ids is None else ids
+        aligned = check.align(inputs.concrete(ids, "by"), labels, "by")
         found[what] = named(aligned.values, what, labels.num_samples, "samples", labels.tasks)
         notes += aligned.notes if what == "group" else ()
     (names, code), (_, item) = found["group"], found["item"]

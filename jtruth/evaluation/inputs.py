@@ -33,20 +33,20 @@ from jtruth.tables.metrics import expected_table
 from jtruth.tables.posterior import TableDraws
 
 
-def as_labels(given: Any, what: str = "labels") -> Labels:
+def as_labels(values: Any, what: str = "labels") -> Labels:
     """The labels, or an error that says what was handed over and how to make `Labels` of it."""
-    labels = must_be_labels(given, what)
+    labels = must_be_labels(values, what)
     labels.entries(None)  # refuses codes outside of their sizes
     return labels
 
 
-def read_log_likelihood(given: Any, noise: Any) -> np.ndarray:
+def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
     """(samples, classes) log p(z_i | y_i = c), float64; anything that is no such array is refused."""
-    listed = isinstance(given, list | tuple) and not hasattr(given, "class_posterior")
-    if not listed and (not hasattr(given, "dtype") or check.is_frame(given) or hasattr(given, "iloc")):
-        as_labels(given)
+    listed = isinstance(values, list | tuple) and not hasattr(values, "class_posterior")
+    if not listed and (not hasattr(values, "dtype") or check.is_frame(values) or hasattr(values, "iloc")):
+        as_labels(values)
     try:
-        log_likelihood = np.asarray(given)
+        log_likelihood = np.asarray(values)
     except ValueError:
         raise ValueError("labels has rows of different lengths; give jt.Labels") from None
     if log_likelihood.ndim != 2 or log_likelihood.shape[1] < 2:
@@ -350,23 +350,23 @@ def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
     return found if patterns is None else found[patterns.inverse]
 
 
-def aligned(given: Any, what: str, data: Inputs) -> check.Aligned:
+def aligned(values: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
-    found = check.align(concrete(given, what), data.samples, what)
+    found = check.align(concrete(values, what), data.samples, what)
     data.notes += tuple(Read(note) for note in found.notes if note not in data.notes)
     return found
 
 
-def aligned_table(given: Any, what: str, data: Inputs) -> Any:
+def aligned_table(table: Any, what: str, data: Inputs) -> Any:
     """A number for each sample and class; a frame's rows by task id and its columns by class."""
-    found, notes = check.align_table(given, data.samples, data.classes, what)
+    found, notes = check.align_table(table, data.samples, data.classes, what)
     data.notes += tuple(Read(note) for note in notes if note not in data.notes)
     return found
 
 
 def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
     """Codes of further classifiers, (classifiers, samples)."""
-    found = [aligned(given, f"y_pred of {name!r}", data) for name, given in predictions.items()]
+    found = [aligned(values, f"y_pred of {name!r}", data) for name, values in predictions.items()]
     return np.array([_codes(one, data.samples, _NEEDED) for one in found])
 
 
@@ -476,19 +476,19 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
             f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
             f"{', '.join(names)}"
         )
-    given: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
-    level, empty = check_level(given["level"]), y_pred is None
+    options: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
+    level, empty = check_level(options["level"]), y_pred is None
     if empty:
         named = isinstance(labels, Labels)
         none = np.zeros(labels.num_samples if named else len(labels), np.int32)
         y_pred = check.with_tasks(none, labels.tasks if named else None)
-    data = read(y_pred, labels, given["noise"], given["prior"], given["gold"], positive)
+    data = read(y_pred, labels, options["noise"], options["prior"], options["gold"], positive)
     if empty:
         data.notes = tuple(note for note in data.notes if "y_pred" not in note)
-    data.assume, data.level, data.progress = given["assume"], level, given["progress"]
-    data.key, data.stated = as_key(given["key"]), stated(given["key"])
-    read_sampling(given["gold"], data)
-    data.labelers_are = check_kind(given["labelers_are"], data.open)
+    data.assume, data.level, data.progress = options["assume"], level, options["progress"]
+    data.key, data.stated = as_key(options["key"]), stated(options["key"])
+    read_sampling(options["gold"], data)
+    data.labelers_are = check_kind(options["labelers_are"], data.open)
     return data
 
 

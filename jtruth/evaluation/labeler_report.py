@@ -40,7 +40,7 @@ from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 
 NAMED = 0.5  # probability above which a labeler is named
-_OFTEN, _MOST_CLASSES, _SHOWN = 0.25, 12, 3
+_OFTEN, _MOST_CLASSES, _LISTED = 0.25, 12, 3
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
 
 
@@ -248,8 +248,8 @@ def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[F
     }
     findings = []
     for name, (who, what, todo) in sentences.items():
-        more = f" and {len(who) - _SHOWN} more in the JSON" if len(who) > _SHOWN else ""
-        text = f"{what}, with probability: {'; '.join(who[:_SHOWN])}{more}. {todo}."
+        more = f" and {len(who) - _LISTED} more in the JSON" if len(who) > _LISTED else ""
+        text = f"{what}, with probability: {'; '.join(who[:_LISTED])}{more}. {todo}."
         findings += [Finding(name, text)] if who else []
     return findings
 
@@ -278,12 +278,12 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
         instead = [f"says {classes[b]!r} for {classes[a]!r} in {share[a][b]:.0%}" for a, b in cells]
         swapped = [f"{classes[a]!r} and {classes[b]!r}" for a, b in cells if a < b and (b, a) in cells]
         exchanged = f"exchanges {', '.join(swapped)}: " if swapped else ""
-        texts.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_SHOWN])}")
+        texts.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_LISTED])}")
     if not texts:
         return ()
-    more = f"; {number_of(len(texts) - _SHOWN, 'labeler')} more in the page" if len(texts) > _SHOWN else ""
+    more = f"; {number_of(len(texts) - _LISTED, 'labeler')} more in the page" if len(texts) > _LISTED else ""
     text = (
-        f"Another class instead of the right one: {'; '.join(texts[:_SHOWN])}{more}. Ask what they "
+        f"Another class instead of the right one: {'; '.join(texts[:_LISTED])}{more}. Ask what they "
         "understood, or correct their labels."
     )
     return (Finding("swaps", text),)

@@ -152,9 +152,9 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
     """Posterior of the table, error rates integrated out over their draws; a given prior holds for each."""
     two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, noise=None)
     keys = jax.random.split(stream(key, "drawn error rates"), _TWO_CLASSES)
-    given = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
+    numbered = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
     answers = []
-    for r, (one, prior) in given:
+    for r, (one, prior) in numbered:
         model = data.known_model(one, prior)
         if two:
             answers.append(answer_by(data, model, keys[r]))

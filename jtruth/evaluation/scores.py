@@ -224,13 +224,13 @@ def _area(law: Estimate, level: float) -> dict[str, Any]:
 
 def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
     """Costs of a false positive and of a false negative as they can be, or ValueError."""
-    given = np.asarray(cost, np.float64)
-    if given.shape != (2,) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
+    costs = np.asarray(cost, np.float64)
+    if costs.shape != (2,) or not np.isfinite(costs).all() or (costs < 0).any() or not costs.any():
         raise ValueError(
             f"cost is {cost}; give two numbers, of a false positive and of a false negative, neither "
             "negative and not both 0"
         )
-    return float(given[0]), float(given[1])
+    return float(costs[0]), float(costs[1])
 
 
 AVERAGES = ("macro", "weighted")
@@ -416,11 +416,11 @@ def evaluate_class_scores(
     (['0', '1', '2'], True)
     """
     data = inputs.read_one_assumption("evaluate_class_scores", None, labels, how)
-    given, found = _columns(scores, data), {}
+    columns, found = _columns(scores, data), {}
     for c, name in enumerate(data.classes):
         key = stream(data.key, "scores of class", c)
-        found[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), given[:, c], bins)
-    alarms = (*first_look.look_at(data, {}), *first_look.backward_columns(given, data))
+        found[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), columns[:, c], bins)
+    alarms = (*first_look.look_at(data, {}), *first_look.backward_columns(columns, data))
     each = [one.curves for one in found.values()]
     weights = np.array([one.law(attrgetter("share")).mean for one in each])
     shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}
@@ -435,18 +435,18 @@ def evaluate_class_scores(
 def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:
     """The scores as they can be used, or ValueError."""
     try:
-        given = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
+        table = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be numbers: {error}") from None
-    check_shape(given, "scores", "samples classes", samples=data.y_pred.size, classes=len(data.classes))
-    bad = np.argwhere(~np.isfinite(given))
+    check_shape(table, "scores", "samples classes", samples=data.y_pred.size, classes=len(data.classes))
+    bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         i, c = bad[0]
         raise ValueError(
-            f"the score of sample {i} for class {data.classes[c]!r} is {given[i, c]}; scores must be finite "
+            f"the score of sample {i} for class {data.classes[c]!r} is {table[i, c]}; scores must be finite "
             f"({len(bad)} such)"
         )
-    return given
+    return table
 
 
 def _average(

@@ -397,9 +397,9 @@ def fit_sequential(
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
     pseudo_counts = (*smoothing[:2], *influence)
     check_positive(pseudo_counts, "smoothing and influence", "two pseudo-counts of each", size=4)
-    previous, given = previous_label(labels, order), labels.arrays[2] >= 0
-    more = data.sample.size - given.sum()
-    filled = np.pad(previous[given], (0, more), constant_values=-1).astype(np.int32)
+    previous, labeled = previous_label(labels, order), labels.arrays[2] >= 0
+    more = data.sample.size - labeled.sum()
+    filled = np.pad(previous[labeled], (0, more), constant_values=-1).astype(np.int32)
     labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
     pseudo, rest = (
         np.tile(smoothing.rows(labels.num_classes), (size, 1, 1)),
@@ -409,8 +409,8 @@ def fit_sequential(
     start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
     end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
     matrices, repeats, shares = end.summit.params
-    copied = np.zeros(given.size)
-    copied[given] = _copies(end, data, filled)[: given.sum()]
+    copied = np.zeros(labeled.size)
+    copied[labeled] = _copies(end, data, filled)[: labeled.sum()]
     votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices[:labelers])
     own = {"matrices": matrices[:labelers], "influence": repeats[:labelers, 0], "copied": copied}
     return lf.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)

@@ -63,7 +63,7 @@ def kos_messages(
     """
     sample, labeler, sign = labels
     fixed = known[sample]
-    free, given = np.where(fixed == 0, np.abs(sign), 0), np.abs(sign)
+    free, every = np.where(fixed == 0, np.abs(sign), 0), np.abs(sign)
 
     def scaled(message: np.ndarray, on: np.ndarray) -> np.ndarray:
         size = np.sqrt((on * message**2).sum() / max(on.sum(), 1))
@@ -79,7 +79,7 @@ def kos_messages(
     while moved >= tol and steps < max_steps:
         x, _ = others(y, sample, known.size)
         new, weight = others(np.where(fixed != 0, fixed, scaled(x, free)), labeler, num_labelers)
-        new = scaled(new, given)
+        new = scaled(new, every)
         moved, y, steps = np.abs(sign * (new - y)).max(), new, steps + 1
     return others(y, sample, known.size)[1], weight, bool(moved < tol), steps
 

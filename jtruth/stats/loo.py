@@ -193,12 +193,12 @@ def power_scaled(
     >>> found.reliable, bool(abs(found.weights @ x**2 - 0.8) < 0.05)
     (True, True)
     """
-    given = np.asarray(log_density, np.float64)
+    values = np.asarray(log_density, np.float64)
     check_positive(power, "power", "a number")
-    check_finite(given, "log_density", "every draw needs a finite one")
-    log_w, k = smoothed_weights((power - 1) * given[None], relative_ess)
+    check_finite(values, "log_density", "every draw needs a finite one")
+    log_w, k = smoothed_weights((power - 1) * values[None], relative_ess)
     weights = np.exp(log_w[0] - log_w.max())
-    return PowerScaled(weights / weights.sum(), float(k[0]), good_shape(given.size))
+    return PowerScaled(weights / weights.sum(), float(k[0]), good_shape(values.size))
 
 
 def equal_draws(

@@ -57,13 +57,13 @@ def sampled(
     data: Inputs, model: str | Build, key: Key, effort: Effort, share: float | None = None
 ) -> JointPosterior:
     """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`)."""
-    given = data.symbols if data.judged else None
+    concentration = data.symbols if data.judged else None
     effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
     return fit_joint(
         data.own_labels(), y_pred=data.y_pred if data.judged else None,
         gold=data.some_gold, prior=data.prior,
-        priors=DirichletPriors(classifier_concentration=given, shares=data.shares,
-                               num_symbols=None if given is None else given.shape[1]),
+        priors=DirichletPriors(classifier_concentration=concentration, shares=data.shares,
+                               num_symbols=None if concentration is None else concentration.shape[1]),
         dependence=model if share is None else fixed_share(model, share), key=key,
         effort=effort._replace(progress=Progress(data.progress)),
     )  # fmt: skip

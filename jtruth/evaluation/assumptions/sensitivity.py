@@ -187,7 +187,7 @@ def sensitivity(
     check.choose("what", what, tuple(known))
     if model.refusal is not None:
         raise ValueError(model.refusal)
-    (axis, usual, move), given, key = known[what], stated(key), as_key(key)
+    (axis, usual, move), reported_key, key = known[what], stated(key), as_key(key)
     base = {PRIOR: float(model.prior[data.positive]), ERROR_RATES: 1.0}.get(what, 0.0)
     grid = _grid(what, usual, values, float(np.clip(base, 0.01, 0.99)))
     moved = []
@@ -201,7 +201,7 @@ def sensitivity(
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])
     axis, votes = axis.format(of), vote_bounds(data)
-    return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, printed, of, given)
+    return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, printed, of, reported_key)
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:

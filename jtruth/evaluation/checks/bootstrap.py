@@ -160,12 +160,12 @@ def agreement(fit: Fitted) -> np.ndarray | None:
     if not len(sets.pairs):
         return None
     same = (sets.label[:, first] == sets.label[:, second]).astype(np.float64)
-    given = np.einsum("spck,spck->spc", theta[:, sets.pairs[:, 0]], theta[:, sets.pairs[:, 1]])
-    chance = np.einsum("sc,spc->sp", fit.parameters.prior, given)[:, pair]
+    both = np.einsum("spck,spck->spc", theta[:, sets.pairs[:, 0]], theta[:, sets.pairs[:, 1]])
+    chance = np.einsum("sc,spc->sp", fit.parameters.prior, both)[:, pair]
     row = sets.row[first]
     known = sets.known[row]
     if (known >= 0).any():
-        chance = np.where(known >= 0, given[:, pair, np.maximum(known, 0)], chance)
+        chance = np.where(known >= 0, both[:, pair, np.maximum(known, 0)], chance)
     weight, size = sets.weight[:, row], len(sets.pairs)
     spread = np.sqrt(sum_by(chance * (1 - chance) * weight, pair, size))
     return sum_by((same - chance) * weight, pair, size) / np.maximum(spread, 1e-12)

@@ -132,8 +132,8 @@ def with_pairs(sets: Sets) -> Sets:
     Weights are those of the first set. Memory follows the labels, not the pairs of labels of a sample.
     """
     weight = sets.weight[0][sets.row]
-    given = np.bincount(sets.rater, weight, sets.num_raters)
-    busy = np.sort(np.argsort(-given, kind="stable")[:_MAX_RATERS])
+    load = np.bincount(sets.rater, weight, sets.num_raters)
+    busy = np.sort(np.argsort(-load, kind="stable")[:_MAX_RATERS])
     place = np.full(sets.num_raters, -1)
     place[busy] = np.arange(busy.size)
     entries = np.flatnonzero(place[sets.rater] >= 0)
@@ -241,13 +241,13 @@ def modes(
     A cycle is three steps; without one it is what the start says. `prior` holds the class prior fixed;
     `one_matrix` gives all raters but the last, the classifier, one matrix.
     """
-    given, fixed = _given(sets), (prior, one_matrix)
+    columns, fixed = _label_columns(sets), (prior, one_matrix)
     if not isinstance(start, Parameters):
-        start = _m_step(sets, given, start, *fixed)
+        start = _m_step(sets, columns, start, *fixed)
 
     def step(theta: Parameters) -> tuple[Parameters, np.ndarray]:
-        posterior, log_p = _e_step(sets, given, theta)
-        return _m_step(sets, given, posterior, *fixed), (sets.weight * log_p).sum(axis=1)
+        posterior, log_p = _e_step(sets, columns, theta)
+        return _m_step(sets, columns, posterior, *fixed), (sets.weight * log_p).sum(axis=1)
 
     theta = Parameters(*(np.broadcast_to(a, (len(sets.label), *a.shape[1:])) for a in start))
     for _ in range(max_cycles):
@@ -259,10 +259,10 @@ def modes(
         theta = Parameters(*(np.where(worse.reshape(-1, *[1] * (b.ndim - 1)), b, a) for a, b in both))
         if max(np.abs(b - a).max() for a, b in zip(one, two, strict=True)) < tol:
             break
-    return Fitted(sets, theta, *_e_step(sets, given, theta), prior)
+    return Fitted(sets, theta, *_e_step(sets, columns, theta), prior)
 
 
-def _given(sets: Sets) -> sparse.csr_array:
+def _label_columns(sets: Sets) -> sparse.csr_array:
     """Which labels each row has: (sets * rows, sets * raters * classes), a block for each set."""
     (num, entries), each = sets.label.shape, sets.num_raters * sets.num_classes
     dtype = np.int32 if num * max(entries, each) < 2**31 else np.int64
@@ -273,10 +273,10 @@ def _given(sets: Sets) -> sparse.csr_array:
     return sparse.csr_array(one, shape=(num * sets.known.size, num * each))
 
 
-def _e_step(sets: Sets, given: sparse.csr_array, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
+def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
     """Class posterior and log probability of every row."""
     classes = sets.num_classes
-    joint = (given @ log(at.matrices).swapaxes(2, 3).reshape(-1, classes)).reshape(
+    joint = (columns @ log(at.matrices).swapaxes(2, 3).reshape(-1, classes)).reshape(
         *sets.weight.shape, classes
     )
     possible = (sets.known[:, None] == np.arange(classes)) | (sets.known < 0)[:, None]
@@ -290,11 +290,11 @@ def _e_step(sets: Sets, given: sparse.csr_array, at: Parameters) -> tuple[np.nda
 
 
 def _m_step(
-    sets: Sets, given: sparse.csr_array, posterior: np.ndarray, prior: np.ndarray | None, one_matrix: bool
+    sets: Sets, columns: sparse.csr_array, posterior: np.ndarray, prior: np.ndarray | None, one_matrix: bool
 ) -> Parameters:
     """Parameters, with pseudo-counts."""
     classes, weighted = sets.num_classes, posterior * sets.weight[:, :, None]
-    counts = given.T @ weighted.reshape(-1, classes)
+    counts = columns.T @ weighted.reshape(-1, classes)
     counts = counts.reshape(len(weighted), sets.num_raters, classes, classes)
     if one_matrix:
         counts[:, :-1] = counts[:, :-1].sum(axis=1, keepdims=True)

@@ -144,8 +144,8 @@ def exchangeability_check(
     shares = counts[sample] / counts[sample].sum(axis=1, keepdims=True)
     expected, variance = (sum_by(s.T, row, size[0]).T for s in (shares, shares * (1 - shares)))
 
-    def departures(given: np.ndarray) -> np.ndarray:
-        away = (cross_table(row, given, size) - expected) ** 2
+    def departures(labels: np.ndarray) -> np.ndarray:
+        away = (cross_table(row, labels, size) - expected) ** 2
         return np.where(variance > 0, away / np.where(variance > 0, variance, 1.0), 0.0)
 
     found = departures(label)

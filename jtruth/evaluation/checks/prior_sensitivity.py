@@ -166,8 +166,8 @@ def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Ch
     if fit.right is None:
         return ()
     names, right = labels.worker_names, fit.right[fit.matrix_draw]
-    given = {f"accuracy of labeler {names[t]!r}": right[:, t] / number[t] for t in np.flatnonzero(number)}
-    return check_of(given, fit, level)
+    shares = {f"accuracy of labeler {names[t]!r}": right[:, t] / number[t] for t in np.flatnonzero(number)}
+    return check_of(shares, fit, level)
 
 
 def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tuple[Check, ...]:

@@ -93,8 +93,8 @@ def moves(
 
     gradient = jax.grad(parts, has_aux=True)
 
-    def move(carry: Any, given: Any) -> tuple[Any, Any]:
-        (x, step), (momentum, accept, length) = carry, given
+    def move(carry: Any, noise: Any) -> tuple[Any, Any]:
+        (x, step), (momentum, accept, length) = carry, noise
         h = (step * length)[None]
 
         def leap(i: Any, state: Any) -> Any:
@@ -127,8 +127,8 @@ def laws(kind: Kind, arrays: Arrays, seen: Seen, path: Any, u: Any, *, classes: 
     Uniform numbers `u` (moves, classes, P) choose between the images of a point.
     """
 
-    def one(given: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-        x = kind.unfold(arrays, *given)
+    def one(point: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+        x = kind.unfold(arrays, *point)
         joint = density.log_joint(kind.channel(arrays, x), seen)
         return kind.named(arrays, x), density.class_law(joint, classes), density.total(joint)
 
@@ -224,9 +224,9 @@ def advance(
         rng.random((MOVES, points), dtype=np.float32),
         rng.random((MOVES, points), dtype=np.float32) * np.float32(0.6) + np.float32(0.5),
     )
-    given = Tempered(state.x, np.float32(state.step), state.root, np.float32(state.temperature))
+    here = Tempered(state.x, np.float32(state.step), state.root, np.float32(state.temperature))
     how = np.int32(steps), np.float32(learning)
-    path, ratio, step = moves(model.kind, model.arrays, model.seen, given, random, *how, start)
+    path, ratio, step = moves(model.kind, model.arrays, model.seen, here, random, *how, start)
     return path, np.asarray(ratio, np.float64), float(step)
 
 

@@ -137,8 +137,8 @@ def logit_rows(off: Float[AnyArray, "*labelers classes others"]) -> Float[Array,
 
 def _off_diagonal(off: AnyArray) -> AnyArray:
     """(..., classes, classes) of (..., classes, others); what is on the diagonal means nothing."""
-    true, given = np.indices((off.shape[-2], off.shape[-2]))
-    return off[..., true, np.where(given < true, given, np.maximum(given - 1, 0))]
+    true, observed = np.indices((off.shape[-2], off.shape[-2]))
+    return off[..., true, np.where(observed < true, observed, np.maximum(observed - 1, 0))]
 
 
 def right_and_wrong_rows(
