@@ -84,8 +84,9 @@ in the one of two images where class 1 is mostly "hard", of weight .39, in which
 Random effect .673 [.640, .711] (HMC .674 [.640, .713]). Evidence -7503.3, -7464.2, -7455.3, -7458.3 (+- .2).
 
 NUTS of the same density, 20 sets of 300 x 4 (32 chains of 300 and 500 steps, R-hat at most 1.003; beside ten
-processes, 2026-11-26), five numbers each: largest |z| of 100 is 2.8. Spreads are .96 to 1.08 times NUTS's
-but for one number of partly shared (1.13). Over twelve keys means of independence by the normal law differ
+processes, 2026-11-26), five numbers each: largest |z| of 100 is 3.0 (recall of one set of independence, by
+the normal law), the next 2.8. Spreads are .96 to 1.08 times NUTS's but for one number of partly shared
+(1.13). Over twelve keys means of independence by the normal law differ
 1.1 to 1.7 times as much as if its draws were independent, and neither they nor those of tempering are off
 (recall .8000 and .7999, standard errors .0003 and .0002). A set of shared strata that had |z| of 4.7 was one
 of coordinates, which have long tails, after 20 moves and no look at convergence; as above it has 2.0 at most,
