@@ -1,19 +1,17 @@
 """Sweeps by XLA have the law of those by NumPy: chances, counts, whole fits, all tables of a tiny problem."""
 
-import itertools
 import json
 import os
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import gammaln
 
 import jtruth as jt
 from jtruth._arrays import JaxGenerator
@@ -23,6 +21,7 @@ from jtruth.latent.infer import device, gibbs, kernel
 from jtruth.learning import DirichletPriors, fit_joint
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.stats.chains import effective_sample_size
+from tests.learning.joint.test_joint import Y_PRED, Z, enumerated
 
 KEY = jax.random.key(0)
 SHORT = Effort(chains=4, burn_in=20, min_sweeps=160, max_sweeps=160)
@@ -38,15 +37,9 @@ def crowd(size=120, labelers=6, classes=3, present=0.6, seed=0):
     return jt.Labels.from_matrix(z, classes), y_pred, np.where(np.arange(size) < 10, y, -1)
 
 
-@pytest.fixture(
-    scope="module", params=["independent", "shared_strata", pytest.param("copying", marks=pytest.mark.slow)]
-)
-def problem(request):
+@cache
+def problem_of(dependence="shared_strata"):
     """The flattened problem of a fit."""
-    return problem_of(request.param)
-
-
-def problem_of(dependence):
     labels, y_pred, gold = crowd()
     seen = []
 
@@ -57,9 +50,7 @@ def problem_of(dependence):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs, "kernel", type("kernel", (), {**vars(kernel), "flatten": staticmethod(stop)}))
         with pytest.raises(InterruptedError):
-            priors = DirichletPriors(
-                start=vote_shares(labels.counts())
-            )  # Gibbs sampling goes on from a given start
+            priors = DirichletPriors(start=vote_shares(labels.counts()))  # a given start: Gibbs sampling
             fit_joint(labels, y_pred=y_pred, gold=gold, dependence=dependence, priors=priors, key=KEY)
     return seen[0]
 
@@ -114,8 +105,9 @@ def check_counts(problem, log_theta, symbols):
     assert np.abs(ratio - 1).max(initial=0) < 6 * np.sqrt(3 / draws)
 
 
-def test_rows_in_parts_are_drawn_by_the_same_law(problem, monkeypatch):
+def test_rows_in_parts_are_drawn_by_the_same_law(monkeypatch):
     """Rows that are too many for a cache are worked on some at a time, in float32."""
+    problem = problem_of()
     log_theta = rows_of(problem)
     monkeypatch.setattr(kernel, "_CACHED", 1)
     again, rng = replace(problem), np.random.default_rng(5)
@@ -132,31 +124,38 @@ def rows_of(problem, chains=3, seed=0):
     return kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, np.random.default_rng(seed))
 
 
-def test_states_and_counts(problem):
+@pytest.mark.parametrize(
+    "dependence", ["independent", "shared_strata", pytest.param("copying", marks=pytest.mark.slow)]
+)
+def test_states_and_counts(dependence):
+    problem = problem_of(dependence)
     assert 0 < problem.num_single < problem.multiplicity.size  # both kinds of rows
     check_draws(problem, rows_of(problem))
 
 
 def test_a_row_for_many_samples_is_as_many_rows():
-    problem = problem_of("shared_strata")
+    problem = problem_of()
     often = problem.multiplicity.copy()
     often[[0, -1]] = 300.0, 1000.0
     check_draws(replace(problem, multiplicity=often), rows_of(problem))
 
 
-def test_things_seen_several_times_count_several_times(problem):
+def test_things_seen_several_times_count_several_times():
     """As where one sample stands for several labels of one kind."""
+    problem = problem_of()
     doubled = problem.design.copy()
     doubled.data[: problem.design[: problem.num_single].nnz : 3] = 2.0
     check_draws(replace(problem, design=doubled), rows_of(problem))
 
 
-def test_chances_far_apart(problem):
+def test_chances_far_apart():
+    problem = problem_of()
     check_draws(problem, np.where(np.arange(problem.concentration.size) % 2, -800.0, -1e-3)[None], draws=50)
 
 
-def test_samples_with_very_many_labels_beside_such_with_few(problem):
+def test_samples_with_very_many_labels_beside_such_with_few():
     """Parted by how much was seen."""
+    problem = problem_of()
     wide = problem.design.copy()
     wide.data[: problem.design[:1].nnz] = 101.0
     program = device.program_of(replace(problem, design=wide), True)
@@ -164,7 +163,8 @@ def test_samples_with_very_many_labels_beside_such_with_few(problem):
     check_draws(replace(problem, design=wide), rows_of(problem))
 
 
-def test_where_it_is_used(problem):
+def test_where_it_is_used():
+    problem = problem_of()
     assert device.program_of(problem) is None  # no accelerator
     assert device.program_of(problem, False) is None
     with pytest.raises(ValueError, match="leave one of them out"):
@@ -236,29 +236,11 @@ def test_the_law_of_a_fit_is_that_of_numpy(name):
 
 
 def test_a_tiny_problem_against_all_label_vectors():
-    """Four samples, two labelers, a classifier and Dirichlet rows, whose probabilities are integrated out."""
-    z, y_pred = np.array([[0, 0], [1, 1], [0, 1], [1, 1]]), np.array([0, 1, 1, 0])
-    priors = DirichletPriors(
-        diagonal=2.0, off_diagonal_total=1.0, classifier_concentration=np.array([[2.0, 1.0], [1.0, 2.0]])
-    )
-    every = np.array(list(itertools.product(range(2), repeat=4)))
-
-    def log_beta(a):
-        return gammaln(a).sum() - gammaln(a.sum())
-
-    weights = []
-    for y in every:
-        total = log_beta(np.bincount(y, minlength=2) + 1.0)
-        for given in (*z.T, y_pred):
-            for c in range(2):
-                total += log_beta(
-                    np.bincount(given[y == c], minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
-                )
-        weights.append(total)
-    weights = np.exp(np.array(weights) - max(weights))
-    expected = (weights / weights.sum()) @ every
+    """Five samples, two labelers, a classifier and Dirichlet rows, whose probabilities are integrated out."""
+    every, weight = map(np.array, zip(*enumerated().items(), strict=True))
+    expected, priors = weight @ every, DirichletPriors(diagonal=2.0)
     effort = Effort(chains=8, burn_in=50, min_sweeps=40_000, max_sweeps=40_000, device=True)
-    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=1, priors=priors, effort=effort)
+    fit = fit_joint(jt.Labels.from_matrix(Z, 2), y_pred=Y_PRED, key=1, priors=priors, effort=effort)
     ones = fit.counts[:, 1].sum(axis=1).astype(float)
     size = effective_sample_size(ones.reshape(8, -1, 1), ranked=False)[0]
     assert abs(ones.mean() - expected.sum()) < 4.5 * ones.std() / np.sqrt(size)
@@ -297,7 +279,7 @@ def mover_of(problem, program, chains=4):
 
 def test_nothing_goes_to_the_host_within_a_block():
     """No callback in the program, and with all arguments on the device nothing is moved while it runs."""
-    problem = problem_of("shared_strata")
+    problem = problem_of()
     program = device.program_of(problem, True)
     chain = jax.tree.map(jnp.asarray, mover_of(problem, program).start(np.random.default_rng(0)))
     data = program.data._replace(parts=jax.tree.map(lambda a: a[0], program.data.parts))

@@ -303,22 +303,6 @@ def test_resumes_bit_identically_after_a_kill(tmp_path, name, after):
     np.testing.assert_array_equal(finished.draws["pi"], whole.draws["pi"])
 
 
-def test_checkpoint_of_other_data_is_refused(tmp_path):
-    labels, y_pred = tiny(21, 20, 3, 2)
-    model, observed, start = build("independent", labels, y_pred)
-    path = tmp_path / "chain.npz"
-    options = {
-        "start": start, "digest": Digest(keep_everything, ("pi",)),
-        "effort": Effort(chains=4, min_sweeps=400, max_sweeps=400, progress=Progress(checkpoint=path)),
-    }  # fmt: skip
-    run_gibbs(model, observed, key=jax.random.key(0), **options)
-    with pytest.raises(ValueError, match="belongs to another run"):
-        run_gibbs(model, observed, key=jax.random.key(1), **options)
-    path.write_bytes(b"no such thing")
-    with pytest.raises(ValueError, match="is not a checkpoint"):
-        run_gibbs(model, observed, key=jax.random.key(0), **options)
-
-
 def test_says_what_stopped_it():
     labels, y_pred = tiny(31, 60, 3, 2)
     model, observed, start = build("independent", labels, y_pred)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Effort, Progress
+from jtruth.latent import STANDARD, Effort
 from jtruth.learning import DirichletPriors
 from jtruth.learning.joint.guard import check_switching
 from jtruth.learning.joint.models import fixed_share
@@ -127,35 +127,6 @@ def test_known_prior_is_held():
     assert "prior[0]" in fit.convergence.rhat and np.isnan(fit.convergence.rhat["prior[0]"])
 
 
-def test_same_key_same_draws_other_key_other_draws():
-    labels, y_pred, _ = simulated()
-    one, two, other = (
-        fit_joint(labels, y_pred=y_pred, key=jax.random.key(k), effort=QUICK) for k in (1, 1, 2)
-    )
-    for name in ("prior", "matrices", "classifier", "counts", "class_posterior", "labeler_accuracy"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-        assert (getattr(one, name) != getattr(other, name)).any()
-
-
-def test_resume_through_fit_joint(tmp_path):
-    labels, y_pred, _ = simulated()
-    options = {"y_pred": y_pred, "key": KEY}
-    effort = Effort(min_sweeps=512 * 30)
-    whole, seen = fit_joint(labels, effort=effort, **options), []
-
-    def stop(done, planned):
-        seen.append((done, planned))
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-
-    path = tmp_path / "run.npz"
-    with pytest.raises(KeyboardInterrupt):
-        fit_joint(labels, **options, effort=effort._replace(progress=Progress(stop, path, seconds=0)))
-    again = fit_joint(labels, **options, effort=effort._replace(progress=Progress(checkpoint=str(path))))
-    for name in ("prior", "matrices", "mean_matrices", "classifier", "counts", "class_posterior"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
-
-
 def test_symbols_need_not_be_classes():
     labels, y_pred, y = simulated()
     bins = np.where(np.arange(y.size) % 3 == 0, 2, 3 * y_pred)  # symbol 1 never occurs
@@ -253,10 +224,8 @@ def test_one_labeler_is_not_identified():
     ).identified
 
 
-@pytest.mark.parametrize(
-    "dependence",
-    ["shared_strata", *(pytest.param(d, marks=pytest.mark.slow) for d in ("labeler_strata", "copying"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("dependence", ["shared_strata", "labeler_strata", "copying"])
 def test_models_of_dependence_agree_where_nothing_depends(dependence):
     """Independent raters, every sample gold: all models must find the rows of the classifier."""
     labels, y_pred, y = simulated(size=150)

@@ -1,4 +1,4 @@
-"""The random-effect model: posterior by other sampling; its density is tested in tests/latent."""
+"""The random-effect model on data; its density and its posterior are tested in tests/latent."""
 
 from functools import partial
 from pathlib import Path
@@ -14,58 +14,7 @@ from jtruth.latent import Effort
 from jtruth.learning import DirichletPriors, fit_joint
 
 fit_effect = partial(fit_joint, dependence="random_effect")
-
-rng = np.random.default_rng(0)
-Z = rng.integers(-1, 2, (14, 3))
-Z[:3] = [[1, 1, 0], [1, 1, 0], [0, 0, 0]]  # equal samples become one row
-Y_PRED = np.where(np.arange(14) % 5 == 4, -1, rng.integers(0, 2, 14))
-Y_PRED[:2] = 1
-GOLD = np.full(14, -1)
-GOLD[[3, 7]] = [1, 0]
-
-
-@pytest.mark.slow
-def test_posterior_means_by_importance_sampling_from_the_prior():
-    draw, size = np.random.default_rng(4), 100_000
-    share = draw.random(size)
-    a = draw.normal(0, 0.8, (size, 3, 2))
-    m, k = draw.normal(1.2, 1, (size, 2)), draw.normal(1.2, 1.2, (size, 2))
-    lam = np.abs(draw.normal(0, 1, (size, 2)))
-    kap = truncnorm.rvs((0 - lam) / 0.5, np.inf, lam, 0.5, random_state=draw)
-    x, w = np.polynomial.hermite_e.hermegauss(15)
-    w = w / w.sum()
-    given = expit(
-        (a + m[:, None])[..., None] + (lam[..., None] * x)[:, None]
-    )  # (draws, labelers, classes, e)
-    own = expit(k[..., None] + kap[..., None] * x)
-    log_weight = np.zeros(size)
-    for i in range(len(Z)):
-        value = np.zeros(size)
-        for c in (0, 1):
-            if GOLD[i] in (-1, c):
-                term = w * np.where(c, share, 1 - share)[:, None]
-                for t in range(3):
-                    if Z[i, t] >= 0:
-                        term = term * (given[:, t, c] if Z[i, t] == c else 1 - given[:, t, c])
-                if Y_PRED[i] >= 0:
-                    term = term * (own[:, c] if Y_PRED[i] == c else 1 - own[:, c])
-                value += term.sum(1)
-        log_weight += np.log(value)
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    ess = 1 / (weight**2).sum()
-    assert ess > 1500
-    classifier = own @ w
-    fit = fit_effect(jt.Labels.from_matrix(Z, 2), y_pred=Y_PRED, gold=GOLD, key=jax.random.key(0))
-    assert fit.converged and fit.classifier is not None
-    pairs = [(share, fit.prior[:, 1])]
-    pairs += [(classifier[:, c], fit.classifier[:, c, c]) for c in (0, 1)]
-    for exact, drawn in pairs:
-        mean = exact @ weight
-        sd = np.sqrt(weight @ (exact - mean) ** 2)
-        error = sd * np.sqrt(1 / ess + 1 / 400)
-        assert abs(drawn.mean() - mean) < 4.5 * error
-        assert 0.85 < drawn.std() / sd < 1.15
+FEW = Effort(min_sweeps=400, max_sweeps=400)
 
 
 @pytest.mark.slow
@@ -106,7 +55,8 @@ def test_what_it_cannot_take():
 
 
 def test_one_labeler_is_not_identified():
-    fit = fit_effect(jt.Labels.from_matrix(abs(Z[:, :1]), 2), y_pred=Y_PRED, key=jax.random.key(0))
+    z = np.random.default_rng(0).integers(0, 2, (14, 2))
+    fit = fit_effect(jt.Labels.from_matrix(z[:, :1], 2), y_pred=z[:, 1], key=0, effort=FEW)
     assert not fit.usable and "Not identified" in fit.warnings[0]
 
 
