@@ -270,11 +270,10 @@ def excess(
     rng, weights = host_rng(key, "groups: again"), np.where(use, shared, 0.0)
     shares = (votes.sum(axis=2) @ times) / max(present.sum(axis=1) @ times, 1)
     most = float(1 - (0.5 * shares + 0.5 / classes) @ (0.5 * shares + 0.5 / classes))
-    again = [times, *rng.multinomial(len(z), times / len(z), size=_AGAIN)]
-    lefts = np.array([_left(votes, present, number, weights, most) for number in again])
+    again = np.array([times, *rng.multinomial(len(z), times / len(z), size=_AGAIN)], np.float64)
+    lefts = _left(votes, present, again, weights, most)
     left, others = lefts[0], lefts[1:]
-    spread = np.where(use, others.std(axis=0), np.inf)
-    spread = np.maximum(spread, 1e-9)
+    spread = np.maximum(np.where(use, others.std(axis=0), np.inf), 1e-9)
     size = np.where(use, left / spread, 0.0)
     chance = ((others - left) / spread).max(axis=(1, 2), where=use, initial=0.0)
     p_value = (1 + int((chance >= size.max()).sum())) / (1 + _AGAIN)
@@ -283,20 +282,30 @@ def excess(
 
 
 def _left(
-    votes: np.ndarray, present: np.ndarray, weight: np.ndarray, pairs: np.ndarray, most: float
-) -> Float[np.ndarray, "raters raters"]:
-    """K - f f' of samples that count so often, f by least squares over `pairs` (their weights)."""
-    shared = np.maximum(present.T @ (present * weight[:, None]), 1e-9)
-    again = votes * weight[:, None]
-    same = (votes.transpose(0, 2, 1) @ again).sum(axis=0) / shared
-    use = present.T @ again / shared  # (classes, i, j): how j uses the classes on the samples shared with i
-    beyond = same - (use * use.transpose(0, 2, 1)).sum(axis=0)
-    top, start = most**0.5, np.clip((beyond * pairs).sum() / pairs.sum(), 0.01, most)
-    f = np.full(len(beyond), np.sqrt(start))
+    votes: np.ndarray, present: np.ndarray, times: np.ndarray, pairs: np.ndarray, most: float
+) -> Float[np.ndarray, "repetitions raters raters"]:
+    """K - f f' where samples of each row count `times` (repetitions, rows), f by least squares.
+
+    `pairs` are the weights of least squares.
+    """
+
+    def met(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        """How often pairs of raters are in these states together."""
+        both = (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
+        return (times @ both).reshape(len(times), *pairs.shape)
+
+    shared = np.maximum(met(present, present), 1e-9)
+    beyond = sum(met(one, one) for one in votes) / shared
+    for one in votes:  # how j uses the classes on the samples shared with i
+        use = met(present, one) / shared
+        beyond -= use * use.swapaxes(1, 2)
+    top, wanted = most**0.5, beyond * pairs
+    start = np.clip(wanted.sum(axis=(1, 2)) / pairs.sum(), 0.01, most)
+    f = np.repeat(np.sqrt(start)[:, None], len(pairs), axis=1)
     for _ in range(_STEPS):
-        new = np.clip((beyond * pairs) @ f / np.maximum(pairs @ f**2, 1e-12), -top, top)
-        f = 0.5 * (f + new)
-    return beyond - np.outer(f, f)
+        new = np.einsum("rij,rj->ri", wanted, f) / np.maximum(f**2 @ pairs.T, 1e-12)
+        f = 0.5 * (f + np.clip(new, -top, top))
+    return beyond - f[:, :, None] * f[:, None, :]
 
 
 def refusal(labels: Labels, key: Any) -> tuple[str, ...]:
