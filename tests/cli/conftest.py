@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pytest
 
+from tests.cli.files import write
+
 
 @pytest.fixture
 def run(monkeypatch, capsys, pytestconfig):
     """Run `jtruth ARGUMENTS --full` in this process, in `folder` if given: (exit code, stdout, stderr)."""
-    from jtruth import (
-        cli,
-    )  # not above: the annotations of jtruth are executed if it is imported by tests alone
+    from jtruth import cli  # not above: annotations are executed if tests alone import jtruth
 
     monkeypatch.chdir(pytestconfig.rootpath)
 
@@ -27,6 +27,30 @@ def run(monkeypatch, capsys, pytestconfig):
             cli.main()
         printed = capsys.readouterr()
         return stop.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def answer(run, tmp_path):
+    """`answer(*words)`: what a command that ends well writes by --json, and prints."""
+
+    def call(*words, **how):
+        code, out, err = run(*words, "--json", tmp_path / "answer.json", **how)
+        assert code == 0, err
+        return json.loads((tmp_path / "answer.json").read_text()), out
+
+    return call
+
+
+@pytest.fixture
+def refusal(run):
+    """`refusal(*words)`: the one line with which a command ends before any work."""
+
+    def call(*words, **how):
+        code, out, err = run(*words, **how)
+        assert code == 2 and not out and len(err.strip().splitlines()) == 1, (code, out, err)
+        return err
 
     return call
 
@@ -47,12 +71,9 @@ def crowd(seed, size, name, workers):
 def small(tmp_path):
     """A small label file, predictions, gold and noise files."""
     truth, rows = crowd(0, 40, "t", ("ann", "bob", "cy"))
-    write = lambda name, header, lines: (tmp_path / name).write_text(  # noqa: E731
-        "\n".join([header, *(",".join(map(str, line)) for line in lines)]) + "\n"
-    )
-    write("labels.csv", "task,worker,label", rows)
-    write("pred.csv", "task,label", truth)
-    write("gold.csv", "task,label", truth[:5])
+    write(tmp_path / "labels.csv", ("task", "worker", "label"), rows)
+    write(tmp_path / "pred.csv", ("task", "label"), truth)
+    write(tmp_path / "gold.csv", ("task", "label"), truth[:5])
     (tmp_path / "noise.json").write_text(json.dumps({"symmetric": 0.2, "prior": [0.5, 0.5]}))
     matrix = [[0.8, 0.2], [0.2, 0.8]]
     matrices = {"confusion_matrices": {w: matrix for w in ("ann", "bob", "cy")}}
@@ -65,10 +86,7 @@ def export(tmp_path):
     """Files as people have them: other columns, semicolons, a repeat, a row without a label."""
     truth, rows = crowd(1, 60, "h ", ("ann", "bob", "cy d", "eve"))
     rows += [("h 0", "ann", "no"), ("h 1", "bob", "")]
-    for name, header, lines in (
-        ("my labels.csv", ("HITId", "WorkerId", "Answer"), rows),
-        ("PRED.csv", ("HITId", "Answer"), truth),
-        ("GOLD.csv", ("HITId", "Answer"), truth[:20]),
-    ):
-        (tmp_path / name).write_text("\n".join(";".join(line) for line in [header, *lines]) + "\n")
+    write(tmp_path / "my labels.csv", ("HITId", "WorkerId", "Answer"), rows, ";")
+    write(tmp_path / "PRED.csv", ("HITId", "Answer"), truth, ";")
+    write(tmp_path / "GOLD.csv", ("HITId", "Answer"), truth[:20], ";")
     return tmp_path
