@@ -356,23 +356,32 @@ def test_a_class_that_no_label_alone_makes_probable_is_still_cleaned(data):
         start(x, labels, noise, [0.72, 0.28], learner=SklearnLearner(LogisticRegression(), "labels"))
 
 
-def test_bad_input(data, naive, aware):
-    x, _, labels = data
-    hole = x.copy()
-    hole[3, 1] = np.nan
+def test_bad_input(data, naive, aware, tmp_path):
+    x, y, labels = data
+    hole = np.where(np.arange(2 * N).reshape(N, 2) == 7, np.nan, x)
+    contradiction = jt.Labels.from_matrix(np.array([[0, 1]] * N), 2)
+    for match, options in {
+        "strategy must be one of": {"strategy": "best"},
+        r"costs\[0\] is 0.0; give prices of 90 samples, above 0": {"costs": np.zeros(N)},
+        "validation part has no sample labelled": {"validation": naive.consolidated.label == 1},
+        "validation is 1.5; give a share": {"validation": 1.5},
+        "a share or 90 booleans": {"validation": np.ones(3, bool)},
+        "oracle must be a noise model of one labeler": {"oracle": jt.noise.Symmetric(0.1, 3)},
+    }.items():
+        with pytest.raises(ValueError, match=match):
+            start(x, labels, NOISE, PRIOR, **options)
+    sure = start(x, jt.Labels.from_matrix(y[:, None], 2), jt.noise.Symmetric(0.0, 2), PRIOR)
+    never_wrong = ask(sure)
+    i = int(never_wrong.samples[0])
+    write_state(tmp_path / "s.json", aware["ml"]._replace(answers=((900, 1),)))
     for match, call in {
         r"x\[3, 1\] is nan": lambda: start(hole, labels, NOISE, PRIOR),
         r"it must be \(90 samples, features\)": lambda: start(x[:5], labels, NOISE, PRIOR),
-        "strategy must be one of": lambda: start(x, labels, NOISE, PRIOR, strategy="best"),
-        r"costs\[0\] is 0.0; give prices of 90 samples, above 0": lambda: start(
-            x, labels, NOISE, PRIOR, costs=np.zeros(N)
-        ),
-        "validation part has no sample labelled": lambda: start(
-            x, labels, NOISE, PRIOR, validation=naive.consolidated.label == 1
-        ),
-        "oracle must be a noise model of one labeler": lambda: start(
-            x, labels, NOISE, PRIOR, oracle=jt.noise.Symmetric(0.1, 3)
-        ),
+        "impossible under every class": lambda: start(x, contradiction, jt.noise.Symmetric(0.0, 2), PRIOR),
+        "prior is": lambda: start(x, labels, NOISE, [1.0, 0.0]),
+        "contradicts labelers that cannot err": lambda: answer(never_wrong.state, {i: int(1 - y[i])}),
+        r"answers for samples.*900": lambda: read_state(tmp_path / "s.json", aware["ml"]),
+        "num is 91, and 90 samples": lambda: stopping_advice(aware["ml"], N + 1),
         "budget is 91, and 90 samples": lambda: clean(aware["ml"], lambda i: 0, N + 1),
         "was never asked for": lambda: answer(aware["ml"], {3: 1}),
         "there is no sample": lambda: answer(aware["ml"], {900: 1}),
@@ -413,26 +422,6 @@ def test_three_classes(kind, strategy):
     state = start(x, labels, noise, [1 / 3] * 3, learner=LinearLearner(kind), strategy=strategy)
     done = clean(state, lambda i: int(y[i]), 2, truth=(x, y))
     assert len(done.answers) == 2 and done.trail[-1].true > 0.6
-
-
-def test_bad_input_of_oracles_splits_and_advice(data, aware, tmp_path):
-    x, y, labels = data
-    sure = start(x, jt.Labels.from_matrix(y[:, None], 2), jt.noise.Symmetric(0.0, 2), PRIOR)
-    request = ask(sure)
-    i = int(request.samples[0])
-    write_state(tmp_path / "s.json", aware["ml"]._replace(answers=((900, 1),)))
-    contradiction = jt.Labels.from_matrix(np.array([[0, 1]] * N), 2)
-    for match, call in {
-        "contradicts labelers that cannot err": lambda: answer(request.state, {i: int(1 - y[i])}),
-        "impossible under every class": lambda: start(x, contradiction, jt.noise.Symmetric(0.0, 2), PRIOR),
-        "validation is 1.5; give a share": lambda: start(x, labels, NOISE, PRIOR, validation=1.5),
-        "a share or 90 booleans": lambda: start(x, labels, NOISE, PRIOR, validation=np.ones(3, bool)),
-        r"answers for samples.*900": lambda: read_state(tmp_path / "s.json", aware["ml"]),
-        "num is 91, and 90 samples": lambda: stopping_advice(aware["ml"], N + 1),
-        "prior is": lambda: start(x, labels, NOISE, [1.0, 0.0]),
-    }.items():
-        with pytest.raises(ValueError, match=match):
-            call()
 
 
 def test_evidence_is_what_the_kind_of_learner_makes_of_labels():

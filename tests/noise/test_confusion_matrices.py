@@ -5,29 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.noise.base import draw_rows
-
-
-def from_matrix(z, num_classes):
-    return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
-
-
-def random_problem(seed, n=30, t=4, c=3):
-    rng = np.random.default_rng(seed)
-    return rng.integers(-1, c, (n, t)), rng.dirichlet(np.ones(c), (t, c))
-
-
-def test_certain_labelers_give_minus_infinity_and_no_nan():
-    labels = from_matrix(np.array([[0, 0], [0, 1], [1, -1]]), 2)
-    result = ConfusionMatrices(np.stack([np.eye(2)] * 2)).log_likelihood(labels)
-    np.testing.assert_array_equal(result, [[0, -np.inf], [-np.inf, -np.inf], [-np.inf, 0]])
+from tests.learning.crowds import from_matrix
 
 
 def test_gradient_counts_and_is_zero_where_the_probability_is_zero():
     """d sum log-likelihood / d psi[t, c, k] = (number of labels k of labeler t) / psi[t, c, k]."""
-    z, matrices = random_problem(6)
+    rng = np.random.default_rng(6)
+    z, matrices = rng.integers(-1, 3, (30, 4)), rng.dirichlet(np.ones(3), (4, 3))
     matrices[0] = [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]]
     labels = from_matrix(z, 3)
 

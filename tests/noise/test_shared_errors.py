@@ -5,13 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.labels import Labels
 from jtruth.noise import SharedErrors
-
-
-def from_matrix(z, num_classes):
-    return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
-
+from tests.learning.crowds import from_matrix
 
 RNG = np.random.default_rng(0)
 MATRICES = RNG.dirichlet(np.ones(3), (4, 3))

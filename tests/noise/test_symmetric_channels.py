@@ -1,4 +1,4 @@
-"""`Symmetric` and `DifficultyFallibility`: (60), many labelers, small errors, gradients, bad parameters."""
+"""`Symmetric` and `DifficultyFallibility`: many labelers, small errors, gradients, bad parameters."""
 
 import math
 
@@ -7,30 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, Symmetric
-from jtruth.noise.even_errors import labeling_error
-
-
-def from_matrix(z, num_classes):
-    return Labels.from_matrix(z, num_classes, allow_unlabelled=True)
-
-
-def test_error_of_the_paper():
-    """(60): none at delta = phi = 0, a uniform draw at delta = 1 or phi = 1, the constant worst case."""
-    zero, one = jnp.zeros(()), jnp.ones(())
-    for num_classes in (2, 5):
-        chance = (num_classes - 1) / num_classes
-        assert labeling_error(zero, zero, num_classes) == 0
-        assert labeling_error(one, zero + 0.3, num_classes) == pytest.approx(chance, rel=1e-15)
-        assert labeling_error(zero + 0.3, one, num_classes) == pytest.approx(chance, rel=1e-15)
-        eps0 = 0.15
-        z = np.random.default_rng(2).integers(-1, num_classes, (20, 3))
-        labels = from_matrix(z, num_classes)
-        worst = DifficultyFallibility(0.0, num_classes * eps0 / (num_classes - 1), num_classes)
-        np.testing.assert_allclose(
-            worst.log_likelihood(labels), Symmetric(eps0, num_classes).log_likelihood(labels), rtol=1e-13
-        )
+from tests.learning.crowds import from_matrix
 
 
 @pytest.mark.parametrize(("num_labelers", "error"), [(399, 0.45), (1500, 0.45), (1500, 0.01)])

@@ -39,21 +39,17 @@ def test_ppi_python_gives_the_same():
 
 
 def test_gold_only_is_the_textbook():
+    """Of the samples at hand, and of a population: there N does not matter, and their own spread is added."""
     y, f, has = example()
-    found = ppi_mean(y[has], f, gold_sample(has), power=0.0, surprise=0.0)
+    options = {"power": 0.0, "surprise": 0.0}
+    whole = ppi_mean(y[has], f, gold_sample(has), target="population", **options)
+    assert whole.standard_error == pytest.approx(y[has].std(ddof=1) / np.sqrt(has.sum()), rel=1e-12)
+    found = ppi_mean(y[has], f, gold_sample(has), **options)
     n, size = has.sum(), has.size
     error = y[has].std(ddof=1) * np.sqrt((1 - n / size) / n)
     assert (found.value, found.standard_error) == (pytest.approx(y[has].mean()), pytest.approx(error))
     expected = stats.t.interval(0.95, n - 1, y[has].mean(), error)
     np.testing.assert_allclose(found.law.interval(0.95), expected, rtol=1e-3)  # the tails outside [0, 1]
-
-
-def test_in_a_population_gold_only_has_the_textbooks_error():
-    """s / sqrt(n): the N samples at hand do not matter, and their own spread is added."""
-    y, f, has = example()
-    options = {"power": 0.0, "target": "population", "surprise": 0.0}
-    found = ppi_mean(y[has], f, gold_sample(has), **options)
-    assert found.standard_error == pytest.approx(y[has].std(ddof=1) / np.sqrt(has.sum()), rel=1e-12)
 
 
 def test_best_power_is_least_squares():

@@ -125,15 +125,6 @@ def test_misuse_is_refused_in_a_sentence(call, given):
     assert " " in said and "Tracer" not in said and "broadcast" not in said and "dot_general" not in said
 
 
-@pytest.mark.usefixtures("as_installed")
-def test_checks_let_traced_calls_through():
-    """jit and grad, against the plain call; vmap over labels is in test_rivals, over fits in test_linear."""
-    risk, given = tr.corrections.forward_risk, jax.tree.map(jnp.asarray, (LOG, np.log(PS), Z))
-    np.testing.assert_allclose(jax.jit(risk)(*given), risk(*given), rtol=1e-6)
-    slope = jax.grad(lambda log_p: tr.corrections.forward_risk(log_p, np.log(PS), Z))(jnp.asarray(LOG))
-    assert np.isfinite(slope).all()
-
-
 SAID = {
     "collapse, a third class": (lambda: collapse(np.zeros(3), np.array([0, 1, 2])), r"y_pred\[2\] is 2"),
     "collapse, sizes": (lambda: collapse(np.zeros(3), np.array([0, 1])), r"shape \(3,\)"),
@@ -200,7 +191,10 @@ def test_what_cannot_be_meant_is_refused(case):
 
 
 @pytest.mark.usefixtures("as_installed")
-def test_checks_do_not_stand_in_the_way_of_jit():
+def test_checks_do_not_stand_in_the_way_of_jit_and_grad():
+    """vmap over labels is in test_rivals, over fits in test_linear."""
+    slope = jax.grad(lambda log_p: tr.corrections.forward_risk(log_p, np.log(PS), Z))(jnp.asarray(LOG))
+    assert np.isfinite(slope).all()
     risk = jax.jit(tr.mmse_risk)(jnp.asarray(LOSS), jnp.asarray(RHO))
     assert float(risk) == pytest.approx(1)
     padded = np.concatenate([RHO, [[np.nan, np.nan]]])

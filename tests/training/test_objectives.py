@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import pytest
 
 from jtruth.noise import with_known_labels
 from jtruth.posterior import class_posterior
@@ -19,17 +18,9 @@ from jtruth.training import (
     logistic,
     mmse_risk,
 )
-from jtruth.training.objectives import (
-    BINARY_LOSSES,
-    LOSSES,
-    empirical_risk,
-    hinge,
-    rounded_hinge,
-    squared_hinge,
-)
+from jtruth.training.objectives import empirical_risk, hinge, rounded_hinge, squared_hinge
 
 # Compiled, as in a training loop; called as they are, every primitive in them is a program of its own.
-LOSSES = {name: jax.jit(loss) for name, loss in LOSSES.items()}
 brier, cross_entropy, hinge, logistic = map(jax.jit, (brier, cross_entropy, hinge, logistic))
 squared_hinge = jax.jit(squared_hinge)
 log_probabilities, mmse_risk = map(jax.jit, (log_probabilities, mmse_risk))
@@ -40,11 +31,6 @@ def problem(seed=0, n=12, c=3):
     """Logits, label log-likelihood and prior of a small random problem."""
     rng = np.random.default_rng(seed)
     return rng.normal(0, 2, (n, c)), np.log(rng.random((n, c))), rng.dirichlet(np.ones(c))
-
-
-def outputs_for(name, logits):
-    """Scores (samples,) of two-class logits for binary losses, the logits themselves for the others."""
-    return jnp.asarray(logits[:, 1] - logits[:, 0] if name in BINARY_LOSSES else logits)
 
 
 def test_equals_loops():
@@ -124,20 +110,6 @@ def test_certain_labels_give_the_losses_of_optax():
         empirical_risk(cross_entropy(logits), y),
     ):
         np.testing.assert_allclose(value, expected, atol=1e-7)
-    score, sign = logits[:, 1] - logits[:, 0], 2.0 * (y > 0) - 1
-    binary = jax.nn.one_hot((y > 0).astype(int), 2, dtype=score.dtype)
-    expected = optax.losses.sigmoid_binary_cross_entropy(score, binary[:, 1]).mean()
-    np.testing.assert_allclose(mmse_risk(logistic(score), binary), expected, atol=1e-7)
-    expected = optax.losses.hinge_loss(score, jnp.asarray(sign)).mean()
-    np.testing.assert_allclose(mmse_risk(hinge(score), binary), expected, atol=1e-7)
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_uninformative_labels_give_the_risk_under_the_prior(name):
-    logits = problem(c=2)[0]
-    losses, prior = LOSSES[name](outputs_for(name, logits)), np.array([0.3, 0.7])
-    posterior = class_posterior(np.zeros((12, 2)), prior)
-    np.testing.assert_allclose(mmse_risk(losses, posterior), (losses @ prior).mean(), rtol=1e-13)
 
 
 def test_risk_is_unbiased_by_enumeration_of_labels_and_outcomes():
@@ -237,21 +209,3 @@ def test_float32_stays_float32_and_agrees():
     np.testing.assert_allclose(value, mmse_risk(cross_entropy(jnp.asarray(logits)), rho), rtol=1e-6)
     value = discriminative_ml(log_probabilities(short), log_likelihood)
     assert value.dtype == jnp.float32
-
-
-def test_ml_is_not_convex_and_mmse_is():
-    """Hessians at random points: that of (32) has negative eigenvalues at some, that of (40) at none."""
-    rng = np.random.default_rng(0)
-    x = jnp.asarray(np.column_stack([np.ones(40), rng.normal(size=(40, 3))]))
-    p = np.exp(-(4.0 * rng.random((40, 2))))
-    log_likelihood, rho = np.log(p), p / p.sum(1, keepdims=True)
-
-    def smallest(objective):
-        hessian = jax.jit(jax.hessian(objective))
-        points = rng.normal(0, 2, (50, 4))
-        return np.array([np.linalg.eigvalsh(hessian(jnp.asarray(theta)))[0] for theta in points])
-
-    ml = smallest(lambda theta: discriminative_ml(log_probabilities(x @ theta), log_likelihood))
-    mmse = smallest(lambda theta: mmse_risk(logistic(x @ theta), rho))
-    assert (ml < -1e-6).sum() > 10
-    assert (mmse > -1e-12).all()
