@@ -266,7 +266,12 @@ def test_costs_and_an_oracle_that_errs_change_what_is_asked(data):
     np.testing.assert_allclose(after.log_likelihood[i] - erring.log_likelihood[i], np.log([0.3, 0.7]))
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+PARTS = {"emi_split_uncertainty", "emi_split", "emi"}  # of masked_tars, and what test_recipe asks
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(s, marks=[pytest.mark.slow] * (s in PARTS)) for s in STRATEGIES]
+)
 def test_every_strategy_cleans_and_follows(naive, data, name):
     x, y, _ = data
     state = clean(naive._replace(strategy=name), lambda i: int(y[i]), 4, batch=2, truth=(x, y))

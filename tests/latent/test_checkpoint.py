@@ -18,6 +18,7 @@ from jtruth.latent import Effort, Progress
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning import fit_joint
 from tests import test_nuts
+from tests.learning.crowds import from_votes
 
 ROOT = Path(jt.__file__).parents[1]
 EFFORT = Effort(chains=4, min_sweeps=400, max_sweeps=400, min_ess=1, max_rhat=9)
@@ -34,9 +35,8 @@ def small():
 
 def gibbs(path, key=0):
     labels, y_pred = small()
-    return fit_joint(
-        labels, y_pred=y_pred, key=key, effort=EFFORT._replace(progress=Progress(checkpoint=path))
-    )
+    effort, priors = EFFORT._replace(progress=Progress(checkpoint=path)), from_votes(labels)
+    return fit_joint(labels, y_pred=y_pred, key=key, effort=effort, priors=priors)
 
 
 def random_effect(path, key=0, **progress):
@@ -53,12 +53,15 @@ RUNS = {"gibbs": gibbs, "random effect": random_effect, "nuts": run_nuts}
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, few_lineages):
-    """A good checkpoint of every sampler; what is written is looked at, not what is found."""
+def fits(tmp_path_factory):
+    """A run of every sampler, and its checkpoint."""
     folder = tmp_path_factory.mktemp("good")
-    for name, run in RUNS.items():
-        run(folder / name)
-    return {name: (folder / name).read_bytes() for name in RUNS}
+    return {name: (run(folder / name), (folder / name).read_bytes()) for name, run in RUNS.items()}
+
+
+@pytest.fixture(scope="module")
+def files(fits):
+    return {name: file for name, (_, file) in fits.items()}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path, files, sampler, other):
     assert path.read_bytes() == files[other]
 
 
-def test_a_full_disk_loses_nothing(tmp_path, files, monkeypatch):
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     path = tmp_path / "run.npz"
     file = Checkpoint(path, "mark")
     file.write({"a": np.arange(3)}, {"done": 1})
@@ -113,8 +116,8 @@ def test_a_full_disk_loses_nothing(tmp_path, files, monkeypatch):
     assert arrays["a"].tolist() == [0, 1, 2] and words == {"done": 1}
 
 
-def test_the_random_effect_resumes_to_the_last_bit(tmp_path):
-    whole = random_effect(None)
+def test_the_random_effect_resumes_to_the_last_bit(tmp_path, fits):
+    whole, _ = fits["random effect"]
 
     def kill(done, planned):
         if done > 400:

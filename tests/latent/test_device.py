@@ -15,12 +15,12 @@ from scipy import stats
 
 import jtruth as jt
 from jtruth._arrays import JaxGenerator
-from jtruth._host import vote_shares
 from jtruth.latent import Effort, Progress
 from jtruth.latent.infer import device, gibbs, kernel
 from jtruth.learning import DirichletPriors, fit_joint
 from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.stats.chains import effective_sample_size
+from tests.learning.crowds import from_votes
 from tests.learning.joint.test_joint import Y_PRED, Z, enumerated
 
 KEY = jax.random.key(0)
@@ -50,7 +50,7 @@ def problem_of(dependence="shared_strata"):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs, "kernel", type("kernel", (), {**vars(kernel), "flatten": staticmethod(stop)}))
         with pytest.raises(InterruptedError):
-            priors = DirichletPriors(start=vote_shares(labels.counts()))  # a given start: Gibbs sampling
+            priors = from_votes(labels)
             fit_joint(labels, y_pred=y_pred, gold=gold, dependence=dependence, priors=priors, key=KEY)
     return seen[0]
 

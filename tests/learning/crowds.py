@@ -5,8 +5,10 @@ import csv
 import numpy as np
 from scipy.special import gammaln
 
+from jtruth._host import vote_shares
 from jtruth.labels import Labels
 from jtruth.latent.model import LatentModel, Raters
+from jtruth.learning.joint.inputs import DirichletPriors
 from tests.reference import dawid_skene as oracle
 
 # Espeland and Handelman (1989): X-rays with each pattern of labels by five dentists; dentist 1 is the top
@@ -27,6 +29,11 @@ def one_stratum(class_prior, labelers, classifier=None, fixed=False):
     raters = [Raters(rows, every) for rows in (labelers, *([] if classifier is None else [classifier[None]]))]
     one = np.ones((every.size, 1))
     return LatentModel(every, np.zeros_like(every), class_prior, fixed, every, one, tuple(raters))
+
+
+def from_votes(labels):
+    """Priors of `fit_joint`; from a given start it goes on by Gibbs sampling, which compiles nothing."""
+    return DirichletPriors(start=vote_shares(labels.counts()))
 
 
 def dirichlet_multinomial(counts, prior):

@@ -94,8 +94,3 @@ def test_leave_one_out_of_one_labeler_and_a_known_class():
 def test_few_draws_are_looked_at():
     assert chosen_draws(4, 10_000, 50).size == 250 and chosen_draws(4, 10_000, 50)[-1] == 9999
     assert chosen_draws(4, 30, 50).size == 30 and chosen_draws(4, 10_000, 10**7).size == 50
-
-
-def test_only_on_demand():
-    z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0]], [40, 30, 6], axis=0)
-    assert fit_joint(Labels.from_matrix(z, 2), y_pred=z[:, 0], key=KEY).pointwise is None

@@ -8,6 +8,7 @@ from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.learning import fit_domains, fit_hierarchical, fit_joint
 from jtruth.learning.joint.draws import ALIKE_ROWS
+from tests.learning.crowds import from_votes
 
 SHORT = Effort(chains=4, burn_in=100, min_sweeps=800, max_sweeps=800)
 
@@ -47,7 +48,8 @@ def test_labelers_who_hardly_agree_have_no_fixed_prior(right, learned):
     y = (rng.random(200) < 0.4).astype(int)
     z = np.where(rng.random((200, 6)) < right, y[:, None], 1 - y[:, None])
     few = Effort(chains=4, burn_in=20, min_sweeps=80, max_sweeps=80)
-    fit = fit_joint(Labels.from_matrix(z[:, :5], 2), y_pred=z[:, 5], key=0, effort=few)
+    labels = Labels.from_matrix(z[:, :5], 2)
+    fit = fit_joint(labels, y_pred=z[:, 5], key=0, effort=few, priors=from_votes(labels))
     # What the rows have in common is learned under a prior of its own; without it the rows are fixed.
     assert fit.log_prior.covers == ("classes", *(ALIKE_ROWS.values() if learned else ALIKE_ROWS))
 

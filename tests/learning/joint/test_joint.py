@@ -70,6 +70,7 @@ def test_fifth_dentist_of_the_caries_table():
 def test_tables_of_both_targets():
     labels, y_pred, _ = simulated()
     fit = fit_joint(labels, y_pred=y_pred, key=KEY, effort=QUICK)
+    assert fit.pointwise is None  # which is computed on demand
     inside, outside = fit.tables("in-sample"), fit.tables("population")
     # Who was predicted what is known, in every draw; populations sum to 1.
     np.testing.assert_array_equal(inside.sum(axis=1), np.tile(np.bincount(y_pred), (len(inside), 1)))
@@ -122,7 +123,9 @@ def test_pseudo_counts_count_where_rows_are_alike_too():
 
 def test_known_prior_is_held():
     labels, y_pred, _ = simulated()
-    fit = fit_joint(labels, y_pred=y_pred, prior=[0.7, 0.3], key=KEY, effort=QUICK._replace(normal=False))
+    fit = fit_joint(
+        labels, y_pred=y_pred, prior=[0.7, 0.3], key=KEY, effort=QUICK, priors=crowds.from_votes(labels)
+    )
     np.testing.assert_array_equal(fit.prior, np.broadcast_to([0.7, 0.3], fit.prior.shape))
     assert "prior[0]" in fit.convergence.rhat and np.isnan(fit.convergence.rhat["prior[0]"])
 
@@ -197,14 +200,13 @@ def test_a_classifier_that_only_copies_errs_as_the_labelers_of_a_random_sample_d
     z = labels.to_matrix().copy()
     z[::2, 1:] = -1  # labeler 0 is alone on every second sample
     some = Labels.from_matrix(np.where((z >= 0).any(axis=1, keepdims=True), z, labels.to_matrix()), 2)
-    fit = fit_joint(
-        some, y_pred=y_pred, gold=y, key=KEY, effort=QUICK, dependence=fixed_share("copying", 1 - 1e-9)
-    )
+    copies, options = fixed_share("copying", 1 - 1e-9), {"effort": QUICK, "priors": crowds.from_votes(some)}
+    fit = fit_joint(some, y_pred=y_pred, gold=y, key=KEY, dependence=copies, **options)
     z = some.to_matrix()
     share = ((z >= 0) / (z >= 0).sum(axis=1, keepdims=True)).mean(axis=0)
     expected = np.einsum("t,ktcu->kcu", share, fit.matrices)
     np.testing.assert_allclose(fit.classifier[fit.matrix_draw], expected, atol=1e-5)
-    fit = fit_joint(some, y_pred=y_pred, key=KEY, effort=QUICK, dependence=fixed_share("copying", 0.3))
+    fit = fit_joint(some, y_pred=y_pred, key=KEY, dependence=fixed_share("copying", 0.3), **options)
     np.testing.assert_allclose(fit.classifier.sum(axis=2), 1, atol=1e-6)
 
 
@@ -222,22 +224,6 @@ def test_one_labeler_is_not_identified():
     assert fit_joint(
         alone, y_pred=y_pred, priors=DirichletPriors(pseudo_counts=known), key=KEY, effort=BY_NORMAL_LAW
     ).identified
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dependence", ["shared_strata", "labeler_strata", "copying"])
-def test_models_of_dependence_agree_where_nothing_depends(dependence):
-    """Independent raters, every sample gold: all models must find the rows of the classifier."""
-    labels, y_pred, y = simulated(size=150)
-    fit = fit_joint(labels, y_pred=y_pred, gold=y, key=KEY, dependence=dependence, effort=QUICK)
-    n = np.zeros((2, 2))
-    np.add.at(n, (y, y_pred), 1)
-    np.testing.assert_array_equal(fit.counts, np.broadcast_to(n, fit.counts.shape))
-    np.testing.assert_allclose(fit.matrices.sum(axis=-1), 1, atol=1e-5)
-    np.testing.assert_allclose(fit.classifier.sum(axis=-1), 1, atol=1e-6)
-    wanted = n / n.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(fit.classifier.mean(axis=0), wanted, atol=0.06)
-    assert fit.weights is not None and fit.dependence == dependence
 
 
 BAD = [
@@ -348,8 +334,9 @@ def test_class_counts_and_right_labels_are_those_of_the_class_posterior(fitted, 
     """Draws of both have the mean that p(y_i = c | labels) gives them: 5 Monte Carlo errors of 300 draws."""
     labels, fit = fitted
     few = Effort(chains=4, burn_in=60, min_sweeps=1200, max_sweeps=6000, max_rhat=1.05, min_ess=300)
-    if model in ("shared_strata", "random_effect"):
-        fit = fit_joint(labels, key=jax.random.key(4), effort=few, dependence=model)
+    priors = DirichletPriors() if model == "random_effect" else crowds.from_votes(labels)
+    if model != "independent":
+        fit = fit_joint(labels, key=jax.random.key(4), effort=few, dependence=model, priors=priors)
     p, (sample, labeler, label) = fit.class_posterior, labels.arrays
     assert (fit.class_counts.sum(axis=1) == 60).all() and fit.counts is None and fit.classifier is None
     right = np.bincount(labeler, p[sample, label], 3)
