@@ -15,7 +15,12 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 MADE = {"benchmarks", "changelog", "commands", "more"}  # left by a build
 PAGES = sorted(path for path in DOCS.glob("*.md") if path.stem not in MADE)
-TEXTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"))]
+PAPERS = sorted((DOCS / "papers").glob("*.md"))
+TEXTS = [
+    *PAGES,
+    *PAPERS,
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+]
 TEXTS += [ROOT / folder / "README.md" for folder in ("notebooks", "examples", "benchmarks")]
 
 
@@ -27,6 +32,11 @@ def maker():
         yield importlib.import_module("make_pages")
     finally:
         sys.path.remove(str(DOCS))
+
+
+@pytest.fixture(scope="module")
+def pages(maker):
+    return maker.pages()
 
 
 def code_of(path):
@@ -64,7 +74,7 @@ def test_links_lead_somewhere(path, maker):
         assert not anchor or anchor in anchors(found), f"{path.name} links to {target}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*PAGES, *PAPERS], ids=lambda path: path.stem)
 def test_what_a_page_names_exists(path):
     """Files between backticks, and dotted names of the package."""
     text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
@@ -84,9 +94,8 @@ def test_what_docstrings_name_exists():
     assert len(named) > 10 and [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
-def test_every_public_name_is_in_the_reference(maker):
+def test_every_public_name_is_in_the_reference(pages):
     """Found another way: the `__all__` that every `__init__.py` writes down."""
-    pages = maker.pages()
     for init in sorted((ROOT / "jtruth").glob("*/__init__.py")):
         room = init.parent.name
         if room.startswith("_") or room == "cli":
@@ -103,9 +112,10 @@ def test_every_public_name_is_in_the_reference(maker):
     assert all(f"## jtruth {name}\n" in pages["commands.md"] for name in ("evaluate", "prevalence", "ask"))
 
 
-def test_every_page_is_reached_from_the_start(maker):
-    named = maker.pages()["more.md"] + (DOCS / "index.md").read_text()
+def test_every_page_is_reached_from_the_start(pages):
+    named = pages["more.md"] + (DOCS / "index.md").read_text()
     assert all(f"\n{path.stem}\n" in named for path in PAGES if path.stem != "index")
+    assert all(f"papers/{path.stem}\n" in named for path in PAPERS)
 
 
 def test_docstrings_as_markdown(maker):

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "jtruth"
+from tests.source import ROOT, defined, nodes, sources, trees
 
 AT_MOST = {"lines": 48_870, "files": 214, "classes": 249, "exported names": 281, "unused names": 0}
 LONGEST_FILE = 500
@@ -22,11 +21,6 @@ LONGEST_FILE = 500
 
 def words(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
-
-
-@cache
-def sources() -> dict[Path, str]:
-    return {path: path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 @cache
@@ -41,31 +35,19 @@ def exported() -> dict[Path, list[str]]:
 
 
 @cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(text) for path, text in sources().items()}
-
-
-@cache
-def defined() -> dict[str, dict[Path, bool]]:
+def homes() -> dict[str, dict[Path, bool]]:
     """The files that define a name at their top, and whether it is a type there."""
     found: dict[str, dict[Path, bool]] = {}
     for path, tree in trees().items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef):
-                found.setdefault(node.name, {})[path] = isinstance(node, ast.ClassDef)
-            for one in getattr(node, "targets", [getattr(node, "target", None)]):
-                if isinstance(one, ast.Name):
-                    found.setdefault(one.id, {}).setdefault(path, False)
+        for name, is_type in defined(tree):
+            found.setdefault(name, {}).setdefault(path, is_type)
     return found
 
 
 def home(name: str, room: Path) -> tuple[Path | None, bool]:
     """The file of a room, or of the package, that defines a name; and whether it is a type."""
-    files = sorted(defined().get(name, {}), key=lambda path: room not in path.parents)
-    return (files[0], defined()[name][files[0]]) if files else (None, False)
-
-
-UNDER_WORK: set[str] = set()
+    files = sorted(homes().get(name, {}), key=lambda path: room not in path.parents)
+    return (files[0], homes()[name][files[0]]) if files else (None, False)
 
 
 @cache
@@ -77,7 +59,7 @@ def unused() -> list[str]:
     elsewhere = set().union(*(words(path.read_text()) for path in outside if path.name != "results.md"))
     found = []
     for init, names in exported().items():
-        for name in names if init.parent.name not in UNDER_WORK and init.parent.name[0] != "_" else []:
+        for name in names if init.parent.name[0] != "_" else []:
             path, is_type = home(name, init.parent)
             text = sources().get(path, "")
             used = name in elsewhere or any(name in said for file, said in inside.items() if file != path)
@@ -93,7 +75,7 @@ def sizes() -> dict[str, int]:
     for path, text in sources().items():
         count["lines"] += text.count("\n")
         count["files"] += 1
-        count["classes"] += sum(isinstance(node, ast.ClassDef) for node in ast.walk(trees()[path]))
+        count["classes"] += sum(isinstance(node, ast.ClassDef) for node, _ in nodes(trees()[path]))
     count["exported names"] = len({name for names in exported().values() for name in names})
     count["unused names"] = len(unused())
     return dict(count)

@@ -13,111 +13,87 @@ import jtruth
 
 ROOT = Path(__file__).resolve().parents[1]
 
-HEAVY = [
-    "numpyro",
-    "matplotlib",
-    "pandas",
-    "polars",
-    "pyarrow",
-    "sklearn",
-    "arviz",
-    "arviz_base",
-    "arviz_stats",
-]
+HEAVY = ["numpyro", "matplotlib", "pandas", "polars", "pyarrow", "sklearn"]
+HEAVY += ["arviz", "arviz_base", "arviz_stats"]
+ROOMS = ["plots", "training", "planning", "labels"]
 
-PROBE = """
-import json, sys, time
+PROBE = f"""
+import importlib, json, pkgutil, sys, types
 
-import jax
+def anew():
+    for name in [name for name in sys.modules if name.split(".")[0] == "jtruth"]:
+        del sys.modules[name]
+    return importlib.import_module("jtruth")
 
 def settings():
-    return {name: str(value) for name, value in jax.config.values.items()}
-
-before = settings()
-start = time.perf_counter()
-import jtruth
-seconds = time.perf_counter() - start
-
-from jax._src import xla_bridge
+    return {{name: str(value) for name, value in jax.config.values.items()}}
 
 def touched():
-    return {name: value for name, value in settings().items() if before.get(name, value) != value}
+    return {{name: value for name, value in settings().items() if before.get(name, value) != value}}
 
-found = {"modules": sorted(sys.modules), "seconds": seconds}
-found |= {"changed": touched(), "backends": sorted(xla_bridge._backends)}
+anew()
+found = {{"alone": sorted(sys.modules)}}
+import jax
+from jax._src import xla_bridge
+before, jt = settings(), anew()
+found |= {{"changed": touched(), "backends": sorted(xla_bridge._backends)}}
+
+import jtruth.cli.app, jtruth.evaluation, jtruth.cli.reading
+found["shell"] = sorted(sys.modules)
+
+import jtruth.training.estimator
+found["none"] = [name for name in jt.__all__ if name != "plots" and getattr(jt, name) is None]
+found |= {{"every": sorted(sys.modules), "dir": dir(jt)}}
+
+for room in {ROOMS}:
+    jt = anew()
+    assert room not in vars(jt)
+    found[room] = getattr(jt, room).__name__
+jt = anew()
+for one in pkgutil.walk_packages(jt.__path__, "jtruth."):
+    if not one.name.startswith(("jtruth.plots", "jtruth.cli")) and "bayes" not in one.name:
+        importlib.import_module(one.name)
+found["after"] = [name for name, value in vars(jt).items()
+                  if isinstance(value, types.ModuleType) and name[0] != "_"]
+
 jax.config.update("jax_enable_x64", True)
 jax.numpy.zeros(3)
-print(json.dumps(found | {"changed then": touched(), "backends then": sorted(xla_bridge._backends)}))
+print(json.dumps(found | {{"changed then": touched(), "backends then": sorted(xla_bridge._backends)}}))
 """
 
 
-def probe(code: str) -> dict:
-    """Run `code` in a fresh interpreter at the repository root; it prints one JSON object, nothing else."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], cwd=ROOT, env=os.environ, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+@pytest.fixture(scope="module")
+def found() -> dict:
+    """What a fresh interpreter at the repository root found; it prints one JSON object, nothing else."""
+    command = [sys.executable, "-W", "error", "-c", PROBE]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def imported() -> dict:
-    return probe(PROBE)
+def test_import_alone_loads_not_even_jax_and_a_room_needs_no_import_of_its_own(found):
+    """On cd70ba6 three of these are AttributeErrors. Each is asked for in a package imported anew."""
+    assert {"jtruth", "jtruth._version"} <= set(found["alone"])
+    assert not {"jax", "numpy", "scipy"} & set(found["alone"])
+    assert [found[room] for room in ROOMS] == [f"jtruth.{room}" for room in ROOMS]
 
 
-def test_import_loads_no_heavy_library(imported):
-    print(f"import jtruth after import jax: {imported['seconds']:.2f} s")
-    assert "jtruth._version" in imported["modules"]
-    assert [name for name in [*HEAVY, "scipy.stats"] if name in imported["modules"]] == []
-
-
-def test_every_name_is_there_when_it_is_used_and_none_loads_a_heavy_library():
+def test_every_name_is_there_when_it_is_used_and_none_loads_a_heavy_library(found):
     """Rooms too, but for `plots`, whose business is matplotlib; nor does the estimator load scikit-learn.
 
     Python sets a package's attribute when a file of it is imported: none that was not a name before, but for
     the console's.
     """
-    found = probe(
-        "import importlib, json, pkgutil, sys, types, jtruth as jt, jtruth.training.estimator\n"
-        "there = [name for name in jt.__all__ if name != 'plots' and getattr(jt, name) is None]\n"
-        "found = {'none': there, 'modules': sorted(sys.modules), 'dir': dir(jt)}\n"
-        "for one in pkgutil.walk_packages(jt.__path__, 'jtruth.'):\n"
-        "    if not one.name.startswith(('jtruth.plots', 'jtruth.cli')) and 'bayes' not in one.name:\n"
-        "        importlib.import_module(one.name)\n"
-        "after = [name for name, value in vars(jt).items() if isinstance(value, types.ModuleType)]\n"
-        "print(json.dumps(found | {'after': [name for name in after if name[0] != '_']}))"
-    )
     assert found["none"] == [] and {"plots", "training", "planning", "evaluate"} <= set(found["dir"])
-    assert [name for name in [*HEAVY, "scipy.stats"] if name in found["modules"]] == []
+    assert [name for name in HEAVY if name in found["every"]] == []
     assert set(found["after"]) <= {*jtruth.__all__, "cli"} and {"inspection", "stats"} <= set(found["after"])
 
 
-def test_the_shell_waits_for_no_room_of_scipy_that_few_answers_need():
+def test_the_shell_waits_for_no_room_of_scipy_that_few_answers_need(found):
     """Each is a tenth of a second before anything is read; `scipy` loads them when somebody asks for them."""
-    found = probe(
-        "import json, sys, jtruth.cli.app, jtruth.evaluation, jtruth.cli.reading\n"
-        "print(json.dumps(sorted(name for name in sys.modules if name.count('.') == 1)))"
-    )
     slow = {f"scipy.{room}" for room in ("interpolate", "linalg", "optimize", "spatial", "stats")}
-    assert "scipy.special" in found and not slow & set(found)
-
-
-def test_import_alone_loads_not_even_jax_and_a_room_needs_no_import_of_its_own():
-    """On cd70ba6 three of these are AttributeErrors. Each is asked for in a package imported anew."""
-    rooms = ["plots", "training", "planning", "labels"]
-    found = probe(
-        f"import json, sys, jtruth\nfound = {{'alone': sorted(sys.modules)}}\nfor room in {rooms}:\n"
-        "    for name in [name for name in sys.modules if name.split('.')[0] == 'jtruth']:\n"
-        "        del sys.modules[name]\n"
-        "    import jtruth as jt\n"
-        "    assert room not in vars(jt)\n"
-        "    found[room] = getattr(jt, room).__name__\n"
-        "print(json.dumps(found))"
-    )
-    alone = found.pop("alone")
-    assert "jtruth" in alone and not {"jax", "numpy", "scipy"} & set(alone)
-    assert found == {room: f"jtruth.{room}" for room in rooms}
+    assert "scipy.special" in found["shell"] and not slow & set(found["shell"])
+    assert "scipy.stats" not in found["every"]
 
 
 def test_names_for_type_checkers_are_the_names_at_run_time():
@@ -152,7 +128,7 @@ def test_fit_nuts_is_in_its_room_without_the_room_loading_numpyro():
     assert jtruth.learning.fit_nuts is bayes.fit_nuts
 
 
-def test_import_starts_no_backend_and_leaves_the_jax_configuration_alone(imported):
+def test_import_starts_no_backend_and_leaves_the_jax_configuration_alone(found):
     """Both would be seen."""
-    assert imported["backends"] == [] and imported["changed"] == {}
-    assert imported["backends then"] and imported["changed then"] == {"jax_enable_x64": "True"}
+    assert found["backends"] == [] and found["changed"] == {}
+    assert found["backends then"] and found["changed then"] == {"jax_enable_x64": "True"}

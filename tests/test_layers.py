@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "jtruth"
+from tests.source import PACKAGE, for_types, nodes, parsed, trees
 
 # From the bottom up. "_*" stands for every private helper directly under jtruth/.
 LAYERS: list[set[str]] = [
@@ -52,27 +52,14 @@ def part_of(path: Path, package: Path) -> str:
 
 
 @functools.cache
-def parsed(path: Path) -> ast.Module:
-    """The tree of a file, read once."""
-    return ast.parse(path.read_text(), str(path))
-
-
-@functools.cache
 def imports(tree: ast.Module, path: Path, package: Path) -> tuple[tuple[str, int, bool], ...]:
     """(dotted name, line, whether it runs when the file is imported) of every import in one file."""
     return tuple(_imports(tree, path, package))
 
 
 def _imports(tree: ast.Module, path: Path, package: Path) -> Iterator[tuple[str, int, bool]]:
-    inside_functions = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or for_types(function)
-        for node in ast.walk(function)
-    }
     folder = ["jtruth", *path.relative_to(package).parts[:-1]]
-    for node in ast.walk(tree):
-        eager = id(node) not in inside_functions
+    for node, eager in nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno, eager) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -82,11 +69,6 @@ def _imports(tree: ast.Module, path: Path, package: Path) -> Iterator[tuple[str,
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
             name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else "?"
             yield str(name), node.lineno, eager
-
-
-def for_types(node: ast.AST) -> bool:
-    """`if TYPE_CHECKING:`, which holds imports that never run."""
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def holds_only_names(tree: ast.Module, lazily: bool = False) -> bool:
@@ -146,7 +128,7 @@ def file_of(name: str, package: Path) -> Path | None:
     return None
 
 
-def circles(trees: dict[Path, ast.Module], package: Path) -> Iterator[str]:
+def circles(files: dict[Path, ast.Module], package: Path) -> Iterator[str]:
     """Files of one part that import each other, directly or through others (layers keep parts apart)."""
     arrows = {
         path: {
@@ -156,7 +138,7 @@ def circles(trees: dict[Path, ast.Module], package: Path) -> Iterator[str]:
             and (target := file_of(name, package)) not in (None, path)
             and part_of(target, package) == part_of(path, package)
         }
-        for path, tree in trees.items()
+        for path, tree in files.items()
         if path.name != "__init__.py"
     }
     try:
@@ -200,8 +182,8 @@ MOST_ARGUMENTS = 8
 
 def habits(tree: ast.Module, excepted: set[str] = MANY_ARGUMENTS) -> Iterator[str]:
     """Functions of many arguments, and `assert` where the library should raise an error."""
-    inside = {id(f): c.name for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
-    for node in ast.walk(tree):
+    inside = {id(f): c.name for c, _ in nodes(tree) if isinstance(c, ast.ClassDef) for f in c.body}
+    for node, _ in nodes(tree):
         if isinstance(node, ast.Assert):
             yield f"asserts in line {node.lineno}; raise an error that says what to do"
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -216,14 +198,14 @@ def habits(tree: ast.Module, excepted: set[str] = MANY_ARGUMENTS) -> Iterator[st
 def violations(package: Path) -> list[str]:
     """One line for each broken rule in the package tree at `package`."""
     found = []
-    trees = {path: parsed(path) for path in sorted(package.rglob("*.py"))}
+    files = {path: parsed(path) for path in sorted(package.rglob("*.py"))}
     plots_is_heavy = any(
         eager and name.startswith("matplotlib")
-        for path, tree in trees.items()
+        for path, tree in files.items()
         if part_of(path, package) == "plots"
         for name, _, eager in imports(tree, path, package)
     )
-    for path, tree in trees.items():
+    for path, tree in files.items():
         part, where = part_of(path, package), path.relative_to(package.parent).as_posix()
         if part and part not in LEVEL:
             found.append(f"{where}: {part} has no layer; add it to LAYERS")
@@ -243,7 +225,7 @@ def violations(package: Path) -> list[str]:
                 reason = reason or "imports plots at module level, and plots imports matplotlib there"
             if reason:
                 found.append(f"{where}:{line}: {reason}")
-    found += circles(trees, package)
+    found += circles(files, package)
     return found
 
 
@@ -253,9 +235,8 @@ def test_package_obeys_the_layers():
 
 
 def test_every_layer_and_every_exception_is_of_something_that_is_there():
-    trees = {path: parsed(path) for path in PACKAGE.rglob("*.py")}
-    assert set(LEVEL) == {part_of(path, PACKAGE) for path in trees} - {""}
-    found = [line for tree in trees.values() for line in habits(tree, excepted=set())]
+    assert set(LEVEL) == {part_of(path, PACKAGE) for path in trees()} - {""}
+    found = [line for tree in trees().values() for line in habits(tree, excepted=set())]
     assert {line.partition(" takes ")[0] for line in found} == MANY_ARGUMENTS
 
 

@@ -192,11 +192,11 @@ def issues(
     budget: int = 50, level: float = 0.95, seed: int = 0,
 ) -> Document:  # fmt: skip
     """The most suspicious labels, and how many are wrong; arguments as in `begin` and `suspicious_labels`."""
+    if budget > labels.num_labels:
+        raise ValueError(f"--budget {budget} is more than the {labels.num_labels} labels that there are")
     posterior, shares, notes = _class_posteriors(labels, noise, prior, probabilities, seed)
     features = {} if probabilities is None else {"probabilities": probabilities, "prior": shares}
     found = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
-    if budget > found.label.size:
-        raise ValueError(f"--budget {budget} is more than the {found.label.size} labels that there are")
     return found.screen(budget, notes)
 
 
@@ -212,12 +212,14 @@ def _class_posteriors(
             for one, pi in drawn or [(known, shares)]
         ])  # fmt: skip
         return found if drawn else found[0], np.asarray(shares, np.float64), ()
-    if probabilities is not None and _one_label_each(labels):
+    if _one_label_each(labels):
+        if probabilities is None:
+            raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")
         layer = fit_noise_layer(labels, probabilities, key=seed)
         return layer_draws(labels, layer), layer.prior, (FROM_PROBABILITIES, *layer.warnings)
     alone = fit_joint(labels, key=seed)
     if not alone.usable:
-        raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")
+        raise ValueError("these labels do not say which are wrong: give --predictions or --noise")
     together = shared_confusion(labels, key=seed)
     posteriors = {
         "independent": posterior_draws(labels, alone),

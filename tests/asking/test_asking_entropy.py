@@ -1,7 +1,5 @@
 """Whom to ask next: the expected fall of the entropy by loops, by the chain rule and by the model itself."""
 
-import math
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,14 +10,7 @@ from jtruth.information import mixture, mutual_information
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, SharedErrors
 from jtruth.posterior import class_posterior
-
-
-def entropy(p):
-    return -sum(x * math.log2(x) for x in p if x > 0)
-
-
-def matrices(seed, num_labelers, num_classes):
-    return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
+from tests.information.channels import entropy, matrices
 
 
 def gain_by_loops(posterior, rows):

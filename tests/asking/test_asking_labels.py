@@ -2,6 +2,7 @@
 
 import itertools
 from functools import partial
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -202,8 +203,8 @@ def test_asking_pays():
     assert left[0] < 0.8 * left[1]
 
 
-def test_what_is_refused(as_installed):
-    z, y_pred, psi, pi, labels = small(2, 7)
+def test_what_is_refused(as_installed, monkeypatch):
+    _, y_pred, psi, pi, labels = small(2, 7)
     ask = lambda **o: next_labels(labels, o.pop("y_pred", y_pred), o.pop("num", 1), key=KEY, **o)  # noqa: E731
     for options, message in (
         ({"rates": (psi[:2], pi)}, "4"),
@@ -217,6 +218,7 @@ def test_what_is_refused(as_installed):
     ):
         with pytest.raises(ValueError, match=message):
             ask(**options)
-    alone = Labels.from_matrix(z[:, :1] * 0, 2)
-    with pytest.raises(ValueError, match="cannot be learned"):
-        next_labels(alone, y_pred, 1, key=KEY)
+    poor = SimpleNamespace(usable=False, warnings=("one labeler",))
+    monkeypatch.setattr(asking, "fit_joint", lambda *_, **__: poor)
+    with pytest.raises(ValueError, match="cannot be learned from these labels: one labeler"):
+        ask()

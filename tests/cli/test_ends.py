@@ -92,22 +92,6 @@ def test_next_lines_run_as_printed(run, export, monkeypatch):
     assert code == 0 and "labels per labeler" in out, err
 
 
-NEVER = [
-    (["inspect", "x.csv", "--json", "/nowhere/at/all.json"], "no folder '/nowhere/at'"),
-    (["inspect", "x.csv", "--json", "examples"], "this is a folder"),
-    (["inspect", CARIES, "--sep", "ab"], "one character"),
-    (["evaluate", CARIES, "--rater", "5", "--sep", "\\t"], "for a tab type"),
-    (["evaluate", ANESTHESIA, "--rater", "2"], "Set --repeats keep"),
-    (["inspect", "examples/caries.csv", "--sep", ";", "--task", "x"], "say --sep ,"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "part"), NEVER, ids=[" ".join(a[1:]) for a, _ in NEVER])
-def test_what_is_wrong_with_the_command_is_said_in_its_words_before_any_work(run, arguments, part):
-    code, out, err = run(*arguments)
-    assert code == 2 and part in err and out == "" and len(err.strip().splitlines()) == 1
-
-
 ENDS = {
     MemoryError("Unable to allocate 44.7 GiB"): (
         1,

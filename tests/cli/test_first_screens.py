@@ -5,7 +5,6 @@ of it may reach a page as markup, and no name may break a `next:` line. (Marks t
 when a file is read; `tests/answers` has them on pages. `ask` is in `test_commands.py`.)
 """
 
-import csv
 import json
 import os
 import shlex
@@ -17,17 +16,13 @@ import pytest
 
 from jtruth.answers.terminal import size
 from tests.answers.test_pages import HOSTILE, read
+from tests.cli.files import write
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
 CLASSES = ("<b>no</b>", 'it\'s "yes" & more')
 WORKERS = ("<script>alert(1)</script>", "عربي <img src=x>", "';rm -rf $HOME")
 SIZE = 40
-
-
-def write(path, header, rows):
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([header, *rows])
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +108,8 @@ def test_screen_json_page_and_next_line(run, world, name, text, monkeypatch):
     assert code == 0, err
 
 
-def test_json_of_evaluate_is_as_designed(run, world):
-    code, _, err = run("evaluate", *shlex.split(GRADE), "--json", "out.json", folder=world)
-    assert code == 0, err
-    found = json.loads((world / "out.json").read_text())
+def test_json_of_evaluate_is_as_designed(answer, world):
+    found, _ = answer("evaluate", *shlex.split(GRADE), folder=world)
     assert set(found) >= {
         "jtruth", "method", "level", "num_samples", "num_labelers", "num_labels", "classes", "positive",
         "prior", "metrics", "confusion_matrix", "labelers", "baselines", "checks", "interval_kind",
@@ -133,10 +126,9 @@ def test_json_of_evaluate_is_as_designed(run, world):
     assert found["interval_kind"] == "posterior" and "accuracy" in found["baselines"]["majority_vote"]
 
 
-SHELLS = ["bash", *(pytest.param(name, marks=pytest.mark.slow) for name in ("zsh", "fish"))]
-
-
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "shell", ["bash", *(pytest.param(s, marks=pytest.mark.slow) for s in ("zsh", "fish"))]
+)
 def test_a_shell_completes_commands_and_options(shell):
     """What the shell's completion script asks, and what `--show-completion` tells people to install."""
     ask = {

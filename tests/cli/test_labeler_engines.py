@@ -1,13 +1,11 @@
 """`jtruth labelers` by EM, day by day and by an annotation model; error rates with draws go on."""
 
-import csv
-import json
-
 import numpy as np
 import pytest
 
 from jtruth.cli import people as engines
 from jtruth.io import read_labels, read_noise
+from tests.cli.files import write
 
 
 @pytest.fixture(scope="module")
@@ -19,24 +17,17 @@ def days(tmp_path_factory):
     rows = [(f"q{i}", f"w{t}", ("no", "yes")[z[i, t]]) for i in range(120) for t in range(4)]
     late = [row for row in rows if int(row[0][1:]) >= 80 or row[:2] == ("q0", "w3")]
     for name, some in (("one", [r for r in rows if r not in late]), ("two", late), ("all", rows)):
-        with open(folder / f"{name}.csv", "w", newline="") as file:
-            csv.writer(file).writerows([("task", "worker", "label"), *some])
+        write(folder / f"{name}.csv", ("task", "worker", "label"), some)
     return folder
 
 
-def answer(run, *arguments, folder):
-    code, out, err = run("labelers", *arguments, "--json", folder / "answer.json")
-    assert code == 0, err
-    return out, json.loads((folder / "answer.json").read_text())
-
-
-def test_two_days_are_the_whole_file(run, days):
+def test_two_days_are_the_whole_file(answer, refusal, days):
     state, table = days / "state", days / "psi.json"
-    answer(run, "--update", state, days / "one.csv", folder=days)
+    answer("labelers", "--update", state, days / "one.csv")
     written = "--save", table, "--consensus", days / "c.csv"
-    out, two = answer(run, days / "two.csv", "--update", state, *written, folder=days)
+    two, out = answer("labelers", days / "two.csv", "--update", state, *written)
     assert "161 labels added, 2 sets in all, 120 tasks; EM went on from the state" in out
-    _, every = answer(run, days / "all.csv", "--update", days / "whole", folder=days)
+    every, _ = answer("labelers", days / "all.csv", "--update", days / "whole")
     for a, b in zip(two["labelers"], every["labelers"], strict=True):
         assert a["worker"] == b["worker"] and a["num_labels"] == b["num_labels"] == 120
         assert a["low"] < a["accuracy"] < a["high"] and abs(a["accuracy"] - b["accuracy"]) < 0.01
@@ -49,23 +40,21 @@ def test_two_days_are_the_whole_file(run, days):
     for t, name in enumerate(labels.workers):
         np.testing.assert_allclose(matrices.mean(axis=0)[t], rates[name], atol=1e-3)
     assert len((days / "c.csv").read_text().splitlines()) == 121
-    code, _, err = run("labelers", days / "two.csv", "--update", state)
-    assert code == 2 and "these very labels were counted before" in err
-    (days / "other.csv").write_text("task,worker,label\nq500,w0,maybe\n")
-    code, _, err = run("labelers", days / "other.csv", "--update", state)
-    assert code == 2 and "maybe" in err
+    again = refusal("labelers", days / "two.csv", "--update", state)
+    assert "these very labels were counted before" in again
+    other = write(days / "other.csv", ("task", "worker", "label"), [("q500", "w0", "maybe")])
+    assert "maybe" in refusal("labelers", other, "--update", state)
 
 
 @pytest.mark.usefixtures("few_sweeps")
-def test_fast_answers_the_same_question_and_finds_the_same_spammer(run, tmp_path):
+def test_fast_answers_the_same_question_and_finds_the_same_spammer(answer, tmp_path):
     """EM and its normal law against Gibbs sampling with other readings: one target, one law, one worst."""
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 200)
     z = np.where(rng.random((200, 5)) < (0.9, 0.8, 0.85, 0.5, 0.75), y[:, None], 1 - y[:, None])
     rows = [(f"q{i}", f"w{t}", z[i, t]) for i in range(200) for t in range(5)]
-    with open(tmp_path / "l.csv", "w", newline="") as file:
-        csv.writer(file).writerows([("task", "worker", "label"), *rows])
-    (_, slow), (_, fast) = (answer(run, tmp_path / "l.csv", *o, folder=tmp_path) for o in ((), ("--fast",)))
+    path = write(tmp_path / "l.csv", ("task", "worker", "label"), rows)
+    slow, fast = (answer("labelers", path, *how)[0] for how in ((), ("--fast",)))
     for name in ("target", "interval_kind", "rests_on"):
         assert slow[name] == fast[name]
     one, other = ({row["worker"]: row for row in found["labelers"]} for found in (slow, fast))
@@ -77,14 +66,13 @@ def test_fast_answers_the_same_question_and_finds_the_same_spammer(run, tmp_path
 
 
 @pytest.mark.slow
-def test_very_many_labels_are_fast_unless_said_otherwise(run, days, monkeypatch):
+def test_very_many_labels_are_fast_unless_said_otherwise(answer, days, monkeypatch):
     monkeypatch.setattr(engines, "QUICK_ABOVE", 400)
     monkeypatch.setattr("jtruth.evaluation.labelers._CHEAP", 800)  # so that 400 labels are many here too
-    out, found = answer(run, days / "all.csv", folder=days)
+    found, out = answer("labelers", days / "all.csv")
     assert "over 400 labels, so labelers are learned by EM" in out
     assert found["interval_kind"] == "predictive" and found["assumptions"][0]["name"] == "independent"
-    out, _ = answer(run, days / "one.csv", folder=days)
-    assert "learned by EM" not in out
+    assert "learned by EM" not in answer("labelers", days / "one.csv")[1]
 
 
 @pytest.mark.parametrize(
@@ -97,14 +85,13 @@ def test_very_many_labels_are_fast_unless_said_otherwise(run, days, monkeypatch)
         (("--update", "no/such/folder/state"), "there is no folder"),
     ],
 )
-def test_engines_that_do_not_go_together(run, days, options, said):
-    code, _, err = run("labelers", days / "one.csv", *options)
-    assert code == 2 and said in err
+def test_engines_that_do_not_go_together(refusal, days, options, said):
+    assert said in refusal("labelers", days / "one.csv", *options)
 
 
 @pytest.mark.slow
-def test_an_annotation_model(run, days):
-    out, found = answer(run, days / "all.csv", "--model", "one_coin", folder=days)
+def test_an_annotation_model(answer, days):
+    found, out = answer("labelers", days / "all.csv", "--model", "one_coin")
     assert [row["worker"] for row in found["labelers"]] == ["w0", "w1", "w2", "w3"]
     assert "draws of the annotation model one_coin by NUTS" in out
     rates = found["labelers"][0]["confusion_matrix"]["mean"]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from jtruth.answers.terminal import size
+from tests.cli.files import write
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
@@ -21,11 +22,10 @@ PASS = ("fail", "pass")
 JUDGES = ("ann", "bob", "cy", "dora")
 
 
-def table(path, header, rows, sep=","):
-    with path.open("w", newline="", encoding="utf-8-sig" if sep == ";" else "utf-8") as file:
-        csv.writer(file, delimiter=sep, lineterminator="\r\n" if sep == ";" else "\n").writerows(
-            [header, *rows]
-        )
+def table(path, header, rows):
+    """With a mark at the beginning, semicolons and the line ends of Windows."""
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=";").writerows([header, *rows])
 
 
 def judges(folder):
@@ -42,9 +42,9 @@ def judges(folder):
 def spreadsheet(folder):
     """As a spreadsheet of a German writes it: a mark at the beginning, semicolons, decimal commas."""
     rows = [(f"K{i:03}", who, ("nein", "ja")[z[i]], "") for who, z in GIVEN.items() for i in range(SIZE)]
-    table(folder / "urteile.csv", ("Item", "Rater", "Rating", "Bemerkung"), rows, ";")
+    table(folder / "urteile.csv", ("Item", "Rater", "Rating", "Bemerkung"), rows)
     said = [(f"K{i:03}", ("nein", "ja")[MODEL[i]], f"{SCORE[i]:.3f}".replace(".", ",")) for i in range(SIZE)]
-    table(folder / "modell.csv", ("Item", "Rating", "score"), said, ";")
+    table(folder / "modell.csv", ("Item", "Rating", "score"), said)
 
 
 def label_studio(folder):
@@ -88,34 +88,32 @@ def mturk(folder):
     ]  # fmt: skip
     header = ("HITId", "HITTypeId", "AssignmentId", "WorkerId", "AssignmentStatus", "Input.text",
               "Answer.cat.yes", "Answer.cat.no")  # fmt: skip
-    table(folder / "Batch_1_batch_results.csv", header, rows)
+    write(folder / "Batch_1_batch_results.csv", header, rows)
 
 
 def wide(folder):
-    """A statistician's: one row for each case, a column for each rater, NA, and the reference."""
+    """A statistician's: one row for each case, raters in words of their own, NA, and the reference."""
+    words = (PASS, ("no", "yes"), ("FALSE", "TRUE"), PASS)
     rows = [
-        (i + 1, *("NA" if (i + t) % 9 == 0 else GIVEN[who][i] for t, who in enumerate(JUDGES)), MODEL[i],
-         TRUTH[i] if i < 20 else "NA")
+        (i + 1, *("NA" if (i + t) % 9 == 0 else words[t][GIVEN[who][i]] for t, who in enumerate(JUDGES)),
+         PASS[MODEL[i]], PASS[TRUTH[i]] if i < 20 else "NA")
         for i in range(SIZE)
     ]  # fmt: skip
-    table(folder / "ratings.csv", ("case", "rater1", "rater2", "rater3", "rater4", "model", "truth"), rows)
+    write(folder / "ratings.csv", ("case", "rater1", "rater2", "rater3", "rater4", "model", "truth"), rows)
 
 
 def one_label(folder):
     """A training set: one noisy label for each row and nobody's name, and a model's probabilities."""
-    table(folder / "train.csv", ("id", "label"), [(i, ("cat", "dog")[GIVEN["bob"][i]]) for i in range(SIZE)])
-    table(
-        folder / "probs.csv",
-        ("id", "cat", "dog"),
-        [(i, f"{1 - p:.4f}", f"{p:.4f}") for i, p in enumerate(SCORE)],
-    )
+    write(folder / "train.csv", ("id", "label"), [(i, ("cat", "dog")[GIVEN["bob"][i]]) for i in range(SIZE)])
+    rows = [(i, f"{1 - p:.4f}", f"{p:.4f}") for i, p in enumerate(SCORE)]
+    write(folder / "probs.csv", ("id", "cat", "dog"), rows)
     (folder / "noise.json").write_text(json.dumps({"symmetric": 0.15}))
 
 
 def annotators(folder):
     """Who is the bad annotator?"""
     rows = [(f"d{i}", who, PASS[z[i]], "2024-01-02") for who, z in GIVEN.items() for i in range(SIZE)]
-    table(folder / "export.csv", ("document_id", "annotator", "category", "created_at"), rows)
+    write(folder / "export.csv", ("document_id", "annotator", "category", "created_at"), rows)
 
 
 PATHS = [
@@ -128,7 +126,11 @@ PATHS = [
     (argilla, "evaluate argilla.json --predictions export:gpt --positive pass", "accuracy"),
     (mturk, "labelers Batch_1_batch_results.csv", "Wspammer"),
     (wide, "inspect ratings.csv", "column:model"),
-    (wide, "evaluate ratings.csv --predictions column:model --gold column:truth", "accuracy"),
+    (
+        wide,
+        "evaluate ratings.csv --predictions column:model --gold column:truth --positive pass",
+        "Recall",
+    ),
     (one_label, "inspect train.csv", "1 labeler"),
     (one_label, "evaluate train.csv --predictions probs.csv --noise noise.json --prior .5,.5", "accuracy"),
     (annotators, "labelers export.csv", "spammer"),
@@ -140,7 +142,23 @@ def test_a_path_is_short_and_not_refused(run, tmp_path, monkeypatch, files, line
     monkeypatch.setenv("COLUMNS", "80")
     files(tmp_path)
     code, out, err = run(*line.split(), folder=tmp_path, full=False)
-    print(out, err)
-    assert code == 0, err
-    assert says in out
+    assert code == 0 and says in out, (out, err)
     assert len(out.splitlines()) <= 20 and max(map(size, out.splitlines())) <= 80, out
+
+
+@pytest.mark.parametrize(("files", "name"), [(label_studio, "project-1.json"), (argilla, "argilla.json")])
+def test_models_and_gold_of_an_export_stand_beside_the_labels(answer, refusal, tmp_path, files, name):
+    files(tmp_path)
+    agent = "v2" if files is label_studio else "gpt"
+    found, out = answer("inspect", tmp_path / name)
+    assert found["num_labelers"] == 4 and f"export:{agent} (60 tasks)" in out
+    words = ("--predictions", f"export:{agent}", "--method", "majority_vote")
+    metrics = answer("evaluate", tmp_path / name, *words)[0]["metrics"]
+    votes = sum(GIVEN[who] for who in JUDGES)
+    assert metrics["accuracy"]["mean"] == pytest.approx(np.mean((votes > 2) == MODEL), abs=0.2)  # ties
+    if files is label_studio:
+        assert "export:ground_truth (20 tasks)" in out
+        gold = ("--gold", "export:ground_truth", "--method", "majority_vote")
+        assert "20" in answer("consensus", tmp_path / name, *gold)[1]
+    err = refusal("evaluate", tmp_path / name, "--predictions", "export:no")
+    assert "no predictions or gold called 'no' here; there are" in err and f"'{agent}'" in err

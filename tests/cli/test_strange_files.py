@@ -1,6 +1,5 @@
 """Files as strangers have them: other words for columns, semicolons, exports with models and gold in them."""
 
-import json
 import sys
 import types
 import zipfile
@@ -8,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.usefixtures("few_lineages")
+from tests.cli.files import write
 
 WORKERS = ("ann", "bob", "cy")
 
@@ -22,19 +21,11 @@ def answers(size=40, seed=0):
     return word[z], word[y]
 
 
-def write(path, header, rows, sep=","):
-    path.write_text("\n".join(sep.join(map(str, row)) for row in [header, *rows]) + "\n")
-    return path
-
-
 def long(z):
     return [(f"c{i}", w, z[i, t]) for i in range(len(z)) for t, w in enumerate(WORKERS)]
 
 
-def answer_of(run, folder, *arguments):
-    code, out, err = run(*arguments, "--json", folder / "a.json")
-    assert code == 0, err
-    return json.loads((folder / "a.json").read_text()), out
+HEADER = ("task", "worker", "label")
 
 
 @pytest.mark.parametrize(
@@ -42,17 +33,14 @@ def answer_of(run, folder, *arguments):
     [("item", "annotator", "verdict"), ("comment_id", "rater", "sentiment"), ("id", "judge", "rating"),
      ("HITId", "WorkerId", "answer"), ("question", "user", "label")],
 )  # fmt: skip
-def test_other_words_for_columns_are_understood_and_said(run, tmp_path, header):
-    path = write(tmp_path / "l.csv", header, long(answers()[0]))
-    found, out = answer_of(run, tmp_path, "inspect", path)
-    said = (
-        f"Read as task {header[0]!r}, worker {header[1]!r}, label {header[2]!r}, by the names of the columns"
-    )
-    assert said in out
+def test_other_words_for_columns_are_understood_and_said(run, answer, tmp_path, header):
+    z, y = answers()
+    path = write(tmp_path / "l.csv", header, long(z))
+    found, out = answer("inspect", path)
+    task, worker, label = map(repr, header)
+    assert f"Read as task {task}, worker {worker}, label {label}, by the names of the columns" in out
     assert found["num_samples"] == 40 and found["num_labelers"] == 3
-    truth = write(
-        tmp_path / "p.csv", (header[0], "class"), [(f"c{i}", c) for i, c in enumerate(answers()[1])]
-    )
+    truth = write(tmp_path / "p.csv", (header[0], "class"), [(f"c{i}", c) for i, c in enumerate(y)])
     code, _, err = run("evaluate", path, "--predictions", truth, "--method", "majority_vote")
     assert code == 0, err
 
@@ -67,11 +55,10 @@ def test_other_words_for_columns_are_understood_and_said(run, tmp_path, header):
     ],
 )  # fmt: skip
 def test_missing_columns_are_one_sentence_and_a_name_that_was_typed_is_no_guess(
-    run, tmp_path, header, typed, said
+    refusal, tmp_path, header, typed, said
 ):
     path = write(tmp_path / "l.csv", header, long(answers()[0]))
-    code, _, err = run("labelers", path, "--fast", *typed)
-    assert code == 2 and said in err and err.count("\n") == 1
+    assert said in refusal("labelers", path, "--fast", *typed)
 
 
 def test_semicolons_and_decimal_commas(tmp_path):
@@ -81,7 +68,7 @@ def test_semicolons_and_decimal_commas(tmp_path):
     from jtruth.cli.reading import Tables
 
     z, y = answers()
-    path = write(tmp_path / "l.csv", ("task", "worker", "label"), long(z), sep=";")
+    path = write(tmp_path / "l.csv", HEADER, long(z), sep=";")
 
     def scores(texts, sep=";", decimal=None):
         rows = [(f"c{i}", y[i], text) for i, text in enumerate(texts)]
@@ -100,104 +87,65 @@ def test_semicolons_and_decimal_commas(tmp_path):
     np.testing.assert_allclose(scores(unclear, decimal=","), 1 + np.arange(40) / 1000)
 
 
-def test_labels_that_say_nothing_are_left_out_counted_and_proposed(run, tmp_path):
-    z, _ = answers()
-    rows = [(task, w, "unsure" if k % 10 == 0 else c) for k, (task, w, c) in enumerate(long(z))]
-    path = write(tmp_path / "l.csv", ("task", "worker", "label"), rows)
-    _, out = answer_of(run, tmp_path, "inspect", path)
+@pytest.mark.usefixtures("few_lineages")
+def test_labels_that_say_nothing_are_left_out_counted_and_proposed(answer, refusal, tmp_path):
+    rows = [(task, w, "unsure" if k % 10 == 0 else c) for k, (task, w, c) in enumerate(long(answers()[0]))]
+    path = write(tmp_path / "l.csv", HEADER, rows)
+    _, out = answer("inspect", path)
     assert "Class 'unsure' reads like no answer" in out and "--abstain unsure" in out
     for option in (("--abstain", "Unsure,skip"), ("--map", "unsure=")):
-        found, out = answer_of(run, tmp_path, "inspect", path, *option)
+        found, out = answer("inspect", path, *option)
         assert found["classes"] == ["negative", "positive"] and found["num_labels"] == 108
         assert "12 of 120 labels say nothing ('unsure') and were left out." in out
         assert f"evaluate {path} {option[0]} {option[1]} " in out
     words = ["prevalence", path, "--assume", "independent"]
-    code, _, err = run(*words)
-    assert code == 2 and "Class 'unsure' reads like no answer" in err and "--classes ..." in err
-    found, _ = answer_of(run, tmp_path, *words, "--abstain", "unsure")
-    assert list(found["shares"]) == ["negative", "positive"]
-    found, _ = answer_of(run, tmp_path, *words, "--classes", "negative,positive,unsure")
+    err = refusal(*words)
+    assert "Class 'unsure' reads like no answer" in err and "--classes ..." in err
+    found, _ = answer(*words, "--classes", "negative,positive,unsure")
     assert len(found["shares"]) == 3 and "reads like no answer" in " ".join(found["warnings"])
-    _, out = answer_of(run, tmp_path, "inspect", path, "--abstain", "skip")
+    _, out = answer("inspect", path, "--abstain", "skip")
     assert "Nobody gave a label that" in out and "'skip'" in out
 
 
-def test_columns_of_gold_predictions_and_scores_are_named(run, tmp_path):
+def test_columns_of_gold_predictions_and_scores_are_named(answer, tmp_path):
     z, y = answers()
     rows = [(f"c{i}", *z[i], y[i], y[i], f"{0.1 + i / 50:.3f}") for i in range(40)]
     path = write(tmp_path / "wide.csv", ("task", *WORKERS, "gold", "model_v2", "score"), rows)
-    found, _ = answer_of(run, tmp_path, "inspect", path)
+    found, _ = answer("inspect", path)
     commands = [step["command"] for step in found["next_steps"]]
     assert f"jtruth evaluate {path} --predictions column:model_v2 --gold column:gold" in commands
     assert f"jtruth evaluate {path} --predictions column:score --scores" in commands
     assert found["num_labelers"] == 3
 
 
-def test_a_column_of_ids_is_no_labeler(run, tmp_path):
+def test_a_column_of_ids_is_no_labeler(refusal, tmp_path):
     z, _ = answers(300)
     rows = [(f"c{i}", *z[i], 1000 + i) for i in range(300)]
-    path = write(tmp_path / "wide.csv", ("task", *WORKERS, "row"), rows)
-    code, _, err = run("labelers", path, "--wide", "--fast")
-    assert code == 2 and err.count("\n") == 1
+    err = refusal(
+        "labelers", write(tmp_path / "wide.csv", ("task", *WORKERS, "row"), rows), "--wide", "--fast"
+    )
     assert "labeler 'row' gave 300 labels, most of them classes that nobody gives again: ids" in err
     assert "Leave it out, or read it as the task (--task row)" in err
 
 
-def test_typing_errors_and_rounded_ids_are_said(run, tmp_path):
-    z, _ = answers()
-    rows = [(f"12345678901234{task[1:]:0>4}", w, c) for task, w, c in long(z)]
+def test_typing_errors_and_rounded_ids_are_said(answer, tmp_path):
+    rows = [(f"12345678901234{task[1:]:0>4}", w, c) for task, w, c in long(answers()[0])]
     rows[4] = (*rows[4][:2], "postive")
-    path = write(tmp_path / "l.csv", ("task", "worker", "label"), rows)
-    _, out = answer_of(run, tmp_path, "inspect", path)
+    _, out = answer("inspect", write(tmp_path / "l.csv", HEADER, rows))
     assert "Class 'postive' (1 label) is one letter from 'positive'" in out
     assert "--map postive=positive" in out and "1 thing to look at" in out
     assert "40 task ids differ only beyond 15 digits" in out
 
 
-def studio(k, z, y):
-    """A task of Label Studio's export: three people, an annotation that is true, and a prediction."""
-    result = lambda c: [{"type": "choices", "from_name": "q", "value": {"choices": [str(c)]}}]  # noqa: E731
-    people = [{"completed_by": t, "result": result(c)} for t, c in enumerate(z)]
-    true = [{"completed_by": 9, "ground_truth": True, "result": result(y)}] if k % 2 else []
-    predicted = [{"model_version": "bert", "result": result(y)}]
-    return {"id": k, "data": {"text": "x"}, "annotations": people + true, "predictions": predicted}
-
-
-def argilla(k, z, y):
-    given = [{"value": str(c), "user_id": f"u{t}"} for t, c in enumerate(z)]
-    return {"id": k, "fields": {"text": "x"}, "responses": {"q": given},
-            "suggestions": {"q": {"value": str(y), "agent": "bert"}}}  # fmt: skip
-
-
-@pytest.mark.parametrize("record", [studio, argilla])
-def test_models_and_gold_of_an_export_stand_beside_the_labels(run, tmp_path, record):
-    z, y = answers()
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps([record(k, z[k], y[k]) for k in range(40)]))
-    found, out = answer_of(run, tmp_path, "inspect", path)
-    assert found["num_labelers"] == 3 and "export:bert (40 tasks)" in out
-    arguments = ["evaluate", path, "--predictions", "export:bert", "--method", "majority_vote"]
-    if record is studio:
-        assert "export:ground_truth (20 tasks)" in out
-        gold = answer_of(run, tmp_path, "consensus", path, "--gold", "export:ground_truth")[0]
-        assert "20" in json.dumps(gold)
-    metrics = answer_of(run, tmp_path, *arguments)[0]["metrics"]
-    z01, y01 = (np.asarray(a == "positive") for a in (z, y))
-    agree = float((y01 == (z01.sum(axis=1) > 1)).mean())
-    assert metrics["accuracy"]["mean"] == pytest.approx(agree, abs=0.06)
-    code, _, err = run("evaluate", path, "--predictions", "export:gpt")
-    assert code == 2 and "no predictions or gold called 'gpt' here; there are" in err and "'bert'" in err
-
-
-def test_an_excel_file_needs_openpyxl_or_is_read(run, tmp_path, monkeypatch):
+def test_an_excel_file_needs_openpyxl_or_is_read(answer, refusal, tmp_path, monkeypatch):
     """Where openpyxl is not installed, one that reads what this test wrote stands in its place."""
     z, _ = answers()
     path = tmp_path / "l.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    code, _, err = run("labelers", path, "--fast")
-    assert code == 2 and "reading it needs openpyxl (pip install openpyxl); or save it as CSV" in err
+    err = refusal("labelers", path, "--fast")
+    assert "reading it needs openpyxl (pip install openpyxl); or save it as CSV" in err
     rows = [(float(i // 3), w, c, None) for i, (_, w, c) in enumerate(long(z))]
     rows = [("task", "worker", "label", None), *rows]
     sheet = types.SimpleNamespace(title="one", iter_rows=lambda values_only: [*rows, (None,) * 4])
@@ -205,5 +153,5 @@ def test_an_excel_file_needs_openpyxl_or_is_read(run, tmp_path, monkeypatch):
     fake = types.ModuleType("openpyxl")
     fake.load_workbook = lambda *_, **__: types.SimpleNamespace(worksheets=[sheet, empty])
     monkeypatch.setitem(sys.modules, "openpyxl", fake)
-    found, _ = answer_of(run, tmp_path, "inspect", path)
+    found, _ = answer("inspect", path)
     assert found["num_samples"] == 40 and found["num_labelers"] == 3

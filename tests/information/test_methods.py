@@ -8,12 +8,9 @@ import pytest
 
 from jtruth.information import label_law, mixture, mutual_information
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, NoiseModel, SharedErrors, Symmetric
+from tests.information.channels import matrices
 
 PRIOR = [225 / 351, 126 / 351]
-
-
-def matrices(seed, num_labelers, num_classes):
-    return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
 
 
 # Two-sided 4 standard errors: false alarm 6e-5 for each of the four keys if the error were exactly normal.

@@ -9,6 +9,7 @@ import pytest
 
 from jtruth.information import mixture, mutual_information
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
+from tests.information.channels import matrices
 
 PRIOR = [225 / 351, 126 / 351]  # Ionosphere, Su 5.5
 
@@ -32,10 +33,6 @@ def independent_by_loops(rows, prior, eta=None):
         return math.prod(1 - eta[t] if k == -1 else eta[t] * rows[t][c][k] for t, k in enumerate(z))
 
     return by_loops(prior, likelihood, [range(-1, len(rows[0][0]))] * len(rows))
-
-
-def matrices(seed, num_labelers, num_classes):
-    return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
 
 
 def bsbc_mpmath(num_labelers, error, prior):

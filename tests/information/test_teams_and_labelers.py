@@ -17,16 +17,9 @@ from jtruth.information import (
     smallest_team,
 )
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors, Symmetric
+from tests.information.channels import entropy, matrices
 
 PRIOR = [225 / 351, 126 / 351]
-
-
-def entropy(p):
-    return -sum(x * math.log2(x) for x in p if x > 0)
-
-
-def matrices(seed, num_labelers, num_classes):
-    return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
 
 
 @pytest.mark.parametrize("error", [0.0, 0.05, 0.3, 0.5, 0.9, 1.0])

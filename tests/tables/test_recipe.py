@@ -3,7 +3,6 @@
 The miss rate is 1 - recall, so every way of computing one checks the other.
 """
 
-import csv
 import re
 from pathlib import Path
 
@@ -11,10 +10,8 @@ import jax
 import numpy as np
 import pytest
 from scipy.special import logit
-from typer.testing import CliRunner
 
 import jtruth as jt
-from jtruth.cli.app import app
 from jtruth.planning import Labeler, Plan, Setting
 from jtruth.planning.widths import approximate_width, simulated_width
 from jtruth.tables import metrics
@@ -60,18 +57,18 @@ def test_the_line_is_the_metric(miss_rate):
     assert miss_rate(1, 2, 3, 6) == 3 / 4 and np.isnan(miss_rate(0, 1, 0, 3))
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["bayes", "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions", "prior_marginal"],
-)
+SLOW = [pytest.param(m, marks=pytest.mark.slow) for m in ("sampling", "labels", "prior_marginal")]
+
+
+@pytest.mark.parametrize("method", ["bayes", "empirical_bayes", "exact_means", "no_predictions", *SLOW])
 def test_every_binary_method(method):
     _, y_pred, labels = crowd()
     found = jt.evaluate(y_pred, labels, method=method, **GIVEN)
     assert_mirrored(found, 1e-6)
     assert "miss rate" in str(found) and "miss_rate" in found.to_dict()["metrics"]
-    assert found.baselines["majority_vote"]["miss_rate"] == pytest.approx(
-        1 - found.baselines["majority_vote"]["recall"]
-    )
+    vote = found.baselines["majority_vote"]
+    assert vote["miss_rate"] == pytest.approx(1 - vote["recall"])
+    assert jt.plots.plot_metrics(found).get_yticklabels()[-1].get_text() == "miss rate"
 
 
 @pytest.mark.slow
@@ -149,35 +146,6 @@ def test_planning():
         for metric in ("miss_rate", "recall")
     ]
     assert width[0] == pytest.approx(width[1], rel=1e-6)
-
-
-def test_command_line_and_picture(tmp_path):
-    _, y_pred, labels = crowd()
-    for name, header, rows in (
-        (
-            "labels",
-            ["task", "worker", "label"],
-            zip(labels.sample, labels.labeler, labels.label, strict=True),
-        ),
-        ("pred", ["task", "label"], enumerate(y_pred)),
-    ):
-        with open(tmp_path / f"{name}.csv", "w", newline="") as file:
-            csv.writer(file).writerows([header, *([int(v) for v in row] for row in rows)])
-    arguments = [
-        "evaluate",
-        str(tmp_path / "labels.csv"),
-        "--predictions",
-        str(tmp_path / "pred.csv"),
-        "--noise",
-        str(tmp_path / "noise.json"),
-    ]
-    (tmp_path / "noise.json").write_text('{"symmetric": 0.2, "prior": [0.6, 0.4]}')
-    shown = CliRunner().invoke(app, [*arguments, "--json", str(tmp_path / "out.json")])
-    assert shown.exit_code == 0, shown.output
-    assert "miss rate" in shown.output and '"miss_rate"' in (tmp_path / "out.json").read_text()
-    result = jt.evaluate(y_pred, labels, **GIVEN)
-    ax = jt.plots.plot_metrics(result)
-    assert ax.get_yticklabels()[-1].get_text() == "miss rate"
 
 
 @pytest.mark.slow

@@ -68,9 +68,8 @@ def assert_means(draws, expected, chains=4):
 @pytest.mark.parametrize(
     ("seed", "samples", "classes", "symbols"),
     [
-        (1, 7, 3, 2),
         (2, 5, 3, 4),
-        *(pytest.param(*c, marks=pytest.mark.slow) for c in ((0, 6, 3, 3), (3, 8, 2, 3))),
+        *(pytest.param(*c, marks=pytest.mark.slow) for c in ((1, 7, 3, 2), (0, 6, 3, 3), (3, 8, 2, 3))),
     ],
 )
 def test_draws_equal_enumeration(seed, samples, classes, symbols):
@@ -174,15 +173,14 @@ def test_everything_known_gives_one_table():
 def test_undefined_metrics_are_reported():
     """A class of probability about 1/2 of not occurring: its recall is undefined as often."""
     log_lik = np.log([[0.5, 0.5, 1e-9], [1e-9, 1.0, 1e-9], [1e-9, 1.0, 1e-9]])
-    found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 1]), key=KEY, alpha=1.0, effort=MANY)
-    exact = enumerated_tables(np.exp(log_lik), np.full(3, 1 / 3), np.array([0, 1, 1]), np.ones((3, 3)))
+    few, given = MANY._replace(min_sweeps=4000), (np.full(3, 1 / 3), np.array([0, 1, 1]))
+    found = count_posterior(log_lik, *given, key=KEY, alpha=1.0, effort=few)
+    exact = enumerated_tables(np.exp(log_lik), *given, np.ones((3, 3)))
     absent = sum(p for cell, p in exact.items() if sum(cell[:3]) == 0)
     defined = found.estimate("recall[0]").probability_defined
     assert abs(defined - (1 - absent)) < LIMIT * np.sqrt(absent * (1 - absent) / 2000)
-    assert (
-        found.estimate(named_metric("recall[cat]", ["cat", "dog", "eel"])).mean
-        == found.estimate("recall[0]").mean
-    )
+    named = named_metric("recall[cat]", ["cat", "dog", "eel"])
+    assert found.estimate(named).mean == found.estimate("recall[0]").mean
     assert found.rate(2, 0).probability_defined < 0.01
 
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -27,9 +28,9 @@ def test_every_point_is_the_algorithms_own(step):
     found = curves_at_thresholds(ODDS, SCORES, step=step)
     assert found.threshold.size == np.unique(SCORES).size + 1
     make = {"ratio": ratio_step, "exact": exact_step, "plug_in": plug_in_step}[step]
+    run = jax.jit(lambda y_pred: iterate(make(jnp.asarray(ODDS), y_pred), dtype=jnp.float64))
     for k in (1, 7, 20, found.threshold.size - 2):
-        y_pred = jnp.asarray(found.threshold[k] <= SCORES, jnp.int32)
-        fit = iterate(make(jnp.asarray(ODDS), y_pred), dtype=jnp.float64)
+        fit = run(jnp.asarray(found.threshold[k] <= SCORES, jnp.int32))
         np.testing.assert_allclose(found.detection[k], fit.p_detection, atol=1e-10)
         np.testing.assert_allclose(found.false_alarm[k], fit.p_false_alarm, atol=1e-10)
         assert found.converged[k] == fit.converged
