@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth._host import vote_shares
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
 from jtruth.latent import Effort, TooLarge
 from jtruth.latent.walk import FEWEST, Convergence, diagnose, good, limits, next_target
-from jtruth.learning import DirichletPriors, fit_joint
+from jtruth.learning import fit_joint
+from tests.latent.test_checkpoint import small
+from tests.learning.crowds import from_votes
 
 KEY = jax.random.key(3)
 
@@ -26,10 +27,9 @@ def crowd(size=60, labelers=4, seed=0):
     return jt.Labels.from_matrix(z, 2), np.where(rng.random(size) < 0.85, y, 1 - y)
 
 
-@pytest.mark.usefixtures("few_lineages")
 def test_a_slow_machine_gives_the_same_draws(monkeypatch):
     """A clock on which every look takes an hour."""
-    labels, y_pred = crowd()
+    labels, y_pred = small()
     effort = Effort(min_sweeps=800, max_sweeps=4000, min_ess=1e9)
     calm = fit_joint(labels, y_pred=y_pred, key=KEY, effort=effort)
     now = iter(range(0, 10**9, 3600))
@@ -73,18 +73,17 @@ def test_the_next_look_is_where_the_worst_quantity_should_be_good():
 def test_burn_in_is_short_where_all_chains_start_at_the_mode():
     """Easy data: 50 sweeps, and looks at multiples of 50 from 200 on. Half of the chains apart: 250."""
     labels, y_pred = crowd(size=200, labelers=6)
-    start = DirichletPriors(start=vote_shares(labels.counts()))  # Gibbs sampling goes on from a given start
-    done = fit_joint(labels, y_pred=y_pred, key=KEY, effort=Effort(nuisance=False), priors=start).convergence
+    options = {"effort": Effort(nuisance=False), "priors": from_votes(labels)}
+    done = fit_joint(labels, y_pred=y_pred, key=KEY, **options).convergence
     assert done.converged and done.burn_in == 50 and done.num_sweeps % 50 == 0
     assert min(done.ess.values()) >= 400
     assert limits(Effort(), 4, 10, apart=True).burn_in == 250
     assert limits(Effort(burn_in=20), 4, 10, apart=True).burn_in == 20
 
 
-@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("dependence", ["independent", "random_effect"])
 def test_spent_work_is_said(dependence):
-    labels, y_pred = crowd()
+    labels, y_pred = small()
     fit = partial(fit_joint, dependence=dependence)
     found = fit(labels, y_pred=y_pred, key=KEY, effort=Effort(max_work=1.0, min_ess=1e9))
     assert found.convergence.stopped_by == "max_work" and not found.converged

@@ -31,7 +31,7 @@ def tempered(model, observed, key=1):
     return run_tempered(found, observed, asked, key=jax.random.key(key), effort=EFFORT)
 
 
-@by_default("shared strata", "labeler strata")
+@by_default("shared strata")
 def test_equal_to_enumeration(case):
     """About 20 comparisons a case at 5 Monte Carlo errors; the evidence within 5 of its own."""
     name, size, options = CASES[case]
@@ -121,11 +121,12 @@ def test_strata_that_exchange_names_have_the_same_likelihood():
     assert (folded != x).any() and (np.abs(np.sort(np.abs(folded), 0) - np.sort(np.abs(x), 0)) < 1e-6).all()
     np.testing.assert_allclose(strata.fold(arrays, folded), folded)
     images = strata.unfold(arrays, folded, np.random.default_rng(1).random((3, 50), dtype=np.float32))
-    values = [np.asarray(temper.density.log_likelihood(strata.channel(arrays, a), found.seen))
-              for a in (x, folded, images)]  # fmt: skip
+    likelihood = jax.jit(lambda a: temper.density.log_likelihood(strata.channel(arrays, a), found.seen))
+    values = [np.asarray(likelihood(a)) for a in (x, folded, images)]
     np.testing.assert_allclose(values[1], values[0], rtol=1e-4)
     np.testing.assert_allclose(values[2], values[0], rtol=1e-4)
-    np.testing.assert_allclose(strata.log_prior(arrays, folded), strata.log_prior(arrays, x), rtol=1e-4)
+    prior = jax.jit(partial(strata.log_prior, arrays))
+    np.testing.assert_allclose(prior(folded), prior(x), rtol=1e-4)
 
 
 def test_classes_are_multinomial_given_the_parameters():
@@ -137,7 +138,8 @@ def test_classes_are_multinomial_given_the_parameters():
     np.testing.assert_allclose(drawn[0, :, :, 0].var(axis=1), 7 * p[0] * (1 - p[0]), atol=0.08)
 
 
-def test_random_effect_against_draws_of_its_prior():
+@pytest.mark.parametrize("spread", ["learned", pytest.param("fixed", marks=pytest.mark.slow)])
+def test_random_effect_against_draws_of_its_prior(spread):
     """14 samples, some labels missing, some classes known: by the likelihoods of draws of the prior."""
     rng = np.random.default_rng(0)
     z, number, size = rng.integers(-1, 2, (14, 3)), np.arange(14), 100_000
@@ -146,6 +148,8 @@ def test_random_effect_against_draws_of_its_prior():
     y_pred[:2], gold = 1, np.where(number % 4 == 3, number % 8 // 4, -1)
     z[:, 0] = np.maximum(z[:, 0], 0)
     share, a = rng.random(size), rng.normal(0, 0.8, (size, 3, 2))
+    if spread == "learned":
+        a = a * np.exp(effect.SPREAD_SD * rng.normal(size=(size, 1, 2)))
     m, k = rng.normal(1.2, 1, (size, 2)), rng.normal(1.2, 1.2, (size, 2))
     lam = np.abs(rng.normal(0, 1, (size, 2)))
     kap = truncnorm.rvs((0 - lam) / 0.5, np.inf, lam, 0.5, random_state=rng)
@@ -164,7 +168,7 @@ def test_random_effect_against_draws_of_its_prior():
         log_p += np.log(value)
     weight = np.exp(log_p - logsumexp(log_p))
     fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, gold=gold, key=0, effort=EFFORT,
-                    dependence=partial(random_effect, spread="fixed"))  # fmt: skip
+                    dependence=partial(random_effect, spread=spread))  # fmt: skip
     log, error = fit.evidence
     assert abs(log - (logsumexp(log_p) - np.log(size))) < 4 * error + 0.1
     classifier = own @ (w / w.sum())
@@ -180,8 +184,8 @@ def test_random_effect_is_that_of_loops():
     arrays = effect.arrays_of(3, None, groups=1, learned=True)
     x = effect.draw(arrays, np.random.default_rng(1), 4)
     assert len(x) == effect.size_of(arrays)
-    p, _ = jax.tree.map(np.asarray, effect.split(arrays, x))
-    channel = effect.channel(arrays, x)
+    p, _ = jax.tree.map(np.asarray, jax.jit(partial(effect.split, arrays))(x))
+    channel = jax.jit(partial(effect.channel, arrays))(x)
     nodes, weight = np.polynomial.hermite_e.hermegauss(effect.NODES)
     seen = np.zeros(8)
     z = np.array([1, 0, 1, 0])  # three labelers and the classifier

@@ -6,22 +6,9 @@ import numpy as np
 import optax
 import pytest
 
+from jtruth import training as tr
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
-from jtruth.training import (
-    Linear,
-    Recipe,
-    Stop,
-    fit,
-    fit_linear,
-    fit_mbem,
-    fit_raykar,
-    layered,
-    linear_outputs,
-    predict_labels,
-    trace_penalty,
-    with_labelers,
-)
 from jtruth.training.corrections import labeler_matrices
 from jtruth.training.em import raykar_objective
 
@@ -45,13 +32,13 @@ def crowd(seed=0, n=400, matrices=(GOOD, POOR, POOR), shown=1.0):
 def test_raykar_learns_labelers_and_classifier():
     x, y, z, matrices = crowd(shown=0.7)
     labels = Labels.from_matrix(z, 2)
-    found = fit_raykar(x, labels, regularisation=1.0, stop=Stop(200, 1e-7))
+    found = tr.fit_raykar(x, labels, regularisation=1.0, stop=tr.Stop(200, 1e-7))
     path = np.asarray(found.path)[: int(found.num_steps)]
     assert found.converged and (np.diff(path) < 1e-10).all()
     np.testing.assert_allclose(found.matrices, matrices, atol=0.12)
-    accuracy = ((np.asarray(linear_outputs(found.model, x)) > 0) == y).mean()
-    knowing = fit_linear(x, ConfusionMatrices(matrices).log_likelihood(labels), np.array([0.5, 0.5]))
-    best = ((np.asarray(linear_outputs(knowing.model, x)) > 0) == y).mean()
+    accuracy = ((np.asarray(tr.linear_outputs(found.model, x)) > 0) == y).mean()
+    knowing = tr.fit_linear(x, ConfusionMatrices(matrices).log_likelihood(labels), np.array([0.5, 0.5]))
+    best = ((np.asarray(tr.linear_outputs(knowing.model, x)) > 0) == y).mean()
     assert accuracy > best - 0.02
     # At the optimum the objective is stationary in theta, and in the logits of every row.
     logits = jnp.log(found.matrices)
@@ -72,17 +59,17 @@ def test_raykar_for_three_classes_with_pseudo_counts():
     x = rng.normal(size=(300, 2)) + np.array([[0, 0], [3, 0], [0, 3]])[y]
     matrices = np.array([0.7 * np.eye(3) + 0.1, 0.4 * np.eye(3) + 0.2])
     z = np.array([[rng.choice(3, p=m[c]) for m in matrices] for c in y])
-    found = fit_raykar(x, Labels.from_matrix(z, 3), pseudo_counts=(2.0, 1.0))
+    found = tr.fit_raykar(x, Labels.from_matrix(z, 3), pseudo_counts=(2.0, 1.0))
     path = np.asarray(found.path)[: int(found.num_steps)]
     assert found.converged and (np.diff(path) < 1e-10).all()
     np.testing.assert_allclose(found.matrices, matrices, atol=0.15)
-    assert (np.argmax(linear_outputs(found.model, x), axis=1) == y).mean() > 0.85
+    assert (np.argmax(tr.linear_outputs(found.model, x), axis=1) == y).mean() > 0.85
 
 
 def train_linear(x):
     def train(rho):
-        model = fit_linear(x, np.log(rho + 1e-12), np.array([0.5, 0.5])).model
-        return model, np.asarray(linear_outputs(model, x) > 0).astype(int)
+        model = tr.fit_linear(x, np.log(rho + 1e-12), np.array([0.5, 0.5])).model
+        return model, np.asarray(tr.linear_outputs(model, x) > 0).astype(int)
 
     return train
 
@@ -91,23 +78,23 @@ def train_linear(x):
 def test_mbem_with_one_label_for_each_sample():
     x, y, z, matrices = crowd(seed=3, n=600, shown=0.0)
     labels = Labels.from_matrix(z, 2)
-    found = fit_mbem(train_linear(x), labels, prior=np.array([0.5, 0.5]), num_rounds=20)
+    found = tr.fit_mbem(train_linear(x), labels, prior=np.array([0.5, 0.5]), num_rounds=20)
     assert (labels.labels_per_sample() == 1).all()
     assert found.converged and found.path[-1] == 0 and found.num_steps == len(found.path) + 1
     np.testing.assert_allclose(found.matrices, matrices, atol=0.15)
     assert (found.y_pred == y).mean() > 0.85
-    one_round = fit_mbem(train_linear(x), labels, num_rounds=1)
+    one_round = tr.fit_mbem(train_linear(x), labels, num_rounds=1)
     assert not one_round.converged and one_round.path.size == 0
     predicted = np.bincount(one_round.y_pred, minlength=2) + 0.1  # a learned prior, with the pseudo-count
     np.testing.assert_allclose(one_round.prior, predicted / predicted.sum(), rtol=1e-12)
-    runaway = fit_mbem(train_linear(x), labels, num_rounds=20)  # as the module says
+    runaway = tr.fit_mbem(train_linear(x), labels, num_rounds=20)  # as the module says
     assert runaway.converged and runaway.y_pred.mean() > 0.99
 
 
 @pytest.mark.slow
 def test_matrices_of_mbem_are_counts_against_the_predictions():
     x, _, z, _ = crowd(seed=4, n=40)
-    found = fit_mbem(train_linear(x), Labels.from_matrix(z, 2), num_rounds=1, pseudo_counts=(2.0, 1.0))
+    found = tr.fit_mbem(train_linear(x), Labels.from_matrix(z, 2), num_rounds=1, pseudo_counts=(2.0, 1.0))
     for t, c in np.ndindex(3, 2):
         mine = z[found.y_pred == c, t]
         counts = np.bincount(mine, minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
@@ -117,16 +104,18 @@ def test_matrices_of_mbem_are_counts_against_the_predictions():
 @pytest.mark.slow
 def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_single_out():
     x, y, z, matrices = crowd(seed=5, n=1500, matrices=(GOOD, POOR, GOOD))
-    start = with_labelers(Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2, diagonal=0.8)
+    start = tr.with_labelers(tr.Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2, diagonal=0.8)
     np.testing.assert_allclose(labeler_matrices(start)[0], [[0.8, 0.2], [0.2, 0.8]])
-    assert float(trace_penalty(0.5)(start)) == pytest.approx(0.4)
+    assert float(tr.trace_penalty(0.5)(start)) == pytest.approx(0.4)
 
     def train(penalty):
-        recipe = Recipe(predict_labels(), penalty, optimiser=optax.adam(0.03), batch_size=250, num_epochs=60)
-        return fit(jax.random.key(0), start, layered(linear_outputs), x, z, recipe).model
+        recipe = tr.Recipe(
+            tr.predict_labels(), penalty, optimiser=optax.adam(0.03), batch_size=250, num_epochs=60
+        )
+        return tr.fit(jax.random.key(0), start, tr.layered(tr.linear_outputs), x, z, recipe).model
 
-    with_trace = train(trace_penalty(0.02))
+    with_trace = train(tr.trace_penalty(0.02))
     found = labeler_matrices(with_trace)
     np.testing.assert_allclose(found, matrices, atol=0.12)
     assert found.sum(axis=2).min() > 0.999
-    assert ((np.asarray(linear_outputs(with_trace.base, x)) > 0) == y).mean() > 0.85
+    assert ((np.asarray(tr.linear_outputs(with_trace.base, x)) > 0) == y).mean() > 0.85

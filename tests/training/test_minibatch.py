@@ -6,23 +6,12 @@ import numpy as np
 import optax
 import pytest
 
+from jtruth import training as tr
 from jtruth.posterior import class_posterior
-from jtruth.training import (
-    Linear,
-    Recipe,
-    estimated_auc,
-    fit,
-    fit_linear,
-    linear_outputs,
-    ml,
-    mlp,
-    mmse,
-    outputs_of,
-)
 from jtruth.training.linear import l2
 from jtruth.training.objectives import negative_auc
 
-START = Linear(np.zeros(()), np.zeros(3))
+START = tr.Linear(np.zeros(()), np.zeros(3))
 PRIOR = np.array([0.5, 0.5])
 
 
@@ -43,11 +32,11 @@ def shrink(model):
 def test_minibatches_reach_the_optimum_of_lbfgs(kind):
     x, _, log_likelihood = problem()
     rho = class_posterior(log_likelihood, PRIOR)
-    evidence, objective = (rho, mmse("logistic")) if kind == "mmse" else (log_likelihood, ml())
+    evidence, objective = (rho, tr.mmse("logistic")) if kind == "mmse" else (log_likelihood, tr.ml())
     optimiser = optax.adam(optax.exponential_decay(0.05, 200, 0.3))
-    recipe = Recipe(objective, penalty=shrink, optimiser=optimiser, batch_size=25, num_epochs=600)
-    found = fit(jax.random.key(0), START, linear_outputs, x, evidence, recipe)
-    best = fit_linear(x, log_likelihood, PRIOR, objective=kind, regularisation=2.0).model
+    recipe = tr.Recipe(objective, penalty=shrink, optimiser=optimiser, batch_size=25, num_epochs=600)
+    found = tr.fit(jax.random.key(0), START, tr.linear_outputs, x, evidence, recipe)
+    best = tr.fit_linear(x, log_likelihood, PRIOR, objective=kind, regularisation=2.0).model
     np.testing.assert_allclose(found.model.weights, best.weights, atol=0.01)
     assert found.path[-1] < found.path[0]
     assert found.num_steps == 600 and not found.converged and found.best_epoch == 599
@@ -58,8 +47,8 @@ def test_padding_leaves_one_full_batch_step_unchanged():
     """One epoch of one batch is one step of gradient descent on the whole objective."""
     x, _, log_likelihood = problem()
     rho = class_posterior(log_likelihood, PRIOR)
-    recipe = Recipe(mmse("logistic"), optimiser=optax.sgd(1.0), batch_size=64, num_epochs=1)
-    found = fit(jax.random.key(1), START, linear_outputs, x, rho, recipe)
+    recipe = tr.Recipe(tr.mmse("logistic"), optimiser=optax.sgd(1.0), batch_size=64, num_epochs=1)
+    found = tr.fit(jax.random.key(1), START, tr.linear_outputs, x, rho, recipe)
     expected = (rho[:, 1] - 0.5) @ x / len(x)
     np.testing.assert_allclose(found.model.weights, expected, rtol=1e-12)
 
@@ -74,9 +63,9 @@ def test_padding_counts_for_nothing_and_every_epoch_has_an_order_of_its_own():
         return jnp.where(where, outputs, 0).sum() / where.sum().astype(outputs.dtype)
 
     def training(x):
-        recipe = Recipe(mean, optimiser=SMALL_STEPS, batch_size=3, num_epochs=3)
+        recipe = tr.Recipe(mean, optimiser=SMALL_STEPS, batch_size=3, num_epochs=3)
         start = jnp.array(2.0)
-        return np.asarray(fit(jax.random.key(0), start, outputs, x, np.zeros(40), recipe).path)
+        return np.asarray(tr.fit(jax.random.key(0), start, outputs, x, np.zeros(40), recipe).path)
 
     x = np.random.default_rng(0).normal(size=(40, 2))
     assert abs(np.diff(training(x), 2)) > 1e-3
@@ -93,11 +82,11 @@ def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
     rho, seen = class_posterior(log_likelihood, PRIOR), []
     held_x, _, held = problem(seed=9, n=30)
     validation = held_x, class_posterior(held, PRIOR)
-    model = mlp(jax.random.key(0), 3, 2, width=16)
+    model = tr.mlp(jax.random.key(0), 3, 2, width=16)
 
     def run(key, progress=False):
-        recipe = Recipe(mmse(), optimiser=OPTIMISER, num_epochs=60, patience=5, progress=progress)
-        return fit(key, model, outputs_of, x, rho, recipe, validation=validation)
+        recipe = tr.Recipe(tr.mmse(), optimiser=OPTIMISER, num_epochs=60, patience=5, progress=progress)
+        return tr.fit(key, model, tr.outputs_of, x, rho, recipe, validation=validation)
 
     found = run(jax.random.key(3), progress=lambda *values: seen.append([float(v) for v in values]))
     jax.effects_barrier()
@@ -105,7 +94,7 @@ def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
     assert found.converged and epochs == found.best_epoch + 6 < 60
     assert np.isnan(found.validation[epochs:]).all() and np.isfinite(found.validation[:epochs]).all()
     assert found.validation[found.best_epoch] == np.nanmin(found.validation)
-    value = mmse()(outputs_of(found.model, jnp.asarray(held_x)), validation[1])
+    value = tr.mmse()(tr.outputs_of(found.model, jnp.asarray(held_x)), validation[1])
     np.testing.assert_allclose(value, found.validation[found.best_epoch], rtol=1e-12)
     assert sorted(row[0] for row in seen) == list(range(epochs))
     again, other = run(jax.random.key(3)), run(jax.random.key(4))
@@ -123,14 +112,14 @@ def test_vmapped_over_seeds_and_stopped_by_the_estimated_area():
 
     def run(key):
         options = {"optimiser": OPTIMISER, "num_epochs": 8, "judge": negative_auc, "patience": 3}
-        recipe = Recipe(mmse("logistic"), **options)
-        return fit(key, START, linear_outputs, x, rho, recipe, validation=(x, rho))
+        recipe = tr.Recipe(tr.mmse("logistic"), **options)
+        return tr.fit(key, START, tr.linear_outputs, x, rho, recipe, validation=(x, rho))
 
     keys = jax.random.split(jax.random.key(0), 3)
     found = jax.vmap(run)(keys)
     alone = run(keys[1])
     np.testing.assert_allclose(found.model.weights[1], alone.model.weights, rtol=1e-12)
-    best = -estimated_auc(linear_outputs(alone.model, x), rho)
+    best = -tr.estimated_auc(tr.linear_outputs(alone.model, x), rho)
     np.testing.assert_allclose(best, alone.validation[alone.best_epoch], rtol=1e-12)
 
 
@@ -143,14 +132,14 @@ def test_losses_drop_into_a_loop_over_a_dictionary():
         return x @ variables["params"]["kernel"] + variables["params"]["bias"][None]
 
     def loss(variables):
-        return ml()(apply(variables, jnp.asarray(x)), log_likelihood)
+        return tr.ml()(apply(variables, jnp.asarray(x)), log_likelihood)
 
     gradient_of = jax.jit(jax.grad(loss))
     for _ in range(60):
         gradient = gradient_of(variables)
         variables = jax.tree.map(lambda v, g: v - 0.5 * g, variables, gradient)
     assert (np.argmax(apply(variables, jnp.asarray(x)), axis=1) == y).mean() > 0.75
-    found = fit(jax.random.key(0), variables, apply, x, log_likelihood, Recipe(ml(), num_epochs=2))
+    found = tr.fit(jax.random.key(0), variables, apply, x, log_likelihood, tr.Recipe(tr.ml(), num_epochs=2))
     assert found.model["params"]["kernel"].shape == (3, 2)
 
 
@@ -163,11 +152,11 @@ def test_area_is_mann_whitney_with_certain_labels_and_unbiased_with_noisy_ones()
     scores = scores + y
     certain = jnp.asarray(np.eye(2)[y])
     np.testing.assert_allclose(
-        estimated_auc(jnp.asarray(scores), certain), roc_auc_score(y, scores), rtol=1e-12
+        tr.estimated_auc(jnp.asarray(scores), certain), roc_auc_score(y, scores), rtol=1e-12
     )
     logits = jnp.column_stack([jnp.zeros(200), jnp.asarray(scores)])
     where = np.arange(200) < 150
-    masked = estimated_auc(jnp.where(where[:, None], logits, 7.0), certain, where=where)
+    masked = tr.estimated_auc(jnp.where(where[:, None], logits, 7.0), certain, where=where)
     np.testing.assert_allclose(masked, roc_auc_score(y[where], scores[where]), rtol=1e-12)
     y = rng.random((100, 500)) < 0.3
     scores = rng.normal(size=y.shape) + 1.5 * y
@@ -175,7 +164,7 @@ def test_area_is_mann_whitney_with_certain_labels_and_unbiased_with_noisy_ones()
     z = np.where(rng.random(y.shape) < error, ~y, y)
     p1, p0 = np.where(z, 1 - error, error) * 0.3, np.where(z, error, 1 - error) * 0.7
     rho = p1 / (p0 + p1)
-    found = jax.vmap(estimated_auc)(jnp.asarray(scores), jnp.stack([1 - rho, rho], axis=2))
+    found = jax.vmap(tr.estimated_auc)(jnp.asarray(scores), jnp.stack([1 - rho, rho], axis=2))
     actual = [roc_auc_score(a, b) for a, b in zip(y, scores, strict=True)]
     gap = found - np.array(actual)
     assert abs(gap.mean()) < 4 * gap.std() / 10  # false-alarm rate 1e-4

@@ -6,11 +6,7 @@ every data set here holds all 16 patterns of four labelers and two classes and s
 
 import functools
 import itertools
-import os
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 from types import SimpleNamespace
 
 import jax
@@ -389,30 +385,13 @@ def test_bad_input():
             bayes.fit_nuts(model, given, key=0, hyper=hyper)
 
 
-FROM_FLOAT32 = """
-import jax, numpy as np
-from jtruth.labels import Labels
-from jtruth.learning.annotation.bayes import fit_nuts
-from jtruth.latent import NutsSettings
-z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
-fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=0, settings=NutsSettings(50, 20))
-assert jax.numpy.ones(1).dtype == "float32"
-assert {v.dtype.name for v in fit.run.samples.values()} == {"float64"}, fit.run.samples
-assert fit.log_likelihood().dtype == "float64" and fit.class_posterior.dtype == "float64"
-"""
-
-
 @pytest.mark.slow
 def test_float64_in_a_float32_process():
-    environment = {k: v for k, v in os.environ.items() if k != "JAX_ENABLE_X64"}
-    done = subprocess.run(
-        [sys.executable, "-c", FROM_FLOAT32],
-        cwd=Path(__file__).resolve().parents[3],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    with jax.enable_x64(False):
+        fit = bayes.fit_nuts("one_coin", crowd(0), key=0, settings=NutsSettings(50, 20))
+        assert jnp.ones(1).dtype == "float32" and fit.log_likelihood().dtype == "float64"
+    assert {v.dtype.name for v in fit.run.samples.values()} == {"float64"}
+    assert fit.class_posterior.dtype == "float64"
 
 
 @pytest.mark.slow

@@ -76,6 +76,7 @@ def test_every_step_is_the_papers(how):
     np.testing.assert_allclose(fit.matrices, pi, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(fit.class_posterior, T, rtol=1e-9, atol=1e-13)
     assert fit.log_likelihood == pytest.approx(path[-1], rel=1e-12)
+    assert not fit.converged and fit.num_steps == 12 and "did not converge" in fit.warnings[0]
     if how == "smoothing":
         log_prior = (pseudo * np.log(pi)).sum() + (smoothing.prior * np.log(p)).sum()
         assert fit.log_posterior == pytest.approx(path[-1] + log_prior, rel=1e-12)
@@ -89,8 +90,9 @@ def test_every_step_is_the_papers(how):
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from([0.5, 1.0]))
 def test_objective_never_falls_and_rows_sum_to_one(seed, classes, present):
-    labels = from_matrix(simulate(seed, 40, 4, classes, accuracy=0.5, present=present)[0], classes)
-    fit = fit_dawid_skene(labels, smoothing=Smoothing(0.2, 0.1, 0.3))
+    # Ten labelers: hardly two samples are equal, so few programs serve all examples.
+    labels = from_matrix(simulate(seed, 40, 10, classes, accuracy=0.5, present=present)[0], classes)
+    fit = fit_dawid_skene(labels, smoothing=Smoothing(0.2, 0.1, 0.3), max_steps=100)
     assert np.diff(fit.path).min(initial=0) > -1e-11
     assert fit.log_posterior == fit.path[-1]
     for rows in (fit.prior, fit.matrices, fit.class_posterior):
@@ -131,20 +133,8 @@ def test_samples_with_many_more_labels_than_the_rest():
 
 
 def test_thousands_of_labels_on_one_sample_do_not_underflow():
-    # The product of 3000 probabilities is 0 in float64; its log is not.
-    z, y = simulate(7, size=12, labelers=3000, classes=2, accuracy=0.2, present=1.0)
+    # The product of 1500 probabilities is 0 in float64; its log is not.
+    z, y = simulate(7, size=12, labelers=1500, classes=2, accuracy=0.2, present=1.0)
     fit = fit_dawid_skene(from_matrix(z, 2), smoothing=Smoothing(1.0, 1.0))
     assert np.isfinite(fit.log_likelihood) and fit.log_likelihood < -12 * 700
     assert (fit.class_posterior.argmax(axis=1) == y).all()
-
-
-def test_more_free_numbers_than_labels_is_said():
-    """A crowd of one label each: maximum likelihood is perfect on paper; pseudo-counts end the sentence."""
-    rng = np.random.default_rng(2)
-    y = rng.integers(0, 3, 10)
-    label = np.where(rng.random(30) < 0.8, np.repeat(y, 3), rng.integers(0, 3, 30))
-    crowd = Labels(np.repeat(np.arange(10), 3), np.arange(30), label, 10, 30, 3)
-    said = [w for w in fit_dawid_skene(crowd).warnings if "30 labels for 180 free numbers" in w]
-    assert len(said) == 1 and "smoothing" in said[0]
-    smooth = fit_dawid_skene(crowd, smoothing=Smoothing(1.0, 0.1))
-    assert not any("free numbers" in w for w in smooth.warnings)
