@@ -80,13 +80,14 @@ def test_both_starts_tell_the_same_evidence(monkeypatch):
 
 
 def test_islands_that_agree_by_luck_do_not_make_the_evidence_certain():
-    """Two temperatures whose differences cancel: what single temperatures say is the error that is stated."""
+    """Two temperatures whose differences cancel, and lineages that differ: the largest error is stated."""
     parts = np.array([[-7.0] * 4, [0.1, -0.1, 0.1, -0.1], [-0.1, 0.1, -0.1, 0.1]])
-    log, error, temperatures = temper._evidence([(None, None, parts)])
+    log, error, temperatures = temper._evidence([(None, None, parts, None, 0.0)])
     assert log == pytest.approx(-7) and temperatures == 2
     assert error == pytest.approx(np.sqrt(2 * 0.01 * 4 / 3 / 4))
     apart = parts + np.array([[0.0], [0.5], [0.5]]) * [1, 1, -1, -1]
-    assert temper._evidence([(None, None, apart)])[1] == pytest.approx(np.tanh(1) * np.sqrt(4 / 3) / 2)
+    assert temper._evidence([(None, None, apart, None, 0.0)])[1] == pytest.approx(np.tanh(1) * np.sqrt(4 / 3) / 2)
+    assert temper._evidence([(None, None, parts, None, 0.04)] * 4)[1] == pytest.approx(0.1)
 
 
 def test_a_mixture_of_t_laws_has_the_density_that_its_draws_have():

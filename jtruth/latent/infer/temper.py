@@ -41,6 +41,8 @@ _RUNS, _DOUBT = 3, 0.5  # runs, and the standard error of the log evidence that 
 HEAVY = 6e4  # numbers of an evaluation, from which the prior is too far away
 _SIZES, _NUMBERS = (128, 256, 512), 8e6  # lineages, and numbers of an evaluation that are cheap
 _WANTED, _RATE = 0.8, 0.5  # acceptance, and how fast the size of a step learns
+# How often a step is short, and how short: a point in a narrow place rejects all others, and would stay there
+_OFTEN, _SHORT = 0.2, 0.2
 
 
 class Tempered(NamedTuple):
@@ -181,18 +183,21 @@ def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) ->
 
     Returns:
         Points (islands, points, size), their log weights, the log evidence as a sum over the start and all
-        temperatures (parts, islands), and the size of a step.
+        temperatures (parts, islands), the size of a step, and the squared error of the evidence by lineages.
     """
     times, share = (np.asarray(a, np.float64) for a in (model.seen.times, model.seen.saturated))
     state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), [np.full(ISLANDS, times @ share)]
+    variance = 0.0
     for _ in range(1, _MOST):
         path, ratio, step = advance(model, rng, state, 1.0, start)
         points = _by_island(_folded_path(model, path).transpose(0, 2, 1))
         rise = _next(ratio.ravel(), 1 - state.temperature)
         log_w = rise * _by_island(ratio)
         log_z.append(np.logaddexp.reduce(log_w, axis=1) - np.log(log_w.shape[1]))
+        of_lineage = np.exp(rise * (ratio - ratio.max())).mean(axis=0)
+        variance += of_lineage.var(ddof=1) / of_lineage.mean() ** 2 / of_lineage.size
         if state.temperature + rise >= 1:
-            return points, log_w, np.array(log_z), step
+            return points, log_w, np.array(log_z), step, variance
         x, root = _drawn(model, points, log_w, None, x.shape[1], rng)
         state = Tempered(x, step, root, state.temperature + rise)
     raise TooLarge(f"the data are too large for this model: {_MOST} temperatures did not reach its posterior")
@@ -219,11 +224,10 @@ def advance(
 ) -> tuple[Any, Float[np.ndarray, "moves lineages"], float]:
     """`MOVES` moves of all points, as `moves` has them."""
     size, points = state.x.shape
-    random = (
-        rng.standard_normal((MOVES, size, points), dtype=np.float32),
-        rng.random((MOVES, points), dtype=np.float32),
-        rng.random((MOVES, points), dtype=np.float32) * np.float32(0.6) + np.float32(0.5),
-    )
+    momentum = rng.standard_normal((MOVES, size, points), dtype=np.float32)
+    accept, length, short = rng.random((3, MOVES, points), dtype=np.float32)
+    length = (0.5 + 0.6 * length) * np.where(short < _OFTEN, _SHORT, 1.0)
+    random = momentum, accept, length.astype(np.float32)
     here = Tempered(state.x, np.float32(state.step), state.root, np.float32(state.temperature))
     how = np.int32(steps), np.float32(learning)
     path, ratio, step = moves(model.kind, model.arrays, model.seen, here, random, *how, start)
@@ -314,12 +318,15 @@ def _evidence(runs: list[tuple[Any, ...]]) -> tuple[float, float, int]:
     """Log evidence, its standard error, and how many temperatures all runs took.
 
     Islands are few, and a handful may agree by luck. Differences between them at single temperatures are
-    many, but those that follow each other are alike: the larger of both errors is stated.
+    more, and those between lineages many, but temperatures that follow each other are alike, and so are
+    lineages of one island: the largest of the three errors is stated.
     """
     parts = [run[2] for run in runs]
     log_z = np.concatenate([part.sum(axis=0) for part in parts])
     top = log_z.max()
     z = np.exp(log_z - top)
-    ends = z.std(ddof=1) / z.mean() / np.sqrt(z.size)
-    single = np.sqrt(sum(part.var(axis=1, ddof=1).sum() for part in parts) / ISLANDS) / len(parts)
-    return float(top + np.log(z.mean())), float(max(ends, single)), sum(len(part) - 1 for part in parts)
+    ends = z.var(ddof=1) / z.mean() ** 2 / z.size
+    single = sum(part.var(axis=1, ddof=1).sum() for part in parts) / ISLANDS / len(parts) ** 2
+    lineages = sum(run[4] for run in runs) / len(runs) ** 2
+    error = np.sqrt(max(ends, single, lineages))
+    return float(top + np.log(z.mean())), float(error), sum(len(part) - 1 for part in parts)
