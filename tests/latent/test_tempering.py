@@ -86,7 +86,8 @@ def test_islands_that_agree_by_luck_do_not_make_the_evidence_certain():
     assert log == pytest.approx(-7) and temperatures == 2
     assert error == pytest.approx(np.sqrt(2 * 0.01 * 4 / 3 / 4))
     apart = parts + np.array([[0.0], [0.5], [0.5]]) * [1, 1, -1, -1]
-    assert temper._evidence([(None, None, apart, None, 0.0)])[1] == pytest.approx(np.tanh(1) * np.sqrt(4 / 3) / 2)
+    ends = np.tanh(1) * np.sqrt(4 / 3) / 2
+    assert temper._evidence([(None, None, apart, None, 0.0)])[1] == pytest.approx(ends)
     assert temper._evidence([(None, None, parts, None, 0.04)] * 4)[1] == pytest.approx(0.1)
 
 
