@@ -9,6 +9,7 @@ qualified name and source. A file whose mark differs belongs to another run and 
 and cleanings are such files too; there a mark says what kind it is.
 """
 
+import collections
 import contextlib
 import functools
 import hashlib
@@ -95,6 +96,21 @@ class Checkpoint:
                 raise ValueError(_LOST.format(self.path)) from None
         self.written = time.monotonic()
 
+    def read_parts(self) -> tuple[dict[str, dict[str, np.ndarray]], Words] | None:
+        """As `read`, arrays by part and name; a part may be empty."""
+        found = self.read()
+        if found is None:
+            return None
+        parts: dict[str, dict[str, np.ndarray]] = collections.defaultdict(dict)
+        for name, value in found[0].items():
+            part, _, rest = name.partition("/")
+            parts[part][rest] = value
+        return parts, found[1]
+
+    def write_parts(self, parts: dict[str, dict[str, np.ndarray]], words: Words) -> None:
+        """As `write`, arrays by part and name."""
+        self.write({f"{part}/{name}": a for part, some in parts.items() for name, a in some.items()}, words)
+
     @property
     def due(self) -> bool:
         """Whether there is a file, and the last writing is long enough ago."""
@@ -163,7 +179,11 @@ def _add(found: Any, thing: Any) -> None:
         value = np.ascontiguousarray(thing)
         found.update(f"{value.shape}{value.dtype}".encode() + value.tobytes())
     elif inspect.isroutine(thing) or inspect.isclass(thing):
-        found.update(f"{thing.__module__}.{thing.__qualname__}".encode() + _source(thing))
+        try:
+            source = inspect.getsource(thing).encode()
+        except (OSError, TypeError):  # an interactive session has none: the compiled code
+            source = getattr(getattr(thing, "__code__", None), "co_code", b"")
+        found.update(f"{thing.__module__}.{thing.__qualname__}".encode() + source)
         for cell in getattr(thing, "__closure__", None) or ():
             _add(found, cell.cell_contents)
     elif thing is None or isinstance(thing, bool | int | float | str | bytes | np.dtype):
@@ -173,11 +193,3 @@ def _add(found: Any, thing: Any) -> None:
         found.update(f"{type(thing).__module__}.{type(thing).__qualname__}".encode())
         if not (len(leaves) == 1 and leaves[0] is thing):
             _add(found, (str(tree.num_leaves), leaves))
-
-
-def _source(thing: Any) -> bytes:
-    """Source text; the bytes of the compiled code where there is none, as in an interactive session."""
-    try:
-        return inspect.getsource(thing).encode()
-    except (OSError, TypeError):
-        return getattr(getattr(thing, "__code__", None), "co_code", b"")

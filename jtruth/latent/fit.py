@@ -22,7 +22,7 @@ from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_of
 from jtruth.latent.model import Kind, LatentModel, Model, Observed
 from jtruth.latent.models import strata
 from jtruth.latent.rows import number_of_groups, seen_of, work_of
-from jtruth.latent.walk import Arrays, Chain, Effort, Kept, Limits, TooLarge, check_effort, walk
+from jtruth.latent.walk import Arrays, Effort, Kept, Limits, TooLarge, check_effort, walk
 from jtruth.stats.chains import effective_sample_size
 
 MOST_WORK, MOST_COORDINATES = 1e6, 120  # of a model that is tempered: numbers of an evaluation, coordinates
@@ -62,7 +62,7 @@ def run_tempered(model: Model, observed: Observed, wanted: Digest, *, key: Any, 
     store, convergence = walk(
         mover,
         host_rng(key, "temper"),
-        monitored=lambda draws: {name: draws[name] for name in wanted.monitored},
+        monitored=wanted.monitored,
         effort=effort,
         limits=_limits(effort, lineages, model.work),
         mark=digest_of("temper", *words) if effort.progress.checkpoint else "",
@@ -106,7 +106,7 @@ def _limits(effort: Effort, lineages: int, work: float) -> Limits:
             f"{(_USUAL + _FIRST) * move:.2g} numbers and {effort.max_work:.2g} are allowed"
         )
     most = max(wanted, block * (min(effort.max_sweeps // lineages, affordable) // block))
-    return Limits(0, wanted, most, affordable < effort.max_sweeps // lineages)
+    return 0, wanted, most, affordable < effort.max_sweeps // lineages
 
 
 @dataclass
@@ -120,7 +120,7 @@ class TemperMover:
     block: int = temper.MOVES
     evidence: tuple[float, float] | None = None
 
-    def start(self, rng: np.random.Generator) -> Chain:
+    def start(self, rng: np.random.Generator) -> Arrays:
         """Points of the posterior; mirror images that the others never meet are replaced by them."""
         state = temper.temper(self.model, rng, self.num_chains)
         if self.wanted.mirrored is not None:
@@ -136,21 +136,20 @@ class TemperMover:
         x = temper.folded(self.model, path[-1]).copy()
         wrong, right = np.flatnonzero(mirrored[:, -1]), np.flatnonzero(~mirrored[:, -1])
         crossing = (mirrored[:, 1:] != mirrored[:, :-1]).mean()
-        if not (wrong.size and right.size):
-            return state._replace(x=x)
-        if crossing > _COMMUNICATE * min(wrong.size, right.size) / self.num_chains:
+        fewer = min(wrong.size, right.size)
+        if not fewer or crossing > _COMMUNICATE * fewer / self.num_chains:
             return state._replace(x=x)
         root = temper.root_of(self.model, x[:, right])
         x[:, wrong] = x[:, right[np.arange(wrong.size) % right.size]]
         return temper.settled(self.model, rng, state._replace(x=x, root=root))
 
-    def settle(self, chain: Chain) -> Chain:
+    def settle(self, chain: Arrays) -> Arrays:
         """Nothing is left to do once burn-in is over."""
         return chain
 
     def advance(
-        self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
-    ) -> tuple[Chain, Kept | None]:
+        self, chain: Arrays, rng: np.random.Generator, sweeps: int, burning: bool
+    ) -> tuple[Arrays, Kept | None]:
         """Some moves of all lineages."""
         log_z, error, _ = chain["evidence"].tolist()
         self.evidence = log_z, error

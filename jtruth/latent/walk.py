@@ -17,14 +17,13 @@ draws so far (`Store`).
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth.latent.checkpoint import Checkpoint, Progress, Report
+from jtruth.latent.checkpoint import Checkpoint, Progress
 from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
@@ -64,13 +63,9 @@ class Effort(NamedTuple):
 STANDARD = Effort()
 
 
-class Limits(NamedTuple):
-    """An effort in sweeps of one chain, for data of one size."""
-
-    burn_in: int
-    first: int  # sweeps to keep before the first look
-    most: int  # sweeps to keep
-    by_work: bool  # whether it is the work that ends them
+# An effort in sweeps of one chain: burn-in, to keep before the first look, to keep at most, and whether it is
+# the work that ends them.
+Limits = tuple[int, int, int, bool]
 
 
 class Convergence(NamedTuple):
@@ -117,7 +112,7 @@ def limits(effort: Effort, chains: int, numbers: float, *, apart: bool = False) 
     burn_in = min(burn_in, max(int(allowed / 3), FEWEST))
     affordable, wanted = max(int(allowed) - burn_in, FEWEST), effort.max_sweeps // chains
     first = min(max(-(-effort.min_sweeps // chains), _SHORTEST), affordable, wanted)
-    return Limits(burn_in, first, min(affordable, wanted), affordable < wanted)
+    return burn_in, first, min(affordable, wanted), affordable < wanted
 
 
 def diagnose(draws: dict[str, np.ndarray], ends: bool = False) -> tuple[dict[str, float], dict[str, float]]:
@@ -129,10 +124,11 @@ def diagnose(draws: dict[str, np.ndarray], ends: bool = False) -> tuple[dict[str
     for name, values in draws.items():
         flat = values.reshape(*values.shape[:2], int(np.prod(values.shape[2:])))
         parts = np.array_split(flat, np.clip(flat.size // _AT_ONCE, 1, max(flat.shape[2], 1)), axis=2)
-        found = [_of_part(part, ends) for part in parts]
-        rhat[name], ess[name] = (
-            np.concatenate(a).reshape(values.shape[2:]) for a in zip(*found, strict=True)
-        )
+        rhat[name] = np.concatenate([split_rhat(part, groups=4) for part in parts]).reshape(values.shape[2:])
+        low = [effective_sample_size(part) for part in parts]
+        if ends:
+            low = [np.fmin(bulk, tail_sample_size(part)) for bulk, part in zip(low, parts, strict=True)]
+        ess[name] = np.concatenate(low).reshape(values.shape[2:])
     return by_number(rhat), by_number(ess)
 
 
@@ -153,12 +149,6 @@ def extremes(rhat: dict[str, float], ess: dict[str, float], between: str = ", ")
         f"split R-hat {rhat.get(high, np.nan):.3f} for {high}{between}effective sample size "
         f"{ess.get(low, np.nan):.0f} for {low}"
     )
-
-
-def _of_part(draws: np.ndarray, ends: bool) -> tuple[np.ndarray, np.ndarray]:
-    """R-hat and ESS of some quantities, (chains, draws, quantities)."""
-    ess = effective_sample_size(draws)
-    return split_rhat(draws, groups=4), np.fmin(ess, tail_sample_size(draws)) if ends else ess
 
 
 def good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
@@ -185,12 +175,8 @@ def next_target(
 def check_effort(effort: Effort) -> None:
     """Refuse an effort that makes no sense."""
     chains = effort.chains or 4
-    if (
-        chains < 2
-        or (chains > 4 and chains % 4)
-        or (effort.burn_in or 0) < 0
-        or effort.min_sweeps < 4 * chains
-    ):
+    possible = 2 <= chains <= 4 or (chains > 4 and chains % 4 == 0)
+    if not possible or (effort.burn_in or 0) < 0 or effort.min_sweeps < 4 * chains:
         raise ValueError(
             "effort needs 2 to 4 chains, or a multiple of 4, and 4 sweeps or more of each in min_sweeps; got "
             f"{effort}"
@@ -199,10 +185,7 @@ def check_effort(effort: Effort) -> None:
         raise ValueError(f"effort needs max_work > 0 and max_sweeps >= min_sweeps; got {effort}")
 
 
-Chain = dict[str, np.ndarray]
 Arrays = dict[str, np.ndarray]
-
-
 # What one block of sweeps leaves, (chains, sweeps, ...) each: small arrays of every sweep, large ones to be
 # thinned, and sums of state probabilities (states, rows) over chains and sweeps.
 Kept = tuple[Arrays, Arrays, np.ndarray]
@@ -221,13 +204,13 @@ class Store:
     thin: int = 1
     small: dict[str, list[np.ndarray]] = field(default_factory=dict)  # block by block
     large: dict[str, list[np.ndarray]] = field(default_factory=dict)  # sweeps 0, thin, 2 thin, ...
-    large_sum: dict[str, np.ndarray] = field(default_factory=dict)
+    large_sum: Arrays = field(default_factory=dict)
     state_sum: np.ndarray = field(default_factory=lambda: np.zeros(()))  # (states, rows) of probabilities
-    chain: Chain = field(default_factory=dict)
+    chain: Arrays = field(default_factory=dict)
     done: int = 0  # sweeps, burn-in included
     target: int = 0  # sweeps to keep before the next look at convergence
 
-    def add(self, small: dict[str, np.ndarray], large: dict[str, np.ndarray], states: np.ndarray) -> None:
+    def add(self, small: Arrays, large: Arrays, states: np.ndarray) -> None:
         """Append one block of sweeps."""
         sweeps = next(iter(small.values())).shape[1]
         for name, values in small.items():
@@ -242,18 +225,10 @@ class Store:
             if self.thin >= self.kept:
                 break
             self.thin *= 2
-            self.large = {name: [a[:, ::2].copy()] for name, a in self._joined(self.large).items()}
-
-    def draws(self) -> dict[str, np.ndarray]:
-        """All draws of the small arrays."""
-        return self._joined(self.small)
-
-    def thinned(self) -> dict[str, np.ndarray]:
-        """Every `thin`-th draw of the large arrays."""
-        return self._joined(self.large)
+            self.large = {name: [a[:, ::2].copy()] for name, a in self.joined(self.large).items()}
 
     @staticmethod
-    def _joined(blocks: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
+    def joined(blocks: dict[str, list[np.ndarray]]) -> Arrays:
         """Blocks as one array each; the lists are shortened on the way, so it is not done twice."""
         for parts in blocks.values():
             if len(parts) > 1:
@@ -262,24 +237,19 @@ class Store:
 
     def save(self, file: Checkpoint, rng: np.random.Generator) -> None:
         """Write everything that the next sweep depends on."""
-        kinds = {"small": self.draws(), "large": self.thinned(), "sum": self.large_sum, "chain": self.chain}
-        arrays = {f"{kind}/{name}": a for kind, some in kinds.items() for name, a in some.items()}
+        parts = {"small": self.joined(self.small), "large": self.joined(self.large), "sum": self.large_sum,
+                 "chain": self.chain, "states": {"sum": np.asarray(self.state_sum)}}  # fmt: skip
         words = {name: getattr(self, name) for name in _COUNTS} | {"stream": rng.bit_generator.state}
-        file.write(arrays | {"state_sum": np.asarray(self.state_sum)}, words)
+        file.write_parts(parts, words)
 
     def resume(self, file: Checkpoint, rng: np.random.Generator) -> bool:
         """Go on from a file, if there is one."""
-        found = file.read()
+        found = file.read_parts()
         if found is None:
             return False
-        arrays, words = found
-        kinds: dict[str, Arrays] = {"small": {}, "large": {}, "sum": {}, "chain": {}}
-        self.state_sum = arrays.pop("state_sum")
-        for full, a in arrays.items():
-            kind, _, name = full.partition("/")
-            kinds[kind][name] = a
-        self.small, self.large = ({name: [a] for name, a in kinds[k].items()} for k in ("small", "large"))
-        self.large_sum, self.chain = kinds["sum"], kinds["chain"]
+        parts, words = found
+        self.small, self.large = ({name: [a] for name, a in parts[k].items()} for k in ("small", "large"))
+        self.large_sum, self.chain, self.state_sum = parts["sum"], parts["chain"], parts["states"]["sum"]
         for name in _COUNTS:
             setattr(self, name, words[name])
         rng.bit_generator.state = words["stream"]
@@ -293,7 +263,7 @@ def walk(
     mover: Any,
     rng: np.random.Generator,
     *,
-    monitored: Callable[[Arrays], Arrays],
+    monitored: tuple[str, ...],
     effort: Effort,
     limits: Limits,
     mark: str = "",
@@ -303,56 +273,41 @@ def walk(
     Args:
         mover: the model.
         rng: the stream of random numbers.
-        monitored: the kept arrays -> those that must converge.
+        monitored: which of the kept small arrays must converge.
         effort, limits: when to stop; `limits` are the effort's for these data (`limits`).
         mark: what that file must carry: a digest of all that the draws depend on.
     """
-    file, store, burn_in = (
-        effort.progress.file(mark),
-        Store(effort.max_bytes, target=limits.first),
-        limits.burn_in,
-    )
+    burn_in, first, most, by_work = limits
+    file, store = effort.progress.file(mark), Store(effort.max_bytes, target=first)
     if not store.resume(file, rng):
         store.chain = mover.start(rng)
         if not burn_in:
             store.chain = mover.settle(store.chain)
-    began, stopped_by, rhat, ess = time.monotonic(), "", {}, {}
+    began, chains, stopped_by, rhat, ess = time.monotonic(), mover.num_chains, "", {}, {}
     with effort.progress.reporting() as tell:
         while not stopped_by:
-            _to_target(mover, rng, store, burn_in, file, tell)
-            rhat, ess = diagnose(monitored(store.draws()), effort.ends)
-            enough = store.kept * mover.num_chains >= effort.min_sweeps
-            if enough and good(rhat, ess, effort):
+            planned = burn_in + store.target
+            while store.done < planned:
+                burning = store.done < burn_in
+                sweeps = min(mover.block, (burn_in if burning else planned) - store.done)
+                store.chain, kept = mover.advance(store.chain, rng, sweeps, burning)
+                if kept is not None:
+                    store.add(*kept)
+                store.done += sweeps
+                if burning and store.done == burn_in:
+                    store.chain = mover.settle(store.chain)
+                if file.due:
+                    store.save(file, rng)
+                tell(store.done * chains, planned * chains)
+            draws = store.joined(store.small)
+            rhat, ess = diagnose({name: draws[name] for name in monitored}, effort.ends)
+            if store.kept * chains >= effort.min_sweeps and good(rhat, ess, effort):
                 stopped_by = "converged"
-            elif store.kept >= limits.most:
-                stopped_by = "max_work" if limits.by_work else "max_sweeps"
+            elif store.kept >= most:
+                stopped_by = "max_work" if by_work else "max_sweeps"
             else:
-                store.target = min(next_target(store.target, rhat, ess, effort, mover.block), limits.most)
+                store.target = min(next_target(store.target, rhat, ess, effort, mover.block), most)
     if file.path is not None:
         store.save(file, rng)
-    total, spent = store.kept * mover.num_chains, time.monotonic() - began
+    total, spent = store.kept * chains, time.monotonic() - began
     return store, Convergence(stopped_by == "converged", stopped_by, rhat, ess, total, burn_in, spent)
-
-
-def _to_target(
-    mover: Any,
-    rng: np.random.Generator,
-    store: Store,
-    burn_in: int,
-    file: Checkpoint,
-    tell: Report,
-) -> None:
-    """Blocks of sweeps up to the target."""
-    chains, planned = mover.num_chains, burn_in + store.target
-    while store.done < planned:
-        burning = store.done < burn_in
-        sweeps = min(mover.block, (burn_in if burning else planned) - store.done)
-        store.chain, kept = mover.advance(store.chain, rng, sweeps, burning)
-        if kept is not None:
-            store.add(*kept)
-        store.done += sweeps
-        if burning and store.done == burn_in:
-            store.chain = mover.settle(store.chain)
-        if file.due:
-            store.save(file, rng)
-        tell(store.done * chains, planned * chains)

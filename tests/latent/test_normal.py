@@ -104,7 +104,7 @@ def test_information_is_minus_the_second_derivatives():
             + problem.concentration @ log_theta
         )
 
-    theta, step = np.log(mode.theta), 1e-4
+    theta, step = np.log(mode[1]), 1e-4
     own, unit = normal.information(problem, mode), np.eye(theta.size) * step
     own = own - np.where(rows[:, None] == rows[None, :], 1.0, 0.0)  # the direction that softmax forgets
     for i, j in [(0, 0), (0, 1), (0, 5), (3, 4), (4, 20), (7, 33), (30, 31), (31, 31)]:

@@ -197,10 +197,10 @@ def test_random_effect_is_that_of_loops():
     for d in range(4):
         value = 0.0
         for c in (0, 1):
-            share = expit(p.logit_share[0, d])
+            share = expit(p["logit_share"][0, d])
             for e, w in zip(nodes, weight / weight.sum(), strict=True):
-                right = [expit(p.a[t, c, d] + p.m[c, d] + p.lam[c, d] * e) for t in range(3)]
-                right.append(expit(p.k[c, d] + p.kap[c, d] * e))
+                right = [expit(p["a"][t, c, d] + p["m"][c, d] + p["lam"][c, d] * e) for t in range(3)]
+                right.append(expit(p["k"][c, d] + p["kap"][c, d] * e))
                 each = [r if label == c else 1 - r for r, label in zip(right, z, strict=True)]
                 value += (share if c else 1 - share) * w * np.prod(each)
         assert logsumexp(joint[:, d]) == pytest.approx(np.log(value), abs=2e-5)

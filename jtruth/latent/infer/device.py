@@ -34,8 +34,9 @@ class Shapes:
     def __init__(self, problem: kernel.Problem):
         self.blocks = tuple(problem.blocks.values())
         self.pooled = problem.pooled
-        self.alike = tuple(_structure(group, np.zeros(group.shape[-1]), None) for group in problem.alike)
-        groups = [(group.first, tuple(group.raters)) for group in (*self.pooled, *self.alike)]
+        self.alike = tuple(_structure(group, np.zeros(group[1].prior.shape[-1]), None)
+                           for group in problem.alike)  # fmt: skip
+        groups = [(here.start, tuple(raters)) for here, raters in (*self.pooled, *self.alike)]
         self.mark = digest(self.blocks, groups)
 
     def __eq__(self, other: object) -> bool:
@@ -45,10 +46,10 @@ class Shapes:
         return hash(self.mark)
 
 
-def _structure(group: kernel.Group, log_share: Any, known: Any) -> kernel.Group:
+def _structure(group: Any, log_share: Any, known: Any) -> kernel.Group:
     """With another of what follows the labels: that is an argument of the program, not part of it."""
-    alike = group.alike._replace(log_share=log_share, known=known)
-    return group._replace(raters=group.raters._replace(alike=alike))
+    here, raters = group
+    return here, raters._replace(alike=raters.alike._replace(log_share=log_share, known=known))
 
 
 # Samples in S shards: columns (S, seen, samples), what was seen on a sample, padded with the number of
@@ -162,14 +163,12 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
     if mesh is None and not wanted:
         return None
     parts, row = laid_out(problem, 1 if mesh is None else mesh.shape[axis])
-    alike = tuple((group.alike.log_share, group.alike.known) for group in problem.alike)
+    families: list[Any] = [raters.alike for _, raters in problem.alike]
+    alike = tuple((family.log_share, family.known) for family in families)
     data = Data(parts, problem.place.astype(np.int32), problem.concentration, alike)
     with jax.enable_x64(True):
-        if mesh is None:
-            data = jax.tree.map(jnp.asarray, data)
-        else:
-            where = jax.tree.map(lambda spec: NamedSharding(mesh, spec), _specs(data, axis))
-            data = jax.device_put(data, where)
+        where = None if mesh is None else jax.tree.map(lambda s: NamedSharding(mesh, s), _specs(data, axis))
+        data = jax.device_put(data, where)
     return Program(Shapes(problem), data, mesh, row, problem.multiplicity.size)
 
 

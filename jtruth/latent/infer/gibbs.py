@@ -20,11 +20,11 @@ from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import device, kernel
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike
-from jtruth.latent.walk import STANDARD, Arrays, Chain, Convergence, Effort, Kept, Store, limits, walk
+from jtruth.latent.walk import STANDARD, Arrays, Convergence, Effort, Kept, Store, limits, walk
 
 _BLOCK = 50  # sweeps between two looks at progress and checkpoint
 _BLOCK_NUMBERS = 1_000_000  # ... fewer where a block of draws would hold more numbers than this
-_CHEAP = 80_000
+_CHEAP = 80_000  # numbers of a step of all chains, below which Python's own time dominates
 _GAMMA, _BETA = 20, 60  # numbers that a gamma draw and the moves of a probability's family are worth
 _BESIDES = 10.0  # log-likelihood below the best, besides half of the free probabilities
 
@@ -42,13 +42,12 @@ class Digest(NamedTuple):
 class GibbsRun(NamedTuple):
     """Draws (chains, sweeps, ...) and how they came about."""
 
-    draws: dict[str, np.ndarray]
-    large: dict[str, np.ndarray]  # every `thin`-th sweep
-    large_mean: dict[str, np.ndarray]  # over all sweeps
+    draws: Arrays
+    large: Arrays  # every `thin`-th sweep
+    large_mean: Arrays  # over all sweeps
     thin: int
-    state_posterior: Float[
-        np.ndarray, "rows states"
-    ]  # mean of p(state | labels, probabilities), or of p(class)
+    # mean of p(state | labels, probabilities), or of p(class)
+    state_posterior: Float[np.ndarray, "rows states"]
     convergence: Convergence
     apart: bool = False  # whether the second half of the chains started away from EM's mode
     evidence: tuple[float, float] | None = None  # log p(everything seen) and its standard error
@@ -87,7 +86,8 @@ def run_gibbs(
         TooLarge: the data ask for more work than an effort with `give_up` allows.
     """
     problem = kernel.flatten(model, observed)
-    chains = effort.chains or _affordable_chains(problem)
+    numbers = problem.place.shape[1] * problem.multiplicity.size + problem.concentration.size
+    chains = effort.chains or int(np.clip(4 * (_CHEAP // (4 * numbers)), 4, 32))
     numbers = numbers_of(problem)
     limits(effort, chains, numbers)  # refuses what is too large before EM
     mode, _ = kernel.em(problem, start)
@@ -97,8 +97,8 @@ def run_gibbs(
         other, _ = kernel.em(problem, other, max_steps=1)
     program = device.program_of(problem, effort.device, effort.mesh)
     shards = 0 if program is None else len(program.data.parts[0][0])
-    design, more = problem.design, (start, chains, allowed.burn_in, effort.max_bytes, shards)
-    groups = [(g.first, tuple(g.raters)) for g in (*problem.pooled, *problem.alike)]
+    design, more = problem.design, (start, chains, allowed[0], effort.max_bytes, shards)
+    groups = [(here.start, tuple(raters)) for here, raters in (*problem.pooled, *problem.alike)]
     mark = digest_of(
         "gibbs", key_words(key), design.data, design.indices, design.indptr, problem.multiplicity,
         problem.offset, problem.place, problem.concentration, groups, *more,
@@ -106,7 +106,7 @@ def run_gibbs(
     store, convergence = walk(
         GibbsMover(problem, mode, chains, digest.keep, program, other),
         host_rng(key, "gibbs"),
-        monitored=lambda draws: {name: draws[name] for name in digest.monitored},
+        monitored=digest.monitored,
         effort=effort,
         limits=allowed,
         mark=mark,
@@ -119,7 +119,8 @@ def run_of(store: Store, convergence: Convergence, **more: Any) -> GibbsRun:
     total = convergence.num_sweeps
     means = {name: a / total for name, a in store.large_sum.items()}
     states = (np.asarray(store.state_sum) / total).T
-    return GibbsRun(store.draws(), store.thinned(), means, store.thin, states, convergence, **more)
+    draws, large = store.joined(store.small), store.joined(store.large)
+    return GibbsRun(draws, large, means, store.thin, states, convergence, **more)
 
 
 @dataclass
@@ -139,7 +140,7 @@ class GibbsMover:
         numbers = self.num_chains * self.problem.concentration.size
         return int(np.clip(_BLOCK_NUMBERS // max(numbers, 1), 5, _BLOCK))
 
-    def start(self, rng: np.random.Generator) -> Chain:
+    def start(self, rng: np.random.Generator) -> Arrays:
         """States drawn at the mode, or at the other start."""
         problem = self.problem
         p = np.repeat(self.mode[:, None, :], self.num_chains, axis=1)
@@ -150,17 +151,17 @@ class GibbsMover:
         if problem.pooled:
             alpha = problem.concentration + problem.count_probabilities(symbols)
             chain["log_theta"] = kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, rng)
-        for k, group in enumerate(problem.pooled):
-            prior = present(group.raters.common_prior, "a law of common rows")
+        for k, (_, raters) in enumerate(problem.pooled):
+            prior = present(raters.common_prior, "a law of common rows")
             mean = prior / prior.sum(axis=-1, keepdims=True)
             chain[f"common{k}"] = np.repeat(np.log(mean)[None], self.num_chains, axis=0)
-        for k, group in enumerate(problem.alike):
-            chain[f"alike{k}"] = alike.first_state(group.alike, self.num_chains)
+        for k, (_, raters) in enumerate(problem.alike):
+            chain[f"alike{k}"] = alike.first_state(present(raters.alike, "a family"), self.num_chains)
         if self.program is not None:
             chain["key"] = rng.integers(2**32, size=2, dtype=np.uint32)  # the words of one
         return chain
 
-    def settle(self, chain: Chain) -> Chain:
+    def settle(self, chain: Arrays) -> Arrays:
         """Chains from another start go on from the others where their mode has no weight."""
         if self.other is None:
             return chain
@@ -169,8 +170,8 @@ class GibbsMover:
         return chain | moved | {"symbols": chain["symbols"][..., source]}
 
     def advance(
-        self, chain: Chain, rng: np.random.Generator, sweeps: int, burning: bool
-    ) -> tuple[Chain, Kept | None]:
+        self, chain: Arrays, rng: np.random.Generator, sweeps: int, burning: bool
+    ) -> tuple[Arrays, Kept | None]:
         """Some sweeps of all chains."""
         if self.program is not None:
             chain, seen, states = device.run(self.program, chain, sweeps, self.block)
@@ -198,12 +199,10 @@ def named_draws(problem: kernel.Problem, seen: Arrays) -> Arrays:
         tables = seen["symbols"][:, first:last]  # (sweeps, columns, states, chains)
         draws[name.replace("raters", "table")] = tables.transpose(3, 0, 2, 1)
     named = {first: name for name, (first, _) in problem.blocks.items()}
-    for k, group in enumerate(problem.alike):
-        name = named[group.first].replace("raters", "families")
-        draws[name] = np.moveaxis(seen[f"alike{k}"], 0, 1)
-    for k, group in enumerate(problem.pooled):
-        name = named[group.first].replace("raters", "common")
-        draws[name] = np.exp(np.moveaxis(seen[f"common{k}"], 0, 1))
+    for k, (here, _) in enumerate(problem.alike):
+        draws[named[here.start].replace("raters", "families")] = np.moveaxis(seen[f"alike{k}"], 0, 1)
+    for k, (here, _) in enumerate(problem.pooled):
+        draws[named[here.start].replace("raters", "common")] = np.exp(np.moveaxis(seen[f"common{k}"], 0, 1))
     return draws
 
 
@@ -234,16 +233,6 @@ def numbers_of(problem: kernel.Problem) -> float:
 
     Rows that are alike have Beta functions besides, each of them worth dozens of numbers.
     """
-    states, rows = problem.place.shape[1], problem.multiplicity.size
-    families = sum(group.raters.prior.size for group in problem.alike)
-    return float(
-        states * (2 * problem.design.nnz + 6 * rows + problem.place.shape[0])
-        + _GAMMA * problem.concentration.size
-        + _BETA * families
-    )
-
-
-def _affordable_chains(problem: kernel.Problem) -> int:
-    """4 to 32 chains: together some 80 000 numbers a step, below which Python's own time dominates."""
-    numbers = problem.place.shape[1] * problem.multiplicity.size + problem.concentration.size
-    return int(np.clip(4 * (_CHEAP // (4 * numbers)), 4, 32))
+    (columns, states), rows = problem.place.shape, problem.multiplicity.size
+    of_rows = _GAMMA * problem.concentration.size + _BETA * sum(r.prior.size for _, r in problem.alike)
+    return float(states * (2 * problem.design.nnz + 6 * rows + columns) + of_rows)

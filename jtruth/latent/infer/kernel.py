@@ -27,17 +27,15 @@ labels are left out: their rows are drawn from the prior and would only slow G d
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from jtruth._arrays import gammaln, log_gamma_draws, metropolis, namespace, replaced
 from jtruth._host import log
-from jtruth._validation import present
 from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.models import alike
-from jtruth.latent.models.alike import Alike
 from jtruth.latent.rows import number_of_groups
 
 _STEPS = 4  # Metropolis steps a sweep
@@ -45,26 +43,7 @@ _CACHED = 65_536  # numbers of rows, states and chains that are worked on togeth
 _SMALLEST = -230.0  # of log G: a G that rounds to 0 would forbid a symbol for ever
 
 
-class Group(NamedTuple):
-    """Raters whose rows depend on one another."""
-
-    first: int  # where their rows begin in the flat vector
-    raters: Raters
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(raters, rows, symbols)."""
-        return self.raters.prior.shape
-
-    @property
-    def alike(self) -> Alike:
-        """What they have in common, where they are alike."""
-        return present(self.raters.alike, "a family")
-
-    @property
-    def here(self) -> slice:
-        """Their part of the flat vector."""
-        return slice(self.first, self.first + self.raters.prior.size)
+Group = tuple[slice, Raters]  # raters whose rows depend on one another, and their part of the flat vector
 
 
 @dataclass(frozen=True)
@@ -91,11 +70,6 @@ class Problem:
         """(columns, rows) of the rows for one sample, and of the others."""
         single, repeated = self.design[: self.num_single], self.design[self.num_single :]
         return sparse.csr_array(single.T), sparse.csr_array(repeated.T)
-
-    @cached_property
-    def in_single(self) -> np.ndarray:
-        """(columns, 1) how often each is in the rows for one sample."""
-        return self.transposed[0].sum(axis=1)[:, None]
 
     @cached_property
     def only_symbol(self) -> np.ndarray | None:
@@ -129,8 +103,8 @@ class Problem:
     def independent(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Entries of the rows that are not alike; where each of these starts among them, and its length."""
         entries = np.ones(self.concentration.size, bool)
-        for group in self.alike:
-            entries[group.here] = False
+        for here, _ in self.alike:
+            entries[here] = False
         length = self.length[entries[self.starts]]
         return np.flatnonzero(entries), (np.cumsum(length) - length, length)
 
@@ -170,7 +144,8 @@ def flatten(model: LatentModel, observed: Observed) -> Problem:
     size = first[-1]
     moved = [np.where(place < 0, size, at + place) for at, place in zip(first, places, strict=False)]
     blocks = {name: (int(at), prior.shape) for name, at, prior in zip(names, first, priors, strict=False)}
-    groups = [Group(blocks[f"raters{k}"][0], raters) for k, raters in enumerate(model.raters)]
+    begins = [blocks[f"raters{k}"][0] for k in range(len(model.raters))]
+    groups = [(slice(at, at + r.prior.size), r) for at, r in zip(begins, model.raters, strict=True)]
     known = log(model.class_prior)[model.state_class][:, None] if model.class_fixed else 0.0
     return Problem(
         design=sparse.csr_array(sparse.hstack(seen, format="csr")),
@@ -178,8 +153,8 @@ def flatten(model: LatentModel, observed: Observed) -> Problem:
         offset=observed.offset + known,
         place=np.concatenate(moved),
         concentration=np.concatenate([prior.ravel() for prior in priors]),
-        pooled=tuple(g for g in groups if g.raters.strength and g.raters.common_prior is not None),
-        alike=tuple(g for g in groups if g.raters.alike is not None),
+        pooled=tuple(g for g in groups if g[1].strength and g[1].common_prior is not None),
+        alike=tuple(g for g in groups if g[1].alike is not None),
         blocks=blocks,
         columns={"samples" if name == "pi" else name: where for name, where in zip(names, ranges, strict=True)
                  if name != "weights"},
@@ -281,7 +256,7 @@ def draw_counts(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np
     chosen = (state == np.arange(states - 1, dtype=state.dtype)[:, None, None]).astype(single.dtype)
     one = _samples_behind(single, chosen) if states > 1 else found[:, :0]
     found[:, :-1] += one
-    found[:, -1] += problem.in_single - one.sum(axis=1)
+    found[:, -1] += single.sum(axis=1)[:, None] - one.sum(axis=1)
     return found
 
 
@@ -370,14 +345,14 @@ def sweep(engine: Any, chain: dict, rng: Any) -> tuple[dict, Any, Any]:
     last = chain.get("log_theta", counts)
     concentration, common = draw_common_rows(engine, last, counts, common, rng)
     log_theta = namespace(counts).zeros(counts.shape)
-    if sum(group.raters.prior.size for group in engine.alike) < counts.shape[1]:
+    if sum(raters.prior.size for _, raters in engine.alike) < counts.shape[1]:
         log_theta = engine.draw_dirichlet_logs(concentration + counts, rng)
     families = {}
-    for k, group in enumerate(engine.alike):
-        data = alike.row_counts(group.alike, counts[:, group.here].reshape(-1, *group.shape))
+    for k, (here, raters) in enumerate(engine.alike):
+        data = alike.row_counts(raters.alike, counts[:, here].reshape(-1, *raters.prior.shape))
         families[f"alike{k}"] = state = alike.move(data, chain[f"alike{k}"], rng)
         rows = alike.draw_rows(data, state, rng).reshape(len(log_theta), -1)
-        log_theta = replaced(log_theta, (slice(None), group.here), rows)
+        log_theta = replaced(log_theta, (slice(None), here), rows)
     symbols, p = engine.draw_samples(log_theta, rng)
     new = {"symbols": symbols} | {f"common{k}": g for k, g in enumerate(common)} | families
     if len(engine.pooled):
@@ -395,20 +370,20 @@ def draw_common_rows(
     """
     xp = namespace(log_theta)
     concentration, moved = xp.broadcast_to(problem.concentration, log_theta.shape), []
-    for group, start in zip(problem.pooled, log_common, strict=True):
-        here, shape = group.here, (log_theta.shape[0], *group.shape)
+    for (here, raters), start in zip(problem.pooled, log_common, strict=True):
+        shape = log_theta.shape[0], *raters.prior.shape
         seen = counts[:, here].reshape(shape).sum(axis=(2, 3)) > 0  # (chains, raters): the same in all chains
         seen = seen.astype(np.float64)
         total = xp.einsum("mtrk,mt->mrk", log_theta[:, here].reshape(shape), seen)
-        log_g = move_common(rng, start, total, seen.sum(axis=1)[:, None], group.raters)
-        spread = xp.broadcast_to(group.raters.strength * xp.exp(log_g)[:, None], shape)
+        log_g = move_common(rng, start, total, seen.sum(axis=1)[:, None], raters)
+        spread = xp.broadcast_to(raters.strength * xp.exp(log_g)[:, None], shape)
         values = spread.reshape(log_theta.shape[0], -1)
         concentration = replaced(concentration, (slice(None), here), values)
         moved.append(log_g)
     return concentration, moved
 
 
-def move_common(rng: Any, log_g: Any, total: Any, number: Any, raters: Raters) -> Any:
+def move_common(rng: Any, log_g: Any, total: Any, number: Any, raters: Any) -> Any:
     """log G (chains, rows, symbols) after `_STEPS` moves, given the sums L of log theta and their number."""
     xp, shape = namespace(log_g), (_STEPS, *log_g.shape)
     moves = 10.0 ** -rng.uniform(0.0, 2.0, (*shape[:-1], 1)) * rng.standard_normal(shape)
@@ -418,14 +393,10 @@ def move_common(rng: Any, log_g: Any, total: Any, number: Any, raters: Raters) -
         new = new - new.max(axis=-1, keepdims=True)
         return new - xp.log(xp.exp(new).sum(axis=-1, keepdims=True))
 
-    def density(log_g: Any) -> Any:
-        return xp.where(log_g.min(axis=-1) > _SMALLEST, _log_density(log_g, total, number, raters), -np.inf)
+    def density(log_g: Any) -> Any:  # of log G, (chains, rows): the Jacobian adds sum_k log G_k
+        a = raters.strength * xp.exp(log_g)
+        labels = -number * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
+        value = labels + (raters.common_prior[None] * log_g).sum(axis=-1)
+        return xp.where(log_g.min(axis=-1) > _SMALLEST, value, -np.inf)
 
     return metropolis(propose, density, log_g, moves, rng.random(shape[:-1]))
-
-
-def _log_density(log_g: Any, total: Any, number: Any, raters: Any) -> Any:
-    """log p(G | theta) as a density of log G, (chains, rows): the Jacobian adds sum_k log G_k."""
-    a = raters.strength * namespace(log_g).exp(log_g)
-    labels = -number * gammaln(a).sum(axis=-1) + ((a - 1) * total).sum(axis=-1)
-    return labels + (raters.common_prior[None] * log_g).sum(axis=-1)

@@ -55,12 +55,9 @@ def has_normal_law(model: LatentModel) -> bool:
     return fixed and model.num_strata == 1 and size <= MOST_TOGETHER
 
 
-class Mode(NamedTuple):
-    """Where EM ended. P probabilities."""
-
-    states: Float[np.ndarray, "states rows"]  # probabilities
-    theta: Float[np.ndarray, " P"]  # all probabilities there
-    total: Float[np.ndarray, " P"]  # expected counts of each with its concentration
+# Where EM ended: state probabilities (states, rows), all probabilities (P,), and the expected counts of each
+# with its concentration (P,).
+Mode = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def mode_of(problem: kernel.Problem, start: Float[np.ndarray, "states rows"]) -> Mode:
@@ -68,22 +65,15 @@ def mode_of(problem: kernel.Problem, start: Float[np.ndarray, "states rows"]) ->
     states, _ = kernel.em(problem, start, max_steps=_MOST_STEPS)
     symbols = kernel.count_symbols(problem, (states * problem.multiplicity)[:, None, :])
     total = problem.concentration + problem.count_probabilities(symbols)
-    return Mode(states, np.exp(kernel.posterior_means(problem, total))[0], total[0])
+    return states, np.exp(kernel.posterior_means(problem, total))[0], total[0]
 
 
 def alone(problem: kernel.Problem, mode: Mode, starts: Sequence[Float[np.ndarray, "states rows"]]) -> bool:
     """Whether EM finds no other mode from these starts that is nearly as high."""
-    least = _height(problem, mode) - _NEARLY * problem.concentration.size - _BESIDES
-    for start in starts:
-        other = mode_of(problem, start)
-        apart = np.abs(other.states - mode.states).max() > _SAME
-        if apart and _height(problem, other) > least:
-            return False
-    return True
-
-
-def _height(problem: kernel.Problem, mode: Mode) -> float:
-    return float(log_posterior(problem, log(mode.theta)[None])[0])
+    others = (mode_of(problem, start) for start in starts)
+    apart = [theta for states, theta, _ in others if np.abs(states - mode[0]).max() > _SAME]
+    own, *heights = log_posterior(problem, log(np.array([mode[1], *apart])))
+    return all(height <= own - _NEARLY * problem.concentration.size - _BESIDES for height in heights)
 
 
 def run_normal(
@@ -118,12 +108,12 @@ def run_normal(
     law, root = found
     log_theta, log_q = law.draw(root, number, rng)
     log_w = log_posterior(problem, log_theta[:_FIRST]) - log_q[:_FIRST]
-    if not effort.normal and _worth(softmax(log_w)) < _HOPELESS * _FIRST:
+    if not effort.normal and 1 / (softmax(log_w) ** 2).sum() < _HOPELESS * _FIRST:
         return None
     log_w = np.append(log_w, log_posterior(problem, log_theta[_FIRST:]) - log_q[_FIRST:])
     smooth, k = smoothed_weights(log_w[None], 1.0)
     weight = softmax(smooth[0])
-    worth, shape = _worth(weight), float(k[0])
+    worth, shape = float(1 / (weight**2).sum()), float(k[0])  # as many equally weighted draws
     good = shape < good_shape(number) and worth >= effort.min_ess
     if not (good or effort.normal):
         return None
@@ -133,18 +123,9 @@ def run_normal(
     how = "converged" if good else f"weights of Pareto k {shape:.2f}"
     spent = time.monotonic() - began
     convergence = Convergence(good, how, {}, {"weighed draws": worth}, number, 0, spent)
-    return run_of(store, convergence, evidence=_evidence(log_w))
-
-
-def _worth(weight: Float[np.ndarray, " draws"]) -> float:
-    """How many equally weighted draws are worth as much."""
-    return float(1 / (weight**2).sum())
-
-
-def _evidence(log_w: Float[np.ndarray, " draws"]) -> tuple[float, float]:
-    """log of the mean weight, and its standard error."""
-    each = logsumexp(log_w.reshape(_PARTS, -1), axis=1) - np.log(log_w.size // _PARTS)
-    return float(logsumexp(each) - np.log(_PARTS)), float(each.std(ddof=1) / np.sqrt(_PARTS))
+    each = logsumexp(log_w.reshape(_PARTS, -1), axis=1) - np.log(number // _PARTS)
+    log_evidence, error = logsumexp(each) - np.log(_PARTS), each.std(ddof=1) / np.sqrt(_PARTS)
+    return run_of(store, convergence, evidence=(float(log_evidence), float(error)))
 
 
 def _stored(
@@ -266,13 +247,23 @@ def law_around(
         return None
     root = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True).T
     pilot = (root @ rng.standard_normal((len(root), _PILOT))).T
-    return fitted(mode.theta, problem.starts, pilot), root
+    return fitted(mode[1], problem.starts, pilot), root
 
 
 def information(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
     """Minus the second derivatives of the log posterior by theta, plus 1 in every block of a row."""
-    total = np.add.reduceat(mode.total, problem.starts)
-    return curvature(_lost(problem, mode), mode.theta, total, problem.starts)
+    states, theta, total = mode
+    size, root, found = theta.size, np.sqrt(problem.multiplicity), np.zeros((theta.size, theta.size))
+    mean: Any = 0
+    for share, place in zip(states, problem.place.T, strict=True):
+        used = np.flatnonzero(place < size)  # columns that use a probability in this state
+        of_column = sparse.csr_array((np.ones(used.size), (used, place[used])), shape=(len(place), size))
+        x: Any = problem.design @ of_column
+        known = sparse.csr_array(x.multiply((root * np.sqrt(share))[:, None]))
+        found += (known.T @ known).toarray()
+        mean = mean + sparse.csr_array(x.multiply((root * share)[:, None]))
+    lost = found - (mean.T @ mean).toarray()  # sum over rows of m_i Cov_rho(x_i)
+    return curvature(lost, theta, np.add.reduceat(total, problem.starts), problem.starts)
 
 
 def curvature(
@@ -293,21 +284,6 @@ def curvature(
         here = slice(first, first + size)
         found[here, here] += number * (np.diag(p[here]) - np.outer(p[here], p[here])) + 1.0
     return found
-
-
-def _lost(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
-    """Sum over rows of m_i Cov_rho(x_i)."""
-    size = mode.theta.size
-    root, found = np.sqrt(problem.multiplicity), np.zeros((size, size))
-    mean: Any = 0
-    for share, place in zip(mode.states, problem.place.T, strict=True):
-        used = np.flatnonzero(place < size)  # columns that use a probability in this state
-        of_column = sparse.csr_array((np.ones(used.size), (used, place[used])), shape=(len(place), size))
-        x: Any = problem.design @ of_column
-        known = sparse.csr_array(x.multiply((root * np.sqrt(share))[:, None]))
-        found += (known.T @ known).toarray()
-        mean = mean + sparse.csr_array(x.multiply((root * share)[:, None]))
-    return found - (mean.T @ mean).toarray()
 
 
 def steps_of(

@@ -107,7 +107,7 @@ class Program:
 
         def one(key, init):
             key_model, key_jitter, key_run = jax.random.split(key, 3)
-            sites = _trace(self.model, (), init, key_model, args).items()
+            sites = _trace(self.model, init, key_model, args).items()
             latent = {k: s for k, s in sites if s["type"] == "sample" and not s["is_observed"]}
             z = {k: biject_to(s["fn"].support).inv(s["value"]) for k, s in latent.items()}
             flat, unflatten = ravel_pytree(z)
@@ -140,9 +140,7 @@ class Program:
         empty = jax.tree.map(lambda x: jnp.repeat(x[:, None], self.settings.chunk, axis=1), kept(state))
         state, (z, statistics) = jax.lax.fori_loop(0, number, one, (state, empty))
 
-        def constrain(z):
-            return constrain_fn(self.model, args, {}, z, return_deterministic=True)
-
+        constrain = lambda z: constrain_fn(self.model, args, {}, z, return_deterministic=True)  # noqa: E731
         return state, jax.vmap(jax.vmap(constrain))(z), statistics
 
 
@@ -188,8 +186,8 @@ def run_nuts(
             "need num_warmup >= 1, num_samples >= 4, num_chains >= 1, chunk >= 1; got "
             f"{num_warmup}, {num_samples}, {chains}, {chunk}"
         )
-    made = compiled_for(settings)
-    compiled = program(model, _sorted(static), made, float(jitter))
+    made, fixed = compiled_for(settings), tuple(sorted((static or {}).items()))
+    compiled = program(model, fixed, made, float(jitter))
     with arithmetic():
         data = jax.tree.map(jnp.asarray, args)
         starts = {k: jnp.asarray(v, float) for k, v in (init or {}).items()}
@@ -240,28 +238,20 @@ def simulate(
     with numpyro_block():
         keys = jax.random.split(as_key(key), num)
         data = jax.tree.map(jnp.asarray, args)
-        return jax.tree.map(np.asarray, _forward(model, _sorted(static), keys, data))
+        run = functools.partial(model, **(static or {}))
+
+        def one(key):
+            sites = _trace(run, {}, key, data)
+            return {k: s["value"] for k, s in sites.items() if s["type"] in ("sample", "deterministic")}
+
+        return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(keys))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _forward(model, static, keys, args):
-    def one(key):
-        sites = _trace(model, static, {}, key, args)
-        return {k: s["value"] for k, s in sites.items() if s["type"] in ("sample", "deterministic")}
-
-    return jax.vmap(one)(keys)
-
-
-def _trace(model, static, values, key, args):
+def _trace(model, values, key, args):
     """All sites of one run of the model, with these values put in."""
     from numpyro import handlers
 
-    runner = handlers.substitute(functools.partial(model, **dict(static)), data=values)
-    return handlers.trace(handlers.seed(runner, key)).get_trace(*args)
-
-
-def _sorted(static):
-    return tuple(sorted((static or {}).items()))
+    return handlers.trace(handlers.seed(handlers.substitute(model, data=values), key)).get_trace(*args)
 
 
 def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
@@ -291,31 +281,23 @@ def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
 
 def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
     """State of NUTS and all draws so far."""
-    arrays: dict[str, Any] = {
-        f"state{k}": np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
-        for k, leaf in enumerate(jax.tree.leaves(state))
-    }
+    leaves = enumerate(jax.tree.leaves(state))
+    parts = {"state": {str(k): np.asarray(jax.random.key_data(x) if _is_key(x) else x) for k, x in leaves}}
     if pieces:
-        draws = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
-        for part, values in zip(("sample", "statistic"), draws, strict=True):
-            arrays |= {f"{part}/{name}": value for name, value in values.items()}
-    file.write(arrays, {"done": done})
+        parts["sample"], parts["statistic"] = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *pieces)
+    file.write_parts(parts, {"done": done})
 
 
 def resumed(file: Checkpoint, state: Any) -> tuple[Any, list, int]:
     """(state, pieces, transitions done) of a file; as they are at the start if there is none."""
-    found = file.read()
+    found = file.read_parts()
     if found is None:
         return state, [], 0
-    arrays, words = found
+    parts, words = found
     leaves, tree = jax.tree.flatten(state)
-    read = [_restored(arrays[f"state{k}"], leaf) for k, leaf in enumerate(leaves)]
-    parts: tuple[dict, dict] = ({}, {})
-    for name, values in arrays.items():
-        kind, _, site = name.partition("/")
-        if kind in ("sample", "statistic"):
-            parts[kind == "statistic"][site] = values
-    return jax.tree.unflatten(tree, read), [parts] if parts[0] else [], words["done"]
+    read = [_restored(parts["state"][str(k)], leaf) for k, leaf in enumerate(leaves)]
+    pieces = [(parts["sample"], parts["statistic"])] if parts["sample"] else []
+    return jax.tree.unflatten(tree, read), pieces, words["done"]
 
 
 def _restored(value, like):

@@ -44,18 +44,6 @@ class Effect(NamedTuple):
     log_node: Any  # (nodes,)
 
 
-class Parameters(NamedTuple):
-    """Natural parameters."""
-
-    logit_share: Any  # (V, P)
-    a: Any  # (T, 2, P)
-    m: Any  # (2, P), and so the others
-    lam: Any
-    k: Any
-    kap: Any
-    log_spread: Any  # (2, P) of a, where it is learned
-
-
 def arrays_of(labelers: int, prior: np.ndarray | None, groups: int, learned: bool) -> Effect:
     """The arrays; `prior` (2,): the known class share."""
     x, w = np.polynomial.hermite_e.hermegauss(NODES)
@@ -78,63 +66,62 @@ def _first(arrays: Effect) -> int:
     return shares + (2 if arrays.learned is not None else 0)
 
 
-def split(arrays: Effect, x: Any) -> tuple[Parameters, Any]:
-    """Parameters, and log |d parameters / d x|."""
+def split(arrays: Effect, x: Any) -> tuple[dict[str, Any], Any]:
+    """Natural parameters by name, and log |d parameters / d x|.
+
+    They are logit_share (V, P), a (T, 2, P), and (2, P) m, lam, k, kap, and log_spread where it is learned.
+    """
     first, last, points = _first(arrays), _first(arrays) + 2 * arrays.labelers.size, x.shape[1]
     groups = arrays.groups.size
     share = x[:groups] if arrays.fixed is None else jnp.broadcast_to(arrays.fixed, (groups, points))
-    own, rest = x[first:last].reshape(-1, 2, points), x[last:].reshape(4, 2, points)
-    log_spread = None if arrays.learned is None else x[first - 2 : first]
-    if log_spread is not None:
-        own = own * jnp.exp(log_spread)[None]
+    a, rest = x[first:last].reshape(-1, 2, points), x[last:].reshape(4, 2, points)
     soft = _SHARP * rest[1::2]
     lam, kap = jax.nn.softplus(soft) / _SHARP
-    jacobian = log_sigmoid(soft).sum(axis=(0, 1))
-    return Parameters(share, own, rest[0], lam, rest[2], kap, log_spread), jacobian
+    p = {"logit_share": share, "a": a, "m": rest[0], "lam": lam, "k": rest[2], "kap": kap}
+    if arrays.learned is not None:
+        p["log_spread"] = x[first - 2 : first]
+        p["a"] = a * jnp.exp(p["log_spread"])[None]
+    return p, log_sigmoid(soft).sum(axis=(0, 1))
 
 
 def log_prior(arrays: Effect, x: Any) -> Any:
     """Log density of the coordinates a priori, (P,)."""
-    p, density = split(arrays, x)
+    p, jacobian = split(arrays, x)
+    density = jacobian + natural_log_prior(p)
     if arrays.fixed is None:
         odds = x[: arrays.groups.size]
         density = density + (log_sigmoid(odds) + log_sigmoid(-odds)).sum(axis=0)
-    first = _first(arrays)
-    own, sd = x[first : first + 2 * arrays.labelers.size], A_SD if arrays.learned is None else 1.0
-    density = density + _normal(own, 0.0, sd).sum(axis=0) + population(p)
-    if p.log_spread is None:
+    if arrays.learned is None:
         return density
-    return density + _normal(p.log_spread, float(np.log(A_SD)), SPREAD_SD).sum(axis=0)
+    first = _first(arrays)
+    return density + _normal(x[first : first + 2 * arrays.labelers.size], 0.0, 1.0).sum(axis=0)
 
 
-def population(p: Parameters) -> Any:
-    """Log density of m, lam, k and kap, (P,)."""
-    each = _normal(p.m, M, M_SD) + _normal(p.k, K, K_SD) + _normal(p.lam, 0.0, 1.0) + np.float32(np.log(2))
-    each = each + _normal(p.kap, p.lam, KAP_SD) - jnp.log1p(-0.5 * erfc(p.lam / KAP_SD / float(np.sqrt(2))))
-    return each.sum(axis=0)
-
-
-def natural_log_prior(arrays: Effect, x: Any) -> Any:
+def natural_log_prior(p: dict[str, Any]) -> Any:
     """(P,) log density of what has a fixed prior (`jtruth.stats.loo`), in natural parameters.
 
     The class share is uniform there. Of labelers whose spread is learned it is the spread's; their law given
     that is part of the model.
     """
-    p, _ = split(arrays, x)
-    if p.log_spread is None:
-        return population(p) + _normal(p.a, 0.0, A_SD).sum(axis=(0, 1))
-    return population(p) + _normal(p.log_spread, float(np.log(A_SD)), SPREAD_SD).sum(axis=0)
+    lam, kap = p["lam"], p["kap"]
+    each = (
+        _normal(p["m"], M, M_SD) + _normal(p["k"], K, K_SD) + _normal(lam, 0.0, 1.0) + np.float32(np.log(2))
+    )
+    each = each + _normal(kap, lam, KAP_SD) - jnp.log1p(-0.5 * erfc(lam / KAP_SD / float(np.sqrt(2))))
+    if "log_spread" in p:
+        return (each + _normal(p["log_spread"], float(np.log(A_SD)), SPREAD_SD)).sum(axis=0)
+    return each.sum(axis=0) + _normal(p["a"], 0.0, A_SD).sum(axis=(0, 1))
 
 
 def _normal(x: Any, mean: Any, sd: float) -> Any:
     return -0.5 * ((x - mean) / sd) ** 2 - float(np.log(sd)) - _NORMAL
 
 
-def _logits(arrays: Effect, p: Parameters) -> Any:
+def _logits(arrays: Effect, p: dict[str, Any]) -> Any:
     """Logits of being right, (T + 1, 2, nodes, P), the classifier's last."""
     ease = arrays.ease[:, None]
-    labelers = (p.a + p.m[None])[:, :, None] + (p.lam[:, None] * ease[None])[None]
-    return jnp.concatenate([labelers, (p.k[:, None] + p.kap[:, None] * ease[None])[None]])
+    labelers = (p["a"] + p["m"][None])[:, :, None] + (p["lam"][:, None] * ease[None])[None]
+    return jnp.concatenate([labelers, (p["k"][:, None] + p["kap"][:, None] * ease[None])[None]])
 
 
 def channel(arrays: Effect, x: Any) -> Channel:
@@ -144,7 +131,8 @@ def channel(arrays: Effect, x: Any) -> Channel:
     raters, _, nodes, points = logits.shape
     sign = (2 * np.eye(2) - 1).astype(np.float32)[None, :, :, None, None]  # (1, symbols, classes, 1, 1)
     seen = log_sigmoid(sign * logits[:, None]).reshape(2 * raters, 2 * nodes, points)
-    share = jnp.stack([log_sigmoid(-p.logit_share), log_sigmoid(p.logit_share)], axis=1)
+    odds = p["logit_share"]
+    share = jnp.stack([log_sigmoid(-odds), log_sigmoid(odds)], axis=1)
     level = jnp.broadcast_to(jnp.tile(arrays.log_node, 2)[:, None], (2 * nodes, points))
     return Channel(jnp.repeat(share, nodes, axis=1), level, seen)
 
@@ -155,11 +143,11 @@ def named(arrays: Effect, x: Any) -> dict[str, Any]:
     weight = jnp.exp(arrays.log_node)[:, None]
     right = (jax.nn.sigmoid(_logits(arrays, p)) * weight[None, None]).sum(axis=2)  # (T + 1, 2, P)
     sides = [jnp.stack([right[:, 0], 1 - right[:, 0]], 1), jnp.stack([1 - right[:, 1], right[:, 1]], 1)]
-    rows, share = jnp.stack(sides, axis=1), jax.nn.sigmoid(p.logit_share)
-    shared = jnp.concatenate([p.m, p.lam, p.k, p.kap])
+    rows, share = jnp.stack(sides, axis=1), jax.nn.sigmoid(p["logit_share"])
+    shared = jnp.concatenate([p[name] for name in ("m", "lam", "k", "kap")])
     return {
         "pi": jnp.stack([1 - share, share], axis=1), "raters0": rows[:-1], "raters1": rows[-1:],
-        "shared": shared, "log_prior": natural_log_prior(arrays, x)[None],
+        "shared": shared, "log_prior": natural_log_prior(p)[None],
     }  # fmt: skip
 
 
@@ -169,18 +157,13 @@ def draw(arrays: Effect, rng: np.random.Generator, number: int) -> np.ndarray:
     parts = [] if arrays.fixed is not None else [rng.logistic(size=(groups, number))]
     if arrays.learned is not None:
         parts.append(np.log(A_SD) + SPREAD_SD * rng.standard_normal((2, number)))
-    own = rng.standard_normal((2 * labelers, number))
-    parts.append(own if arrays.learned is not None else A_SD * own)
+    parts.append((1.0 if arrays.learned is not None else A_SD) * rng.standard_normal((2 * labelers, number)))
     lam = np.abs(rng.standard_normal((2, number)))
     below = ndtr(-lam / KAP_SD)  # of kap below 0, before it is cut
     kap = lam + KAP_SD * ndtri(below + rng.random((2, number)) * (1 - below))
-    slopes = [_soft(lam), _soft(np.maximum(kap, 1e-6))]
+    soft = [np.log(np.expm1(_SHARP * slope)) / _SHARP for slope in (lam, np.maximum(kap, 1e-6))]
     m, k = (mean + sd * rng.standard_normal((2, number)) for mean, sd in ((M, M_SD), (K, K_SD)))
-    return np.concatenate([*parts, m, slopes[0], k, slopes[1]]).astype(np.float32)
-
-
-def _soft(slope: np.ndarray) -> np.ndarray:
-    return np.log(np.expm1(_SHARP * slope)) / _SHARP
+    return np.concatenate([*parts, m, soft[0], k, soft[1]]).astype(np.float32)
 
 
 KIND = Kind(log_prior, channel, named, draw, size_of)

@@ -65,7 +65,7 @@ def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.rando
     """All parameters with one information matrix."""
     size, classes = len(state.workers), len(state.classes)
     problem, mode = laid_out(state, posterior, _enough(state, rng))
-    rows = mode.theta.reshape(-1, classes)
+    rows = mode[1].reshape(-1, classes)
     drawn = _drawn(rows, normal.information(problem, mode), num, rng)
     return drawn[:, 0], drawn[:, 1:].reshape(num, size, classes, classes)
 
@@ -89,7 +89,7 @@ def laid_out(
     counts, _ = expected_counts(patterns, posterior, size)
     total = np.append(pseudo_prior + patterns.number @ posterior, pseudo + counts)
     theta = np.append(state.prior, state.matrices)
-    return kernel.flatten(model, observed), normal.Mode(posterior[kept].T, theta, total)
+    return kernel.flatten(model, observed), (posterior[kept].T, theta, total)
 
 
 def _drawn(
