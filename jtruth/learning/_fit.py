@@ -196,10 +196,14 @@ def counts_of_labels(
     return np.stack([np.bincount(place, of, cells[0] * cells[1]).reshape(cells) for of in q.T], axis=1)
 
 
-def unlabelled(labels: Labels, what: str = "their class posterior is the prior.") -> Iterator[str]:
-    """A sentence if some samples have no label; `what` says what that does."""
+def unlabelled(
+    labels: Labels, samples: str = "their class posterior is the prior.", labelers: str = ""
+) -> Iterator[str]:
+    """A sentence if some samples have no label, or some labelers gave none, and what that does."""
     if none := np.count_nonzero(labels.labels_per_sample() == 0):
-        yield f"{none} samples have no label; {what}"
+        yield f"{none} samples have no label; {samples}"
+    if labelers and (none := np.count_nonzero(labels.labels_per_labeler() == 0)):
+        yield f"{none} labelers gave no label; {labelers}"
 
 
 def not_converged(name: str, converged: bool, num_steps: int) -> Iterator[str]:

@@ -87,18 +87,19 @@ def labeler_behaviour(
         raise ValueError(
             f"the matrix of labeler {t} holds a 0: learn it with pseudo-counts, or take posterior means"
         )
-    _, labeler, label = labels.entries()
-    without = _without_own(labels, prior, matrices, gold)
+    sample, labeler, label = labels.entries()
+    size, classes = labels.num_labelers, labels.num_classes
+    joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
+    without = softmax(joint[sample] - np.log(matrices[labeler, :, label]), axis=1)  # by all other labels
+    if gold is not None:
+        without = clamp(without, np.asarray(gold)[sample])
     rows = population(matrices, labels.labels_per_labeler())
-    q, bound = one_matrix(without, labeler, label, labels.num_labelers, rows)
-    nothing = np.full((4, labels.num_labelers), np.nan)
-    change = nothing if order is None else _change(labels, q, prior, order, BEFORE["drift"], rows)
-    return Behaviour(
-        _spam(labels, bound, BEFORE["spam"]),
-        None if order is None else change[0],
-        *change[1:],
-        *_duplicates(labels, without, matrices, BEFORE["duplicate"]),
-    )
+    q, bound = one_matrix(without, labeler, label, size, rows)
+    used = _host.cross_table(labeler, label, (size, classes))
+    spam = expit(_evidence(used, np.ones(classes)) - bound + logit(BEFORE["spam"]))  # one row for all classes
+    change = [None, *np.full((3, size), np.nan)] if order is None else _change(labels, q, prior, order, rows)
+    duplicates = _duplicates(labels, without, matrices)
+    return Behaviour(np.where(used.sum(axis=1) > 0, spam, np.nan), *change, *duplicates)
 
 
 def population(
@@ -150,14 +151,6 @@ def one_matrix(
     return q, np.bincount(labeler, entropy, num_labelers) + marginal
 
 
-def _without_own(labels: Labels, prior, matrices, gold) -> Float[np.ndarray, "labels classes"]:
-    """Class posterior of each label's sample by all labels but this one; a known class is certain."""
-    sample, labeler, label = labels.entries()
-    joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
-    found = softmax(joint[sample] - np.log(matrices[labeler, :, label]), axis=1)
-    return found if gold is None else clamp(found, np.asarray(gold)[sample])
-
-
 def _evidence(
     counts: Num[np.ndarray, "... k"], prior: Float[np.ndarray, "... k"]
 ) -> Float[np.ndarray, "..."]:
@@ -167,16 +160,8 @@ def _evidence(
     return found - gammaln(prior).sum(axis=-1) + gammaln(prior.sum(axis=-1))
 
 
-def _spam(labels: Labels, bound: np.ndarray, before: float) -> Float[np.ndarray, " labelers"]:
-    """One row for all classes, Dirichlet(1), against one matrix."""
-    _, labeler, label = labels.entries()
-    used = _host.cross_table(labeler, label, (labels.num_labelers, labels.num_classes))
-    found = expit(_evidence(used, np.ones(labels.num_classes)) - bound + logit(before))
-    return np.where(used.sum(axis=1) > 0, found, np.nan)
-
-
 def _change(
-    labels: Labels, q: np.ndarray, prior: np.ndarray, order: np.ndarray, before: float, rows: np.ndarray
+    labels: Labels, q: np.ndarray, prior: np.ndarray, order: np.ndarray, rows: np.ndarray
 ) -> Float[np.ndarray, "four labelers"]:
     """Probability of a change, its moment, accuracy before and after: two matrices against one."""
     sample, labeler, label = labels.entries()
@@ -195,13 +180,13 @@ def _change(
         two = (_evidence(early, rows[t]) + _evidence(late, rows[t])).sum(axis=1)
         gain = logsumexp(two) - np.log(last.size) - _evidence(counts[-1], rows[t]).sum()
         best = int(two.argmax())
-        found[:2, t] = expit(gain + logit(before)), when[mine][last[best]]
+        found[:2, t] = expit(gain + logit(BEFORE["drift"])), when[mine][last[best]]
         for part, n in ((2, early[best]), (3, late[best])):
             found[part, t] = prior @ np.diag((n + rows[t]) / (n + rows[t]).sum(axis=1, keepdims=True))
     return found
 
 
-def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, before: float) -> tuple:
+def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray) -> tuple:
     """The second repeats the first but for slips, against both judging by themselves."""
     sample, labeler, label = labels.entries()
     first = first_labels(sample, labeler, labels.num_labelers)
@@ -221,7 +206,7 @@ def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray, befor
     by_itself = np.maximum(_entries(on_both, one, two), _entries(on_both, two, one))
     slips = number - same
     copied = betaln(_COPY[0] + same, _COPY[1] + slips) - betaln(*_COPY)
-    chance = before / np.maximum(1, np.minimum(partners[one], partners[two]))
+    chance = BEFORE["duplicate"] / np.maximum(1, np.minimum(partners[one], partners[two]))
     log_odds = copied - slips * np.log(max(1, labels.num_classes - 1)) - by_itself + logit(chance)
     order = np.argsort(-log_odds, kind="stable")
     pair = np.stack([one, two], axis=1)[order].astype(np.int64)

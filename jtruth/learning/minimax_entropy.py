@@ -118,28 +118,20 @@ def fit_minimax_entropy(
     active = max(int((labels.labels_per_labeler() > 0).sum()), 1)
     alpha = strength * classes**2
     penalties = np.array([alpha, alpha * size / active])  # labels per labeler over labels per sample
+    start = np.log(1.0 + soft_counts(labels, first_guess(labels, known)))  # one pseudo-label in each cell
+    start -= start.mean(axis=2, keepdims=True)
     with jax.enable_x64(True):
         found, joint = minimax_entropy(
-            data, share, _start(labels, first_guess(labels, known)), penalties,
+            data, share, start, penalties,
             samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
         )  # fmt: skip
         (confusion, difficulty), joint = jax.tree.map(np.asarray, (found.params, joint[:size]))
-    difficulty = difficulty[:size]
     matrices = softmax(confusion, axis=2)
     converged, steps = bool(found.converged), int(found.num_steps)
     pooled = np.einsum("t,tck->ck", labels.labels_per_labeler(), matrices)
-    doubts = (
-        *not_converged("L-BFGS", converged, steps),
-        *unlabelled(labels),
-        *exchanged(pooled, labels.class_names),
-    )
-    own = {"matrices": matrices, "confusion": confusion, "difficulty": difficulty,
+    doubts = (*not_converged("L-BFGS", converged, steps), *unlabelled(labels),
+              *exchanged(pooled, labels.class_names))  # fmt: skip
+    own = {"matrices": matrices, "confusion": confusion, "difficulty": difficulty[:size],
            "objective": -float(found.value)}  # fmt: skip
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
     return Fit(share, softmax(joint, axis=1), log_likelihood, converged, steps, doubts, own)
-
-
-def _start(labels: Labels, shares: np.ndarray) -> np.ndarray:
-    """sigma of the confusion counts by vote shares, one pseudo-label in each cell, rows centred."""
-    logs = np.log(1.0 + soft_counts(labels, shares))
-    return logs - logs.mean(axis=2, keepdims=True)

@@ -41,13 +41,12 @@ confusion matrix:
 the sequential dependence of Van Horn et al. (2018) in its simplest form.
 """
 
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 from scipy.special import ndtr
 
 from jtruth import _host
@@ -114,7 +113,8 @@ def fit_difficulty_fallibility(
         "difficulty": mean,
         "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
     }
-    return lf.fitted(labels, known, end, lf.without_labels(labels, "their fallibility means nothing."), **own)
+    doubts = unlabelled(labels, labelers="their fallibility means nothing.")
+    return lf.fitted(labels, known, end, doubts, **own)
 
 
 def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
@@ -163,15 +163,13 @@ def fit_glad(
     for name, law in (("ability", ability), ("log_ease", log_ease)):
         check_finite(np.asarray(law), name, "give (mean, standard deviation)")
         check_positive(law[1:], f"{name}[1:]", "one standard deviation", size=1)
-    labelers = labels.num_labelers
-    laws = np.array([ability, log_ease], np.float64)
+    labelers, laws = labels.num_labelers, np.array([ability, log_ease], np.float64)
     start = np.full(lf.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
     end = lf.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
     able, ease = end.summit.params[0][:labelers], np.exp(end.summit.params[1])[: labels.num_samples]
     own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
-    return lf.fitted(
-        labels, known, end, lf.without_labels(labels, "their ability is that of the prior."), **own
-    )
+    doubts = unlabelled(labels, labelers="their ability is that of the prior.")
+    return lf.fitted(labels, known, end, doubts, **own)
 
 
 def glad(data: lf.LongForm, laws: Any) -> lf.Model:
@@ -266,8 +264,8 @@ def fit_welinder(
     check_whole(dimensions=dimensions)
     start = (*_start(labels, data, dimensions, key), shares)
     end = lf.run(welinder, data, start, np.array(_SDS), shares, max_steps=max_steps, tol=tol)
-    silent = lf.silent(labels, "their direction and threshold are those of the prior.")
-    doubts = (*unlabelled(labels, "their position is that of the more frequent class."), *silent)
+    doubts = unlabelled(labels, "their position is that of the more frequent class.",
+                        "their direction and threshold are those of the prior.")  # fmt: skip
     fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.posterior, labels)))
     position, labelers = end.summit.params[0][: labels.num_samples], labels.num_labelers
     own = _of_labelers(end.summit.params[1][:labelers], end.summit.params[2][:labelers], _SDS[0])
@@ -304,8 +302,18 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
     """
     sample_sd, direction_sd, threshold_sd = sds
-    centre, mass = jnp.asarray([-1.0, 1.0], data.each.dtype), data.weight[:, None]
-    slopes = partial(_label_slopes, data)
+    each, mass = data.each[:, None], data.weight[:, None]
+    centre, sign = (
+        jnp.asarray([-1.0, 1.0], each.dtype),
+        jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype),
+    )
+
+    def slopes(position, direction, threshold):
+        """log p(label), its slope and -curvature in how far above the line a sample looks."""
+        far = (direction[data.labeler] * position[data.sample]).sum(axis=1) - threshold[data.labeler]
+        log_p = jax.scipy.stats.norm.logcdf(sign * far)
+        mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
+        return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
 
     def from_straight(direction):
         return direction - jnp.zeros_like(direction).at[:, 0].set(1)
@@ -341,19 +349,7 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
-def _label_slopes(
-    data: lf.LongForm, position: Array, direction: Array, threshold: Array
-) -> tuple[Array, Array, Array]:
-    """log p(label), its slope and -curvature in how far above the line a sample looks."""
-    each = data.each[:, None]
-    sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
-    far = (direction[data.labeler] * position[data.sample]).sum(axis=1) - threshold[data.labeler]
-    log_p = jax.scipy.stats.norm.logcdf(sign * far)
-    mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
-    return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
-
-
-def _against_votes(posterior, labels):
+def _against_votes(posterior: np.ndarray, labels: Labels) -> Iterator[str]:
     """A sentence where most probable positions have followed few labelers against all others."""
     votes, posterior = labels.counts(), posterior[: labels.num_samples]
     clear = (votes[:, 0] != votes[:, 1]) & (posterior[:, 0] != posterior[:, 1])
@@ -401,16 +397,15 @@ def fit_sequential(
     more = data.sample.size - labeled.sum()
     filled = np.pad(previous[labeled], (0, more), constant_values=-1).astype(np.int32)
     labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
-    pseudo, rest = (
-        np.tile(smoothing.rows(labels.num_classes), (size, 1, 1)),
-        np.tile(np.array(influence, np.float64), (size, 1)),
-    )
+    pseudo = np.tile(smoothing.rows(labels.num_classes), (size, 1, 1))
+    rest = np.tile(np.array(influence, np.float64), (size, 1))
     matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
     start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
     end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
     matrices, repeats, shares = end.summit.params
-    copied = np.zeros(labeled.size)
-    copied[labeled] = _copies(end, data, filled)[: labeled.sum()]
+    copied, (own, copy) = np.zeros(labeled.size), _parts(end.summit.params, data, filled)
+    chance = (end.posterior[data.sample] * copy / (own + copy)).sum(axis=1)
+    copied[labeled] = chance[: labeled.sum()]
     votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices[:labelers])
     own = {"matrices": matrices[:labelers], "influence": repeats[:labelers, 0], "copied": copied}
     return lf.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)
@@ -454,9 +449,3 @@ def sequential(data: lf.LongForm, settings: Any) -> lf.Model:
         return data.shares(params[2]) + data.by_sample(jnp.log(own + copy))
 
     return lf.of_probabilities(joint, tuple(pseudo))
-
-
-def _copies(end: lf.End, data: lf.LongForm, previous: np.ndarray) -> np.ndarray:
-    """(labels,) the chance that each is a copy."""
-    own, copy = _parts(end.summit.params, data, previous)
-    return (end.posterior[data.sample] * copy / (own + copy)).sum(axis=1)

@@ -240,11 +240,11 @@ def simulate(
         data = jax.tree.map(jnp.asarray, args)
         run = functools.partial(model, **(static or {}))
 
-        def one(key):
+        def one(key, data):
             sites = _trace(run, {}, key, data)
             return {k: s["value"] for k, s in sites.items() if s["type"] in ("sample", "deterministic")}
 
-        return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(keys))
+        return jax.tree.map(np.asarray, jax.jit(jax.vmap(one, (0, None)))(keys, data))
 
 
 def _trace(model, values, key, args):

@@ -156,13 +156,10 @@ def fit_one_coin(
     known, fixed = _read(labels, smoothing, gold, prior, starts, max_steps, tol)
     steps = {"max_steps": max_steps, "tol": tol, "one_coin": True}
     fit = _best(labels, known, fixed, smoothing, key, starts, **steps)
-    votes = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
-    silent = np.count_nonzero(labels.labels_per_labeler() == 0)
     doubts = (
         *not_converged("EM", fit.converged, fit.num_steps),
-        *unlabelled(labels),
-        *([f"{silent} labelers gave no label; their accuracy means nothing."] if silent else []),
-        *exchanged(votes, labels.class_names),
+        *unlabelled(labels, labelers="their accuracy means nothing."),
+        *exchanged(np.einsum("tc,tck->ck", fit.row_labels, fit.matrices), labels.class_names),
     )
     kept = {name: fit.own[name] for name in ("log_posterior", "path", "start", "start_objectives")}
     return fit._replace(warnings=doubts, own=kept | {"accuracy": fit.matrices[:, 0, 0]})

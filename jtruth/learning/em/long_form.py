@@ -12,7 +12,7 @@ climbs is that of its lower bound (Fisher's identity), but may go too far, so `c
 Entries and sizes of labels are padded (weight 0) to a few sizes, so that programs are reused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from jaxtyping import Array
 from jtruth._arrays import safe_log
 from jtruth._iterate import Summit, climb, inside_simplex, normalised
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior, not_converged, unlabelled
+from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior, not_converged
 from jtruth.learning.em._steps import of_another_class
 from jtruth.learning.em.columns import bucket
 
@@ -193,7 +193,7 @@ def em(
     log_likelihood, posterior = evidence(found.params)
     free = model_of(data._replace(known=jnp.full_like(data.known, -1)), settings)
     alone = free.joint((*found.params[:-1], jnp.ones_like(found.params[-1])))
-    alone = jax.nn.logsumexp(alone, axis=2) if alone.ndim == 3 else alone
+    alone = jax.nn.logsumexp(alone.reshape(*alone.shape[:2], -1), axis=2)
     return End(found, posterior, alone, log_likelihood)
 
 
@@ -203,7 +203,7 @@ def run(model_of: Any, data: LongForm, start: Params, settings: Any, prior: Any,
         return jax.tree.map(np.asarray, em(model_of, data, start, settings, prior, **steps))
 
 
-def fitted(labels: Labels, known: np.ndarray, end: End, doubts: tuple[str, ...], **own: Any) -> Fit:
+def fitted(labels: Labels, known: np.ndarray, end: End, doubts: Iterable[str], **own: Any) -> Fit:
     """The end of EM as a result, NumPy float64; `doubts` and `own` are the model's own."""
     size, found = labels.num_samples, end.summit
     converged, steps = bool(found.converged), int(found.num_steps)
@@ -216,14 +216,3 @@ def fitted(labels: Labels, known: np.ndarray, end: End, doubts: tuple[str, ...],
         (*not_converged("EM", converged, steps), *doubts),
         own | {"label_log_likelihood": end.alone[:size], "log_posterior": float(found.objective)},
     )
-
-
-def silent(labels: Labels, what: str) -> tuple[str, ...]:
-    """A sentence if some labelers gave no label; `what` says what that does."""
-    none = np.count_nonzero(labels.labels_per_labeler() == 0)
-    return (f"{none} labelers gave no label; {what}",) if none else ()
-
-
-def without_labels(labels: Labels, what: str) -> tuple[str, ...]:
-    """Sentences about samples and labelers without labels; `what` says what the latter does."""
-    return (*unlabelled(labels), *silent(labels, what))

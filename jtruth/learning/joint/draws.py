@@ -6,6 +6,7 @@ such rows given the family is part of the model.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,10 @@ from jaxtyping import Float
 
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
+from jtruth.latent import STANDARD, Digest, Effort
 from jtruth.latent.model import LatentModel
 from jtruth.latent.models import alike
+from jtruth.latent.walk import Arrays
 
 FAMILIES = ("families0", "families1")  # of rows that are alike: the labelers', the classifier's
 COMMON = ("common0", "common1")  # rows around which others are drawn
@@ -24,113 +27,113 @@ HARD = "how many samples are hard"  # weights of strata
 EFFECT = "how labelers and classifier feel difficulty"
 
 
-class JointDigest:
-    """Callable for `run_gibbs`; `monitored` names what must converge, `essential` the least of it."""
+def joint_digest(
+    model: LatentModel, effort: Effort = STANDARD, *, labeler_share: np.ndarray | None = None,
+    group_share: np.ndarray | None = None, shared: bool = False, named: bool = False,
+) -> Digest:  # fmt: skip
+    """What is kept of the draws of a model, and what of it must converge.
 
-    def __init__(
-        self, model: LatentModel, labeler_share: np.ndarray | None = None, *, keep_states: bool = False,
-        group_share: np.ndarray | None = None, shared: bool = False,
-    ):  # fmt: skip
-        """`labeler_share` (labelers,): how often a copied label is whose, for the copying model.
+    Args:
+        model: whose draws they are.
+        effort: with `pointwise` rows of every state are kept too; without `nuisance` less must converge.
+        labeler_share: (labelers,) how often a copied label is whose, for the copying model.
+        group_share: (groups,) share of the samples in each group with a class prior of its own.
+        shared: draws hold what all raters feel, "shared", and its "log_prior".
+        named: gold names the classes, so no draw is a mirror image.
+    """
+    has_classifier = len(model.raters) > 1
+    metrics = ("accuracy", "precision", "recall") if _same_symbols(model) else ("mean_symbol",)
+    monitored: tuple[str, ...] = ("prior", "mean_diagonal", *(["weights"] if model.num_strata > 1 else []))
+    if shared:
+        monitored = ("prior", "counts", "accuracy", "recall") if has_classifier else ("prior", "class_counts")
+        monitored += ("shared",) if effort.nuisance else ()
+    elif has_classifier and effort.nuisance:
+        monitored += ("counts", *metrics)
+    elif has_classifier:
+        monitored = ("prior", *(metrics if model.num_classes == 2 else metrics[:1]))
+    states: tuple[str, ...] = ()
+    if effort.pointwise:
+        states = ("pi", "weights", "raters0", "raters1")
+    elif model.num_strata > 1:  # what the log prior needs
+        hierarchy = model.raters[0].alike is not None or model.raters[0].common_prior is not None
+        states = ("weights", "raters1") if hierarchy else ("weights", "raters0", "raters1")
+    keep = partial(_kept, model, labeler_share, group_share, (*FAMILIES, *COMMON, *states))
+    return Digest(keep, monitored, None if named else partial(_mirrored, model), effort.pointwise)
 
-        `group_share` (groups,): share of the samples in each group with a class prior of its own.
-        `shared`: draws hold what all raters feel, "shared", and its "log_prior".
-        `keep_states` keeps the rows of every state too, thinned, for the pointwise log-likelihood.
-        """
-        self.model, self.labeler_share, self.keep_states = model, labeler_share, keep_states
-        self.group_share = group_share
-        self.has_classifier = len(model.raters) > 1
-        self.same_symbols = self.has_classifier and model.raters[1].prior.shape[2] == model.num_classes
-        metrics = ("accuracy", "precision", "recall") if self.same_symbols else ("mean_symbol",)
-        tested = ("counts", *metrics) if self.has_classifier else ()
-        strata = ("weights",) if model.num_strata > 1 else ()
-        self.monitored = ("prior", "mean_diagonal", *strata, *tested)
-        if shared:
-            self.essential = ("prior", "counts", "accuracy", "recall")
-            self.essential = self.essential if self.has_classifier else ("prior", "class_counts")
-            self.monitored = (*self.essential, "shared")
-            return
-        few = metrics if model.num_classes == 2 else metrics[:1]
-        self.essential = ("prior", *few) if self.has_classifier else self.monitored
 
-    def __call__(self, draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """One block of draws, (chains, sweeps, ...)."""
-        model, size = self.model, next(iter(draws.values())).shape[:2]
-        fixed = np.broadcast_to(model.class_prior, (*size, model.num_classes))
-        prior = fixed if model.class_fixed else draws["pi"]
-        if self.group_share is not None and not model.class_fixed:
-            prior = self.group_share @ prior
-        weights = draws.get("weights")
-        matrices = self._by_class(draws["raters0"], 0, weights)
-        own = np.diagonal(matrices, axis1=-2, axis2=-1)  # (chains, sweeps, labelers, classes)
-        of_class = self._of_classes(draws["table0"])
-        by_labeler = of_class.reshape(*of_class.shape[:3], -1, model.num_classes)
-        small = {
-            "prior": np.array(prior),
-            "labeler_accuracy": np.einsum("mstc,msc->mst", own, prior),
-            "mean_diagonal": own.mean(axis=2),
-            "right": np.rint(np.einsum("mkctc->mkt", by_labeler)).astype(np.int32),
-        }
-        if "samples" in draws:
-            small["class_counts"] = np.rint(self._of_classes(draws["samples"])[..., 0]).astype(np.int32)
-        if weights is not None:
-            small["weights"] = weights
-        if "shared" in draws:
-            small |= {"shared": draws["shared"], "log_prior": draws["log_prior"][..., 0]}
-        if self.has_classifier:
-            classifier = self._by_class(draws["raters1"], 1, weights)[:, :, 0]
-            if self.labeler_share is not None and weights is not None:
-                copied = np.einsum("t,mstcu->mscu", self.labeler_share, matrices)
-                classifier = classifier + weights[:, :, 0, 1, None, None] * copied
-            small["counts"] = np.rint(self._of_classes(draws["table1"])).astype(np.int64)
-            small["classifier"] = classifier
-            if self.same_symbols:
-                small |= population_metrics(prior, classifier)
-            else:
-                small["mean_symbol"] = classifier @ np.arange(classifier.shape[-1])
-        shared = {name: draws[name] for name in (*FAMILIES, *COMMON) if name in draws}
-        return small, {"matrices": matrices} | shared | {n: draws[n] for n in self._states if n in draws}
+def _same_symbols(model: LatentModel) -> bool:
+    """Whether there is a classifier whose symbols are the classes."""
+    return len(model.raters) > 1 and model.raters[1].prior.shape[2] == model.num_classes
 
-    @property
-    def _states(self) -> tuple[str, ...]:
-        """What is kept of rows and weights: all, or what the log prior of strata needs."""
-        if self.keep_states:
-            return "pi", "weights", "raters0", "raters1"
-        if self.model.num_strata == 1:
-            return ()
-        labelers = self.model.raters[0]
-        hierarchy = labelers.alike is not None or labelers.common_prior is not None
-        return ("weights", "raters1") if hierarchy else ("weights", "raters0", "raters1")
 
-    def _of_classes(self, table: np.ndarray) -> np.ndarray:
-        """(chains, sweeps, classes, columns) from a table by state, or by class already."""
-        chains, sweeps, _, columns = table.shape
-        return table.reshape(chains, sweeps, self.model.num_classes, -1, columns).sum(axis=3)
+def _kept(
+    model: LatentModel, labeler_share: np.ndarray | None, group_share: np.ndarray | None,
+    large: tuple[str, ...], draws: Arrays,
+) -> tuple[Arrays, Arrays]:  # fmt: skip
+    """Of one block of draws, (chains, sweeps, ...)."""
+    size = next(iter(draws.values())).shape[:2]
+    fixed = np.broadcast_to(model.class_prior, (*size, model.num_classes))
+    prior = fixed if model.class_fixed else draws["pi"]
+    if group_share is not None and not model.class_fixed:
+        prior = group_share @ prior
+    weights, matrices = draws.get("weights"), _by_class(model, draws, 0)
+    own = np.diagonal(matrices, axis1=-2, axis2=-1)  # (chains, sweeps, labelers, classes)
+    of_class = _of_classes(model, draws["table0"])
+    by_labeler = of_class.reshape(*of_class.shape[:3], -1, model.num_classes)
+    small = {
+        "prior": np.array(prior),
+        "labeler_accuracy": np.einsum("mstc,msc->mst", own, prior),
+        "mean_diagonal": own.mean(axis=2),
+        "right": np.rint(np.einsum("mkctc->mkt", by_labeler)).astype(np.int32),
+    }
+    if "samples" in draws:
+        small["class_counts"] = np.rint(_of_classes(model, draws["samples"])[..., 0]).astype(np.int32)
+    if weights is not None:
+        small["weights"] = weights
+    if "shared" in draws:
+        small |= {"shared": draws["shared"], "log_prior": draws["log_prior"][..., 0]}
+    if len(model.raters) > 1:
+        classifier = _by_class(model, draws, 1)[:, :, 0]
+        if labeler_share is not None and weights is not None:
+            copied = np.einsum("t,mstcu->mscu", labeler_share, matrices)
+            classifier = classifier + weights[:, :, 0, 1, None, None] * copied
+        small["counts"] = np.rint(_of_classes(model, draws["table1"])).astype(np.int64)
+        small["classifier"] = classifier
+        if _same_symbols(model):
+            small |= population_metrics(prior, classifier)
+        else:
+            small["mean_symbol"] = classifier @ np.arange(classifier.shape[-1])
+    return small, {"matrices": matrices} | {name: draws[name] for name in large if name in draws}
 
-    def mirrored(self, draws: dict[str, np.ndarray]) -> np.ndarray:
-        """(chains, sweeps) whether raters would be right more often if classes exchanged names."""
-        weights, parts = draws.get("weights"), [self._by_class(draws["raters0"], 0, draws.get("weights"))]
-        if self.has_classifier and self.same_symbols:
-            parts.append(self._by_class(draws["raters1"], 1, weights))
-        total = np.concatenate(parts, axis=2).sum(axis=2)  # (chains, sweeps, classes, classes)
-        right = np.diagonal(total, axis1=-2, axis2=-1)
-        gain = right[..., :, None] + right[..., None, :] - total - np.swapaxes(total, -1, -2)
-        return (gain < 0).any(axis=(-2, -1))
 
-    def _by_class(self, theta: np.ndarray, group: int, weights: np.ndarray | None) -> np.ndarray:
-        """Matrices (..., raters, classes, symbols) from rows: sum over strata h of w[c, h] theta[row(c, h)].
+def _of_classes(model: LatentModel, table: np.ndarray) -> np.ndarray:
+    """(chains, sweeps, classes, columns) from a table by state, or by class already."""
+    chains, sweeps, _, columns = table.shape
+    return table.reshape(chains, sweeps, model.num_classes, -1, columns).sum(axis=3)
 
-        A state without a row adds nothing.
-        """
-        model = self.model
-        if weights is None:
-            return theta[:, :, :, model.raters[group].row_of_state]
-        total = 0.0
-        rows = model.raters[group].row_of_state.reshape(model.num_classes, model.num_strata)
-        for h in range(model.num_strata):
-            share = np.where(rows[:, h] >= 0, weights[:, :, model.weight_row, h], 0.0)
-            total = total + share[:, :, None, :, None] * theta[:, :, :, np.maximum(rows[:, h], 0)]
-        return np.asarray(total)
+
+def _mirrored(model: LatentModel, draws: Arrays) -> np.ndarray:
+    """(chains, sweeps) whether raters would be right more often if classes exchanged names."""
+    parts = [_by_class(model, draws, group) for group in range(1 + _same_symbols(model))]
+    total = np.concatenate(parts, axis=2).sum(axis=2)  # (chains, sweeps, classes, classes)
+    right = np.diagonal(total, axis1=-2, axis2=-1)
+    gain = right[..., :, None] + right[..., None, :] - total - np.swapaxes(total, -1, -2)
+    return (gain < 0).any(axis=(-2, -1))
+
+
+def _by_class(model: LatentModel, draws: Arrays, group: int) -> np.ndarray:
+    """Matrices (..., raters, classes, symbols) from rows: sum over strata h of w[c, h] theta[row(c, h)].
+
+    A state without a row adds nothing.
+    """
+    theta, rows, total = draws[f"raters{group}"], model.raters[group].row_of_state, 0.0
+    if "weights" not in draws:
+        return theta[:, :, :, rows]
+    rows = rows.reshape(model.num_classes, model.num_strata)
+    for h in range(model.num_strata):
+        share = np.where(rows[:, h] >= 0, draws["weights"][:, :, model.weight_row, h], 0.0)
+        total = total + share[:, :, None, :, None] * theta[:, :, :, np.maximum(rows[:, h], 0)]
+    return np.asarray(total)
 
 
 def population_metrics(prior: np.ndarray, classifier: np.ndarray) -> dict[str, np.ndarray]:

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Digest, Effort, run_gibbs
+from jtruth.latent import STANDARD, Effort, run_gibbs
 from jtruth.latent.fit import RowLikelihood, model_of, of_gibbs, of_tempering, run_tempered, tempered_run
 from jtruth.latent.infer.gibbs import GibbsRun
 from jtruth.latent.infer.normal import has_normal_law, run_normal
@@ -27,7 +27,7 @@ from jtruth.latent.model import Observed
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
 from jtruth.latent.walk import Convergence
 from jtruth.learning._fit import gold_and_prior
-from jtruth.learning.joint.draws import EFFECT, JointDigest, LogPrior, log_prior, mean_share
+from jtruth.learning.joint.draws import EFFECT, LogPrior, joint_digest, log_prior, mean_share
 from jtruth.learning.joint.guard import (
     away_from,
     believing_each,
@@ -145,12 +145,10 @@ def fit_joint(
     own = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # laws of rows
     built, rows, observed, group_share = _model(labels, y_pred, gold, prior, priors, build, own)
     model, given_start = built.model, priors.start is not None
-    digest = JointDigest(model, mean_share(labels) if name == "copying" else None,
-                         keep_states=effort.pointwise, group_share=group_share,
-                         shared=built.other is not None)  # fmt: skip
-    monitored = digest.monitored if effort.nuisance else digest.essential
+    copied = mean_share(labels) if name == "copying" else None
     named = np.unique(rows.gold[rows.gold >= 0]).size == labels.num_classes
-    kept = Digest(digest, monitored, None if named else digest.mirrored, effort.pointwise)
+    kept = joint_digest(model, effort, labeler_share=copied, group_share=group_share,
+                        shared=built.other is not None, named=named)  # fmt: skip
     first = vote_start(priors.start, rows).T[:, None, :] * built.start_strata  # states where EM starts
     start = np.ascontiguousarray(first.reshape(-1, first.shape[2]))
     asked = given_start or effort.device or effort.chains or effort.mesh is not None

@@ -4,10 +4,10 @@ import jax
 import numpy as np
 
 from jtruth.labels import Labels
-from jtruth.latent import Digest, Effort, run_gibbs
+from jtruth.latent import Effort, run_gibbs
 from jtruth.latent.model import Observed
 from jtruth.latent.rows import label_columns, merge_samples
-from jtruth.learning.joint.draws import JointDigest
+from jtruth.learning.joint.draws import joint_digest
 from jtruth.learning.joint.guard import SEVERAL, away_from, several_modes
 from jtruth.learning.joint.inputs import DirichletPriors, checked_priors
 from jtruth.learning.joint.models import MODELS
@@ -66,10 +66,9 @@ def test_two_modes_are_found_and_said():
     rows, model = built("independent", z)
     observed = Observed((label_columns(rows.labels),), rows.multiplicity.astype(float), model.offset,
                         rows.row_of_sample)  # fmt: skip
-    digest = JointDigest(model.model)
     run = run_gibbs(
         model.model, observed, key=jax.random.key(0), start=mode_of(rows, first, 1),
-        away=lambda mode: mode_of(rows, second, 1), digest=Digest(digest, digest.monitored), effort=SHORT,
+        away=lambda mode: mode_of(rows, second, 1), digest=joint_digest(model.model), effort=SHORT,
     )  # fmt: skip
     accuracy = run.draws["labeler_accuracy"].reshape(4, -1, 6).mean(axis=1)
     assert run.apart and not run.convergence.converged
