@@ -349,7 +349,7 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
-def _against_votes(posterior: np.ndarray, labels: Labels) -> Iterator[str]:
+def _against_votes(posterior: Any, labels: Labels) -> Iterator[str]:
     """A sentence where most probable positions have followed few labelers against all others."""
     votes, posterior = labels.counts(), posterior[: labels.num_samples]
     clear = (votes[:, 0] != votes[:, 1]) & (posterior[:, 0] != posterior[:, 1])

@@ -119,7 +119,14 @@ def _parameters(
         return -_log_density(v[None], *gold)[0]
 
     best = scipy.optimize.minimize(negative, np.zeros(size), method="BFGS", options={"gtol": 1e-4})
-    root = np.linalg.cholesky(np.linalg.inv(_curvature(best.x, score, times)))
+    # Expected curvature there: prior plus Fisher information, positive.
+    p = np.exp(_log_probability(best.x, score))  # (answers, classes)
+    one = np.broadcast_to(np.eye(size - 1), (*p.shape, size - 1))
+    jacobian = np.concatenate([one, np.exp(best.x[-1]) * score[:, :, None]], axis=2)
+    centred = jacobian - (p[:, :, None] * jacobian).sum(axis=1, keepdims=True)
+    information = np.einsum("i,ic,icj,ick->jk", times.astype(float), p, centred, centred)
+    information += np.diag([*np.full(size - 1, BIAS_SD**-2), LOG_SLOPE_SD**-2])
+    root = np.linalg.cholesky(np.linalg.inv(information))
     stretch = np.sqrt(rng.chisquare(_FREEDOM, _PROPOSALS) / _FREEDOM)
     offset = rng.standard_normal((_PROPOSALS, size)) / stretch[:, None]
     points = best.x + offset @ root.T
@@ -132,14 +139,3 @@ def _parameters(
     drawn = np.minimum(np.searchsorted(np.cumsum(weight), place), _PROPOSALS - 1)
     # BFGS also stops where rounding ends all progress; what counts is how flat the density is there.
     return rng.permutation(points[drawn]), float(1 / (weight**2).sum()), bool(np.abs(best.jac).max() < 1e-2)
-
-
-def _curvature(mode: np.ndarray, score: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Expected curvature of minus the log density at the mode: prior plus Fisher information, positive."""
-    classes = score.shape[1]
-    p = np.exp(_log_probability(mode, score))  # (answers, classes)
-    one = np.broadcast_to(np.eye(classes), (*p.shape, classes))
-    jacobian = np.concatenate([one, np.exp(mode[-1]) * score[:, :, None]], axis=2)
-    centred = jacobian - (p[:, :, None] * jacobian).sum(axis=1, keepdims=True)
-    information = np.einsum("i,ic,icj,ick->jk", times.astype(float), p, centred, centred)
-    return information + np.diag([*np.full(classes, BIAS_SD**-2), LOG_SLOPE_SD**-2])

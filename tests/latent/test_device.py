@@ -121,7 +121,7 @@ def test_rows_in_parts_are_drawn_by_the_same_law(monkeypatch):
 def rows_of(problem, chains=3, seed=0):
     """Log rows from a flattened prior."""
     alpha = np.repeat(problem.concentration[None] + 2.0, chains, axis=0)
-    return kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, np.random.default_rng(seed))
+    return problem.draw_dirichlet_logs(alpha, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(

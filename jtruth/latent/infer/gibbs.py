@@ -150,7 +150,7 @@ class GibbsMover:
         chain = {"symbols": symbols}
         if problem.pooled:
             alpha = problem.concentration + problem.count_probabilities(symbols)
-            chain["log_theta"] = kernel.draw_dirichlet_logs((problem.starts, problem.length), alpha, rng)
+            chain["log_theta"] = problem.draw_dirichlet_logs(alpha, rng)
         for k, (_, raters) in enumerate(problem.pooled):
             prior = present(raters.common_prior, "a law of common rows")
             mean = prior / prior.sum(axis=-1, keepdims=True)

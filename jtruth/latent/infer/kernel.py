@@ -119,9 +119,12 @@ class Problem:
 
     def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Log of one draw of every Dirichlet row that is not alike to others, (chains, P)."""
-        (entries, rows), logs = self.independent, np.zeros_like(concentration)
-        logs[:, entries] = draw_dirichlet_logs(rows, concentration[:, entries], rng)
-        return logs
+        (entries, (starts, length)), found = self.independent, np.zeros_like(concentration)
+        logs = log_gamma_draws(concentration[:, entries], rng)
+        logs -= np.repeat(np.maximum.reduceat(logs, starts, axis=1), length, axis=1)
+        logs -= np.repeat(np.log(np.add.reduceat(np.exp(logs), starts, axis=1)), length, axis=1)
+        found[:, entries] = logs
+        return found
 
     def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
@@ -294,21 +297,6 @@ def draw_numbers(p: np.ndarray, times: np.ndarray, rng: np.random.Generator) -> 
         left -= drawn
     counts[-1] = left
     return counts
-
-
-def draw_dirichlet_logs(
-    rows: tuple[np.ndarray, np.ndarray], concentration: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Log of one draw of every Dirichlet row, (chains, P), given the concentrations (chains, P).
-
-    `rows`: where each of them starts, and its length.
-    """
-    starts, length = rows
-    logs = log_gamma_draws(concentration, rng)
-    logs -= np.repeat(np.maximum.reduceat(logs, starts, axis=1), length, axis=1)
-    total = np.add.reduceat(np.exp(logs), starts, axis=1)
-    logs -= np.repeat(np.log(total), length, axis=1)
-    return logs
 
 
 def posterior_means(problem: Problem, concentration: np.ndarray) -> np.ndarray:

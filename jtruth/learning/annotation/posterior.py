@@ -191,8 +191,12 @@ def gather(
 
 def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hyper, key: Any) -> Agreement:
     """Compare agreement of all pairs of labelers with label sets simulated from (chains, draws, ...)."""
-    labeler, label = _some_samples(*labels.padded(), key)
+    labeler, label = labels.padded()
     first, second = np.triu_indices(labeler.shape[1], 1)
+    if len(labeler) * first.size > _MOST_PAIRS:
+        rng = host_rng(key, "some samples")
+        some = rng.choice(len(labeler), max(_MOST_PAIRS // first.size, 1), replace=False)
+        labeler, label = labeler[some], label[some]
     low, high = np.sort([labeler[:, first], labeler[:, second]], axis=0)
     both = (low >= 0) & (low != high)  # a labeler's repeated labels say nothing about pairs
     code = low[both].astype(np.int64) * labels.num_labelers + high[both]
@@ -222,25 +226,13 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
 def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
     """Label sets (samples, width) drawn at `replicates` draws spread over all, one after the other."""
     chains, length = next(iter(draws.values())).shape[:2]
-    total, size = chains * length, labeler.shape[0]
-    used = np.linspace(0, total - 1, min(replicates, total)).astype(int)
-    pad = ((0, bucket(size) - size), (0, bucket(labeler.shape[1]) - labeler.shape[1]))
-    padded = np.pad(labeler, pad, constant_values=-1)  # for few compiled programs
-    for k, place in enumerate(used):
+    total, (size, width) = chains * length, labeler.shape
+    pad = ((0, bucket(size) - size), (0, bucket(width) - width))  # for few compiled programs
+    padded = np.pad(labeler, pad, constant_values=-1)
+    for k, place in enumerate(np.linspace(0, total - 1, min(replicates, total)).astype(int)):
         draw = {name: x[place // length, place % length][None] for name, x in draws.items()}
         now = stream(key, "replicate", k)
-        label = _of_draws(draw_labels, channel, num_labelers, draw, hyper, now, padded)[0]
-        yield label[:size, : labeler.shape[1]]
-
-
-def _some_samples(labeler: np.ndarray, label: np.ndarray, key: Any) -> tuple[np.ndarray, np.ndarray]:
-    """All samples, or as many as make `_MOST_PAIRS` pairs, picked at random."""
-    pairs = labeler.shape[1] * (labeler.shape[1] - 1) // 2
-    if labeler.shape[0] * pairs <= _MOST_PAIRS:
-        return labeler, label
-    rng = host_rng(key, "some samples")
-    some = rng.choice(labeler.shape[0], max(_MOST_PAIRS // pairs, 1), replace=False)
-    return labeler[some], label[some]
+        yield _of_draws(draw_labels, channel, num_labelers, draw, hyper, now, padded)[0][:size, :width]
 
 
 def _of_draws(function: Callable, channel: Callable, num_labelers: int, *data: Any) -> Any:

@@ -52,22 +52,17 @@ def laplace_draws(
     num = int(np.clip(_MOST_CELLS // (size * classes**2), _FEWEST, _MOST))
     together = (size * classes + 1) * classes <= MOST_TOGETHER and not state.closed_num_samples
     rng = host_rng(key, "normal law of labelers")
-    draw = _draw_together if together else _draw_alone
     if posterior is None:
         posterior = posterior_of(state.patterns, state.prior, state.matrices)
-    prior, matrices = draw(state, posterior, num, rng)
     how = f"the normal law around the mode of EM, {num} draws"
-    how += "" if together else ", each labeler alone, as if the others were known"
+    if together:
+        problem, mode = laid_out(state, posterior, _enough(state, rng))
+        drawn = _drawn(mode[1].reshape(-1, classes), normal.information(problem, mode), num, rng)
+        prior, matrices = drawn[:, 0], drawn[:, 1:].reshape(num, size, classes, classes)
+    else:
+        prior, matrices = _draw_alone(state, posterior, num, rng)
+        how += ", each labeler alone, as if the others were known"
     return labeler_draws(prior, matrices, posterior[state.pattern], how, state.warnings)
-
-
-def _draw_together(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
-    """All parameters with one information matrix."""
-    size, classes = len(state.workers), len(state.classes)
-    problem, mode = laid_out(state, posterior, _enough(state, rng))
-    rows = mode[1].reshape(-1, classes)
-    drawn = _drawn(rows, normal.information(problem, mode), num, rng)
-    return drawn[:, 0], drawn[:, 1:].reshape(num, size, classes, classes)
 
 
 def laid_out(

@@ -161,8 +161,12 @@ def vote_start(start: Any, rows: Rows) -> np.ndarray:
         votes = rows.labels.counts().astype(np.float64)
         pooled = rows.multiplicity @ votes
         shares = vote_shares(votes, pooled / pooled.sum())
-        if np.unique(rows.gold[rows.gold >= 0]).size == classes:
-            shares = _read_by_gold(rows, classes)
+        if np.unique(rows.gold[rows.gold >= 0]).size == classes:  # by the matrices that the gold alone gives
+            known = one_hot(rows.gold, classes) * rows.multiplicity[:, None]
+            counts = soft_counts(rows.labels, known) + diagonal_rows(classes, 2.0, 1.0)
+            matrices = counts / counts.sum(axis=2, keepdims=True)
+            found = labels_log_likelihood(matrices, *rows.labels.arrays, len(known))
+            shares = softmax(found + np.log(known.sum(axis=0)), axis=1)
     else:
         probabilities = _numbers("start", start, (rows.row_of_sample.size, classes), positive=False)
         check_rows(probabilities, "start")
@@ -170,15 +174,6 @@ def vote_start(start: Any, rows: Rows) -> np.ndarray:
         np.add.at(shares, rows.row_of_sample, probabilities)
         shares /= rows.multiplicity[:, None]
     return clamp(shares, rows.gold)
-
-
-def _read_by_gold(rows: Rows, classes: int) -> np.ndarray:
-    """Class posterior of every row by the matrices and class shares that the gold rows alone give."""
-    labels, known = rows.labels, one_hot(rows.gold, classes) * rows.multiplicity[:, None]
-    counts = soft_counts(labels, known) + diagonal_rows(classes, 2.0, 1.0)
-    matrices = counts / counts.sum(axis=2, keepdims=True)
-    found = labels_log_likelihood(matrices, *labels.arrays, len(known))
-    return softmax(found + np.log(known.sum(axis=0)), axis=1)
 
 
 def _numbers(name: str, values: Any, shape: tuple, *, positive: bool) -> np.ndarray:

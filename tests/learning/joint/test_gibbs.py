@@ -251,7 +251,7 @@ def test_tiny_concentrations_give_finite_logs():
     labels = crowds.from_matrix(np.array([[0, 1], [1, 1]]), 2)
     problem = kernel.flatten(*build("independent", labels, np.array([0, 1]))[:2])
     tiny_rows = np.full((1, problem.concentration.size), 1e-4)
-    logs = kernel.draw_dirichlet_logs((problem.starts, problem.length), tiny_rows, np.random.default_rng(0))
+    logs = problem.draw_dirichlet_logs(tiny_rows, np.random.default_rng(0))
     assert np.isfinite(logs).all()
     total = np.add.reduceat(np.exp(logs), problem.starts, axis=1)
     np.testing.assert_allclose(total, 1, rtol=1e-12)
