@@ -237,79 +237,58 @@ def _merged(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, times, np.stack([row for _, row, _ in each]).astype(np.int32)
 
 
-class _Law:
-    """Log density in the coordinates: log odds of the class prior, then of all rows, against the last."""
+def _law(one_hot, times):
+    """Of labels (rows, raters, classes): what points (size, P) say, their density, and EM to one (size,).
 
-    def __init__(self, rows, times, classes):
-        self.classes, self.raters = classes, rows.shape[1]
-        codes = jnp.arange(classes, dtype=rows.dtype)
-        one_hot = (rows[:, :, None] == codes[None, None, :]).astype(times.dtype)
-        self.votes, self.x = one_hot.sum(axis=1), one_hot.reshape(len(rows), -1)
-        one, none = jnp.ones((len(rows), 1), times.dtype), jnp.zeros((len(rows), 1), times.dtype)
-        self.seen = Seen(jnp.concatenate([self.x, one], axis=1), none, times, none[:, 0])
-        self.alpha = jnp.asarray(diagonal_rows(classes, 2.0, 1.0), times.dtype)
+    Coordinates are log odds of the class prior, then of all rows, against the last.
+    """
+    size, raters, classes = one_hot.shape
+    x = one_hot.reshape(size, -1)
+    one, none = jnp.ones((size, 1), times.dtype), jnp.zeros((size, 1), times.dtype)
+    seen = Seen(jnp.concatenate([x, one], axis=1), none, times, none[:, 0])
+    alpha = jnp.asarray(diagonal_rows(classes, 2.0, 1.0), times.dtype)[:, None]
 
-    def logs(self, v):
-        """Log class prior (classes, P) and log rows (classes, raters, symbols, P) at points (size, P)."""
-        shape = self.classes, self.raters, self.classes - 1, v.shape[1]
-        prior, rows = v[: self.classes - 1], v[self.classes - 1 :].reshape(shape)
-        rows = jnp.pad(rows, [(0, 0), (0, 0), (0, 1), (0, 0)])
-        return jax.nn.log_softmax(jnp.pad(prior, [(0, 1), (0, 0)]), axis=0), jax.nn.log_softmax(rows, axis=2)
+    def parts(v):
+        """Log prior (classes, P), log rows (classes, raters, symbols, P), log p(row, class, P), log p(v)."""
+        shape = classes, raters, classes - 1, v.shape[1]
+        log_rows = jnp.pad(v[classes - 1 :].reshape(shape), [(0, 0), (0, 0), (0, 1), (0, 0)])
+        log_rows = jax.nn.log_softmax(log_rows, axis=2)
+        log_prior = jax.nn.log_softmax(jnp.pad(v[: classes - 1], [(0, 1), (0, 0)]), axis=0)
+        of_seen = log_rows.transpose(1, 2, 0, 3).reshape(-1, classes, v.shape[1])
+        joint = density.log_joint(Channel(log_prior[None], jnp.zeros_like(log_prior), of_seen), seen)
+        # Dirichlet laws of probabilities, as densities of log odds, up to a constant
+        return log_prior, log_rows, joint, log_prior.sum(0) + (alpha[..., None] * log_rows).sum((0, 1, 2))
 
-    def joint(self, log_prior, log_rows):
-        """log p(class, row's labels), (rows, classes, P)."""
-        seen = log_rows.transpose(1, 2, 0, 3).reshape(-1, self.classes, log_rows.shape[3])
-        return density.log_joint(Channel(log_prior[None], jnp.zeros_like(log_prior), seen), self.seen)
+    def log_density(v):
+        _, _, joint, of_prior = parts(v)
+        return times @ density.total(joint) + of_prior
 
-    def prior_density(self, log_prior, log_rows):
-        """Dirichlet laws of probabilities, as densities of log odds, up to a constant, (P,)."""
-        return log_prior.sum(axis=0) + (self.alpha[:, None, :, None] * log_rows).sum(axis=(0, 1, 2))
-
-    def density(self, v):
-        """Log density at points (size, P), up to a constant, (P,)."""
-        logs = self.logs(v)
-        return self.seen.times @ density.total(self.joint(*logs)) + self.prior_density(*logs)
-
-    def at(self, v):
-        """Of one point (size,)."""
-        return self.density(v[:, None])[0]
-
-    def climb(self, shares):
-        """Coordinates after EM from class probabilities (rows, classes)."""
-
+    def climb(shares):
         def point(p):
-            weighted = p * self.seen.times[:, None]
-            counts = (weighted.T @ self.x).reshape(self.classes, self.raters, self.classes)
-            prior, rows = jnp.log(weighted.sum(axis=0) + 1), jnp.log(counts + self.alpha[:, None])
+            weighted = p * times[:, None]
+            counts = (weighted.T @ x).reshape(classes, raters, classes)
+            prior, rows = jnp.log(weighted.sum(axis=0) + 1), jnp.log(counts + alpha)
             return jnp.concatenate([prior[:-1] - prior[-1], (rows[..., :-1] - rows[..., -1:]).ravel()])
 
         def step(_, p):
-            return density.class_law(self.joint(*self.logs(point(p)[:, None])), self.classes)[:, :, 0]
+            return density.class_law(parts(point(p)[:, None])[2], classes)[:, :, 0]
 
         return point(jax.lax.fori_loop(0, _EM_STEPS, step, shares))
 
-
-def _freedom(size: int) -> int:
-    """Degrees of freedom of the t law in so many coordinates, an even number."""
-    return 2 * round(max(10.0, size**2 / 13) / 2)
+    return parts, log_density, climb
 
 
-def _axes(law, top):
-    """Axes (coordinates, coordinates) of the curvature in standard deviations, and both ways' spreads."""
-    size, freedom = top.size, _freedom(top.size)
-    values, vectors = jnp.linalg.eigh(-jax.hessian(law.at)(top))
-    axes = vectors.T / jnp.sqrt(values)[:, None]  # NaN where it is no top
+def _about(log_density, top, key_normal, key_scale):
+    """Points (size, draws) from a t law about the mode, wider on one side than on the other; -log density."""
+    size = top.size
+    freedom = 2 * round(max(10.0, size**2 / 13) / 2)  # an even number
+    values, vectors = jnp.linalg.eigh(-jax.hessian(lambda v: log_density(v[:, None])[0])(top))
+    axes = vectors.T / jnp.sqrt(values)[:, None]  # in standard deviations; NaN where it is no top
     at = jnp.asarray([_AT, [-a for a in _AT]], axes.dtype)
     points = top[:, None, None, None] + at[None, :, :, None] * axes.T[:, None, None, :]
-    fall = law.at(top) - law.density(points.reshape(size, -1)).reshape(*at.shape, size)
+    fall = log_density(top[:, None])[0] - log_density(points.reshape(size, -1)).reshape(*at.shape, size)
     in_t = jnp.sqrt(freedom * jnp.expm1(2 * fall / (freedom + size)))  # where the t law has fallen as much
-    return axes, (jnp.abs(at)[:, :, None] / in_t).max(axis=1)
-
-
-def _about(law, top, key_normal, key_scale):
-    """Points (size, draws) from a t law about the mode, wider on one side than on the other; -log density."""
-    axes, spreads = _axes(law, top)
-    size, freedom = top.size, _freedom(top.size)
+    spreads = (jnp.abs(at)[:, :, None] / in_t).max(axis=1)
     # a gamma variable of half the degrees of freedom is a sum of exponentials
     gamma = jax.random.exponential(key_scale, (_DRAWS, freedom // 2), top.dtype).sum(axis=1)
     normal = jax.random.normal(key_normal, (_DRAWS, size), top.dtype)
@@ -321,25 +300,28 @@ def _about(law, top, key_normal, key_scale):
 
 def _weigh(key, rows, times, of_sample, y_pred, classes):
     """One set: what is found, log weights, the slope at the top, and how high the exchanged top is."""
-    law = _Law(rows, times, classes)
-    slope, curvature = jax.grad(law.at), jax.hessian(law.at)
-    total = law.votes.sum(axis=1, keepdims=True)
-    shares = jnp.where(total > 0, law.votes / jnp.maximum(total, 1.0), 1 / classes)
+    codes = jnp.arange(classes, dtype=rows.dtype)
+    one_hot = (rows[:, :, None] == codes[None, None, :]).astype(times.dtype)
+    parts, log_density, climb = _law(one_hot, times)
+    at = lambda v: log_density(v[:, None])[0]  # noqa: E731
+    slope, curvature = jax.grad(at), jax.hessian(at)
+    votes = one_hot.sum(axis=1)
+    total = votes.sum(axis=1, keepdims=True)
+    shares = jnp.where(total > 0, votes / jnp.maximum(total, 1.0), 1 / classes)
 
     def newton(_, v):
         return v - jnp.linalg.solve(curvature(v), slope(v))
 
-    top = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, law.climb(shares))
-    exchanged = law.climb(shares[:, ::-1])
+    top = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, climb(shares))
+    exchanged = climb(shares[:, ::-1])
     apart = jnp.abs(exchanged - top).max() > _SAME
-    exchanged_height = jnp.where(apart, law.at(exchanged) - law.at(top), -jnp.inf)
+    exchanged_height = jnp.where(apart, at(exchanged) - at(top), -jnp.inf)
 
     key_normal, key_scale, key_kept, key_class = jax.random.split(key, 4)
-    v, log_t = _about(law, top, key_normal, key_scale)
-    log_prior, log_rows = law.logs(v)
-    joint = law.joint(log_prior, log_rows)
+    v, log_t = _about(log_density, top, key_normal, key_scale)
+    log_prior, log_rows, joint, of_prior = parts(v)
     evidence = density.total(joint)
-    log_weight = times @ evidence + law.prior_density(log_prior, log_rows) + log_t
+    log_weight = times @ evidence + of_prior + log_t
     weight = jax.nn.softmax(log_weight)
 
     # Draws by their weights, at even distances of their sum; then a class for each sample.
