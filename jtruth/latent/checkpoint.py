@@ -1,12 +1,10 @@
 """What a long run does beside its sampling: it tells how far it is, and keeps a file to go on from.
 
-One `Progress` serves every sampler, Gibbs, Hamiltonian and NUTS. It changes no draw: the same key gives the
-same numbers with and without it, and a run that was killed goes on from its file as if nothing had happened.
-
-A checkpoint is an npz file of named arrays, and a few words about them. It carries a *mark*, a digest of
-everything that the draws depend on: data, model, key and settings; arrays by bytes, functions by module,
-qualified name and source. A file whose mark differs belongs to another run and is refused. Streams of labels
-and cleanings are such files too; there a mark says what kind it is.
+It changes no draw: the same key gives the same numbers with and without it, and a run that was killed goes on
+from its file as if nothing had happened. A checkpoint is an npz file of named arrays, and a few words about
+them. Its *mark* is a digest of everything that the draws depend on: arrays by bytes, functions by module,
+qualified name and source. A file whose mark differs is refused. Streams of labels and cleanings are such
+files too; there a mark says what kind it is.
 """
 
 import collections

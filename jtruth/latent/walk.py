@@ -4,16 +4,14 @@ An answer must not depend on how busy the machine is. So a run stops when its dr
 made its sweeps, or when it has done its work: the numbers that its sweeps compute (some 5 nanoseconds each on
 one core, so the default is about two minutes).
 
-The rule: chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for
-250. After 200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked
-at. Of `max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as the rest pays
-for. Where that is fewer than `FEWEST` of each of four chains the data are too large for this model:
-`TooLarge` with `give_up`, otherwise the `FEWEST` are made all the same, and the result says so.
+Chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for 250. After
+200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked at. Of
+`max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as the rest pays for, or
+`FEWEST`; with `give_up` data for which that is fewer are `TooLarge`.
 
-A mover (`GibbsMover`, `TemperMover`) knows one model: how to `start` its `num_chains` chains, to `advance`
-them by some sweeps (at most `block` between two looks), and what to do once burn-in is over (`settle`). The
-next sweep depends on a few arrays, the chain, and on the random stream: a checkpoint holds both with the
-draws so far (`Store`).
+A mover (`GibbsMover`, `TemperMover`) can `start` its `num_chains` chains, `advance` them by some sweeps (at
+most `block` between two looks), and `settle` them once burn-in is over. The next sweep depends on a few
+arrays, the chain, and on the random stream: a checkpoint holds both with the draws so far (`Store`).
 """
 
 import time

@@ -2,12 +2,11 @@
 
 Points of the prior, and its middle, climb to the modes that they reach (L-BFGS; points do not meet, so they
 climb as one). Each mode gets a t law with the curvature there, by differences of gradients, and the weight
-that Laplace's approximation gives it; modes without weight are left out. What is approximate here costs time
-and nothing else: tempering weighs every point by the posterior over this law. A mode that no point climbs to
-is overlooked.
+that Laplace's approximation gives it. What is approximate here costs time and nothing else: tempering weighs
+every point by the posterior over this law. A mode that no point climbs to is overlooked.
 
-This is for one level in each class and many labels. Where samples may be hard the posterior is often a ridge,
-and from the prior tempering finds more of it; where labels are few t laws are far too narrow.
+This is for one level in each class and many labels: with levels the posterior is often a ridge, and where
+labels are few t laws are far too narrow.
 """
 
 from collections.abc import Callable

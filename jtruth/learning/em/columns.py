@@ -1,17 +1,13 @@
 """Labels as EM sees them: equal samples are one row, rows lie in columns, and sizes are rounded up.
 
-The long form is the right form to read and check, and a slow one to sum over. Two forms are made of it.
-
 `CodedPatterns` are the distinct rows and how many samples have each: for Dawid and Skene's model no fit can
-tell more from the samples one by one, and five dentists who looked at 3869 X-rays wrote 32 of them. A row is
-a stretch of `code` (labeler * classes + label, in increasing order), so that rows of any length cost what
-they hold, and rows of two sets can be merged without decoding them.
+tell more from the samples one by one. A row is a stretch of `code` (labeler * classes + label, in increasing
+order), so that rows of two sets can be merged without decoding them.
 
 In `LabelColumns` entry (l, r) of `code` is the l-th label of row r, or labelers * classes for no label. Sizes
 are rounded up (at most by a quarter, large ones by a 16th), so that a second data set of about the same size
-finds the compiled program of the first; padding has weight 0 and no labels. Where a few samples have far more
-labels than the rest, filling up every row to the longest would waste memory; then a sample takes several
-rows, and `sample` says which rows belong together.
+finds the compiled program of the first; padding has weight 0. Where a few samples have far more labels than
+the rest a sample takes several rows, and `sample` says which belong together.
 """
 
 from typing import Any, NamedTuple

@@ -2,19 +2,17 @@
 
 `fit_dawid_skene` finds the prior and the matrices of highest likelihood (or, with pseudo-counts, of highest
 posterior density) by EM (`_steps`) from majority vote, and from random starts if asked; in float64, whatever
-JAX's default is. The pure function under it, `dawid_skene_em`, is there for `jit` and for `vmap` over
-simulated data sets, weights or starts.
+JAX's default is.
 
-Three things to know. EM finds a local maximum; restarts look for better ones. Labels alone do not name the
-classes: swapping two of them everywhere gives the same likelihood, and only the start (majority vote), gold
-labels or pseudo-counts tie class c to label c; a result that looks swapped says so in `warnings`. And the
-model takes labelers to err independently, several labels of one sample by one labeler included, as the paper
-does; where they do not, the class posterior is too sure of itself.
+EM finds a local maximum; restarts look for better ones. Labels alone do not name the classes: swapping two of
+them everywhere gives the same likelihood, and only the start (majority vote), gold labels or pseudo-counts
+tie class c to label c; a result that looks swapped says so in `warnings`. And the model takes labelers to err
+independently, several labels of one sample by one labeler included, as the paper does; where they do not, the
+class posterior is too sure of itself.
 
-EM also runs over devices of several processes: each brings the samples of its shard, counts are added up each
-step. The program is the one for a single process; its input is made one array: shards are filled up to the
-largest (samples of weight 0), and lie on the mesh in the order of the processes. Parameters come back to
-every process, the class posterior only where its samples are.
+Over devices of several processes each brings the samples of its shard, filled up to the largest by samples of
+weight 0, and counts are added up each step. Parameters come back to every process, the class posterior only
+where its samples are.
 """
 
 from functools import partial

@@ -2,14 +2,12 @@
 
 Every row of a matrix, and the class prior, is softmax(theta): EM with pseudo-counts a finds the mode of the
 Dirichlet(a) prior in that basis (MacKay 1998), which is the mean of p where classes are known. The curvature
-there is that of `jtruth.latent.infer.normal`. No sample is visited
-twice, so ten million labels take seconds. Up to `MOST_TOGETHER` parameters they are taken together; beyond,
-each labeler alone, as if the others were known, which leaves little out where each sample is labelled by a
-few of many labelers. The curvature gives the spread of p to first order, and draws are made to have that
-spread around the mode (`around`): softmax of a normal theta would pull large probabilities down by half their
-standard deviation where other cells of the row hold a label or two. With 80 to 1000 labels of a labeler 95 %
-intervals hold 90 to 93 % of the accuracies (`benchmarks/streaming.py`). What Gibbs sampling gives
-(`fit_joint`) is better where labels are few or classes hard to tell apart: there the posterior is not normal.
+there is that of `jtruth.latent.infer.normal`. No sample is visited twice, so ten million labels take seconds.
+Up to `MOST_TOGETHER` parameters they are taken together; beyond, each labeler alone, as if the others were
+known, which leaves little out where each sample is labelled by a few of many labelers. Draws are made to have
+the spread that the curvature gives p (`normal.around`). With 80 to 1000 labels of a labeler 95 % intervals
+hold 90 to 93 % of the accuracies (`benchmarks/streaming.py`); where labels are few or classes hard to tell
+apart the posterior is not normal, and Gibbs sampling (`fit_joint`) is better.
 """
 
 from typing import Any

@@ -4,10 +4,9 @@ A model says how probable the labels of a sample are in each class (and level of
 step goes. The E step is one pass with its gradient: class posterior, and slopes of the log-likelihood. The
 class prior is always the last of the parameters. Where all parameters are probabilities the M step is the
 same for every model (`of_probabilities`): the expected number of times that a probability p was used is p
-times the slope of the log-likelihood in p (Baum and Eagon 1967).
-
-An M step without a closed form may be a Newton step: that points uphill, because the gradient of what EM
-climbs is that of its lower bound (Fisher's identity), but may go too far, so `climb` is asked to dampen it.
+times the slope of the log-likelihood in p (Baum and Eagon 1967). One without a closed form may be a Newton
+step: that points uphill, because the gradient of what EM climbs is that of its lower bound (Fisher's
+identity), but may go too far, so `climb` is asked to dampen it.
 
 Entries and sizes of labels are padded (weight 0) to a few sizes, so that programs are reused.
 """

@@ -3,21 +3,17 @@
 The model is `fit_joint`'s under independence, with fixed priors: class prior ~ Dirichlet(1), every row of
 every rater's matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it, the classifier being the last
 rater. One Gibbs sweep draws the class of every sample given the rows, and the rows given the classes; both
-halves are products with one matrix of zeros and ones, (raters * classes, samples), which never changes. Sets
-are worked on a few at a time (`lax.map`), chains of a set together.
-
-Every set has its own key, by its number, so a draw depends neither on how many sets are worked on together
-nor on which device has it. A set with fewer samples is filled up with samples without labels and predictions,
-which count nowhere. There is no sampling on until converged, no learned priors, no strata.
+halves are products with one matrix of zeros and ones, (raters * classes, samples). Sets are worked on a few
+at a time (`lax.map`), chains of a set together. Every set has its own key, by its number, so a draw depends
+neither on how many sets are worked on together nor on which device has it. A set with fewer samples is filled
+up with samples without labels and predictions, which count nowhere.
 
 Two classes need no chains (`weighted_batch`). With the classes summed out the posterior has few coordinates,
 log odds of the class prior and of every rater's rows, and where labels speak it is one hill in them. EM and
-Newton steps find its top, draws come from a split t law about it, each weighted by the true density over that
-of the t law, and draws by these weights give every sample a class.
-
-The split t law of Geweke (1989, Econometrica 57, 1317): along each axis of the curvature it is as much wider,
-one way and the other, as keeps its density above the true one wherever that was looked at, so that weights
-stay bounded. With more coordinates its tails are thinner; else it would be far too wide.
+Newton steps find its top, draws come from a split t law about it (Geweke 1989, Econometrica 57, 1317), each
+weighted by the true density over that of the t law, and draws by these weights give every sample a class.
+Along each axis of the curvature the t law is as much wider, one way and the other, as keeps its density above
+the true one wherever that was looked at, so that weights stay bounded.
 
 Where the law is no such hill the set belongs to `joint_batch`, and the numbers say so: largest weights with a
 Pareto k above `stats.loo.good_shape`, too few effective draws, a top that Newton did not find, or a density
