@@ -106,10 +106,10 @@ def fit_difficulty_fallibility(
     start = np.tile([0.3, 0.7], (lf.bucket(labels.num_labelers), 1)), shares
     settings = (*levels, np.tile(np.array(fallibility) - 1.0, (len(start[0]), 1)))
     end = lf.run(difficulty_fallibility, data, start, settings, prior, max_steps=max_steps, tol=tol)
-    nodes, level = levels[0], end.posterior[: labels.num_samples].sum(axis=1)
+    nodes, level = levels[0], end.kept[0][: labels.num_samples].sum(axis=1)
     mean = level @ nodes
     own = {
-        "fallibility": end.summit.params[0][: labels.num_labelers, 0],
+        "fallibility": end.params[0][: labels.num_labelers, 0],
         "difficulty": mean,
         "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
     }
@@ -166,7 +166,7 @@ def fit_glad(
     labelers, laws = labels.num_labelers, np.array([ability, log_ease], np.float64)
     start = np.full(lf.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
     end = lf.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
-    able, ease = end.summit.params[0][:labelers], np.exp(end.summit.params[1])[: labels.num_samples]
+    able, ease = end.params[0][:labelers], np.exp(end.params[1])[: labels.num_samples]
     own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
     doubts = unlabelled(labels, labelers="their ability is that of the prior.")
     return lf.fitted(labels, known, end, doubts, **own)
@@ -266,9 +266,9 @@ def fit_welinder(
     end = lf.run(welinder, data, start, np.array(_SDS), shares, max_steps=max_steps, tol=tol)
     doubts = unlabelled(labels, "their position is that of the more frequent class.",
                         "their direction and threshold are those of the prior.")  # fmt: skip
-    fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.posterior, labels)))
-    position, labelers = end.summit.params[0][: labels.num_samples], labels.num_labelers
-    own = _of_labelers(end.summit.params[1][:labelers], end.summit.params[2][:labelers], _SDS[0])
+    fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.kept[0], labels)))
+    position, labelers = end.params[0][: labels.num_samples], labels.num_labelers
+    own = _of_labelers(end.params[1][:labelers], end.params[2][:labelers], _SDS[0])
     own |= {"position": position, "log_posterior": fit.log_posterior}
     return fit._replace(log_likelihood=float("nan"), own=own)
 
@@ -402,9 +402,9 @@ def fit_sequential(
     matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
     start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
     end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
-    matrices, repeats, shares = end.summit.params
-    copied, (own, copy) = np.zeros(labeled.size), _parts(end.summit.params, data, filled)
-    chance = (end.posterior[data.sample] * copy / (own + copy)).sum(axis=1)
+    matrices, repeats, shares = end.params
+    copied, (own, copy) = np.zeros(labeled.size), _parts(end.params, data, filled)
+    chance = (end.kept[0][data.sample] * copy / (own + copy)).sum(axis=1)
     copied[labeled] = chance[: labeled.sum()]
     votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices[:labelers])
     own = {"matrices": matrices[:labelers], "influence": repeats[:labelers, 0], "copied": copied}

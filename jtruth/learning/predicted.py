@@ -217,8 +217,8 @@ def _replicates(data, weights, start, settings, *, max_steps, tol):
     def one(weight):
         now, prior = data._replace(weight=weight), start[1]
         end = lf.em(noise_layer, now, start, settings, prior, max_steps=max_steps, tol=tol)
-        slope = (weight[:, None] * _slopes(end.posterior, settings[0])).sum()
-        return end.summit.params[0], slope, end.summit.converged
+        slope = (weight[:, None] * _slopes(end.kept[0], settings[0])).sum()
+        return end.params[0], slope, end.converged
 
     return jax.lax.map(one, weights)  # on a CPU faster than vmap and its batch of small matrices
 
@@ -283,7 +283,7 @@ def fit_noise_layer(
     data = lf.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
     settings, prior = (q, added), np.full(classes, 1 / classes)
     best = lf.run(noise_layer, data, (start, prior), settings, prior, tol=tol, **steps)
-    begin, posterior = best.summit.params, best.posterior
+    begin, (posterior, _, log_likelihood) = best.params, best.kept
     with jax.enable_x64(True):
         again = _replicates(data, weights, begin, settings, tol=max(tol, 1e-6), **steps)
         matrices, slopes, settled = map(np.asarray, again)
@@ -297,9 +297,8 @@ def fit_noise_layer(
         "row_labels": posterior.sum(axis=0),
         "bootstrap": matrices,
     }
-    converged, log_likelihood = bool(best.summit.converged), float(best.log_likelihood)
-    shares, num_steps = np.asarray(posterior.mean(axis=0)), int(best.summit.num_steps)
-    fit = Fit(shares, np.asarray(posterior), log_likelihood, converged, num_steps, own=own)
+    converged, num_steps, shares = bool(best.converged), int(best.num_steps), posterior.mean(axis=0)
+    fit = Fit(shares, posterior, float(log_likelihood), converged, num_steps, own=own)
     return fit._replace(warnings=tuple(_doubts_of_layer(fit, labels.class_names, int((~settled).sum()))))
 
 

@@ -98,15 +98,15 @@ def fit_values(
     start = begin, (shares.sum(axis=0) + 1) / (size + num_classes)
     falls = np.float64(not hasattr(first, "log_prior"))  # it leans on a mean that moves
     end = lf.run(_model, data, start, falls, free, max_steps=max_steps - 1, tol=tol)
-    found, prior = end.summit.params
-    rho, steps = clamp(np.asarray(end.posterior[:size]), known), int(end.summit.num_steps) + 1
-    own = {"channel": found, "by_class": _host.known_classes(np.asarray(end.alone[:size]), known),
-           "path": end.summit.path[:steps]}  # fmt: skip
+    (found, prior), (posterior, alone, log_likelihood) = end.params, end.kept
+    rho, steps = clamp(posterior[:size], known), int(end.num_steps) + 1
+    own = {"channel": found, "by_class": _host.known_classes(alone[:size], known),
+           "path": end.path[:steps]}  # fmt: skip
     if values.value.ndim == 1 and hasattr(found, "matrices"):  # codes
         own["matrices"] = found.matrices
-    converged = bool(end.summit.converged)
+    converged = bool(end.converged)
     doubts = tuple(_doubts(values, rho, converged, steps))
-    return Fit(prior, rho, float(end.log_likelihood), converged, steps, doubts, own)
+    return Fit(prior, rho, float(log_likelihood), converged, steps, doubts, own)
 
 
 @jax.jit

@@ -129,7 +129,7 @@ def test_vmap_over_weights_is_one_fit_for_each():
         padded = np.zeros(data.weight.size)
         weighted = data._replace(weight=jax.numpy.asarray(padded).at[:24].set(weight))
         steps = {"max_steps": 500, "tol": 1e-10}
-        return lf.em(difficulty_fallibility, weighted, start, settings, prior, **steps).summit.params
+        return lf.em(difficulty_fallibility, weighted, start, settings, prior, **steps).params
 
     together = jax.vmap(em)(weights.astype(float))
     for k, weight in enumerate(weights):

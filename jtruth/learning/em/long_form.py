@@ -133,15 +133,6 @@ def of_probabilities(joint: Callable[[Params], Array], pseudo_counts: Params) ->
     return Model(joint, m_step, log_prior, inside_simplex)
 
 
-class End(NamedTuple):
-    """Where EM stopped, and what the parameters there say of the samples."""
-
-    summit: Summit
-    posterior: Array  # (samples, classes) or (samples, classes, levels)
-    alone: Array  # (samples, classes) log p(labels | class), no class known
-    log_likelihood: Array
-
-
 def e_step(joint: Array) -> tuple[Array, Array]:
     """Posterior of class (and level), and log p(labels of a sample)."""
     evidence = jax.nn.logsumexp(joint, axis=tuple(range(1, joint.ndim)), keepdims=True)
@@ -158,7 +149,7 @@ def em(
     *,
     max_steps: int,
     tol: Any,
-) -> End:
+) -> Summit:
     """EM from `start`; pure and jitted; `vmap` it over starts or `data.weight`.
 
     Args:
@@ -167,6 +158,10 @@ def em(
         settings: arrays of the model: priors, nodes.
         prior: (classes,) a known class prior; -1 to learn it.
         max_steps, tol: see `climb`.
+
+    Returns:
+        Where EM stopped, and as `kept` what the parameters there say: p(class) (samples, classes) or p(class,
+        level), log p(labels | class) (samples, classes) where no class is known, and the log-likelihood.
     """
     data, start, settings = jax.tree.map(jnp.asarray, (data, start, settings))
     model = model_of(data, settings)
@@ -193,25 +188,20 @@ def em(
     free = model_of(data._replace(known=jnp.full_like(data.known, -1)), settings)
     alone = free.joint((*found.params[:-1], jnp.ones_like(found.params[-1])))
     alone = jax.nn.logsumexp(alone.reshape(*alone.shape[:2], -1), axis=2)
-    return End(found, posterior, alone, log_likelihood)
+    return found._replace(kept=(posterior, alone, log_likelihood))
 
 
-def run(model_of: Any, data: LongForm, start: Params, settings: Any, prior: Any, **steps: Any) -> End:
+def run(model_of: Any, data: LongForm, start: Params, settings: Any, prior: Any, **steps: Any) -> Summit:
     """`em` in float64, its end as NumPy arrays."""
     with jax.enable_x64(True):
         return jax.tree.map(np.asarray, em(model_of, data, start, settings, prior, **steps))
 
 
-def fitted(labels: Labels, known: np.ndarray, end: End, doubts: Iterable[str], **own: Any) -> Fit:
+def fitted(labels: Labels, known: np.ndarray, end: Summit, doubts: Iterable[str], **own: Any) -> Fit:
     """The end of EM as a result, NumPy float64; `doubts` and `own` are the model's own."""
-    size, found = labels.num_samples, end.summit
-    converged, steps = bool(found.converged), int(found.num_steps)
-    return Fit(
-        found.params[-1],
-        clamp(np.asarray(end.posterior[:size]).reshape(size, labels.num_classes, -1).sum(axis=2), known),
-        float(end.log_likelihood),
-        converged,
-        steps,
-        (*not_converged("EM", converged, steps), *doubts),
-        own | {"label_log_likelihood": end.alone[:size], "log_posterior": float(found.objective)},
-    )
+    size, (posterior, alone, log_likelihood) = labels.num_samples, end.kept
+    converged, steps = bool(end.converged), int(end.num_steps)
+    posterior = clamp(posterior[:size].reshape(size, labels.num_classes, -1).sum(axis=2), known)
+    doubts = (*not_converged("EM", converged, steps), *doubts)
+    own |= {"label_log_likelihood": alone[:size], "log_posterior": float(end.objective)}
+    return Fit(end.params[-1], posterior, float(log_likelihood), converged, steps, doubts, own)
