@@ -102,15 +102,12 @@ Slopes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 def _slopes(model: Model) -> Slopes:
     """Log posterior and its gradient, `_CLIMBERS` points at a time."""
 
-    def some(x: np.ndarray) -> list[np.ndarray]:
-        number = x.shape[1]
-        filled = np.pad(x, [(0, 0), (0, _CLIMBERS - number)], mode="edge").astype(np.float32)
-        found = _heights(model.kind, model.arrays, model.seen, filled)
-        return [np.asarray(a, np.float64)[..., :number] for a in found]
-
     def slopes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = [some(x[:, k : k + _CLIMBERS]) for k in range(0, x.shape[1], _CLIMBERS)]
-        heights, gradients = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
+        number = x.shape[1]
+        x = np.pad(x, [(0, 0), (0, -number % _CLIMBERS)], mode="edge").astype(np.float32)
+        parts = [x[:, k : k + _CLIMBERS] for k in range(0, number, _CLIMBERS)]
+        found = zip(*(_heights(model.kind, model.arrays, model.seen, part) for part in parts), strict=True)
+        heights, gradients = (np.concatenate(a, axis=-1).astype(np.float64)[..., :number] for a in found)
         return heights, gradients
 
     return slopes

@@ -141,13 +141,14 @@ def _off_diagonal(off: AnyArray) -> AnyArray:
     return off[..., true, np.where(observed < true, observed, np.maximum(observed - 1, 0))]
 
 
-def right_and_wrong_rows(
-    right: Float[AnyArray, "labelers classes"], wrong: Float[AnyArray, "labelers classes others"] | None
-) -> Float[Array, "labelers classes classes"]:
-    """Matrices from how often a row is right and how its wrong labels are shared, in order; None: evenly."""
-    classes = right.shape[-1]
-    share = jnp.full((1, classes, classes), 1 / (classes - 1)) if wrong is None else _off_diagonal(wrong)
-    return jnp.where(np.eye(classes, dtype=bool), right[..., None], (1 - right)[..., None] * share)
+def right_and_wrong(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
+    """Rows from how often each is right and how its wrong labels are shared, in order; of two classes one."""
+    right, classes = p["right"], p["prior"].shape[0]
+    share = (
+        _off_diagonal(p["errors"]) if "errors" in p else jnp.full((1, classes, classes), 1 / (classes - 1))
+    )
+    rows = jnp.where(np.eye(classes, dtype=bool), right[..., None], (1 - right)[..., None] * share)
+    return confusion_channel(p["prior"], rows)
 
 
 def wrong_shares(
@@ -326,9 +327,7 @@ SPECS: dict[str, Spec] = {
         any_sign=("logit_mean",),
     ),
     "alike": Spec(
-        channel=lambda p, h, t: confusion_channel(
-            p["prior"], right_and_wrong_rows(p["right"], p.get("errors"))
-        ),
+        channel=right_and_wrong,
         # As `jtruth.latent.models.alike`, where log_share is that of the labels.
         defaults=lambda c: {"log_share": np.zeros(c), "mean_prior": (2.0, 1.0),
                             "log_kappa": (np.log(10.0), 1.5), "log_alpha": (np.log(c - 1), 1.5)},

@@ -47,6 +47,8 @@ _EM_STEPS, _NEWTON_STEPS = 50, 5
 _FLAT = 1e-6  # slope at the top
 _FAR_BELOW = 9.0  # log density: exp(-9) is 1e-4
 _SAME = 0.1  # log odds
+# Accelerators may round float32 products to 10 bits otherwise.
+_product = partial(jnp.einsum, precision=jax.lax.Precision.HIGHEST)
 _STEP = 32  # distinct rows are filled up to multiples of it: a program is compiled for each
 
 
@@ -92,17 +94,16 @@ def joint_batch(
     ((1, 4, 750, 2, 2), True)
     """
     seen = jnp.concatenate([as_array(labels), as_array(y_pred)[:, :, None]], axis=2).astype(jnp.int32)
-    keys = keys_of_sets(key, seen.shape[0] if numbers is None else numbers, "joint batch")
+    keys = _keys(key, np.arange(len(seen)) if numbers is None else numbers, "joint batch")
     at_once = _AT_ONCE if jax.default_backend() == "cpu" else 256
     run = partial(_every, one=_sample, settings=(num_classes, sweeps), at_once=at_once)
-    return over_sets(run, mesh, jax.random.key_data(keys), seen)
+    return over_sets(run, mesh, keys, seen)
 
 
-def keys_of_sets(key: Any, numbers: int | Int[np.ndarray, " sets"], name: str) -> jax.Array:
-    """A key for every set, by its number (the first so many, or these): the stream `name`."""
+def _keys(key: Any, numbers: Int[np.ndarray, " sets"], name: str) -> jax.Array:
+    """Words of a key for every set, by its number: the stream `name`."""
     base = as_key(key)
-    chosen = jnp.asarray(np.arange(numbers) if isinstance(numbers, int) else numbers, jnp.uint32)
-    return jax.vmap(lambda n: stream(base, name, n))(chosen)
+    return jax.random.key_data(jax.vmap(lambda n: stream(base, name, n))(jnp.asarray(numbers, jnp.uint32)))
 
 
 @partial(jax.jit, static_argnames=("one", "settings", "at_once"))
@@ -124,12 +125,16 @@ def _sample(key, seen, classes, sweeps) -> JointBatch:
     rows = jnp.asarray(diagonal_rows(classes, 2.0, 1.0), dtype)
     shape = (_CHAINS, classes, raters, classes)
 
+    def log_dirichlet(key, alpha):
+        logs = log_gamma_draws(alpha, JaxGenerator(jax.random.split(key), alpha.dtype))
+        return jax.nn.log_softmax(logs, axis=-1)
+
     def parameters(key, z):
         """Log rows (chains, classes, raters, classes), log prior (chains, classes), and the counts."""
         counts = _product("kcn,fn->kcf", z, x).reshape(shape)
         key_rows, key_prior = jax.random.split(key)
-        theta = _log_dirichlet(key_rows, counts + rows[None, :, None, :])
-        return theta, _log_dirichlet(key_prior, z.sum(axis=2) + 1), counts
+        theta = log_dirichlet(key_rows, counts + rows[None, :, None, :])
+        return theta, log_dirichlet(key_prior, z.sum(axis=2) + 1), counts
 
     def sweep(carry, keyed):
         (theta, pi), sums = carry
@@ -179,17 +184,6 @@ def _drawn(
     return jnp.stack([*parts, below], axis=1)
 
 
-def _product(subscripts: str, a: Array, b: Array) -> Array:
-    """Full precision: accelerators may round float32 products to 10 bits otherwise."""
-    return jnp.einsum(subscripts, a, b, precision=jax.lax.Precision.HIGHEST)
-
-
-def _log_dirichlet(key: Array, alpha: Float[Array, "*shape symbols"]) -> Float[Array, "*shape symbols"]:
-    """Log of a draw from a Dirichlet law along the last axis."""
-    logs = log_gamma_draws(alpha, JaxGenerator(jax.random.split(key), alpha.dtype))
-    return jax.nn.log_softmax(logs, axis=-1)
-
-
 def weighted_batch(
     key: Any,
     labels: Int[Array | np.ndarray, "sets samples labelers"],
@@ -208,7 +202,7 @@ def weighted_batch(
     seen = np.concatenate([np.asarray(labels), np.asarray(y_pred)[:, :, None]], axis=2).astype(np.int32)
     rows, times, of_sample = _merged(seen)
     with jax.enable_x64(True):
-        keys = jax.random.key_data(keys_of_sets(key, len(seen), "weighted batch"))
+        keys = _keys(key, np.arange(len(seen)), "weighted batch")
         run = partial(_every, one=_weigh, settings=(num_classes,))
         out = over_sets(run, mesh, keys, *map(jnp.asarray, (rows, times, of_sample, seen[:, :, -1])))
     found, log_weight, slope, exchanged_height = jax.tree.map(np.asarray, out)
