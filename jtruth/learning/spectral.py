@@ -49,41 +49,6 @@ _NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose anothe
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
 
 
-def kos_messages(
-    labels: tuple[np.ndarray, np.ndarray, np.ndarray],
-    known: Float[np.ndarray, " samples"],
-    num_labelers: int,
-    *,
-    max_steps: int,
-    tol: float,
-) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"], bool, int]:
-    """Sums of messages over the labels of each sample and labeler, whether they came to rest, and steps.
-
-    `labels` are sample, labeler and sign of each; signs and `known` are +1 for class 1, -1 for 0, 0 for none.
-    """
-    sample, labeler, sign = labels
-    fixed = known[sample]
-    free, every = np.where(fixed == 0, np.abs(sign), 0), np.abs(sign)
-
-    def scaled(message: np.ndarray, on: np.ndarray) -> np.ndarray:
-        size = np.sqrt((on * message**2).sum() / max(on.sum(), 1))
-        return message / (size if size > 0 else 1)
-
-    def others(message: np.ndarray, group: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Sum of sign * message over the other labels of the same sample or labeler."""
-        each = sign * message
-        total = np.bincount(group, each, number)
-        return total[group] - each, total
-
-    y, weight, moved, steps = np.ones(sign.size), np.zeros(num_labelers), np.inf, 0
-    while moved >= tol and steps < max_steps:
-        x, _ = others(y, sample, known.size)
-        new, weight = others(np.where(fixed != 0, fixed, scaled(x, free)), labeler, num_labelers)
-        new = scaled(new, every)
-        moved, y, steps = np.abs(sign * (new - y)).max(), new, steps + 1
-    return others(y, sample, known.size)[1], weight, bool(moved < tol), steps
-
-
 def kos_refuses(labels: Labels) -> str | None:
     """Why KOS cannot take these labels."""
     if labels.num_classes != 2:
@@ -129,10 +94,27 @@ def fit_kos(
         raise ValueError(reason)
     check_steps(max_steps, tol)
     sample, labeler, label = labels.arrays
-    sign, pushed = (np.where(code >= 0, 2.0 * code - 1, 0.0) for code in (label, known))
-    score, weight, converged, steps = kos_messages(
-        (sample, labeler, sign), pushed, labels.num_labelers, max_steps=max_steps, tol=tol
-    )
+    sign, gold_sign = (np.where(code >= 0, 2.0 * code - 1, 0.0) for code in (label, known))
+    fixed, every = gold_sign[sample], np.abs(sign)
+    free = np.where(fixed == 0, every, 0)
+
+    def scaled(message: np.ndarray, on: np.ndarray) -> np.ndarray:
+        size = np.sqrt((on * message**2).sum() / max(on.sum(), 1))
+        return message / (size if size > 0 else 1)
+
+    def others(message: np.ndarray, group: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of sign * message over the other labels of the same sample or labeler, and over all."""
+        each = sign * message
+        total = np.bincount(group, each, number)
+        return total[group] - each, total
+
+    y, weight, moved, steps = np.ones(sign.size), np.zeros(labels.num_labelers), np.inf, 0
+    while moved >= tol and steps < max_steps:
+        x, _ = others(y, sample, known.size)
+        new, weight = others(np.where(fixed != 0, fixed, scaled(x, free)), labeler, labels.num_labelers)
+        new = scaled(new, every)
+        moved, y, steps = np.abs(sign * (new - y)).max(), new, steps + 1
+    score, converged = others(y, sample, known.size)[1], bool(moved < tol)
     even = np.abs(score) <= 1e-12 * max(float(np.abs(score).max()), 1e-300)
     one = np.where(even, 0.5, score > 0)
     posterior = clamp(np.stack([1 - one, one], axis=1), known)

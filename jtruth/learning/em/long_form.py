@@ -133,12 +133,6 @@ def of_probabilities(joint: Callable[[Params], Array], pseudo_counts: Params) ->
     return Model(joint, m_step, log_prior, inside_simplex)
 
 
-def e_step(joint: Array) -> tuple[Array, Array]:
-    """Posterior of class (and level), and log p(labels of a sample)."""
-    evidence = jax.nn.logsumexp(joint, axis=tuple(range(1, joint.ndim)), keepdims=True)
-    return jnp.exp(joint - evidence), evidence.reshape(-1)
-
-
 @partial(jax.jit, static_argnames=("model_of", "max_steps"))
 def em(
     model_of: Callable[[LongForm, Any], Model],
@@ -167,8 +161,9 @@ def em(
     model = model_of(data, settings)
 
     def evidence(params: Params) -> tuple[Array, Array]:
-        posterior, each = e_step(model.joint(params))
-        return data.total(each), posterior
+        joint = model.joint(params)
+        each = jax.nn.logsumexp(joint, axis=tuple(range(1, joint.ndim)), keepdims=True)
+        return data.total(each.reshape(-1)), jnp.exp(joint - each)
 
     def improve(params: Params, _: Any) -> tuple[Array, Params, None]:
         (log_likelihood, posterior), slopes = jax.value_and_grad(evidence, has_aux=True)(params)

@@ -15,7 +15,6 @@ interval.
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from jtruth._random import as_key, stream
 from jtruth._validation import quoted
@@ -25,7 +24,7 @@ from jtruth.latent.model import LatentModel
 from jtruth.latent.models.alike import alike_raters
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, clamp, gold_and_prior
-from jtruth.learning.joint.models import Build, Built, independent
+from jtruth.learning.joint.models import Built, independent
 from jtruth.learning.joint.posterior import fit_joint
 
 
@@ -65,33 +64,23 @@ def fit_hierarchical(
     names, number = ("all",), np.zeros(labels.num_labelers, np.int64)
     if groups is not None:
         names, number = named(groups, "group", labels.num_labelers, "labelers", labels.workers)
+
+    def hierarchical(base: LatentModel, rows: Rows) -> Built:
+        """The independent model whose rows are alike within each group and class."""
+        (labelers,), votes = base.raters, rows.multiplicity @ rows.labels.counts()
+        family = number[:, None] * base.num_classes + np.arange(base.num_classes)[None, :]
+        alike = alike_raters(votes, number.size)._replace(family=family)
+        return independent(base._replace(raters=(labelers._replace(alike=alike),)), rows)
+
     found = fit_joint(
-        labels,
-        key=stream(as_key(key), "hierarchical"),
-        gold=known if (known >= 0).any() else None,
-        prior=fixed,
-        dependence=_alike_by_group(number),
-        effort=effort,
-    )
+        labels, key=stream(as_key(key), "hierarchical"), gold=known if (known >= 0).any() else None,
+        prior=fixed, dependence=hierarchical, effort=effort,
+    )  # fmt: skip
     matrices, accuracy = found.mean_matrices.astype(np.float64), found.labeler_accuracy.mean(axis=0)
     own = {"matrices": matrices, "accuracy": accuracy, "groups": names, "posterior": found}
     shares = found.prior.mean(axis=0) if fixed is None else fixed
     posterior, sweeps = clamp(found.class_posterior, known), int(found.convergence.num_sweeps)
     return Fit(shares, posterior, float("nan"), bool(found.converged), sweeps, found.warnings, own)
-
-
-def _alike_by_group(number: Int[np.ndarray, " labelers"]) -> Build:
-    """The independent model whose rows are alike within each group and class."""
-
-    def hierarchical(base: LatentModel, rows: Rows) -> Built:
-        classes, (labelers, *others) = base.num_classes, base.raters
-        votes = rows.multiplicity @ rows.labels.counts()
-        alike = alike_raters(votes, number.size)
-        family = number[:, None] * classes + np.arange(classes)[None, :]
-        labelers = labelers._replace(alike=alike._replace(family=family))
-        return independent(base._replace(raters=(labelers, *others)), rows)
-
-    return hierarchical
 
 
 def named(
