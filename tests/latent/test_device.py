@@ -58,8 +58,11 @@ def problem_of(dependence="shared_strata"):
 def engine_of(program, key):
     """The traced side, for the samples of one shard."""
     data = program.data._replace(parts=jax.tree.map(lambda a: a[0], program.data.parts))
-    shapes, concentration = program.shapes, jnp.asarray(program.data.concentration)
-    return device._Engine(shapes, data, key, None, concentration, shapes.pooled, shapes.alike)
+    shapes = program.shapes
+    return data._replace(
+        concentration=jnp.asarray(data.concentration), alike=shapes.alike, blocks=shapes.blocks,
+        pooled=shapes.pooled, key=key,
+    )  # fmt: skip
 
 
 @partial(jax.jit, static_argnums=0)

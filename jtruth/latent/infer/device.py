@@ -57,12 +57,43 @@ Part = tuple[Any, Any]
 
 
 class Data(NamedTuple):
-    """The arrays of a program."""
+    """The arrays of a program; inside it, without the axis of shards, the engine of `kernel.sweep`."""
 
     parts: tuple[Part, ...]
     place: Any  # (columns, states) which probability a column uses in a state; P for none
     concentration: Any  # (P,)
-    alike: Any  # of each family: log share of the symbols, earlier labels of known class or None
+    alike: Any  # of each family: log share of the symbols, earlier labels of known class or None; then groups
+    # of an engine only
+    blocks: tuple = ()
+    pooled: tuple = ()
+    key: Any = None  # of this shard's samples in this sweep
+    axis: str | None = None  # of the mesh
+
+    def count_probabilities(self, symbols: Any) -> Any:
+        """Counts that belong to each probability, (chains, P), of one shard."""
+        place, size = self.place.ravel(), self.concentration.size
+        flat = symbols.reshape(place.size, -1)
+        return jnp.zeros((size + 1, flat.shape[1]), flat.dtype).at[place].add(flat)[:size].T
+
+    def draw_dirichlet_logs(self, concentration: Any, rng: JaxGenerator) -> Any:
+        """Log of one draw of every Dirichlet row, (chains, P)."""
+        logs, found = log_gamma_draws(concentration, rng), []
+        for first, shape in self.blocks:
+            rows = logs[:, first : first + int(np.prod(shape))].reshape(len(logs), -1, shape[-1])
+            found.append(jax.nn.log_softmax(rows, axis=2).reshape(len(logs), -1))
+        return jnp.concatenate(found, axis=1)
+
+    def draw_samples(self, log_theta: Any, rng: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Samples behind every column, (columns, states, chains), and p(state) of each part's rows."""
+        nothing = jnp.zeros((1, len(log_theta)))  # of a column that uses no probability in a state
+        table = jnp.concatenate([log_theta.T, nothing])[self.place]
+        table = jnp.concatenate([table, jnp.zeros((1, *table.shape[1:]))]).transpose(2, 1, 0)
+        symbols, p = jnp.zeros((*self.place.shape, len(log_theta))), []
+        for k, part in enumerate(self.parts):
+            more, mean = draw_part(part, table, stream(self.key, "part", k) if k else self.key)
+            symbols = symbols + more
+            p.append(mean)
+        return symbols if self.axis is None else jax.lax.psum(symbols, self.axis), tuple(p)
 
 
 class Program(NamedTuple):
@@ -73,44 +104,6 @@ class Program(NamedTuple):
     mesh: Any  # devices that share the samples, or None
     row: tuple[np.ndarray, ...]  # of each part: the row of the problem at each place, -1 for filling
     num_rows: int
-
-
-class _Engine(NamedTuple):
-    """What `kernel.sweep` asks for, of one shard: no leading axis."""
-
-    shapes: Shapes
-    data: Data
-    key: Any  # of this shard's samples in this sweep
-    axis: str | None  # of the mesh
-    concentration: Any
-    pooled: Any
-    alike: Any
-
-    def count_probabilities(self, symbols: Any) -> Any:
-        """Counts that belong to each probability, (chains, P), of one shard."""
-        place, size = self.data.place.ravel(), self.concentration.size
-        flat = symbols.reshape(place.size, -1)
-        return jnp.zeros((size + 1, flat.shape[1]), flat.dtype).at[place].add(flat)[:size].T
-
-    def draw_dirichlet_logs(self, concentration: Any, rng: JaxGenerator) -> Any:
-        """Log of one draw of every Dirichlet row, (chains, P)."""
-        logs, found = log_gamma_draws(concentration, rng), []
-        for first, shape in self.shapes.blocks:
-            rows = logs[:, first : first + int(np.prod(shape))].reshape(len(logs), -1, shape[-1])
-            found.append(jax.nn.log_softmax(rows, axis=2).reshape(len(logs), -1))
-        return jnp.concatenate(found, axis=1)
-
-    def draw_samples(self, log_theta: Any, rng: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Samples behind every column, (columns, states, chains), and p(state) of each part's rows."""
-        nothing = jnp.zeros((1, len(log_theta)))  # of a column that uses no probability in a state
-        table = jnp.concatenate([log_theta.T, nothing])[self.data.place]
-        table = jnp.concatenate([table, jnp.zeros((1, *table.shape[1:]))]).transpose(2, 1, 0)
-        symbols, p = jnp.zeros((*self.data.place.shape, len(log_theta))), []
-        for k, part in enumerate(self.data.parts):
-            more, mean = draw_part(part, table, stream(self.key, "part", k) if k else self.key)
-            symbols = symbols + more
-            p.append(mean)
-        return symbols if self.axis is None else jax.lax.psum(symbols, self.axis), tuple(p)
 
 
 def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
@@ -258,7 +251,9 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
         words, key, samples = jax.random.key_data(keys), keys[0], keys[1]
         rows = jax.random.wrap_key_data(jnp.tile(words[2:], 2), impl="rbg")  # less to compile than threefry
         samples = samples if axis is None else stream(samples, "shard", jax.lax.axis_index(axis))
-        engine = _Engine(shapes, data, samples, axis, data.concentration, shapes.pooled, alike)
+        engine = data._replace(
+            alike=alike, blocks=shapes.blocks, pooled=shapes.pooled, key=samples, axis=axis
+        )
         new, log_theta, more = kernel.sweep(engine, chain, JaxGenerator(rows))
         seen = new | {"log_theta": log_theta}
         kept = {name: a.at[step].set(seen[name]) for name, a in kept.items()}
