@@ -45,27 +45,20 @@ def temperable(kind: Kind, arrays: Any, observed: Observed) -> bool:
 
 
 def run_tempered(model: Model, observed: Observed, wanted: Digest, *, key: Any, effort: Effort) -> GibbsRun:
-    """Sample a model.
+    """Sample a model that has the rows of `observed`; how many lineages there are follows from their size.
 
-    Args:
-        model: with the rows of `observed`.
-        observed: what was seen.
-        wanted: what is kept of a block of draws; "pi", "weights", "raters0", ... as the model names them, and
-            "table0", ... (chains, draws, classes, raters * symbols), "samples" (chains, draws, classes, 1).
-        key: JAX random key.
-        effort: when to stop; how many lineages there are follows from the size of the data.
+    What is kept of a block of draws is made of "pi", "weights", "raters0", ... as the model names them, and
+    "table0", ... (chains, draws, classes, raters * symbols), "samples" (chains, draws, classes, 1).
     """
     keep_programs()
     lineages = temper.lineages_for(model.work)
     mover = TemperMover(model, observed, wanted, lineages)
     words = (key_words(key), model.arrays, model.seen, lineages, effort.max_bytes)
+    mark = digest_of("temper", *words) if effort.progress.checkpoint else ""
+    allowed = _limits(effort, lineages, model.work)
+    rng = host_rng(key, "temper")
     store, convergence = walk(
-        mover,
-        host_rng(key, "temper"),
-        monitored=wanted.monitored,
-        effort=effort,
-        limits=_limits(effort, lineages, model.work),
-        mark=digest_of("temper", *words) if effort.progress.checkpoint else "",
+        mover, rng, monitored=wanted.monitored, effort=effort, limits=allowed, mark=mark
     )
     return run_of(store, convergence, evidence=mover.evidence)
 

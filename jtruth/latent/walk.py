@@ -260,20 +260,15 @@ _COUNTS = ("kept", "thin", "done", "target")
 def walk(
     mover: Any,
     rng: np.random.Generator,
-    *,
     monitored: tuple[str, ...],
     effort: Effort,
     limits: Limits,
-    mark: str = "",
+    mark: str,
 ) -> tuple[Store, Convergence]:
-    """Sample until the draws are good or the effort is spent.
+    """Sample until the draws are good or the effort is spent: its `limits` for these data.
 
-    Args:
-        mover: the model.
-        rng: the stream of random numbers.
-        monitored: which of the kept small arrays must converge.
-        effort, limits: when to stop; `limits` are the effort's for these data (`limits`).
-        mark: what that file must carry: a digest of all that the draws depend on.
+    `monitored` names those of the kept small arrays that must converge; `mark` is what a file must carry, a
+    digest of all that the draws depend on.
     """
     burn_in, first, most, by_work = limits
     file, store = effort.progress.file(mark), Store(effort.max_bytes, target=first)

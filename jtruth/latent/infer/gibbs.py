@@ -74,11 +74,10 @@ def run_gibbs(
         away: from the mode that EM finds, (states, rows), to where the second half of the chains starts
             instead; None: all start at the mode.
         digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It is
-            given "pi", "weights", "raters0", ... as far as the model has them, and "table0", ...:
-            (chains, sweeps, states, raters * symbols), how many samples of each state got each symbol; of
-            rows that are alike "families0", ...: (chains, sweeps, families, 4), see `alike`; of rows around
-            common ones "common0", ...: (chains, sweeps, rows, symbols), see `kernel`; where
-            the class prior is drawn, "samples" (chains, sweeps, states, 1), how many are in each state.
+            given "pi", "weights", "raters0", ... as far as the model has them; "table0", ... (states, raters
+            * symbols), how many samples of each state got each symbol; of rows that are alike "families0",
+            ... (families, 4), see `alike`; of rows around common ones "common0", ... (rows, symbols), see
+            `kernel`; where the class prior is drawn "samples" (states, 1), how many are in each state.
         effort: when to stop.
 
     Raises:
@@ -103,13 +102,10 @@ def run_gibbs(
         "gibbs", key_words(key), design.data, design.indices, design.indptr, problem.multiplicity,
         problem.offset, problem.place, problem.concentration, groups, *more,
     )  # fmt: skip
+    mover = GibbsMover(problem, mode, chains, digest.keep, program, other)
+    rng = host_rng(key, "gibbs")
     store, convergence = walk(
-        GibbsMover(problem, mode, chains, digest.keep, program, other),
-        host_rng(key, "gibbs"),
-        monitored=digest.monitored,
-        effort=effort,
-        limits=allowed,
-        mark=mark,
+        mover, rng, monitored=digest.monitored, effort=effort, limits=allowed, mark=mark
     )
     return run_of(store, convergence, apart=other is not None)
 

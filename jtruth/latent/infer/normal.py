@@ -80,19 +80,11 @@ def run_normal(
     model: LatentModel, observed: Observed, *, key: Any, starts: Sequence[Float[np.ndarray, "states rows"]],
     digest: Digest, effort: Effort,
 ) -> GibbsRun | None:  # fmt: skip
-    """Independent draws, states given each; the type of a sampler's.
+    """Independent draws of a model that `has_normal_law`, states given each; arguments are as of `run_gibbs`.
 
-    Args:
-        model: one that `has_normal_law`.
-        observed: what was seen.
-        key: of whatever is drawn.
-        starts: state probabilities from which EM starts; from the others than the first it must find nothing
-            that has weight.
-        digest: what is kept of a block of draws, as `run_gibbs` takes it.
-        effort: the draws and what they may cost; with `normal` any weights will do.
-
-    Returns:
-        None where weights are too uneven, there are several modes, or labels too many for this.
+    `starts` are state probabilities from which EM starts; from the others than the first it must find nothing
+    that has weight. None where weights are too uneven, unless `effort.normal` takes any; where there are
+    several modes; or labels are too many for this.
     """
     began, rng, problem = time.monotonic(), host_rng(key, "normal law"), kernel.flatten(model, observed)
     work = problem.design.nnz * problem.offset.shape[0]
