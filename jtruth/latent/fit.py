@@ -56,10 +56,7 @@ def run_tempered(model: Model, observed: Observed, wanted: Digest, *, key: Any, 
     words = (key_words(key), model.arrays, model.seen, lineages, effort.max_bytes)
     mark = digest_of("temper", *words) if effort.progress.checkpoint else ""
     allowed = _limits(effort, lineages, model.work)
-    rng = host_rng(key, "temper")
-    store, convergence = walk(
-        mover, rng, monitored=wanted.monitored, effort=effort, limits=allowed, mark=mark
-    )
+    store, convergence = walk(mover, host_rng(key, "temper"), wanted.monitored, effort, allowed, mark)
     return run_of(store, convergence, evidence=mover.evidence)
 
 

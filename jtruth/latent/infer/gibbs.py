@@ -103,10 +103,7 @@ def run_gibbs(
         problem.offset, problem.place, problem.concentration, groups, *more,
     )  # fmt: skip
     mover = GibbsMover(problem, mode, chains, digest.keep, program, other)
-    rng = host_rng(key, "gibbs")
-    store, convergence = walk(
-        mover, rng, monitored=digest.monitored, effort=effort, limits=allowed, mark=mark
-    )
+    store, convergence = walk(mover, host_rng(key, "gibbs"), digest.monitored, effort, allowed, mark)
     return run_of(store, convergence, apart=other is not None)
 
 
