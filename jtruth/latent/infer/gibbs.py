@@ -42,12 +42,11 @@ class Digest(NamedTuple):
 class GibbsRun(NamedTuple):
     """Draws (chains, sweeps, ...) and how they came about."""
 
-    draws: Arrays
-    large: Arrays  # every `thin`-th sweep
-    large_mean: Arrays  # over all sweeps
+    draws: dict[str, np.ndarray]
+    large: dict[str, np.ndarray]  # every `thin`-th sweep
+    large_mean: dict[str, np.ndarray]  # over all sweeps
     thin: int
-    # mean of p(state | labels, probabilities), or of p(class)
-    state_posterior: Float[np.ndarray, "rows states"]
+    state_posterior: Float[np.ndarray, "rows states"]  # mean of p(state | the rest), or of p(class)
     convergence: Convergence
     apart: bool = False  # whether the second half of the chains started away from EM's mode
     evidence: tuple[float, float] | None = None  # log p(everything seen) and its standard error
