@@ -29,7 +29,7 @@ def crowd(size=60, labelers=4, seed=0):
 
 def test_a_slow_machine_gives_the_same_draws(monkeypatch):
     """A clock on which every look takes an hour."""
-    labels, y_pred = small()
+    labels, y_pred = crowd()
     effort = Effort(min_sweeps=800, max_sweeps=4000, min_ess=1e9)
     calm = fit_joint(labels, y_pred=y_pred, key=KEY, effort=effort)
     now = iter(range(0, 10**9, 3600))
@@ -81,9 +81,9 @@ def test_burn_in_is_short_where_all_chains_start_at_the_mode():
     assert limits(Effort(burn_in=20), 4, 10, apart=True)[0] == 20
 
 
-@pytest.mark.parametrize("dependence", ["independent", "random_effect"])
-def test_spent_work_is_said(dependence):
-    labels, y_pred = small()
+@pytest.mark.parametrize(("dependence", "data"), [("independent", crowd), ("random_effect", small)])
+def test_spent_work_is_said(dependence, data):
+    labels, y_pred = data()
     fit = partial(fit_joint, dependence=dependence)
     found = fit(labels, y_pred=y_pred, key=KEY, effort=Effort(max_work=1.0, min_ess=1e9))
     assert found.convergence.stopped_by == "max_work" and not found.converged

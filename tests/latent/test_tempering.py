@@ -102,15 +102,6 @@ def test_a_mixture_of_t_laws_has_the_density_that_its_draws_have():
     assert abs((x < 0.5).mean() - share) < 5 * np.sqrt(share * (1 - share) / x.size)
 
 
-def test_same_key_same_points_to_the_last_bit():
-    labels, y_pred = tiny(8, 5, 3, 2)
-    model, observed, _ = build("shared_strata", labels, y_pred)
-    one, two = (tempered(model, observed) for _ in range(2))
-    np.testing.assert_array_equal(one.draws["table1"], two.draws["table1"])
-    np.testing.assert_array_equal(one.draws["raters0"], two.draws["raters0"])
-    assert one.evidence == two.evidence
-
-
 def test_strata_that_exchange_names_have_the_same_likelihood():
     """Images of a point: equal likelihoods, priors of their own; a fold is one of them, and its own."""
     labels, y_pred = tiny(8, 30, 3, 3)

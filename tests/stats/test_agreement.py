@@ -56,30 +56,19 @@ def votes_of(ratings, classes):
     return np.stack([(ratings == c).sum(axis=1) for c in range(classes)], axis=1)
 
 
-@pytest.fixture(scope="module")
-def observers():
-    ratings = np.where(table(OBSERVERS) > 0, table(OBSERVERS) - 1, -1).T
-    return votes_of(ratings, 5)
+OBSERVED, CODED = votes_of(table(OBSERVERS).T - 1, 5), votes_of(table(CODERS).T - 1, 4)
+PUBLISHED = (OBSERVED, CODED, table(FLEISS))
 
 
-@pytest.fixture(scope="module")
-def coders():
-    ratings = np.where(table(CODERS) > 0, table(CODERS) - 1, -1).T
-    return votes_of(ratings, 4)
-
-
-def test_krippendorffs_coders(coders):
-    """Values as printed."""
+def test_published_tables():
+    """Values as printed there; Gwet's package irrCAC prints those to 5 digits, and the standard error."""
+    assert round(fleiss(table(FLEISS)).point, 5) == 0.20993
     for kind, printed in (("nominal", 0.691), ("interval", 0.811)):
-        assert round(krippendorff(coders, kind).point, 3) == printed
-
-
-def test_krippendorffs_table(observers):
-    """Values as printed there; Gwet's package irrCAC prints the others, and the standard error of alpha."""
+        assert round(krippendorff(CODED, kind).point, 3) == printed
     for kind, printed in (("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)):
-        assert round(krippendorff(observers, kind).point, 3) == printed
+        assert round(krippendorff(OBSERVED, kind).point, 3) == printed
     printed = {"krippendorff": 0.74342, "fleiss": 0.76117, "gwet_ac1": 0.77544, "brennan_prediger": 0.77273}
-    found = overall(observers, 0)
+    found = overall(OBSERVED, 0)
     for name, value in printed.items():
         assert round(found[name].value, 5) == value
     assert abs(found["krippendorff"].standard_error - 0.14557) < 0.03 * 0.14557  # linearised otherwise
@@ -97,10 +86,6 @@ def test_standard_errors_are_those_of_leaving_one_out(make, kind):
     error = np.sqrt(299 / 300 * ((left_out - left_out.mean()) ** 2).sum())
     found = agreement(make(votes, kind), 0, replicates=100)
     assert abs(found.standard_error / error - 1) < 0.02
-
-
-def test_fleiss_table():
-    assert round(fleiss(table(FLEISS)).point, 5) == 0.20993
 
 
 @pytest.mark.parametrize(("cells", "printed"), [((20, 5, 10, 15), 0.4), ((45, 15, 25, 15), 0.1304),
@@ -136,9 +121,9 @@ def test_cohen_is_scikit_learns(kind):
 
 
 @pytest.mark.parametrize("kind", ["nominal", "quadratic"])
-def test_by_loops_over_pairs_of_labels(observers, coders, kind):
+def test_by_loops_over_pairs_of_labels(kind):
     """Every coefficient on the three published tables, by its definition, to 1e-12."""
-    for votes in (observers, coders, table(FLEISS), np.random.default_rng(1).integers(0, 4, (30, 3))):
+    for votes in (*PUBLISHED, np.random.default_rng(1).integers(0, 4, (30, 3))):
         classes, w = votes.shape[1], weights(kind, votes.shape[1])
         lists = [np.repeat(np.arange(classes), row) for row in votes]
         pairs = [[w[a, b] for a, b in itertools.permutations(row, 2)] for row in lists if len(row) > 1]
@@ -154,9 +139,9 @@ def test_by_loops_over_pairs_of_labels(observers, coders, kind):
 
 
 @pytest.mark.parametrize("kind", ["nominal", "ordinal", "interval"])
-def test_alpha_by_loops_over_pairs_of_labels(observers, coders, kind):
+def test_alpha_by_loops_over_pairs_of_labels(kind):
     """On the three published tables, by its definition, to 1e-10."""
-    for votes in (observers, coders, table(FLEISS), np.random.default_rng(2).integers(0, 4, (30, 4))):
+    for votes in (*PUBLISHED, np.random.default_rng(2).integers(0, 4, (30, 4))):
         lists = [np.repeat(np.arange(votes.shape[1]), row) for row in votes if row.sum() > 1]
         every = np.concatenate(lists)
         number = np.bincount(every, minlength=votes.shape[1])

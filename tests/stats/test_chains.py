@@ -3,17 +3,15 @@
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
+from scipy.signal import lfilter
 
 from jtruth.stats.chains import effective_sample_size, mean_error, split_rhat, tail_sample_size
 
 
 def autoregressive(seed, rho, draws, chains=4):
-    rng = np.random.default_rng(seed)
-    x = np.zeros((chains, draws))
-    x[:, 0] = rng.normal(size=chains)
-    for t in range(1, draws):
-        x[:, t] = rho * x[:, t - 1] + np.sqrt(1 - rho**2) * rng.normal(size=chains)
-    return x
+    noise = np.random.default_rng(seed).normal(size=(draws, chains))
+    noise[1:] *= np.sqrt(1 - rho**2)
+    return lfilter([1.0], [1.0, -rho], noise, axis=0).T
 
 
 def several():

@@ -15,6 +15,9 @@ from jtruth.training import Linear, Stop, fit_gaussians, generative_ml, solve_li
 from jtruth.training.em import Gaussians, gaussian_log_probabilities, log_densities, log_prior, update
 
 PRIOR = np.array([0.6, 0.4])
+# Compiled: called as they are, every primitive in them is a program of its own.
+log_densities, update = jax.jit(log_densities, static_argnums=2), jax.jit(update, static_argnums=3)
+generative_ml = jax.jit(generative_ml)
 
 
 def problem(seed=0, n=80, d=2):

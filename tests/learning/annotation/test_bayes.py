@@ -6,7 +6,6 @@ every data set here holds all 16 patterns of four labelers and two classes and s
 
 import functools
 import itertools
-import warnings
 from types import SimpleNamespace
 
 import jax
@@ -317,8 +316,7 @@ def test_second_data_set_compiles_nothing(fitted):
         bayes.MODELS["dawid_skene"], (("num_labelers", 4),), nuts.compiled_for(SETTINGS), 0.5
     )
     assert len(program.compiled) == 2
-    with jax.log_compiles(), warnings.catch_warnings():
-        other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), settings=SETTINGS)
+    other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), settings=SETTINGS)
     assert len(program.compiled) == 2
     assert other.usable and other.agreement.p_value >= 0.001
 
