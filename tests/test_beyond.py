@@ -1,9 +1,8 @@
 """Formulas of docs/papers/beyond.md, computed as they are written there, beside enumeration and jtruth.
 
 What stands in other tests (the page names them) is not repeated; here are the arguments that a reader would
-have to take on trust: evidence with any Beta prior, the recursion over symbols, errors of convolution and of
-the Fourier transform, concavity, the example that is not identified, the bound of the flat part, and that the
-evidence by tempering is unbiased.
+have to take on trust: errors of convolution and of the Fourier transform, the example that is not identified,
+the bound of the flat part, and that the evidence by tempering is unbiased.
 """
 
 import itertools
@@ -11,18 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.special import betaln, expit, gammaln, logsumexp
+from scipy.special import expit
 from scipy.stats import norm, t
 
-from jtruth import testing
 from jtruth.stats.draws import predictive
 from jtruth.stats.poisson_binomial import pmf
-from jtruth.testing import BetaPrior
-
-RHO = np.array([0.9, 0.7, 0.35, 0.2, 0.6, 0.15, 0.5])
-SYMBOL = np.array([1, 1, 0, 0, 1, 0, 0])
-VECTORS = np.array(list(itertools.product((0, 1), repeat=7)))
-LOG_P = (VECTORS * np.log(RHO) + (1 - VECTORS) * np.log1p(-RHO)).sum(axis=1)
 
 
 def flips(p):
@@ -30,48 +22,6 @@ def flips(p):
     law, start = pmf(p, np.ones(p.size, int))
     assert start == 0 and law.size == p.size + 1
     return law
-
-
-def counts(symbol, size):
-    """(vectors, symbols): positives among the samples of each symbol."""
-    return VECTORS @ (symbol[:, None] == np.arange(size))
-
-
-def test_the_posterior_of_counts_and_its_evidence_with_any_beta_prior():
-    """(1), over all 128 class vectors."""
-    a_d, b_d, a_f, b_f = 2.5, 0.7, 1.2, 3.0
-    b, a = counts(SYMBOL, 2).T
-    n0, n1 = (SYMBOL == 0).sum(), (SYMBOL == 1).sum()
-    constant = betaln(a_d, b_d) + betaln(a_f, b_f)
-    log_z = logsumexp(LOG_P + betaln(a + a_d, b + b_d) + betaln(n1 - a + a_f, n0 - b + b_f)) - constant
-    pb1, pb0 = flips(RHO[SYMBOL == 1]), flips(RHO[SYMBOL == 0])
-    i, j = np.arange(n1 + 1)[:, None], np.arange(n0 + 1)[None, :]
-    table = np.log(pb1)[:, None] + np.log(pb0)[None, :] + betaln(i + a_d, j + b_d)
-    table = table + betaln(n1 - i + a_f, n0 - j + b_f)
-    assert logsumexp(table) - constant == pytest.approx(log_z, abs=1e-12)
-    found = testing.binary_posterior(
-        np.log(RHO / (1 - RHO)), SYMBOL, operating_point_prior=BetaPrior(a_d, b_d, a_f, b_f)
-    )
-    assert found.log_evidence == pytest.approx(log_z, abs=1e-12)
-    accuracy = (np.exp(table - logsumexp(table)) * (i + n0 - j)).sum() / 7
-    assert found.table.estimate("accuracy").mean == pytest.approx(accuracy, abs=1e-12)
-
-
-def test_the_recursion_over_symbols_gives_the_normaliser():
-    """M_u(s) of three symbols against all class vectors."""
-    symbol = np.array([0, 2, 1, 1, 2, 0, 2])
-    alpha = np.array([[0.5, 1.0, 2.0], [1.5, 0.8, 1.0]])  # of class 0, of class 1
-    size = np.bincount(symbol)
-    a = counts(symbol, 3)
-    total = gammaln(a + alpha[1]).sum(1) - gammaln(a.sum(1) + alpha[1].sum())
-    total = total + gammaln(size - a + alpha[0]).sum(1) - gammaln(7 - a.sum(1) + alpha[0].sum())
-    f = [flips(RHO[symbol == u]) * np.exp(gammaln(k + alpha[1, u]) + gammaln(size[u] - k + alpha[0, u]))
-         for u, k in enumerate(map(np.arange, size + 1))]  # fmt: skip
-    s = np.arange(8)
-    m = np.exp(-gammaln(s + alpha[1].sum()) - gammaln(7 - s + alpha[0].sum()))
-    for u in (2, 1, 0):
-        m = np.array([sum(f[u][k] * m[at + k] for k in range(size[u] + 1)) for at in range(m.size - size[u])])
-    assert m == pytest.approx([np.exp(logsumexp(LOG_P + total))], rel=1e-12)
 
 
 def test_a_convolution_keeps_relative_errors_and_a_fourier_transform_does_not():
@@ -89,19 +39,6 @@ def test_a_convolution_keeps_relative_errors_and_a_fourier_transform_does_not():
     fourier = np.fft.fft(np.prod(1 - rho[:, None] + rho[:, None] * phase, axis=0)).real / 121
     assert np.abs(fourier - law).max() < 1e-15  # absolute; but the ends of the law are far smaller:
     assert np.abs(fourier / law - 1).max() > 1
-
-
-def test_the_log_likelihood_of_the_operating_point_is_concave():
-    """On every chord, strictly: the samples have different rho."""
-
-    def log_likelihood(point):
-        positive = RHO * point[0] + (1 - RHO) * point[1]
-        return np.where(SYMBOL == 1, np.log(positive), np.log1p(-positive)).sum()
-
-    rng = np.random.default_rng(0)
-    for one, other in rng.random((200, 2, 2)):
-        middle = log_likelihood((one + other) / 2)
-        assert middle > (log_likelihood(one) + log_likelihood(other)) / 2
 
 
 def test_the_example_of_section_2_is_not_identified():

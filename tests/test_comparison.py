@@ -13,11 +13,12 @@ from scipy.special import betaln, gammaln, logsumexp
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
-from jtruth.latent import NutsSettings
+from jtruth.latent import Effort, NutsSettings
 from jtruth.learning.annotation.bayes import fit_nuts
 from jtruth.learning.joint.posterior import fit_joint
 
 SETTINGS = NutsSettings(num_warmup=300, num_samples=500)
+FEW = Effort(burn_in=100, min_sweeps=1200, max_rhat=9.0, min_ess=1.0)  # what is done with a fit
 
 
 def crowd(seed, samples, right, copying=0.0):
@@ -36,7 +37,7 @@ def pooled():
 
 @pytest.fixture(scope="module")
 def gibbs(pooled):
-    return fit_joint(pooled.labels, key=jax.random.key(3))
+    return fit_joint(pooled.labels, key=jax.random.key(3), effort=FEW)
 
 
 def exact_log_evidence(size):
@@ -133,7 +134,7 @@ def test_what_is_refused(pooled, gibbs):
         leave_one_out(gibbs._replace(dependence="copying"), labels)
     gold = np.where(np.arange(12) == 0, 0, -1)
     with pytest.raises(ValueError, match="with gold labels"):
-        leave_one_out(fit_joint(labels, key=key, gold=gold), labels)
+        leave_one_out(fit_joint(labels, key=key, gold=gold, effort=FEW), labels)
 
 
 def test_without_arviz(pooled, monkeypatch):

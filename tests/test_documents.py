@@ -63,27 +63,25 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     prior, confusion = np.array([0.6, 0.4]), np.array([[0.9, 0.1], [0.2, 0.8]])
     data = jt.simulate(jax.random.key(1), 120, prior, confusion, model, np.ones(3))
     labels = data.to_labels()
-    found = jt.evaluate(data.y_pred, labels, noise=model, prior=prior)
-    assert {"given error rates", "given prior"} <= {check.name for check in found.checks}
+    exact = jt.evaluate(data.y_pred, labels, noise=model, prior=prior)
+    assert {"given error rates", "given prior"} <= {check.name for check in exact.checks}
     for what in ("shared_errors", "hard_samples", "labeler_dependence"):
         # They learn error rates under an assumption; rates that are given leave nothing to learn.
         with pytest.raises(ValueError, match=f"'{what}' needs labels whose error rates are learned"):
-            found.sensitivity(what)
-    twice = found.sensitivity("error_rates", values=[0.5, 2.0])
+            exact.sensitivity(what)
+    twice = exact.sensitivity("error_rates", values=[0.5, 2.0])
     same = jt.evaluate(data.y_pred, labels, noise=model.scaled(2.0), prior=prior)
     assert twice.metrics["accuracy"][-1].mean == pytest.approx(same.accuracy.mean, abs=4e-3)  # 4000 draws
-    assert np.isfinite(
-        [law.mean for law in found.sensitivity("prior", values=[0.3, 0.5]).metrics["accuracy"]]
-    ).all()
+    shares = exact.sensitivity("prior", values=[0.3, 0.5]).metrics["accuracy"]
+    assert np.isfinite([law.mean for law in shares]).all()
 
     matrices = ConfusionMatrices(model.strata(None).rows[0])  # the same law in another form
     bits = information.mutual_information(matrices, prior).bits
     assert information.mutual_information(model, prior).bits == pytest.approx(bits, abs=1e-12)
     enumerated = information.mutual_information(model, prior, method="enumerate")
     assert enumerated.bits == pytest.approx(bits, abs=1e-12)
-    for one in ("alone", "last"):
-        found = [getattr(information.labeler_information(m, prior), one) for m in (model, matrices)]
-        np.testing.assert_allclose(*found, atol=1e-12)
+    first, second = (information.labeler_information(m, prior) for m in (model, matrices))
+    np.testing.assert_allclose([first.alone, first.last], [second.alone, second.last], atol=1e-12)
     best = [information.best_labelers(m, prior, budget=2) for m in (model, matrices)]
     np.testing.assert_array_equal(best[0].order, best[1].order)
     gains = [asking.expected_gain_of_labels(m, labels, prior) for m in (model, matrices)]
@@ -94,7 +92,6 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     np.testing.assert_array_equal(*(kind.matrix for kind in planning.Setting(prior, 0.9, kinds).labelers))
     sets = data.y_pred[None], labels.to_matrix()[None]
     batches = [jt.evaluate_batch(*sets, noise=m, prior=prior) for m in (model, matrices, matrices.matrices)]
-    exact = jt.evaluate(data.y_pred, labels, noise=model, prior=prior)
     for found in batches:
         np.testing.assert_array_equal(found.mean, batches[0].mean)
         assert found.mean[0, 0] == pytest.approx(exact.accuracy.mean, abs=1e-9)

@@ -56,20 +56,6 @@ def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path, monkeypatch
     assert path.read_text() == "a\n1\n" and os.listdir(tmp_path) == ["table.csv"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("option", ["--json", "--report", "--update"])
-def test_commands_on_a_full_disk_end_with_the_file_and_no_half_of_it(tmp_path, option):
-    """No file may be larger than a kilobyte."""
-    write_labels(tmp_path / "labels.csv", day(0))
-    limited = f"trap '' XFSZ; ulimit -f 1; exec {sys.executable} -m jtruth labelers labels.csv --fast"
-    done = subprocess.run(
-        ["bash", "-c", f"{limited} {option} out.x"], cwd=tmp_path, env=HERE, capture_output=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.decode().splitlines()[-1] == "jtruth: out.x: file too large (nothing was changed)"
-    assert os.listdir(tmp_path) == ["labels.csv"]
-
-
 def test_pipes_links_and_modes_stay_what_they_are(tmp_path):
     path, link = tmp_path / "a.txt", tmp_path / "b.txt"
     path.write_text("old")

@@ -45,14 +45,6 @@ def test_from_long_codes_in_order_of_appearance_and_names_sorted():
     assert labels.sample.dtype == labels.labeler.dtype == labels.label.dtype == np.int32
 
 
-def test_from_long_with_given_orders():
-    labels = Labels.from_long(
-        TASK, WORKER, LABEL, tasks=["a", "b"], workers=["u", "v", "w"], classes=["yes", "no", "maybe"]
-    )
-    assert rows_of(labels) == sorted(zip(TASK, WORKER, LABEL, strict=True))
-    assert labels.sample.tolist() == [1, 0, 1, 0] and labels.label.tolist() == [1, 0, 1, 2]
-
-
 @pytest.mark.parametrize(
     ("label", "options", "classes", "codes"),
     [

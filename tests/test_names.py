@@ -20,6 +20,7 @@ from jtruth._validation.ids import in_order
 from jtruth._validation.words import Source, alike_note
 from jtruth.evaluation import inputs
 from jtruth.labels import Labels
+from tests.source import ROOT, defined, nodes, trees
 
 
 def long(label=("a", "b", "c"), worker=(1, 1, 1), task=(1, 2, 3), **options):
@@ -236,27 +237,16 @@ def exported():
 
 def crossing():
     """Public names that one room imports from a file of another; each file that defines one is a meaning."""
-    root = Path(jt.__file__).parent
     files = {
-        ".".join(("jtruth", *path.relative_to(root).with_suffix("").parts)): path
-        for path in root.rglob("*.py")
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): tree
+        for path, tree in trees().items()
     }
-    trees = {name.removesuffix(".__init__"): ast.parse(path.read_text()) for name, path in files.items()}
-    defined = {name: set(_defined(tree)) for name, tree in trees.items()}
-    for by, tree in trees.items():
-        for node in ast.walk(tree):
+    names = {file: {name for name, _ in defined(tree)} for file, tree in files.items()}
+    for by, tree in files.items():
+        for node, _ in nodes(tree):
             of = getattr(node, "module", None) or ""
-            if isinstance(node, ast.ImportFrom) and of in trees and of.split(".")[:2] != by.split(".")[:2]:
-                yield from ((a.name, of, of) for a in node.names if a.name in defined[of])
-
-
-def _defined(tree):
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            yield node.name
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
+            if isinstance(node, ast.ImportFrom) and of in files and of.split(".")[:2] != by.split(".")[:2]:
+                yield from ((a.name, of, of) for a in node.names if a.name in names[of])
 
 
 @pytest.mark.parametrize("found", [exported, crossing])

@@ -87,7 +87,7 @@ def codes(labels):
 
 KEY, ALONE = jax.random.key(0), "independent"
 MADE = {
-    "Prevalence": lambda y, p, s, z: jt.prevalence(z, key=KEY),
+    "Prevalence": lambda y, p, s, z: jt.prevalence(z, assume=ALONE),
     "Consensus": lambda y, p, s, z: jt.consensus(z),
     "JointPosterior": lambda y, p, s, z: jt.learning.fit_joint(z, key=KEY),
     "LabelerReport": lambda y, p, s, z: jt.evaluate_labelers(z, key=KEY),
@@ -95,7 +95,7 @@ MADE = {
     "BatchEvaluation": lambda y, p, s, z: jt.evaluate_batch(p[None], codes(z)[None], key=KEY),
     "ScoreEvaluation": lambda y, p, s, z: jt.evaluate_scores(s, z, key=KEY, assume=ALONE),
     "LabelerAgreement": lambda y, p, s, z: jt.labeler_agreement(z),
-    "Evaluation": lambda y, p, s, z: jt.evaluate(p, z, key=KEY),
+    "Evaluation": lambda y, p, s, z: jt.evaluate(p, z, assume=ALONE),
     "JointEstimate": lambda y, p, s, z: jt.evaluate(p, z, assume=ALONE).joint("recall", "precision"),
     "Comparison": lambda y, p, s, z: jt.compare_classifiers({"one": p, "two": y}, z, assume=ALONE),
     "CalibrationReport": lambda y, p, s, z: evaluate_calibration(np.stack([1 - s, s], 1), z, key=KEY),

@@ -2,16 +2,13 @@
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
-import jtruth as jt
 from jtruth._random import _folded, as_key, host_rng, key_words, stream, streams
-
-PACKAGE = Path(jt.__file__).parent
+from tests.source import nodes, trees
 
 
 def same(a, b) -> bool:
@@ -104,8 +101,8 @@ def test_repetitions_may_be_traced():
 def test_no_bare_salt_and_no_name_twice():
     """Generators are made in one file, and every name of a stream stands in one place."""
     makers, names = [], Counter()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, tree in trees().items():
+        for node, _ in nodes(tree):
             if isinstance(node, ast.Attribute) and node.attr in ("SeedSequence", "fold_in", "default_rng"):
                 makers.append(path.name)
             call = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""

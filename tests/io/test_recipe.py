@@ -35,9 +35,3 @@ def test_its_export_is_read(export):
 def test_commands_read_it_too(export):
     run = CliRunner().invoke(app, ["inspect", str(export), "--full"])
     assert run.exit_code == 0 and "Tally export" in run.output
-
-
-def test_without_the_line_nobody_knows_it(export, monkeypatch):
-    monkeypatch.setattr(exports, "_TOOLS", exports._TOOLS[:-1])
-    with pytest.raises(ValueError):
-        read_labels(export)

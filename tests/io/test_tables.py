@@ -122,15 +122,6 @@ def test_bad_label_files(write, case):
     assert fragment in str(caught.value)
 
 
-def test_long_files_are_checked_to_the_end(write):
-    rows = "".join(f"{k},a,{k % 2}\n" for k in range(3000))
-    assert read_labels(write(HEAD + rows)).num_labels == 3000
-    with pytest.raises(ValueError, match="line 3002: 2 fields"):
-        read_labels(write(HEAD + rows + "x,a\n"))
-    with pytest.raises(ValueError, match="line 2502 is empty"):
-        read_labels(write(HEAD + rows.replace("2500,a,0\n", "\n2500,a,0\n")))
-
-
 @given(
     st.lists(
         st.tuples(*[st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=4)] * 2),

@@ -47,26 +47,6 @@ def test_golden_degenerate(golden):
         assert found.lower_nonnegative == max(found.lower, nonnegative_lower_bound(a, m))
 
 
-# Rows: true error rate 2, 4, 6, 8, 10 per cent; columns: mislabeling 1 to 5 per cent; (apparent, increase).
-TABLE_1 = [
-    [(2.96, 48), (3.92, 96), (4.88, 144), (5.84, 192), (6.80, 240)],
-    [(4.92, 23), (5.84, 46), (6.76, 69), (7.68, 92), (8.60, 115)],
-    [(6.88, 15), (7.76, 29), (8.64, 44), (9.52, 59), (10.40, 73)],
-    [(8.84, 11), (9.68, 21), (10.52, 32), (11.36, 42), (12.20, 53)],
-    [(10.80, 8), (11.60, 16), (12.40, 24), (13.20, 32), (14.00, 40)],
-]
-
-
-def test_table_1():
-    for row, column in np.ndindex(5, 5):
-        error, mislabeling = 0.02 * (row + 1), 0.01 * (column + 1)
-        apparent = apparent_error_rate(error, mislabeling)
-        printed, increase = TABLE_1[row][column]
-        assert f"{100 * apparent:.2f}" == f"{printed:.2f}"
-        assert np.floor(100 * (apparent - error) / error + 0.5 + 1e-9) == increase  # 52.5 is printed as 53
-        assert true_error_rate(apparent, mislabeling) == pytest.approx(error, rel=1e-12)
-
-
 def test_estimate_is_unbiased_and_has_this_variance():
     """Exactly: over all counts, weighted by the binomial."""
     e, m, size = 0.07, 0.12, 40

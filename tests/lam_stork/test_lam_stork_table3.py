@@ -17,15 +17,6 @@ def test_golden_counts(shared_data, golden):
         assert np.abs(np.array(found[:2]) - case["paper_counts"][:2]).max() <= 1
 
 
-def test_printed_rates(shared_data):
-    for pair, printed in script.PRINTED.items():
-        found = script.count(shared_data("optdigits"), pair)
-        assert f"{100 * found.mislabeled / found.size:.2f}" == f"{printed[4]:.2f}"
-        for k, rate in ((found.true, printed[1]), (found.differ, printed[2])):
-            assert abs(k - rate / 100 * found.size) < 1.02  # a digit, and the rounding of two decimals
-        assert abs(found.differ - found.mislabeled) <= found.true <= found.differ + found.mislabeled
-
-
 def test_what_the_page_says_of_the_cells_that_differ(shared_data):
     """The printed bounds are sums of printed rates; halved grey levels have the paper's other two pairs."""
     halved = {}

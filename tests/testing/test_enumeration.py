@@ -79,7 +79,7 @@ def test_known_classes_tell_of_an_unknown_prior():
 
 LIK = np.array([[0.2, 0.8], [0.7, 0.3], [0.5, 0.4], [0.9, 0.2], [0.1, 0.6]])
 Y_PRED = np.array([1, 0, 1, 0, 0])
-GRID = (np.arange(2000) + 0.5) / 2000
+GRID = (np.arange(1000) + 0.5) / 1000
 
 
 def brute_force(likelihood_and_prior, density):

@@ -5,8 +5,6 @@ Enumeration of label vectors and the reference files are in test_enumeration and
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import betaln
 
 from jtruth.tables.binary import law_of_cells
@@ -87,32 +85,6 @@ def test_the_window_holds_the_whole_table(name):
             rtol=1e-9,
             atol=1e-9,
         )
-
-
-rows = st.lists(
-    st.tuples(st.one_of(st.floats(-8, 8), st.sampled_from([-np.inf, np.inf])), st.integers(0, 1)),
-    min_size=1,
-    max_size=9,
-)
-
-
-@given(rows, st.sampled_from([BetaPrior(), BetaPrior(2.5, 1.0, 0.5, 3.0)]))
-def test_swapping_the_classes_swaps_the_metrics(samples, prior):
-    """Class 0 called positive: -x, 1 - y, and p_D' = 1 - p_FA. Recall' is 1 - P_FA, accuracy the same."""
-    x, y = (np.array(v) for v in zip(*samples, strict=True))
-    table = count_table(collapse(x.astype(float), y), prior)
-    other = BetaPrior(prior.b_f, prior.a_f, prior.b_d, prior.a_d)
-    swapped = count_table(collapse(-x.astype(float), 1 - y), other)
-    np.testing.assert_allclose(table.log_evidence, swapped.log_evidence, rtol=1e-11, atol=1e-11)
-    same, recall, alarm = (
-        table.estimate("accuracy"),
-        swapped.estimate("recall"),
-        table.estimate("false_alarm_rate"),
-    )
-    np.testing.assert_allclose(same.mean, swapped.estimate("accuracy").mean, atol=1e-12)
-    np.testing.assert_allclose(alarm.probability_defined, recall.probability_defined, atol=1e-12)
-    if recall.probability_defined > 0:
-        np.testing.assert_allclose(1 - alarm.mean, recall.mean, atol=1e-11)
 
 
 def test_no_samples_at_all():
