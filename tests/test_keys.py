@@ -89,6 +89,7 @@ def test_every_exported_function_may_be_called_without_a_key():
 
 
 Z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [20, 15, 3, 2], axis=0)
+SAID = np.eye(2)[Z[:, 0]] * 0.8 + 0.1
 MANY, KNOWN_RATES = Labels.from_matrix(Z, 2), {"noise": Symmetric(0.2, 2), "prior": [0.5, 0.5]}
 STATE_IT = {
     "evaluate": lambda **key: evaluation.evaluate(Z[:, 0], MANY, **KNOWN_RATES, **key),
@@ -102,7 +103,7 @@ STATE_IT = {
     "evaluate_class_scores": lambda **key: evaluation.evaluate_class_scores(
         np.eye(2)[Z[:, 0]], MANY, **KNOWN_RATES, **key
     ),
-    "evaluate_calibration": lambda **key: evaluate_calibration(np.eye(2)[Z[:, 0]] * 0.8 + 0.1, MANY, **key),
+    "evaluate_calibration": lambda **key: evaluate_calibration(SAID, MANY, split=2, **key),
     "consensus": lambda **key: evaluation.consensus(MANY, "majority_vote", **key),
 }
 

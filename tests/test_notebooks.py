@@ -29,13 +29,10 @@ def problems(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_is_stored_clean(path):
-    assert problems(nbformat.read(path, as_version=4)) == []
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_ends_with_what_would_change_its_answer(path):
-    last = nbformat.read(path, as_version=4).cells[-1].source
+def test_notebook_is_stored_clean_and_ends_with_what_would_change_its_answer(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert problems(notebook) == []
+    last = notebook.cells[-1].source
     assert last.startswith("## What would change this answer\n")
     pages = re.findall(r"\]\(([^)\s]+)\)", last)
     assert pages and all((FOLDER / page).is_file() for page in pages)

@@ -23,7 +23,6 @@ from jtruth.tables.posterior import RangeEstimate
 from jtruth.testing.binary.empirical_bayes import point_estimate
 from jtruth.testing.steps import FixedPoint
 
-matplotlib.use("agg")
 ROC = ("recall", "false_alarm_rate")
 
 

@@ -1,6 +1,5 @@
 """Curve displays show the bands of the answer, the areas, and the actual curve as scikit-learn has it."""
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -19,8 +18,6 @@ from jtruth.plots import (
     plot_reliability,
 )
 from jtruth.testing import curve_density
-
-matplotlib.use("agg")
 
 
 @pytest.fixture(scope="module")
