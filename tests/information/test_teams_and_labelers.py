@@ -40,15 +40,9 @@ def test_closed_form_broadcasts_to_the_figures():
     figure_6 = bsbc_information(teams[:, None], errors[None, :], 0.1)
     assert figure_6.shape == (4, 11)
     assert (np.diff(figure_6, axis=0) >= -1e-14).all() and (np.diff(figure_6, axis=1) <= 0).all()
-    shares = np.linspace(0, 1, 21)
-    figure_7 = bsbc_information(1, errors[:, None], shares[None, :])
-    np.testing.assert_allclose(figure_7, figure_7[:, ::-1], atol=1e-14)
-    noisy = errors[:, None] * (1 - shares) + (1 - errors[:, None]) * shares
-    for (i, j), bits in np.ndenumerate(figure_7):
-        q = noisy[i, j]
-        assert bits == pytest.approx(entropy([q, 1 - q]) - entropy([errors[i], 1 - errors[i]]), abs=1e-14)
 
 
+@pytest.mark.slow
 def test_golden_equivalent_labeler(golden):
     for prior, num_labelers, error, bits, single in golden("su_mutual_information")["equivalent_single"]:
         team = equivalent_labeler(Symmetric(error, 2), [1 - prior, prior], num_labelers=num_labelers)
@@ -56,6 +50,7 @@ def test_golden_equivalent_labeler(golden):
         assert team.error == pytest.approx(single, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_golden_smallest_team(golden):
     for prior, error, single, num_labelers in golden("su_mutual_information")["minimum_T"]:
         target = float(bsbc_information(1, single, prior))
