@@ -49,7 +49,7 @@ from multiprocessing import get_context
 import jax
 import numpy as np
 
-from jtruth.evaluation.checks.label_sets import Parameters, with_classifier
+from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
@@ -109,7 +109,7 @@ def one_set(job):
     raters = with_classifier(labels, y_pred)
     fit = fit_dawid_skene(raters, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01))
     begin = time.perf_counter()
-    learned = learned_checks(raters, Parameters(fit.prior[None], fit.matrices[None]), key)
+    learned = learned_checks(raters, (fit.prior[None], fit.matrices[None]), key)
     seconds = time.perf_counter() - begin
     noise = ConfusionMatrices(matrices_of(1.5 * wrong if fault == "rates" else wrong, classes))
     with jax.enable_x64(True):

@@ -164,10 +164,11 @@ from sklearn.metrics import average_precision_score, roc_auc_score  # noqa: E402
 import jtruth as jt  # noqa: E402
 from jtruth.evaluation import inputs  # noqa: E402
 from jtruth.evaluation.assumptions import model_error as me  # noqa: E402
-from jtruth.evaluation.assumptions.ranges import Member, labeler_draws  # noqa: E402
+from jtruth.evaluation.assumptions.ranges import labeler_draws  # noqa: E402
 from jtruth.evaluation.assumptions.registry import entries  # noqa: E402
 from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables, ppi_metric  # noqa: E402
+from jtruth.evaluation.parts import Assumption  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402
 from jtruth.stats.draws import predictive  # noqa: E402
 from jtruth.stats.ppi import gold_sample  # noqa: E402
@@ -344,7 +345,7 @@ def fitted(data, key):
         if counts is None or not (fit is None or fit.usable):
             continue
         out[f"tables {entry.name}"] = counts[np.linspace(0, len(counts) - 1, KEPT).astype(int)]
-        found.append(Member(entry, data.tables(counts), fit))
+        found.append(Assumption(entry.name, entry.sentence, posterior=data.tables(counts), fit=fit))
         if fit is not None:
             out["posterior"] = fit.class_posterior.astype(np.float32)
     return out, found

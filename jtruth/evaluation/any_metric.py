@@ -50,7 +50,7 @@ from jtruth.evaluation.assumptions.registry import (
     voted,
 )
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.parts import assumption_table
+from jtruth.evaluation.parts import Assumption, assumption_table
 from jtruth.evaluation.score_tables import (
     BINS,
     bin_edges,
@@ -294,7 +294,7 @@ def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors
         yield _drawn(np.stack(some), stream(data.key, "label vectors", k))
 
 
-def member_vectors(member: ranges.Member, data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
+def member_vectors(member: Assumption, data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
     """Vectors under one assumption that was fitted with these symbols, in chunks of bounded memory."""
     rng = host_rng(stream(data.key, member.name), "label vectors of one assumption")
     if member.fit is not None:

@@ -126,9 +126,8 @@ def evaluate(
     if found.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         found = replace(found, what_if=WhatIf(), warnings=(REFUSED, *found.warnings))
     odd = () if data.labels is None else suspicions(data.labels)
-    if data.labels is not None and when is not None and model.rates is not None:  # who changed
-        rates = model.rates
-        _, likely = behaviour_of(data.labels, rates.prior[0], rates.matrices[0][:-1], when, data.some_gold)
+    if data.labels is not None and when is not None and model.matrices is not None:  # who changed
+        _, likely = behaviour_of(data.labels, model.prior, model.matrices[:-1], when, data.some_gold)
         odd = (*(one for one in likely if one.name == "drift"), *odd)
     return replace(found, method=method, checks=(*checks, *found.checks), suspicious=odd)
 

@@ -160,7 +160,7 @@ def compare_groups(
     check_assume(data.assume)
     groups, found = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
     names, what = groups.names, group_symbols(len(groups.names), len(data.classes))
-    codes, symbols = groups.code * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
+    codes, symbols = groups.group * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
     part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
     table, doubts = judged_together(part, what)
     each = [table.estimate(what.of_one(found, g)) for g in range(len(names))]
@@ -174,7 +174,7 @@ def compare_groups(
                          sizes=tuple(groups.sizes.tolist()))  # fmt: skip
 
 
-def _paired(groups: grouped.ReadGroups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
+def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
     """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
     at_random = data.open and data.num_gold and data.sampling.at_random
     if not (at_random and grouped.same_items(groups, data.gold >= 0)):

@@ -70,24 +70,17 @@ LITTLE = "{} have fewer than {} {}: little is known of their shares"
 
 
 class Groups(NamedTuple):
-    """The group of each sample, and what each is about; for `prevalence(by=...)`."""
+    """The group of each sample, and what each is about; for `prevalence(by=...)`.
+
+    `read_groups` makes codes of all three and knows the rest.
+    """
 
     group: Any  # (samples,) names; or a Series or dict by task id
     item: Any = None  # (samples,) likewise: groups with items in common are paired; None: no two have any
-    positive: int | str | None = None  # the class whose share is compared, by code or name; class 1 if None
-
-    __repr__ = one_line
-
-
-class ReadGroups(NamedTuple):
-    """Groups as checked."""
-
-    names: tuple[str, ...]
-    code: Int[np.ndarray, " samples"]
-    item: Int[np.ndarray, " samples"]
-    positive: int
-    classes: tuple[str, ...]
-    notes: tuple[str, ...]
+    positive: Any = None  # the class whose share is compared, by code or name; class 1 if None
+    names: tuple[str, ...] = ()  # of the groups
+    classes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     __repr__ = one_line
 
@@ -100,14 +93,14 @@ class ReadGroups(NamedTuple):
     @property
     def sizes(self) -> Int[np.ndarray, " groups"]:
         """Samples of each."""
-        return np.bincount(self.code, minlength=len(self.names))
+        return np.bincount(self.group, minlength=len(self.names))
 
     def of_tables(self, counts: Num[np.ndarray, "draws classes symbols"]) -> np.ndarray:
         """Draws of the share in each group, (draws, groups)."""
         return counts[:, self.positive, : len(self.names)] / self.sizes
 
 
-def read_groups(by: Any, labels: Labels) -> ReadGroups:
+def read_groups(by: Any, labels: Labels) -> Groups:
     """Names, codes and items of `Groups`, or of the group of each sample alone.
 
     Raises:
@@ -133,7 +126,7 @@ def read_groups(by: Any, labels: Labels) -> ReadGroups:
         raise ValueError(f"positive is {positive}, but there are {labels.num_classes} classes")
     size = np.bincount(code)
     notes += _little([names[g] for g in np.flatnonzero(size < FEW)], "samples")
-    return ReadGroups(names, code, item, positive, tuple(map(str, labels.class_names)), tuple(notes))
+    return Groups(code, item, positive, names, tuple(map(str, labels.class_names)), tuple(notes))
 
 
 def _little(names: Sequence[str], what: str) -> tuple[str, ...]:
@@ -216,20 +209,20 @@ class GroupShares:
 
 
 def group_shares(
-    groups: ReadGroups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key,
+    groups: Groups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key,
     paired: Mapping[Pair, tuple[DrawsEstimate, DrawsEstimate]] = MappingProxyType({}),
 ) -> GroupShares:  # fmt: skip
     """The answer from draws (draws, groups) of all shares; `p` (samples,) are chances of the class.
 
     `paired` are differences by gold, of these samples and of new items: see `paired_shares`.
     """
-    size, gold_of = groups.sizes, np.bincount(groups.code[gold >= 0], minlength=len(groups.names))
+    size, gold_of = groups.sizes, np.bincount(groups.group[gold >= 0], minlength=len(groups.names))
     covariance, common = _chance(groups, columns.mean(axis=0), p)
     root, axes = np.linalg.eigh(covariance)
     normal = host_rng(key, "new items").standard_normal(columns.shape)
     new = columns + normal @ (axes * np.sqrt(np.maximum(root, 0.0))).T
     sample, _, label = labels.entries()
-    votes = cross_table(groups.code[sample], label == groups.positive, (size.size, 2))
+    votes = cross_table(groups.group[sample], label == groups.positive, (size.size, 2))
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)
     here, later = (
         laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()})
@@ -256,11 +249,11 @@ def laws_of(
     return Laws(values, {**apart, **paired}, columns, sign)
 
 
-def _chance(groups: ReadGroups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, dict[Pair, int]]:
+def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, dict[Pair, int]]:
     """Covariance of the shares of as many new items, (groups, groups), and how many items groups share."""
     size, number = groups.sizes, len(groups.names)
     covariance, common = np.diag(share * (1 - share) / size), {}
-    order = [np.flatnonzero(groups.code == g) for g in range(number)]
+    order = [np.flatnonzero(groups.group == g) for g in range(number)]
     for a, b in combinations(range(number), 2):
         same, one, two = np.intersect1d(groups.item[order[a]], groups.item[order[b]], return_indices=True)
         common[groups.names[a], groups.names[b]] = same.size
@@ -270,10 +263,10 @@ def _chance(groups: ReadGroups, share: np.ndarray, p: np.ndarray) -> tuple[np.nd
     return covariance, common
 
 
-def same_items(groups: ReadGroups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
+def same_items(groups: Groups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
     """Pairs of groups that have the same items, the truth of both answers known to some: rows of both."""
     by_item = np.argsort(groups.item)
-    order = enumerate(by_item[groups.code[by_item] == g] for g in range(len(groups.names)))
+    order = enumerate(by_item[groups.group[by_item] == g] for g in range(len(groups.names)))
     return {
         (first, second): (a, b) for (first, a), (second, b) in combinations(order, 2)
         if np.array_equal(groups.item[a], groups.item[b]) and (known[a] & known[b]).sum() >= FEW
@@ -281,7 +274,7 @@ def same_items(groups: ReadGroups, known: np.ndarray) -> dict[tuple[int, int], t
 
 
 def paired_shares(
-    groups: ReadGroups, chance: np.ndarray, sure: np.ndarray, known: np.ndarray, key: Any
+    groups: Groups, chance: np.ndarray, sure: np.ndarray, known: np.ndarray, key: Any
 ) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
     """Differences of groups that have the same items: of these, and of as many new ones.
 
@@ -405,7 +398,7 @@ def labelers_by_group(
     groups, known = read_groups(by, labels), inputs.read_gold(gold, labels)[0]
     reports = {}
     for g, name in enumerate(groups.names):
-        here = np.flatnonzero(groups.code == g)
+        here = np.flatnonzero(groups.group == g)
         mine = labels.restrict(here)
         mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
         own = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
@@ -417,12 +410,12 @@ def labelers_by_group(
 
 
 def _paired_labelers(
-    groups: ReadGroups, labels: Labels, known: np.ndarray, key: Any
+    groups: Groups, labels: Labels, known: np.ndarray, key: Any
 ) -> dict[str, dict[Pair, DrawsEstimate]]:
     """By labeler: his differences in accuracy between groups of which he labelled the same items."""
     sample, labeler, label = labels.entries()
     his_rows = [sample[labeler == t] for t in range(labels.num_labelers)]
-    his_groups = [groups._replace(code=groups.code[rows], item=groups.item[rows]) for rows in his_rows]
+    his_groups = [groups._replace(group=groups.group[rows], item=groups.item[rows]) for rows in his_rows]
     if not any(same_items(his, known[rows] >= 0) for his, rows in zip(his_groups, his_rows, strict=True)):
         return {}
     h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))

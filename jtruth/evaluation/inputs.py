@@ -20,7 +20,6 @@ from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
-from jtruth.evaluation.checks.label_sets import Parameters
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels
@@ -106,7 +105,7 @@ class Model:
     labelers: tuple[dict[str, Any], ...] = ()  # a row each, the worst first
     count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
     fit: JointPosterior | None = None  # where the error rates were sampled
-    rates: Parameters | None = None  # learned error rates of labelers and, last, the classifier
+    matrices: np.ndarray | None = None  # (raters, classes, classes) learned, the classifier's last
 
     __repr__ = one_line
 

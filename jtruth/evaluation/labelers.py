@@ -112,7 +112,7 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     checks = _checks(data, fit, when)
     posterior = labels_posterior([member.fit for member in found], labels)
     rows, laws = _rows(data, posterior, found, fit)
-    readings = tuple((member.name, member.entry.sentence_for(data)) for member in found)
+    readings = tuple((member.name, member.sentence) for member in found)
     if by_gold:
         warnings += gold_warnings(data)
         checks += random_gold_checks(data, posterior)
@@ -145,7 +145,7 @@ def _checks(data: Inputs, fit: JointPosterior, when: np.ndarray | None) -> tuple
     return (*checks, *(data.missing or missing_check(labels, fit.class_posterior)))
 
 
-def _members(data: Inputs, fit: JointPosterior) -> tuple[list[ranges.Member], tuple[str, ...]]:
+def _members(data: Inputs, fit: JointPosterior) -> tuple[list[parts.Assumption], tuple[str, ...]]:
     """Readings of the labels without gold; `fit` is that of independence, with gold if there is some."""
     doubt = check_identified(data.own_labels(), None, None, False)
     if doubt is not None:
@@ -158,7 +158,7 @@ def _members(data: Inputs, fit: JointPosterior) -> tuple[list[ranges.Member], tu
 
 
 def _rows(
-    data: Inputs, posterior: np.ndarray, found: list[ranges.Member], fit: JointPosterior
+    data: Inputs, posterior: np.ndarray, found: list[parts.Assumption], fit: JointPosterior
 ) -> tuple[tuple[dict[str, Any], ...], dict[str, DrawsEstimate]]:
     """A dictionary for each labeler, the worst first, and the laws of their accuracies."""
     labels, level = data.own_labels(), data.level

@@ -137,10 +137,10 @@ def smyth_model(data: Inputs) -> Model:
     model = plug_in_model(data, unaided=True)
     if model.refusal is not None:
         return model
-    labels, rates = data.own_labels(), present(model.rates, "the learned rates")
+    labels, matrices = data.own_labels(), present(model.matrices, "the learned rates")
     found = check_consistency(
         model.prior,
-        rates.matrices[0][:-1],
+        matrices[:-1],
         labels.labels_per_labeler(),
         num_samples=labels.num_samples,
         workers=labels.workers,

@@ -8,6 +8,7 @@ import numpy as np
 from jtruth._one_line import one_line
 from jtruth._validation.words import LOOK, number_of, plain, some
 from jtruth.answers import Column, Table
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title
 
@@ -54,11 +55,12 @@ class Assumption(NamedTuple):
 
     name: str
     sentence: str
-    metrics: Mapping[str, Estimate]
+    metrics: Mapping[str, Estimate] = {}  # worked out for the rows that are shown
     # How well it predicts labels and prediction of a sample left out (PSIS-LOO), which picks nothing: "elpd",
     # its "difference" to the first model, "difference_se", and "num_bad" terms that cannot be trusted.
     loo: Mapping[str, float] | None = None
     posterior: Any = None  # of the count table, or `Curves`; None for rules that have none
+    fit: JointPosterior | None = None  # None where nothing was sampled (the majority vote), and in rows
 
     __repr__ = one_line
 

@@ -52,7 +52,7 @@ def test_counts_of_groups_are_the_joint_posterior():
         diagonal=2.0,
         off_diagonal_total=1.0,
     )
-    fit = fit_joint(labels, gold=gold, key=KEY, y_pred=groups.code, priors=priors)
+    fit = fit_joint(labels, gold=gold, key=KEY, y_pred=groups.group, priors=priors)
     shares = groups.of_tables(fit.counts)
     found = np.zeros((4, 4))
     np.add.at(found, tuple(np.rint(3 * shares).astype(int).T), 1 / len(shares))

@@ -23,7 +23,7 @@ ties broken by chance (`benchmarks/kinds.py`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -34,7 +34,7 @@ from jtruth._validation import present
 from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions.model_error import OVERALL, laws_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
-from jtruth.evaluation.checks.label_sets import Parameters, with_classifier
+from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import by_number
 from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.labels import Labels
@@ -43,7 +43,7 @@ from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.loo import LeaveOneOut, psis_loo, sum_and_error
-from jtruth.tables.posterior import TableDraws, estimates
+from jtruth.tables.posterior import estimates
 
 LEFT_OUT = "the model {!r} is left out: {}"
 
@@ -69,19 +69,6 @@ NOT_IDENTIFIED = (
 )
 
 
-class Member(NamedTuple):
-    """One assumption and its answer."""
-
-    entry: Entry
-    posterior: TableDraws
-    fit: JointPosterior | None  # None where nothing was sampled: the majority vote
-
-    @property
-    def name(self) -> str:
-        """The assumption's."""
-        return self.entry.name
-
-
 def members(
     entries: Sequence[Entry],
     data: Inputs,
@@ -90,7 +77,7 @@ def members(
     known: Mapping[str, JointPosterior] | None = None,
     pointwise: bool = False,
     keep_all: bool = False,
-) -> tuple[list[Member], list[str]]:
+) -> tuple[list[parts.Assumption], list[str]]:
     """The answers of these entries of the table, and a warning for each that cannot be given.
 
     `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`; `keep_all`:
@@ -116,16 +103,20 @@ def members(
             reason = fit.warnings[0] if fit is not None and fit.warnings else "it has no count tables"
             doubts.append(LEFT_OUT.format(entry.name, reason))
             continue
-        found.append(Member(entry, data.tables(counts), fit))
+        found.append(
+            parts.Assumption(entry.name, entry.sentence_for(data), posterior=data.tables(counts), fit=fit)
+        )
     return _without_luck(found, doubts, keep_all)
 
 
-def readings(data: Inputs, key: Key, **how: Any) -> tuple[list[Member], list[str]]:
+def readings(data: Inputs, key: Key, **how: Any) -> tuple[list[parts.Assumption], list[str]]:
     """The members of which predictive laws are made, and doubts; `how` as for `members`."""
     return members([entry for entry in entries(data) if entry.reading], data, key, **how)
 
 
-def _without_luck(found: list[Member], doubts: list[str], keep_all: bool) -> tuple[list[Member], list[str]]:
+def _without_luck(
+    found: list[parts.Assumption], doubts: list[str], keep_all: bool
+) -> tuple[list[parts.Assumption], list[str]]:
     """Leave members out whose chains disagree, unless no other model is left; name all that is doubtful."""
     lucky = {m.name for m in found if not keep_all and _disagree(m.fit)}
     if len(lucky) == sum(m.fit is not None for m in found):
@@ -153,13 +144,12 @@ def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
     return lambda done, planned: progress(k * planned + done, number * planned)
 
 
-def row(member: Member, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
-    """A member's line in the answer."""
-    laws = estimates(member.posterior, *data.answered)
-    return parts.Assumption(member.name, member.entry.sentence_for(data), laws, loo, member.posterior)
+def row(member: parts.Assumption, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
+    """A member as a line of the answer, with its metrics."""
+    return member._replace(metrics=estimates(member.posterior, *data.answered), loo=loo, fit=None)
 
 
-def loo_of(found: list[Member]) -> list[Mapping[str, float] | None]:
+def loo_of(found: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
     """PSIS-LOO of every member that is a model, differences to the first of them."""
     out: list[Mapping[str, float] | None] = []
     first: LeaveOneOut | None = None
@@ -246,9 +236,8 @@ def _learned(
     """The model at these matrices (raters, classes, classes), the classifier last."""
     labels = data.own_labels()
     log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
-    rates = Parameters(prior[None], matrices[None])
     labelers = parts.worst_first(labels.worker_names, labels.labels_per_labeler(), accuracies)
-    return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, rates=rates)
+    return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, matrices=matrices)
 
 
 def _refused(labels: Labels, reason: str, *warnings: str) -> Model:
@@ -259,7 +248,9 @@ def _refused(labels: Labels, reason: str, *warnings: str) -> Model:
 Draws = Float[np.ndarray, "draws labelers"]
 
 
-def labeler_draws(found: Sequence[Member], labels: Labels, target: str, key: Key) -> dict[str, Draws]:
+def labeler_draws(
+    found: Sequence[parts.Assumption], labels: Labels, target: str, key: Key
+) -> dict[str, Draws]:
     """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing."""
     number = labels.labels_per_labeler().astype(np.float64)
     number[number == 0] = np.nan

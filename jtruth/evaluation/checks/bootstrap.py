@@ -19,7 +19,6 @@ from jaxtyping import Float
 
 from jtruth._random import Key, host_rng
 from jtruth.evaluation.checks.label_sets import (
-    Fitted,
     Parameters,
     Sets,
     modes,
@@ -36,7 +35,7 @@ _FEWEST, _MOST = 99, 399  # simulated sets
 _BATCH = 400_000  # labels handled at once
 _RATIOS = ("label patterns", "given prior")  # large is bad, small is good
 ALIKE = "labelers alike"
-Statistic = Callable[[Fitted], np.ndarray | None]  # (sets, components); None: the design does not allow it
+Statistic = Callable[[Sets], np.ndarray | None]  # (sets, components); None: the design does not allow it
 # Of one check: the p-value of each set among all, the observed one first; the component that stands out; and
 # its value, in standard deviations from what is expected (of a likelihood ratio the ratio itself).
 Component = tuple[np.ndarray, int, float]
@@ -90,7 +89,7 @@ def _sets(
 ) -> dict[str, np.ndarray]:
     """Statistics of the observed set and, below it, of `num` sets drawn from its mode."""
 
-    def fits() -> Iterator[Fitted]:
+    def fits() -> Iterator[Sets]:
         mode = modes(real, start, prior=prior, one_matrix=one_matrix, max_cycles=300, tol=1e-6)
         yield mode
         step = max(1, _BATCH // real.size)
@@ -143,76 +142,75 @@ def _some_samples(
     return raters.restrict(chosen), gold, order
 
 
-def patterns(fit: Fitted) -> np.ndarray | None:
+def patterns(fit: Sets) -> np.ndarray | None:
     """Likelihood ratio G2 of the pattern counts, (sets, 1), where every possible pattern is a row."""
-    sets = fit.sets
-    if sets.kind is None or sets.kind_size is None:
+    if fit.kind is None:
         return None
     p = np.exp(fit.log_p)
-    expected = p / sum_by(p, sets.kind, sets.kind_size.size)[:, sets.kind] * sets.kind_size[sets.kind]
-    ratio = np.where(sets.weight > 0, sets.weight / np.maximum(expected, 1e-300), 1.0)
-    return 2 * (sets.weight * np.log(ratio)).sum(axis=1, keepdims=True)
+    expected = p / sum_by(p, fit.kind, fit.kind_size.size)[:, fit.kind] * fit.kind_size[fit.kind]
+    ratio = np.where(fit.weight > 0, fit.weight / np.maximum(expected, 1e-300), 1.0)
+    return 2 * (fit.weight * np.log(ratio)).sum(axis=1, keepdims=True)
 
 
-def agreement(fit: Fitted) -> np.ndarray | None:
+def agreement(fit: Sets) -> np.ndarray | None:
     """Agreements minus expected agreements of every pair of raters, (sets, pairs)."""
-    sets, theta, (pair, first, second) = fit.sets, fit.parameters.matrices, fit.sets.met
-    if not len(sets.pairs):
+    if not len(fit.pairs):
         return None
-    same = (sets.label[:, first] == sets.label[:, second]).astype(np.float64)
-    both = np.einsum("spck,spck->spc", theta[:, sets.pairs[:, 0]], theta[:, sets.pairs[:, 1]])
-    chance = np.einsum("sc,spc->sp", fit.parameters.prior, both)[:, pair]
-    row = sets.row[first]
-    known = sets.known[row]
+    theta, (pair, first, second) = fit.matrices, fit.met
+    same = (fit.label[:, first] == fit.label[:, second]).astype(np.float64)
+    both = np.einsum("spck,spck->spc", theta[:, fit.pairs[:, 0]], theta[:, fit.pairs[:, 1]])
+    chance = np.einsum("sc,spc->sp", fit.prior, both)[:, pair]
+    row = fit.row[first]
+    known = fit.known[row]
     if (known >= 0).any():
         chance = np.where(known >= 0, both[:, pair, np.maximum(known, 0)], chance)
-    weight, size = sets.weight[:, row], len(sets.pairs)
+    weight, size = fit.weight[:, row], len(fit.pairs)
     spread = np.sqrt(sum_by(chance * (1 - chance) * weight, pair, size))
     return sum_by((same - chance) * weight, pair, size) / np.maximum(spread, 1e-12)
 
 
-def labelers_together(fit: Fitted) -> np.ndarray | None:
+def labelers_together(fit: Sets) -> np.ndarray | None:
     """Products of the residuals of two labelers of a sample, by true class, (sets, classes)."""
-    if fit.sets.num_raters <= 2:
+    if fit.num_raters <= 2:
         return None
-    squares = fit.sets.per_row(fit.entry**2) - fit.classifier**2
-    return _studentised(fit.weight, (fit.labelers**2 - squares) / 2)
+    squares = fit.per_row(fit.entry**2) - fit.classifier**2
+    return _studentised(fit.mass, (fit.labelers**2 - squares) / 2)
 
 
-def classifier_with_difficulty(fit: Fitted) -> np.ndarray:
+def classifier_with_difficulty(fit: Sets) -> np.ndarray:
     """The classifier's residual times the mean one of the sample's labelers, by class, (sets, classes)."""
-    number = np.maximum(fit.sets.per_row(np.ones(fit.sets.row.size)) - 1, 1)
-    return _studentised(fit.weight, fit.classifier * fit.labelers / number)
+    number = np.maximum(fit.per_row(np.ones(fit.row.size)) - 1, 1)
+    return _studentised(fit.mass, fit.classifier * fit.labelers / number)
 
 
-def classifier_with_labeler(fit: Fitted) -> np.ndarray:
+def classifier_with_labeler(fit: Sets) -> np.ndarray:
     """The classifier's residual times that of one labeler, (sets, labelers)."""
-    row = fit.sets.row
-    term, weight = fit.entry * fit.classifier[:, :, row], fit.weight[:, :, row]
-    total = fit.sets.per_rater((weight * term).sum(axis=0))
-    spread = np.sqrt(fit.sets.per_rater((weight * term**2).sum(axis=0)))
+    row = fit.row
+    term, weight = fit.entry * fit.classifier[:, :, row], fit.mass[:, :, row]
+    total = fit.per_rater((weight * term).sum(axis=0))
+    spread = np.sqrt(fit.per_rater((weight * term**2).sum(axis=0)))
     return (total / np.maximum(spread, 1e-12))[:, :-1]
 
 
-def drift(fit: Fitted) -> np.ndarray | None:
+def drift(fit: Sets) -> np.ndarray | None:
     """Residuals of each rater times when the label was given, (sets, raters)."""
-    if fit.sets.order is None:
+    if fit.order is None:
         return None
-    return fit.sets.per_rater((fit.entry * fit.weight[:, :, fit.sets.row]).sum(axis=0) * fit.sets.order)
+    return fit.per_rater((fit.entry * fit.mass[:, :, fit.row]).sum(axis=0) * fit.order)
 
 
-def prior_ratio(fit: Fitted) -> np.ndarray | None:
+def prior_ratio(fit: Sets) -> np.ndarray | None:
     """2 (log-likelihood with the prior free - with the prior held), (sets, 1)."""
-    if fit.prior is None:
+    if fit.fixed is None:
         return None
-    free = modes(fit.sets, fit.parameters, max_cycles=40)
-    return 2 * (fit.sets.weight * (free.log_p - fit.log_p)).sum(axis=1, keepdims=True)
+    free = modes(fit, fit.parameters, max_cycles=40)
+    return 2 * (fit.weight * (free.log_p - fit.log_p)).sum(axis=1, keepdims=True)
 
 
-def one_matrix(fit: Fitted) -> np.ndarray:
+def one_matrix(fit: Sets) -> np.ndarray:
     """Residuals of each labeler by true class, under one matrix for all, (sets, labelers * classes)."""
-    both = zip(fit.entry, fit.weight[:, :, fit.sets.row], strict=True)
-    return np.concatenate([fit.sets.per_rater(e * w)[:, :-1] for e, w in both], axis=1)
+    both = zip(fit.entry, fit.mass[:, :, fit.row], strict=True)
+    return np.concatenate([fit.per_rater(e * w)[:, :-1] for e, w in both], axis=1)
 
 
 def _studentised(weight: np.ndarray, term: np.ndarray) -> np.ndarray:

@@ -193,7 +193,7 @@ def learned_errors(
     asked = vote[seen][sample] >= 0
     differ = np.bincount(rater, asked & (label != vote[seen][sample]), raters.num_labelers)
     rate = differ / np.maximum(np.bincount(rater, asked, raters.num_labelers), 1)
-    errors = 1 - np.einsum("c,tcc->t", fit.parameters.prior[0], fit.parameters.matrices[0])
+    errors = 1 - np.einsum("c,tcc->t", fit.prior[0], fit.matrices[0])
     return np.where(vote >= 0, np.maximum(right, right_by_agreement(votes)), 1.0), np.minimum(errors, rate)
 
 

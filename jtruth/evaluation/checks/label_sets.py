@@ -11,9 +11,8 @@ mode, and every second pair of steps is lengthened (SQUAREM), each set by its ow
 likelihood would fall goes on from plain EM. `tests` compare the modes with `fit_dawid_skene`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -30,8 +29,19 @@ PSEUDO_COUNT = 0.01  # to every probability: keeps them off 0, and is otherwise 
 _LONGEST = 16.0  # jump, where 1 is a step of EM
 
 
-class Sets(NamedTuple):
-    """Label sets of one design. Entries are sorted by row, and every row has one at least."""
+Parameters = tuple[np.ndarray, ...]  # prior (sets, classes), matrices (sets, raters, classes, labels)
+
+
+def _none() -> np.ndarray:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, repr=False)
+class Sets:
+    """Label sets of one design, and (of `modes`) what is fitted to them. Entries are sorted by row.
+
+    Every row has one entry at least. Residuals are of every label under every class.
+    """
 
     label: np.ndarray  # (sets, entries) class codes
     weight: np.ndarray  # (sets, rows) samples in each row
@@ -42,9 +52,25 @@ class Sets(NamedTuple):
     num_classes: int
     order: np.ndarray | None = None  # (entries,) when each label was given, between -1 and 1
     kind: np.ndarray | None = None  # (rows,) raters and known class, where rows are patterns
-    kind_size: np.ndarray | None = None  # (kinds,) samples of each kind
-    pairs: np.ndarray = np.zeros((0, 2), int)  # (pairs, 2) raters who share most samples, by `with_pairs`
-    met: np.ndarray = np.zeros((3, 0), int)  # pairs of labels of a sample: which pair of raters, both entries
+    kind_size: np.ndarray = field(default_factory=_none)  # (kinds,) samples of each kind
+    # Pairs of raters who share most samples, (pairs, 2), and of every meeting of such a pair in a sample, which
+    # pair it is and both entries, (3, meetings): by `with_pairs`.
+    pairs: np.ndarray = field(default_factory=_none)
+    met: np.ndarray = field(default_factory=_none)
+    prior: np.ndarray = field(default_factory=_none)  # these two are `Parameters`
+    matrices: np.ndarray = field(default_factory=_none)
+    # p(class | labels, parameters), (sets, rows, classes); log p(labels of a row, and its known class |
+    # parameters), (sets, rows)
+    posterior: np.ndarray = field(default_factory=_none)
+    log_p: np.ndarray = field(default_factory=_none)
+    fixed: np.ndarray | None = None  # (classes,) class prior, where it was held
+
+    __repr__ = one_line
+
+    @property
+    def parameters(self) -> Parameters:
+        """What simulated sets are drawn from, and fits start at."""
+        return self.prior, self.matrices
 
     @property
     def first(self) -> np.ndarray:
@@ -64,6 +90,31 @@ class Sets(NamedTuple):
     def per_rater(self, values: np.ndarray) -> np.ndarray:
         """Sums over the entries of each rater, (sets, entries) to (sets, raters)."""
         return sum_by(values, self.rater, self.num_raters)
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """(classes, sets, rows) posterior times samples of the row."""
+        return np.moveaxis(self.posterior, 2, 0) * self.weight
+
+    @cached_property
+    def entry(self) -> np.ndarray:
+        """(classes, sets, entries) residuals."""
+        right = np.einsum("stcc->cst", self.matrices)
+        wrong = (1 - one[:, self.rater] for one in right)
+        return np.stack([(self.label != c) - chance for c, chance in enumerate(wrong)])
+
+    @cached_property
+    def classifier(self) -> np.ndarray:
+        """(classes, sets, rows) residual of the classifier's label."""
+        last = np.flatnonzero(self.rater == self.num_raters - 1)
+        found = np.zeros((*self.entry.shape[:2], self.known.size))
+        found[:, :, self.row[last]] = self.entry[:, :, last]
+        return found
+
+    @cached_property
+    def labelers(self) -> np.ndarray:
+        """(classes, sets, rows) sum over the labelers' residuals."""
+        return self.per_row(self.entry) - self.classifier
 
 
 def sum_by(values: np.ndarray, group: np.ndarray, size: int) -> np.ndarray:
@@ -115,7 +166,8 @@ def _collapse(sets: Sets) -> Sets | None:
     row = np.repeat(np.arange(row_kind.size), length[row_kind])
     begin = np.cumsum(length[row_kind]) - length[row_kind]
     place = np.arange(row.size) - begin[row]
-    return sets._replace(
+    return replace(
+        sets,
         label=(number[row] // classes**place % classes)[None],
         weight=weight[None],
         row=row,
@@ -153,16 +205,7 @@ def with_pairs(sets: Sets) -> Sets:
         met.append((np.repeat(a, times), b[np.repeat(left, times) + within]))
     pair = np.repeat(np.arange(len(met)), [first.size for first, _ in met])
     entries = [np.concatenate([[], *(m[k] for m in met)]).astype(np.intp) for k in (0, 1)]
-    return sets._replace(pairs=raters, met=np.stack([pair, *entries]))
-
-
-class Parameters(NamedTuple):
-    """Class prior (sets, classes) and matrices (sets, raters, true classes, labels)."""
-
-    prior: np.ndarray
-    matrices: np.ndarray
-
-    __repr__ = one_line
+    return replace(sets, pairs=raters, met=np.stack([pair, *entries]))
 
 
 def simulate(
@@ -173,16 +216,16 @@ def simulate(
     `probability` (rows,) is that of each pattern given its kind; used where rows are patterns.
     """
     rows = sets.known.size
-    if sets.kind is not None and sets.kind_size is not None:
+    if sets.kind is not None:
         weight = np.empty((num, rows))
         for k, size in enumerate(sets.kind_size):
             some = np.flatnonzero(sets.kind == k)
             weight[:, some] = rng.multinomial(size, probability[some] / probability[some].sum(), size=num)
-        return sets._replace(label=np.broadcast_to(sets.label, (num, sets.row.size)), weight=weight)
-    y = _draw(np.broadcast_to(fitted.prior[0], (num, rows, sets.num_classes)), rng)
+        return replace(sets, label=np.broadcast_to(sets.label, (num, sets.row.size)), weight=weight)
+    y = _draw(np.broadcast_to(fitted[0][0], (num, rows, sets.num_classes)), rng)
     y = np.where(sets.known >= 0, sets.known, y)
-    of_label = fitted.matrices[0][sets.rater[None, :], y[:, sets.row]]
-    return sets._replace(label=_draw(of_label, rng), weight=np.ones((num, rows)))
+    of_label = fitted[1][0][sets.rater[None, :], y[:, sets.row]]
+    return replace(sets, label=_draw(of_label, rng), weight=np.ones((num, rows)))
 
 
 def _draw(probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -194,72 +237,35 @@ def _draw(probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (u[..., None] >= below).sum(axis=-1)
 
 
-@dataclass(frozen=True, repr=False)
-class Fitted:
-    """Modes of label sets, and the residuals of every label under every class there."""
-
-    sets: Sets
-    parameters: Parameters
-    posterior: np.ndarray  # (sets, rows, classes) p(class | labels, parameters)
-    log_p: np.ndarray  # (sets, rows) log p(labels of the row, and its known class | parameters)
-    prior: np.ndarray | None = None  # (classes,) class prior, where it was held fixed
-
-    __repr__ = one_line
-
-    @cached_property
-    def weight(self) -> np.ndarray:
-        """(classes, sets, rows) posterior times samples of the row."""
-        return np.moveaxis(self.posterior, 2, 0) * self.sets.weight
-
-    @cached_property
-    def entry(self) -> np.ndarray:
-        """(classes, sets, entries) residuals."""
-        own = np.einsum("stcc->cst", self.parameters.matrices)
-        wrong = (1 - one[:, self.sets.rater] for one in own)
-        return np.stack([(self.sets.label != c) - chance for c, chance in enumerate(wrong)])
-
-    @cached_property
-    def classifier(self) -> np.ndarray:
-        """(classes, sets, rows) residual of the classifier's label."""
-        last = np.flatnonzero(self.sets.rater == self.sets.num_raters - 1)
-        found = np.zeros((*self.entry.shape[:2], self.sets.known.size))
-        found[:, :, self.sets.row[last]] = self.entry[:, :, last]
-        return found
-
-    @cached_property
-    def labelers(self) -> np.ndarray:
-        """(classes, sets, rows) sum over the labelers' residuals."""
-        return self.sets.per_row(self.entry) - self.classifier
-
-
 def modes(
     sets: Sets, start: Parameters | np.ndarray, *, prior: np.ndarray | None = None, one_matrix: bool = False,
     max_cycles: int = 10, tol: float = 2e-4,
-) -> Fitted:  # fmt: skip
+) -> Sets:  # fmt: skip
     """EM from `start`, parameters that are broadcast to all sets or class posteriors (sets, rows, classes).
 
     A cycle is three steps; without one it is what the start says. `prior` holds the class prior fixed;
     `one_matrix` gives all raters but the last, the classifier, one matrix.
     """
     columns, fixed = _label_columns(sets), (prior, one_matrix)
-    if not isinstance(start, Parameters):
+    if not isinstance(start, tuple):
         start = _m_step(sets, columns, start, *fixed)
 
     def step(theta: Parameters) -> tuple[Parameters, np.ndarray]:
         posterior, log_p = _e_step(sets, columns, theta)
         return _m_step(sets, columns, posterior, *fixed), (sets.weight * log_p).sum(axis=1)
 
-    theta = Parameters(*(np.broadcast_to(a, (len(sets.label), *a.shape[1:])) for a in start))
+    theta = tuple(np.broadcast_to(a, (len(sets.label), *a.shape[1:])) for a in start)
     for _ in range(max_cycles):
         one, _ = step(theta)
         two, log_two = step(one)
         far, _ = squarem(theta, one, two, _LONGEST, batch=1)
-        after, log_far = step(Parameters(*(_normal(np.maximum(a, 1e-9)) for a in far)))
+        after, log_far = step((_normal(np.maximum(far[0], 1e-9)), _normal(np.maximum(far[1], 1e-9))))
         worse, both = ~(log_far >= log_two), zip(after, two, strict=True)
-        theta = Parameters(*(np.where(worse.reshape(-1, *[1] * (b.ndim - 1)), b, a) for a, b in both))
+        theta = tuple(np.where(worse.reshape(-1, *[1] * (b.ndim - 1)), b, a) for a, b in both)
         if max(np.abs(b - a).max() for a, b in zip(one, two, strict=True)) < tol:
             break
-    return Fitted(sets, theta, *_e_step(sets, columns, theta), prior)
+    posterior, log_p = _e_step(sets, columns, theta)
+    return replace(sets, prior=theta[0], matrices=theta[1], posterior=posterior, log_p=log_p, fixed=prior)
 
 
 def _label_columns(sets: Sets) -> sparse.csr_array:
@@ -276,11 +282,9 @@ def _label_columns(sets: Sets) -> sparse.csr_array:
 def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
     """Class posterior and log probability of every row."""
     classes = sets.num_classes
-    joint = (columns @ log(at.matrices).swapaxes(2, 3).reshape(-1, classes)).reshape(
-        *sets.weight.shape, classes
-    )
+    joint = (columns @ log(at[1]).swapaxes(2, 3).reshape(-1, classes)).reshape(*sets.weight.shape, classes)
     possible = (sets.known[:, None] == np.arange(classes)) | (sets.known < 0)[:, None]
-    joint += log(at.prior)[:, None, :] + np.where(possible, 0.0, -np.inf)
+    joint += log(at[0])[:, None, :] + np.where(possible, 0.0, -np.inf)
     top = joint.max(axis=2)
     joint -= top[:, :, None]
     np.exp(joint, out=joint)
@@ -300,7 +304,7 @@ def _m_step(
         counts[:, :-1] = counts[:, :-1].sum(axis=1, keepdims=True)
     share = weighted.sum(axis=1) + PSEUDO_COUNT
     shares = np.broadcast_to(prior, share.shape) if prior is not None else _normal(share)
-    return Parameters(shares, _normal(counts.swapaxes(2, 3) + PSEUDO_COUNT))
+    return shares, _normal(counts.swapaxes(2, 3) + PSEUDO_COUNT)
 
 
 def _normal(array: np.ndarray) -> np.ndarray:

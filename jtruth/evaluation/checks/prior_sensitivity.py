@@ -20,10 +20,9 @@ import numpy as np
 
 from jtruth._host import evenly
 from jtruth._validation import present
-from jtruth.evaluation.assumptions.ranges import Member
 from jtruth.evaluation.assumptions.registry import tables_in
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.parts import Check
+from jtruth.evaluation.parts import Assumption, Check
 from jtruth.labels import Labels
 from jtruth.latent.fit import RowLikelihood, chosen_draws
 from jtruth.learning.joint.draws import ALIKE_ROWS, LogPrior, row_prior
@@ -87,7 +86,7 @@ def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
     return check_of(_headline(fit, data), fit, data.level)
 
 
-def vouched_check(found: Sequence[Member], data: Inputs) -> tuple[Check, ...]:
+def vouched_check(found: Sequence[Assumption], data: Inputs) -> tuple[Check, ...]:
     """The check of models that somebody vouches for: equally many draws of each, each with its own prior."""
     fits = [m.fit for m in found if m.fit is not None]
     if len(fits) == len(found) == 1:

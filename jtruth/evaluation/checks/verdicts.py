@@ -128,9 +128,10 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
         found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
                              labels=data.labels, noise=data.noise, rows=data.distinct_rows)  # fmt: skip
         return (*found, *by_chance)
-    labels, rates = data.own_labels(), present(model.rates, "the learned rates")
+    labels = data.own_labels()
+    start = model.prior[None], present(model.matrices, "the learned rates")[None]
     found = (
-        *learned_checks(with_classifier(labels, data.y_pred), rates, key, gold=data.gold, order=order,
+        *learned_checks(with_classifier(labels, data.y_pred), start, key, gold=data.gold, order=order,
                         prior=data.prior),
         *groups_check(labels, key),
     )  # fmt: skip
@@ -203,7 +204,7 @@ def labeler_checks(
     seen = np.flatnonzero(labels.labels_per_sample() > 0)
     nobody = np.full(seen.size, -1)  # a classifier who predicts nothing stands where the last rater does
     even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
-    start = Parameters(prior[None], np.concatenate([matrices, even])[None])
+    start = prior[None], np.concatenate([matrices, even])[None]
     known = None if gold is None else gold[seen]
     when = None if order is None else order[seen]
     raters = with_classifier(labels.restrict(seen), nobody)
@@ -214,7 +215,7 @@ def _learned(name: str, one: Component, adjusted: float, seen: Sets, raters: Lab
     ranks, worst, value = one
     size, part, num_samples = f"{abs(value):.1f} standard deviations off, ", "", int(seen.weight[0].sum())
     if name == "label patterns":
-        freedom = seen.known.size - present(seen.kind_size, "the number of rows of a kind").size - free
+        freedom = seen.known.size - seen.kind_size.size - free
         size = f"G2 = {value:.1f} on {freedom} degrees of freedom, "
     elif name == "given prior":
         size = f"likelihood ratio {value:.1f}, "

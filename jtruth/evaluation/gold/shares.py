@@ -192,7 +192,7 @@ def prevalence(
     data.notes += tuple(odd[name] for name in ("typing_error", "abstention") if name in odd)
     groups = None if by is None else grouped.read_groups(by, labels)
     if groups is not None:
-        data.y_pred, data.symbols = groups.code, groups.symbols
+        data.y_pred, data.symbols = groups.group, groups.symbols
     if data.num_gold and data.open:
         return _recalibrated(data, groups)
     if not data.num_gold and by_gold.too_few_labels(labels):
@@ -232,7 +232,7 @@ def _answer(
     )  # fmt: skip
 
 
-def _recalibrated(data: Inputs, groups: grouped.ReadGroups | None) -> Prevalence:
+def _recalibrated(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     """How to read what labels say is learned from the gold."""
     h, doubts = by_gold.unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
     doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts)
@@ -254,7 +254,7 @@ def _recalibrated(data: Inputs, groups: grouped.ReadGroups | None) -> Prevalence
     return replace(answer, warnings=(grouped.PAIRED, *answer.warnings)) if pairs else answer
 
 
-def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.ReadGroups | None) -> Prevalence:
+def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
     """Nobody vouches for anything and there is no gold."""
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
     found, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
@@ -266,10 +266,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.ReadGroups | N
     counts, size = {m.name: m.posterior.counts.sum(axis=2) for m in found}, float(labels.num_samples)
     drawn = {name: some / some.sum(axis=1, keepdims=True) for name, some in counts.items()}
     shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
-    rows = {
-        m.entry.sentence_for(data): dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True))
-        for m in found
-    }
+    rows = {m.sentence: dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True)) for m in found}
     assumed = f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}"
     answer = _answer(
         data, parts.PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
@@ -285,7 +282,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.ReadGroups | N
 
 
 def _with_groups(
-    answer: Prevalence, data: Inputs, groups: grouped.ReadGroups, columns: np.ndarray, pairs: dict[Any, Any],
+    answer: Prevalence, data: Inputs, groups: grouped.Groups, columns: np.ndarray, pairs: dict[Any, Any],
     *notes: str,
 ) -> Prevalence:  # fmt: skip
     """The answer with the shares of groups, by draws (draws, groups)."""

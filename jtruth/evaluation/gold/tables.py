@@ -29,7 +29,7 @@ from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
-from jtruth.evaluation.parts import Check
+from jtruth.evaluation.parts import Assumption, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -224,7 +224,7 @@ LITTLE = 20  # gold answers below which that is said
 
 def learned_table(
     data: Inputs, name: str, so: str, rising: int | None = None
-) -> tuple[TableDraws | PredictiveTable, list[str], list[ranges.Member]]:
+) -> tuple[TableDraws | PredictiveTable, list[str], list[Assumption]]:
     """The table of these symbols where error rates are learned, what is doubtful, and the fits behind it.
 
     Draws where somebody vouches for an assumption or gold is known, else readings of the labels; `name` is of

@@ -16,7 +16,6 @@ from jtruth.evaluation.checks import verdicts
 from jtruth.evaluation.checks.bootstrap import holm
 from jtruth.evaluation.checks.label_sets import (
     PSEUDO_COUNT,
-    Parameters,
     modes,
     observed,
     simulate,
@@ -46,7 +45,7 @@ def raters(seed=0, size=300, labelers=4, classes=2, present=1.0, copying=0.0):
 
 def fitted(table):
     fit = fit_dawid_skene(table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01))
-    return Parameters(fit.prior[None], fit.matrices[None])
+    return fit.prior[None], fit.matrices[None]
 
 
 @pytest.mark.parametrize("collapse", [True, False])
@@ -56,14 +55,14 @@ def test_modes_are_those_of_dawid_and_skene(collapse):
     table = with_classifier(labels, y_pred)
     sets = observed(table, collapse=collapse)
     assert (sets.kind is not None) == collapse
-    start = Parameters(np.array([[0.5, 0.5]]), np.tile([[0.8, 0.2], [0.2, 0.8]], (1, 4, 1, 1)))
+    start = np.array([[0.5, 0.5]]), np.tile([[0.8, 0.2], [0.2, 0.8]], (1, 4, 1, 1))
     found = modes(sets, start, max_cycles=400, tol=1e-9)
     assert PSEUDO_COUNT == 0.01
     expected = fit_dawid_skene(
         table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01, prior=0.01), tol=1e-13, max_steps=20000
     )
-    np.testing.assert_allclose(found.parameters.prior[0], expected.prior, atol=2e-5)
-    np.testing.assert_allclose(found.parameters.matrices[0], expected.matrices, atol=2e-5)
+    np.testing.assert_allclose(found.prior[0], expected.prior, atol=2e-5)
+    np.testing.assert_allclose(found.matrices[0], expected.matrices, atol=2e-5)
 
 
 @pytest.mark.parametrize("present", [1.0, 0.7])
@@ -73,7 +72,7 @@ def test_statistics_against_loops(present):
     table = with_classifier(labels, y_pred)
     sets = with_pairs(observed(table, gold, np.arange(60) / 60))
     fit = modes(sets, fitted(table), max_cycles=5)
-    prior, theta = fit.parameters.prior[0], fit.parameters.matrices[0]
+    prior, theta = fit.prior[0], fit.matrices[0]
     z = np.full((60, 4), -1)
     z[table.sample, table.labeler] = table.label
     p = np.where(gold[:, None] >= 0, gold[:, None] == np.arange(3), np.ones(3)) * prior
@@ -146,7 +145,7 @@ def test_simulated_labels_of_gold_samples_are_of_their_class():
     table = jt.Labels.from_matrix(np.tile(y[:, None], (1, 3)), 2)
     gold = np.where(np.arange(60) < 20, y, -1)
     sets = observed(table, gold, collapse=False)
-    sure = Parameters(np.array([[0.5, 0.5]]), np.tile(np.eye(2), (1, 3, 1, 1)))
+    sure = np.array([[0.5, 0.5]]), np.tile(np.eye(2), (1, 3, 1, 1))
     drawn = simulate(sets, sure, np.ones(60), 30, np.random.default_rng(0))
     known = np.flatnonzero(gold[sets.row] >= 0)
     assert (drawn.label[:, known] == gold[sets.row[known]]).all()
