@@ -14,7 +14,7 @@ from jtruth._validation.words import Read, column_called, duplicates
 from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, STRATUM, read_gold_sample
-from jtruth.io.parsing import Parsed, as_table, parsed
+from jtruth.io.parsing import as_table, parsed
 from jtruth.io.reading import export_table
 from jtruth.io.tables import probability_columns, task_table, tasks_by_group
 from jtruth.io.vocabulary import typed_map
@@ -50,11 +50,10 @@ class Tables:
         self.args, self.by = args, by
         self.file, self.group_of = parsed(args.file, args.sep), {}
         if by is not None:
-            if self.file.records is not None and of_records(self.file.records, self.file.source, None):
+            if not isinstance(self.file, TextTable) and of_records(*self.file, None):
                 why = "this is an export of an annotation tool, in which --by finds no column"
-                raise ValueError(self.file.source.says(f"{why}; save it as a table"))
-            table, self.group_of = tasks_by_group(table_of(self.file, args), args.task, by)
-            self.file = Parsed(None, table, table.source)
+                raise ValueError(self.file[1].says(f"{why}; save it as a table"))
+            self.file, self.group_of = tasks_by_group(table_of(self.file, args), args.task, by)
             others = (*others, Path(f"{_COLUMN}{by}"))
         self.labels = labels_of(self.file, args, others)
 
@@ -231,7 +230,7 @@ class Tables:
 
 
 def labels_of(
-    file: Path | Parsed,
+    file: Any,
     columns: Any,
     beside: tuple[Path | None, ...] = (),
     classes: Sequence[str] | None = None,

@@ -1,7 +1,7 @@
 """Exports of annotation tools as rows of task, worker and label.
 
 A tool is two functions: one that recognises its records by keys that only it uses, and one that hands rows to
-a `Collector`; `of_records` and `of_table` find which tool wrote a file. What is left out is counted, what
+`LabelRows`; `of_records` and `of_table` find which tool wrote a file. What is left out is counted, what
 cannot be one class is refused.
 
 - Label Studio: JSON (tasks with annotations), JSON-MIN and CSV (one row for each annotation). In JSON the
@@ -24,10 +24,12 @@ cannot be one class is refused.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from jtruth._one_line import one_line
 from jtruth._validation import quoted
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import Source
@@ -36,31 +38,27 @@ GOLD = "ground_truth"  # what stands beside the labels and is true
 NOBODY = "export"  # the worker where a file does not say who labelled
 
 
-class LabelRows(NamedTuple):
-    """One row for each label."""
+@dataclass(repr=False)
+class LabelRows:
+    """One row for each label. Of an export they are collected, with the record that each came from."""
 
-    task: Sequence[str]
-    worker: Sequence[str]
-    label: Sequence[str]
+    task: Any
+    worker: Any
+    label: Any
     source: Source
-    form: str  # "Label Studio export, 2 annotators, choice field 'sentiment'"; "" for a plain table
+    form: str = ""  # "Label Studio export, 2 annotators, choice field 'sentiment'"; "" for a plain table
     notes: tuple[str, ...] = ()
-    beside: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # a model's or the truth: task -> class
+    beside: dict[str, dict[str, str]] = field(default_factory=dict)  # a model's or the truth: task -> class
+    record: int = 0  # the current one
+    records: list[int] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)  # what was without a label, and how often
 
-
-class Collector:
-    """Rows while they are collected, with the record that each came from."""
-
-    def __init__(self, source: Source):
-        self.source, self.record = source, 0
-        self.rows: list[tuple[str, str, str]] = []
-        self.records: list[int] = []
-        self.skipped: dict[str, int] = {}
-        self.beside: dict[str, dict[str, str]] = {}
+    __repr__ = one_line
 
     def add(self, task: Any, worker: Any, label: Any) -> None:
         """A label of the current record."""
-        self.rows.append((as_text(task), as_text(worker), as_text(label)))
+        for column, value in ((self.task, task), (self.worker, worker), (self.label, label)):
+            column.append(as_text(value))
         self.records.append(self.record)
 
     def aside(self, name: Any, task: Any, label: Any) -> None:
@@ -68,27 +66,23 @@ class Collector:
         if label is not None:
             self.beside.setdefault(as_text(name), {})[as_text(task)] = as_text(label)
 
-    def skip(self, why: str) -> None:
-        """Something without a label: counted, and said."""
-        self.skipped[why] = self.skipped.get(why, 0) + 1
-
     def refuse(self, problem: str) -> ValueError:
         """An error that names the current record."""
         return ValueError(f"{self.source.at([self.record])}: {problem}")
 
-    def done(self, tool: str, field: str = "") -> LabelRows:
+    def done(self, tool: str, of: str = "") -> "LabelRows":
         """The rows, and what they were read as."""
-        if not self.rows:
-            none = f"this is a {tool}, and it holds no labels" + (f" of {field}" if field else "")
+        if not self.task:
+            none = f"this is a {tool}, and it holds no labels" + (f" of {of}" if of else "")
             raise ValueError(self.source.says(none))
-        task, worker, label = (list(column) for column in zip(*self.rows, strict=True))
-        people = len(set(worker))
-        form = f"{tool}, {people} annotator{'s' if people > 1 else ''}" + (f", {field}" if field else "")
-        notes = tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
+        people = len(set(self.worker))
+        self.form = f"{tool}, {people} annotator{'s' if people > 1 else ''}" + (f", {of}" if of else "")
+        self.notes = tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
         if self.beside:
             names = ", ".join(f"export:{name} ({len(found)} tasks)" for name, found in self.beside.items())
-            notes += (f"No labelers, but for --gold or --predictions: {names}.",)
-        return LabelRows(task, worker, label, self.source.only(self.records), form, notes, self.beside)
+            self.notes += (f"No labelers, but for --gold or --predictions: {names}.",)
+        self.source = self.source.only(self.records)
+        return self
 
 
 def as_text(value: Any) -> str:
@@ -117,12 +111,12 @@ def one_field(found: Sequence[str], wanted: str | None, what: str, source: Sourc
     raise ValueError(source.says(problem))
 
 
-def one_value(values: Any, collector: Collector, what: str) -> Any:
+def one_value(values: Any, rows: LabelRows, what: str) -> Any:
     """The value of a choice that may be a list of one; several at once are no class."""
     if not isinstance(values, list):
         return values
     if len(values) > 1:
-        raise collector.refuse(
+        raise rows.refuse(
             f"{what} has {len(values)} values at once ({quoted(values, 3)}); jtruth reads one class a label: "
             "make a file for each question that can be answered yes or no"
         )
@@ -148,7 +142,7 @@ def is_label_studio_rows(record: Iterable[str]) -> bool:
     return set(record) >= _MIN_KEYS
 
 
-def label_studio(found: Collector, records: list[dict], label: str | None) -> LabelRows:
+def label_studio(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """The JSON export."""
     names: list[str] = []
     for found.record, task in enumerate(records):
@@ -158,11 +152,11 @@ def label_studio(found: Collector, records: list[dict], label: str | None) -> La
         name = task.get("id", found.record)
         for annotation in _annotations(task):
             if annotation.get("was_cancelled"):
-                found.skip("cancelled annotations")
+                found.skipped["cancelled annotations"] += 1
                 continue
             value = _answer(annotation, field, found)
             if value is None:
-                found.skip(f"annotations without {field!r}")
+                found.skipped[f"annotations without {field!r}"] += 1
             elif annotation.get("ground_truth"):
                 found.aside(GOLD, name, value)
             else:
@@ -173,7 +167,7 @@ def label_studio(found: Collector, records: list[dict], label: str | None) -> La
     return found.done("Label Studio export", f"choice field {field!r}")
 
 
-def _answer(annotation: dict, field: str, found: Collector) -> Any:
+def _answer(annotation: dict, field: str, found: LabelRows) -> Any:
     """What an annotation, or a prediction, says of a field; None: nothing."""
     mine = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
     if len(mine) > 1:
@@ -194,13 +188,13 @@ def _person(who: Any) -> Any:
     return who.get("email", who.get("id")) if isinstance(who, dict) else who
 
 
-def label_studio_rows(found: Collector, records: list[dict], label: str | None) -> LabelRows:
+def label_studio_rows(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """JSON-MIN, or CSV as records."""
     field = one_field(_choice_fields(records, label), label, "choice field", found.source)
     for found.record, row in enumerate(records):
         value = one_value(_choices(row.get(field)), found, repr(field))
         if as_text(value) == "":
-            found.skip(f"annotations without {field!r}")
+            found.skipped[f"annotations without {field!r}"] += 1
         else:
             found.add(row.get("id", found.record), _person(row["annotator"]), value)
     return found.done("Label Studio export (one row for each annotation)", f"choice field {field!r}")
@@ -225,21 +219,21 @@ def is_prodigy(record: dict) -> bool:
     return {"_input_hash", "_task_hash", "answer"} <= set(record)
 
 
-def prodigy(found: Collector, records: list[dict], _: str | None) -> LabelRows:
+def prodigy(found: LabelRows, records: list[dict], _: str | None) -> LabelRows:
     """Rows of the lines."""
     choice = any("options" in line for line in records)
     for found.record, line in enumerate(records):
         who = line.get("_annotator_id") or line.get("_session_id") or NOBODY
         if line["answer"] == "ignore":
-            found.skip("ignored questions")
+            found.skipped["ignored questions"] += 1
         elif not choice:
             found.add(line["_task_hash"], who, line["answer"])
         elif line["answer"] == "reject":
-            found.skip("rejected questions")
+            found.skipped["rejected questions"] += 1
         else:
             value = one_value(line.get("accept", []), found, "'accept'")
             if value is None:
-                found.skip("questions without a choice")
+                found.skipped["questions without a choice"] += 1
             else:
                 found.add(line["_input_hash"], who, value)
     return found.done("Prodigy export", "choices" if choice else "accept or reject of each label")
@@ -255,14 +249,14 @@ def is_argilla(record: dict) -> bool:
     )
 
 
-def argilla(found: Collector, records: list[dict], label: str | None) -> LabelRows:
+def argilla(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the responses to one question."""
     question = one_field([q for r in records for q in _questions(r)], label, "question", found.source)
     for found.record, record in enumerate(records):
         task = record.get("id", record.get("external_id", found.record))
         for value, user, status in _answers_of(record, question):
             if status not in ("", "submitted"):
-                found.skip(f"{status} responses")
+                found.skipped[f"{status} responses"] += 1
             else:
                 found.add(task, NOBODY if user is None else user, one_value(value, found, repr(question)))
         for value, agent in _suggestions(record, question):
@@ -321,7 +315,7 @@ def is_doccano(record: dict) -> bool:
     return any(key in record for key in _TEXTS) and (isinstance(labels, list) or (named and old is not None))
 
 
-def doccano(found: Collector, files: dict[str, list[dict]], _: str | None) -> LabelRows:
+def doccano(found: LabelRows, files: dict[str, list[dict]], _: str | None) -> LabelRows:
     """Rows of documents, by the name of their file ("" where there is one file)."""
     if len(files) > 1 and not all("id" in record for records in files.values() for record in records):
         raise ValueError(found.source.says("some documents have no id: which are they in the other files?"))
@@ -336,7 +330,7 @@ def doccano(found: Collector, files: dict[str, list[dict]], _: str | None) -> La
     return found.done("doccano export", "a file for each annotator" if len(files) > 1 else "")
 
 
-def _labels_of(record: dict, user: str, found: Collector) -> list[tuple]:
+def _labels_of(record: dict, user: str, found: LabelRows) -> list[tuple]:
     """(worker, label) of one document."""
     old = record.get("annotations")
     if isinstance(old, list) and old and "user" in old[0]:
@@ -345,7 +339,7 @@ def _labels_of(record: dict, user: str, found: Collector) -> list[tuple]:
     if isinstance(value, list):
         raise found.refuse("its labels mark parts of the text; jtruth reads one class for the whole")
     if value is None:
-        found.skip("documents without a label")
+        found.skipped["documents without a label"] += 1
         return []
     return [(user or NOBODY, value)]
 
@@ -359,22 +353,22 @@ def is_mechanical_turk(header: Iterable[str]) -> bool:
     return set(header) >= _TURK and any(name.startswith(_ANSWER) for name in header)
 
 
-def mechanical_turk(found: Collector, records: list[dict], label: str | None) -> LabelRows:
+def mechanical_turk(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the assignments."""
     answers = [_assignment(row, found) for found.record, row in enumerate(records)]
     wanted = None if label is None else label.removeprefix(_ANSWER)
     field = one_field([name for row in answers for name in row], wanted, "answer", found.source)
     for found.record, (row, fields) in enumerate(zip(records, answers, strict=True)):
         if row.get("AssignmentStatus") == "Rejected":
-            found.skip("rejected assignments")
+            found.skipped["rejected assignments"] += 1
         elif fields.get(field) in (None, ""):
-            found.skip(f"assignments without an answer {field!r}")
+            found.skipped[f"assignments without an answer {field!r}"] += 1
         else:
             found.add(row["HITId"], row["WorkerId"], fields[field])
     return found.done("Mechanical Turk batch", f"answer {field!r}")
 
 
-def _assignment(row: dict[str, str], found: Collector) -> dict[str, str]:
+def _assignment(row: dict[str, str], found: LabelRows) -> dict[str, str]:
     """Question -> answer of one assignment."""
     if _ALL_ANSWERS in row:
         try:
@@ -396,7 +390,7 @@ def _assignment(row: dict[str, str], found: Collector) -> dict[str, str]:
     return {name: _chosen(value, found) for name, value in flat.items()}
 
 
-def _chosen(value: Any, found: Collector) -> str:
+def _chosen(value: Any, found: LabelRows) -> str:
     """The answer in a value: itself, {"label": it}, or the choice that is true."""
     if not isinstance(value, dict):
         return as_text(value)
@@ -434,7 +428,7 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
         reader, data = reader or argilla, records
     elif is_doccano(records[0]):
         reader = doccano
-    return _read(reader, Collector(source), data, label)
+    return _read(reader, LabelRows([], [], [], source), data, label)
 
 
 def of_table(table: TextTable, label: str | None) -> LabelRows | None:
@@ -443,10 +437,10 @@ def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     reader = mechanical_turk if is_mechanical_turk(table.header) else reader
     rows = [] if reader is None else zip(*table.columns, strict=True)
     records = [dict(zip(table.header, row, strict=True)) for row in rows]
-    return _read(reader, Collector(table.source), records, label)
+    return _read(reader, LabelRows([], [], [], table.source), records, label)
 
 
-def _read(reader: Callable | None, found: Collector, data: Any, label: str | None) -> LabelRows | None:
+def _read(reader: Callable | None, found: LabelRows, data: Any, label: str | None) -> LabelRows | None:
     """What the reader makes of it; of an entry that its tool would not write so, an error with the place."""
     if reader is None:
         return None

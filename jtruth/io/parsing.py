@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from datetime import date, time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,21 +34,13 @@ _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts int
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects
 
 
-class Parsed(NamedTuple):
-    """A file that has been read: objects or a table."""
-
-    records: Records | None  # of JSON
-    table: TextTable | None  # of anything else
-    source: Source
-
-
-def parsed(path: Any, sep: str | None = None) -> Parsed:
+def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTable:
     """The objects of JSON, the table of anything else; what is parsed already stays as it is.
 
     Raises:
         ValueError: a file that is neither, with its line.
     """
-    if isinstance(path, Parsed):
+    if isinstance(path, TextTable) or type(path) is tuple:
         return path
     file = read_bytes(path)
     data, source = file.data, Source(file.name, "object")
@@ -57,20 +49,20 @@ def parsed(path: Any, sep: str | None = None) -> Parsed:
         table = _parquet(file.name, data)
     elif data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
         read = {Path(one.name).stem: parsed(one, sep) for one in inside}
-        if len(read) == 1 and (only := next(iter(read.values()))).table is not None:
+        if len(read) == 1 and isinstance(only := next(iter(read.values())), TextTable):
             return only
-        alone = {stem: one.records[""] for stem, one in read.items() if one.records and "" in one.records}
+        objects = {stem: one[0] for stem, one in read.items() if not isinstance(one, TextTable)}
+        alone = {stem: records[""] for stem, records in objects.items() if "" in records}
         if len(alone) == len(read):
-            return Parsed(alone, None, source)
+            return alone, source
         names = quoted(Path(one.name).name for one in inside)
         raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
     elif data.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in data:
         table = _sheet(file)
     elif data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
         objects, source = _objects(data, source)
-        return Parsed({"": objects}, None, source)
-    table = read_table(file, sep) if table is None else table
-    return Parsed(None, table, table.source)
+        return {"": objects}, source
+    return read_table(file, sep) if table is None else table
 
 
 def _zipped(file: File) -> list[File]:
@@ -251,19 +243,16 @@ def _column(column: Any) -> Sequence[str]:
 
 def as_table(path: Any, sep: str | None = None) -> TextTable:
     """A table, from a file of any kind or as it is."""
-    if isinstance(path, TextTable):
-        return path
-    records, table, source = parsed(path, sep)
-    return table_of(only_records(records, source), source) if table is None else table
+    found = parsed(path, sep)
+    return found if isinstance(found, TextTable) else table_of(only_records(*found), found[1])
 
 
-def only_records(records: Records | None, source: Source) -> list[dict]:
+def only_records(records: Records, source: Source) -> list[dict]:
     """The objects of the only file of a zip.
 
     Raises:
         ValueError: there are several.
     """
-    if records is None or len(records) != 1:
-        names = quoted(records or ())
-        raise ValueError(source.says(f"{names} are files of one zip: take out the one to read"))
+    if len(records) != 1:
+        raise ValueError(source.says(f"{quoted(records)} are files of one zip: take out the one to read"))
     return next(iter(records.values()))

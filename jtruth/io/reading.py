@@ -22,11 +22,11 @@ from jtruth import _validation as check
 from jtruth._files import write_table
 from jtruth._validation.coded import different
 from jtruth._validation.guess import look_at, unused_counts
-from jtruth._validation.text import File, NoRows, TextTable
+from jtruth._validation.text import NoRows, TextTable
 from jtruth._validation.words import column_called
 from jtruth.io import exports
 from jtruth.io.exports import GOLD, LabelRows
-from jtruth.io.parsing import Parsed, as_table, only_records, parsed, table_of
+from jtruth.io.parsing import as_table, parsed
 from jtruth.io.tables import columns_beside, wide_rows
 from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
@@ -76,10 +76,11 @@ def read_labels(
     Raises:
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
-    if check.is_frame(path):
+    read = isinstance(path, tuple)  # a `File`, or what `parsed` made of it
+    if not read and check.is_frame(path):
         return Labels.from_frame(path, task=task, worker=worker, label=label, classes=classes,
                                  repeats=repeats, missing=missing, abstain=abstain)  # fmt: skip
-    if not isinstance(path, File | Parsed) and (matrix := _matrix(path)) is not None:
+    if not read and (matrix := _matrix(path)) is not None:
         return Labels.from_matrix(matrix, None if classes else int(matrix.max()) + 1, classes=classes)
     rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
     words = how.words.with_silent(abstain)
@@ -104,14 +105,11 @@ def label_rows(
     how: Reading = _READING,
 ) -> LabelRows:
     """Task, worker and label of every row of a file; arguments as `read_labels`."""
-    records, table, source = parsed(path, sep)
-    named = None if label == "label" else label
-    if records is not None:
-        found = exports.of_records(records, source, named)
-        if found is not None:
-            return found
-        table = table_of(only_records(records, source), source)
-    table = check.present(table, "the table")
+    file, named = parsed(path, sep), None if label == "label" else label
+    found = None if isinstance(file, TextTable) else exports.of_records(*file, named)
+    if found is not None:
+        return found
+    table = as_table(file)
     wanted, form = {"task": task, "worker": worker, "label": label}, ""
     there = set(wanted.values()) <= set(table.header)
     found = None if there and not how.wide else exports.of_table(table, named)
@@ -132,11 +130,10 @@ def label_rows(
 
 def beside_of(path: Any, *, label: str = "label") -> dict[str, str]:
     """Gold, predictions and scores that stand beside the labels of a file, as they are asked for there."""
-    records, table, source = parsed(path)
-    named = None if label == "label" else label
-    found = None if records is None else exports.of_records(records, source, named)
+    file, named = parsed(path), None if label == "label" else label
+    found = None if isinstance(file, TextTable) else exports.of_records(*file, named)
     if found is None:
-        return columns_beside(as_table(path) if table is None else table)
+        return columns_beside(as_table(file))
     models = [name for name in found.beside if name != GOLD]
     asked = {"gold": [GOLD] if GOLD in found.beside else [], "predictions": models[:1]}
     return {role: f"export:{names[0]}" for role, names in asked.items() if names}

@@ -11,7 +11,6 @@ Wide tables: one row for each task, one column for each labeler, and empty cells
 
 import re
 from collections.abc import Iterable, Sequence
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +21,10 @@ from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.guess import COUNT_WORDS, look_at
 from jtruth._validation.ids import MISSING_TEXT
-from jtruth._validation.text import File, TextTable
+from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, number_of, quoted
 from jtruth.io.exports import LabelRows
-from jtruth.io.parsing import Parsed, as_table
+from jtruth.io.parsing import as_table
 from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
 
@@ -49,7 +48,7 @@ class Predictions(NamedTuple):
 
 
 def read_scores(
-    path: str | PathLike | File | TextTable | Parsed,
+    path: Any,
     labels: Labels,
     *,
     task: str = "task",
@@ -65,7 +64,7 @@ def read_scores(
 
 
 def read_predictions(
-    path: str | PathLike | File | TextTable | Parsed,
+    path: Any,
     labels: Labels,
     *,
     task: str = "task",

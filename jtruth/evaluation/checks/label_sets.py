@@ -53,8 +53,8 @@ class Sets:
     order: np.ndarray | None = None  # (entries,) when each label was given, between -1 and 1
     kind: np.ndarray | None = None  # (rows,) raters and known class, where rows are patterns
     kind_size: np.ndarray = field(default_factory=_none)  # (kinds,) samples of each kind
-    # Pairs of raters who share most samples, (pairs, 2), and of every meeting of such a pair in a sample, which
-    # pair it is and both entries, (3, meetings): by `with_pairs`.
+    # Pairs of raters who share most samples, (pairs, 2); and of every meeting of such a pair in a sample,
+    # which pair and both entries, (3, meetings). By `with_pairs`.
     pairs: np.ndarray = field(default_factory=_none)
     met: np.ndarray = field(default_factory=_none)
     prior: np.ndarray = field(default_factory=_none)  # these two are `Parameters`
