@@ -17,7 +17,7 @@ from jtruth._validation import quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
-from jtruth.answers import Answer, Column, Document, Facts, Note, Notes, Table, facts, finding_notes
+from jtruth.answers import Answer, Column, Document, Note, Notes, Table, facts, finding_notes, how
 from jtruth.labels import Labels, must_be_labels
 from jtruth.stats.agreement import (
     TITLES,
@@ -70,12 +70,12 @@ class Inspection(Answer):
         steps = [step for step in self.next_steps if step["command"]]
         steps.sort(key=lambda step: "PRED.csv" in step["command"])  # what needs another file comes later
         alike = "none to compare" if self.agreement is None else f"{self.agreement:.1%}"
-        counts = Facts("Counts", [
+        counts = how(
             ("labels per sample", _distribution(self.labels_per_sample)),
             ("labels per labeler", f"{each['min']} to {each['max']}, median {each['median']:g}"),
             ("agreement of label pairs", alike),
-        ], {"labels_per_sample": self.labels_per_sample, "labels_per_labeler": each,
-            "agreement": self.agreement})  # fmt: skip
+            title="Counts",
+        )  # fmt: skip
         blocks = (
             Table("", "Classes, as they are said", "class", (Column("share", "of the labels", form=".1%"),),
                   shares, order=order),
@@ -88,7 +88,9 @@ class Inspection(Answer):
             Notes("next_steps", "What next", [
                 Note("do", "  # ".join(filter(None, step.values())), data=step) for step in self.next_steps
             ]),
-            facts(num_samples=self.num_samples, num_labelers=self.num_labelers, num_labels=self.num_labels,
+            facts(labels_per_sample=self.labels_per_sample, labels_per_labeler=each,
+                  agreement=self.agreement, num_samples=self.num_samples,
+                  num_labelers=self.num_labelers, num_labels=self.num_labels,
                   num_repeats=self.num_repeats, classes=self.classes, class_shares=self.class_shares),
         )  # fmt: skip
         size = f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}"

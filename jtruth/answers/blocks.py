@@ -127,6 +127,7 @@ SIGNS = {  # in the order of what matters: (mark on a terminal, words)
     "say": ("-", "worth knowing"),
     "read": ("-", ""),
     "good": ("+", "fits"),
+    "how": ("", ""),
 }
 _OF_VERDICT = {words: sign for sign, (_, words) in SIGNS.items() if words}
 
@@ -141,16 +142,7 @@ class Notes(NamedTuple):
     __repr__ = one_line
 
 
-class Facts(NamedTuple):
-    """Names and what they are, in small print; and values of the JSON that no other block holds."""
-
-    title: str
-    items: Sequence[tuple[str, str]] = ()
-    data: Mapping[str, Any] = {}
-
-    __repr__ = one_line
-
-
+Facts = dict[str, Any]  # values of the JSON that no other block holds, by name
 Block = Table | Matrix | Curve | Notes | Facts
 
 
@@ -172,8 +164,9 @@ class Document(NamedTuple):
         return [one for one in self.blocks if isinstance(one, Table) and one.rows]
 
     def notes(self) -> list[Note]:
-        """All of them, those that matter most first."""
-        found = [note for one in self.blocks if isinstance(one, Notes) for note in one.items]
+        """All but how it was computed, those that matter most first."""
+        notes = (note for one in self.blocks if isinstance(one, Notes) for note in one.items)
+        found = [note for note in notes if note.sign != "how"]
         return sorted(found, key=lambda note: list(SIGNS).index(note.sign))
 
     def more(self, *blocks: Block, next: str = "") -> "Document":
@@ -188,18 +181,18 @@ def law_column(name: str, title: str, form: str = ".3f") -> Column:
 
 def facts(**values: Any) -> Facts:
     """Values of the JSON that no other face shows."""
-    return Facts("", data=values)
+    return values
 
 
 def facts_of(answer: Any, *names: str, within: str = "") -> Facts:
     """Values of the JSON that are attributes of an answer; `within`: the object that they stand in."""
     prefix = f"{within}." if within else ""
-    return facts(**{prefix + name: getattr(answer, name) for name in names})
+    return {prefix + name: getattr(answer, name) for name in names}
 
 
-def how(*items: tuple[str, str]) -> Facts:
+def how(*items: tuple[str, str], title: str = "How it was computed") -> Notes:
     """How an answer was computed, a name and a text each; what is empty is left out."""
-    return Facts("How it was computed", [item for item in items if item[1]])
+    return Notes("", title, [Note("how", text, name) for name, text in items if text])
 
 
 def check_notes(checks: Sequence[Any], title: str = "Do the labels contradict what this rests on?") -> Notes:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._version import __version__
-from jtruth.answers.blocks import Block, Curve, Document, Facts, Matrix, Notes, Table
+from jtruth.answers.blocks import Block, Curve, Document, Matrix, Notes, Table
 
 SCHEMA = 1  # of the JSON; larger where a name changes its meaning or goes away
 
@@ -35,8 +35,8 @@ def answer_dict(document: Document) -> dict[str, Any]:
 def _values(block: Block) -> list[tuple[str, Any]]:
     """What a block holds, by name."""
     match block:
-        case Facts():
-            return list(block.data.items())
+        case dict():
+            return list(block.items())
         case Table() if block.by_name:
             value = {row[block.key]: _without(row, (block.key, *block.aside)) for row in block.rows}
         case Table():

@@ -26,7 +26,6 @@ from jtruth.answers.blocks import (
     Column,
     Curve,
     Document,
-    Facts,
     Matrix,
     Note,
     Notes,
@@ -35,6 +34,7 @@ from jtruth.answers.blocks import (
     at,
     cell_text,
     few,
+    how,
     value_of,
 )
 from jtruth.answers.terminal import off_diagonal
@@ -64,7 +64,7 @@ font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}}
 h1{{font-size:1.5rem;line-height:1.25;margin:0 0 .3rem}}
 h2{{font-size:1.1rem;margin:2.2rem 0 .5rem;break-after:avoid}}
 p{{margin:.4rem 0}}
-.about,.note,.facts{{color:var(--soft);font-size:.88rem}}
+.about,.note,.how{{color:var(--soft);font-size:.88rem}}
 .answer{{font-size:1.15rem;padding:.8rem 1rem;border-left:.3rem solid var(--blue);background:var(--card)}}
 .doubt{{padding:.6rem 1rem;border-left:.3rem solid var(--bad);background:var(--card);font-weight:600}}
 .wide{{overflow-x:auto}}
@@ -103,8 +103,6 @@ break-inside:avoid}}
 .bad{{border-color:var(--bad)}}.open{{border-color:var(--open)}}.good{{border-color:var(--good)}}
 .tag{{font-weight:600}}.bad .tag{{color:var(--bad)}}
 .open .tag{{color:var(--open)}}.good .tag{{color:var(--good)}}
-dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem .9rem;margin:.3rem 0}}
-dt{{font-weight:600}}dd{{margin:0;overflow-wrap:anywhere}}
 code{{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.95em}}
 @media print{{:root{{color-scheme:light;{_LIGHT}}}body{{padding:0;max-width:none;font-size:11px}}
 tr,svg,.answer,.doubt{{break-inside:avoid}}
@@ -130,14 +128,14 @@ def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words
         made: more of how it was made, for instance the command and the seed.
         words: how sentences of the library are put for this reader.
     """
-    how = Facts("How it was made", [*made, ("versions", _versions())])
+    made_by = how(*made, ("versions", _versions()), title="How it was made")
     loud = (text for text in (*document.alarms, document.doubt) if text)
     first = "".join(f'<p class="doubt">{_text(words(text))}</p>' for text in loud)
     next_ = f'<p class="note">next: {_text(words(document.next))}</p>' if document.next else ""
     parts = "".join(
         f"<section><h2>{_text(words(block.title))}</h2>{inside}</section>"
-        for block in (*document.blocks, how)
-        if (inside := _block(block, words))
+        for block in (*document.blocks, made_by)
+        if not isinstance(block, dict) and (inside := _block(block, words))
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -199,18 +197,9 @@ def _block(block: Block, words: Words) -> str:
         case Notes():
             kept = [note for note in block.items if note.sign != "alarm"]
             return _notes(kept, words) if kept else ""
-        case Facts():
-            return _facts(block.items, words)
         case _:
             return ""
     return inside + (f'<p class="note">{_text(words(block.note))}</p>' if block.note else "")
-
-
-def _facts(items: Sequence[tuple[str, str]], words: Words) -> str:
-    first, last, out = few(items)
-    kept = [*first, *([("...", f"{out} more are left out here")] if out else []), *last]
-    inside = "".join(f"<dt>{_name(name)}</dt><dd>{_text(words(text))}</dd>" for name, text in kept)
-    return f'<dl class="facts">{inside}</dl>' if inside else ""
 
 
 def _row(cells, tag: str = "td") -> str:
@@ -277,7 +266,15 @@ def _curve(block: Curve) -> str:
 
 
 _SERIES = ("blue, filled or solid", "orange, hollow or dashed", "green, dotted", "yellow")
-_NOTE_CLASSES = {"bad": "bad", "alarm": "bad", "open": "open", "warn": "open", "look": "open", "good": "good"}
+_NOTE_CLASSES = {
+    "bad": "bad",
+    "alarm": "bad",
+    "open": "open",
+    "warn": "open",
+    "look": "open",
+    "good": "good",
+    "how": "how",
+}
 
 
 def _notes(items: Sequence[Note], words: Words) -> str:

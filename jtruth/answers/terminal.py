@@ -15,7 +15,6 @@ from jtruth.answers.blocks import (
     Block,
     Curve,
     Document,
-    Facts,
     Matrix,
     Note,
     Notes,
@@ -84,7 +83,7 @@ def _brief(document: Document, width: int, words: Words) -> list[str]:
 
 def _left(document: Document) -> list[str]:
     """What a brief answer leaves out, and how to see it."""
-    blocks = sum(not isinstance(one, Notes | Facts) for one in document.blocks) - bool(document.tables())
+    blocks = sum(isinstance(one, Table | Matrix | Curve) for one in document.blocks) - bool(document.tables())
     left = ((blocks, "table"), (len(_most_important(document)) - _NOTES, "note"))
     parts = [f"{count} more {what}{'s' if count > 1 else ''}" for count, what in left if count > 0]
     return [f"{', '.join(parts)}: summary(full=True)"] if parts else []
@@ -118,9 +117,8 @@ def _block(block: Block, width: int, words: Words) -> list[str]:
         case Notes():
             kept = [note for note in block.items if note.sign != "alarm"]
             lines = [line for note in kept for line in _note(note, width, words)]
-        case Facts():
-            pieces = [escaped(words(f"{name}: {text}")) for name, text in block.items]
-            lines = [line for text in pieces for line in wrapped(text, width, "  ")]
+        case dict():
+            return []
     note = getattr(block, "note", "")
     if not lines:
         return []

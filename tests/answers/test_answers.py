@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.answers import Curve, Facts, Matrix, Notes, Table
+from jtruth.answers import Curve, Matrix, Notes, Table
 from jtruth.answers.blocks import cell_text, few, value_of
 from jtruth.answers.data import answer_frame, frame, table_rows
 from jtruth.answers.html import page_html
@@ -116,8 +116,6 @@ def said_by(block, rows):
             return [*block.rows, *block.columns, *(block.text(a, b) for a, b in pairs)]
         case Notes():
             return [note.text for note in block.items if note.sign != "alarm"]
-        case Facts():
-            return [name for name, _ in block.items]
     return []
 
 
@@ -134,7 +132,7 @@ def test_what_one_face_shows_all_show(answer):
             long, short = (kept(block, *most) for most in ((40, 10), (20, 5)))
         assert all(flat(one) in page for one in said_by(block, long)), block
         assert all(flat(one) in lines for one in said_by(block, short)), block
-        if getattr(block, "name", "") and not isinstance(block, Facts):
+        if getattr(block, "name", ""):
             held = found
             for name in block.name.split("."):
                 held = held[name]

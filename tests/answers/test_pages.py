@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from jtruth.answers import Column, Curve, Document, Facts, Matrix, Note, Notes, Queue, Table
+from jtruth.answers import Column, Curve, Document, Matrix, Note, Notes, Queue, Table, facts, how
 from jtruth.answers.html import axis_of, axis_svg, bar_svg, curve_svg, page_html, ticks
 from jtruth.answers.terminal import terminal_text
 
@@ -20,7 +20,7 @@ HOSTILE = (
 VOID = {"meta", "circle", "rect", "path", "polygon", "br"}
 KNOWN = VOID | {
     "html", "head", "title", "style", "body", "main", "h1", "h2", "p", "section", "div", "table", "thead",
-    "tbody", "tr", "th", "td", "bdi", "svg", "text", "g", "ul", "li", "span", "dl", "dt", "dd",
+    "tbody", "tr", "th", "td", "bdi", "svg", "text", "g", "ul", "li", "span",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "colspan", "viewbox", "aria-hidden", "role",
@@ -91,7 +91,7 @@ def shown(names, size=None):
               [{"name": "a", **{n: LAW for n in names}}]),
         Matrix("counts", names[1], tuple(some), tuple(some), cells), Notes("notes", names[2], notes),
         Curve("curve", names[0], names[1], names[2], {n: points for n in names[:3]}),
-        Facts("", [(n, n) for n in names], {"fact": names}),
+        how(*((n, n) for n in names)), facts(fact=names),
     )  # fmt: skip
     return Document(names[0], names[1], names[2], blocks, tuple(names[:3]), names[3], f"jtruth {names[0]}")
 
@@ -228,7 +228,7 @@ def test_axes_of_bars_hold_all_and_zoom_in():
 def test_every_block_is_valid_when_it_is_empty():
     empty = {"mean": [], "low": [], "high": []}
     nothing = Table("", "", "a", (VALUE,), [])
-    parts = (nothing, Matrix("", "", (), (), empty), Notes("", "", []), Facts("", []),
+    parts = (nothing, Matrix("", "", (), (), empty), Notes("", "", []), how(), facts(),
              Notes("", "", [Note("say", "text", "name")]))  # fmt: skip
     answer = Document("title", "", "", parts)
     assert "name: worth knowing" in "".join(read(page_html(answer)).texts)
