@@ -17,7 +17,7 @@ from jtruth._validation import quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
-from jtruth.answers import Answer, Column, Document, Note, Notes, Table, facts, finding_notes, how
+from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, facts, finding_notes, how
 from jtruth.labels import Labels, must_be_labels
 from jtruth.stats.agreement import (
     TITLES,
@@ -35,14 +35,6 @@ FEW_LABELS = 10  # a labeler with fewer labels says little about itself
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Something odd in the labels, and what it may mean."""
-
-    name: str
-    message: str
-
-
 @dataclass(frozen=True, repr=False)
 class Inspection(Answer):
     """Counts, agreement, odd things, and commands worth running."""
@@ -57,7 +49,7 @@ class Inspection(Answer):
     labels_per_labeler: dict  # min, median, max
     agreement: float | None  # share of pairs of labels of different labelers that agree; None without pairs
     coefficients: Mapping[str, Agreement]  # Krippendorff's alpha and others, with 95 % intervals; may be NaN
-    findings: tuple[Finding, ...]
+    findings: tuple[Check, ...]
     notes: tuple  # what was said when the labels were read
     next_steps: tuple[dict[str, str], ...]  # a command ("" for a sentence alone), and what it answers
 
@@ -178,7 +170,7 @@ def inspect_file(
     return look_at(table, {"task": task, "worker": worker, "label": label})
 
 
-def suspicions(labels: Labels) -> tuple[Finding, ...]:
+def suspicions(labels: Labels) -> tuple[Check, ...]:
     """What is odd in these labels, the most serious first: the same for a first look and for every answer."""
     return tuple(_findings(labels, _pairs(labels)))
 
@@ -193,7 +185,7 @@ def _pairs(labels: Labels) -> LabelerPairs:
     return labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
 
 
-def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
+def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
     """Odd things, the most serious first."""
     yield from _of_labelers(labels, pairs)
     yield from _of_classes(labels)
@@ -211,7 +203,7 @@ def _named(labels: Labels, which: np.ndarray) -> str:
     return quoted((workers[t] for t in np.flatnonzero(which)), 4)
 
 
-def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
+def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
     """Labelers who cannot be compared, or do not seem to answer the question."""
     row, labeler, _, _ = labels.patterns().entries()
     words = _vocabularies(labels)
@@ -221,24 +213,24 @@ def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
             f"Labelers use different words and share none ({first}): say which mean the same (--map a=x,b=x; "
             "numbers by --pass-at)."
         )
-        yield Finding("vocabularies", text)
+        yield Check("vocabularies", message=text)
     groups = separate_groups(row, labeler, (labels.num_labelers, int(row.max(initial=0)) + 1))
     if groups > 1 and pairs.met.any():
         text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
-        yield Finding("separate_groups", text)
+        yield Check("separate_groups", message=text)
     used = _used(labels)
     against = opposed(used, pairs, MANY_SHARED)
     if against.any():
         who = _named(labels, against)
         text = f"Less agreement with the others than by chance: {who}. Did they swap classes?"
-        yield Finding("opposed", text)
+        yield Check("opposed", message=text)
     constant = ((used > 0).sum(axis=1) == 1) & (used.sum(axis=1) >= FEW_LABELS)
     if constant.any():
         who = _named(labels, constant)
-        yield Finding("constant", f"Always the same class: {who}. Did they look at the samples?")
+        yield Check("constant", message=f"Always the same class: {who}. Did they look at the samples?")
 
 
-def _of_classes(labels: Labels) -> Iterator[Finding]:
+def _of_classes(labels: Labels) -> Iterator[Check]:
     """Classes that read like something else than one class."""
     lists = [str(name) for name in labels.class_names if is_list(str(name), labels.class_names)]
     if lists:
@@ -246,7 +238,7 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
             f"Class {quoted(lists, 4)} looks like a list of classes: if a sample can be of several, ask "
             "about each class by itself (docs/labels_of_other_kinds.md)."
         )
-        yield Finding("lists", text)
+        yield Check("lists", message=text)
     number = _used(labels).sum(axis=0).tolist()
     names = list(map(str, labels.class_names))
     if "classes" in labels.inferred and (found := typing_error(names, number)):
@@ -256,7 +248,7 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
             f"Class {wrong!r} ({few}) is one letter from {right!r} ({many}): a typing error? Correct it, "
             f"or say --map {shlex.quote(f'{wrong}={right}')}."
         )
-        yield Finding("typing_error", text)
+        yield Check("typing_error", message=text)
     unsure = [str(name) for name in labels.class_names if str(name).strip().casefold() in NO_ANSWER]
     if unsure:
         text = (
@@ -264,10 +256,10 @@ def _of_classes(labels: Labels) -> Iterator[Finding]:
             f"class is the truth: leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python "
             f"abstain={unsure}), or make it a symbol (docs/labels_of_other_kinds.md)."
         )
-        yield Finding("abstention", text)
+        yield Check("abstention", message=text)
 
 
-def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
+def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
     """Copies, few labels, and labels that check nothing."""
     row, _, _, times = labels.patterns().entries()
     workers, totals = labels.worker_names, _used(labels).sum(axis=1)
@@ -276,23 +268,23 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Finding]:
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
         who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
         text = f"{who} ({names}). If one copied, keep one."
-        yield Finding("copies", text)
+        yield Check("copies", message=text)
     few = (totals < FEW_LABELS) & (totals > 0)
     if few.any():
         who = number_of(int(few.sum()), "labeler")
         text = f"{who} gave fewer than {FEW_LABELS} labels: {_named(labels, few)}. Expect wide intervals."
-        yield Finding("few_labels", text)
+        yield Check("few_labels", message=text)
     single = int(times[(np.bincount(row) == 1)[row]].sum())
     if single:
         text = f"{single} of {labels.num_samples} samples have one label: nothing there checks the labeler."
-        yield Finding("single_label", text)
+        yield Check("single_label", message=text)
     repeats = labels.num_labels - pairs.num_first
     if repeats:
         text = f"{repeats} labels repeat a labeler on the same sample: they count as independent labels."
-        yield Finding("repeats", text)
+        yield Check("repeats", message=text)
 
 
-def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Finding]:
+def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Check]:
     """Said where the interval of Krippendorff's alpha holds 0, or lies below it."""
     one = coefficients["krippendorff"]
     if one.low <= 0:
@@ -300,7 +292,7 @@ def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Finding]:
             f"Labelers agree no better than by chance, as far as these labels tell ({TITLES['krippendorff']} "
             f"{one}): they may have guessed, or their task ids belong to different samples."
         )
-        yield Finding("no_agreement", text)
+        yield Check("no_agreement", message=text)
 
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:

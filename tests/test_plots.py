@@ -13,7 +13,6 @@ from scipy import stats
 import jtruth as jt
 from jtruth import plots
 from jtruth.evaluation.parts import Assumption
-from jtruth.evaluation.result import WhatIf
 from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
@@ -148,7 +147,7 @@ def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(
     """Five assumptions: means only, and the lowest tick of the last metric is above the axis."""
     law = results["bayes"].metrics
     parts = tuple(Assumption(f"a{j}", f"if {j}", law) for j in range(5))
-    ax = plots.plot_metrics(replace(results["bayes"], what_if=WhatIf(parts)))
+    ax = plots.plot_metrics(replace(results["bayes"], what_if=parts))
     bottom = ax.get_ylim()[0]
     heights = [line.get_ydata()[0] for line in ax.lines]
     assert min(heights) > bottom + 0.05

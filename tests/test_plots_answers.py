@@ -15,7 +15,6 @@ from jtruth.evaluation.any_metric import MetricPosterior
 from jtruth.evaluation.gold.shares import Prevalence
 from jtruth.evaluation.labelers import LabelerReport
 from jtruth.evaluation.parts import Check
-from jtruth.evaluation.result import WhatIf
 from jtruth.inspection import inspect_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.planning import Labeler, Setting, best_plan
@@ -146,11 +145,11 @@ def test_regions_of_every_assumption(result):
     part = result.assumptions[0]
     parts = (part._replace(sentence="if this"), part._replace(sentence="if that"),
              part._replace(sentence="by vote", posterior=None))  # fmt: skip
-    several = replace(result, what_if=WhatIf(parts))
+    several = replace(result, what_if=parts)
     texts = [text.get_text() for text in plots.plot_joints(several).get_legend().get_texts()]
     assert texts[0] == "if this" and "if that" in texts and texts[-1] == "no region: by vote"
     with pytest.raises(ValueError, match="no assumption of this answer"):
-        plots.plot_joints(replace(result, what_if=WhatIf(parts[2:])))
+        plots.plot_joints(replace(result, what_if=parts[2:]))
 
 
 def test_what_has_no_picture(result):

@@ -2,6 +2,7 @@
 
 from jtruth.answers.answer import Answer
 from jtruth.answers.blocks import (
+    Check,
     Column,
     Curve,
     Document,
@@ -21,6 +22,6 @@ from jtruth.answers.blocks import (
 from jtruth.answers.data import law_row
 
 __all__ = [
-    "Answer", "Column", "Curve", "Document", "Facts", "Matrix", "Note", "Notes", "Queue", "Table",
+    "Answer", "Check", "Column", "Curve", "Document", "Facts", "Matrix", "Note", "Notes", "Queue", "Table",
     "check_notes", "facts", "finding_notes", "how", "law_row", "sentence_notes", "warning_notes",
 ]  # fmt: skip

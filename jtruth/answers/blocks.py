@@ -132,6 +132,20 @@ SIGNS = {  # in the order of what matters: (mark on a terminal, words)
 _OF_VERDICT = {words: sign for sign, (_, words) in SIGNS.items() if words}
 
 
+class Check(NamedTuple):
+    """What was looked at, and what was seen.
+
+    The verdict is "look first" (stands above the answer), "does not fit", "cannot be seen", "fits", or "worth
+    knowing" (spoils nothing).
+    """
+
+    name: str
+    statistic: float | None = None
+    p_value: float | None = None
+    verdict: str = "worth knowing"
+    message: str = ""
+
+
 class Notes(NamedTuple):
     """Sentences below one another: a list in the JSON."""
 
@@ -195,13 +209,14 @@ def how(*items: tuple[str, str], title: str = "How it was computed") -> Notes:
     return Notes("", title, [Note("how", text, name) for name, text in items if text])
 
 
-def check_notes(checks: Sequence[Any], title: str = "Do the labels contradict what this rests on?") -> Notes:
-    """Checks, the loud ones first; they have name, statistic, p_value, verdict and message."""
+def check_notes(checks: Sequence[Check]) -> Notes:
+    """Checks, the loud ones first."""
     found = [
         Note(_OF_VERDICT.get(one.verdict, "bad"), one.message, one.name,
              {name: None if _is_nan(value) else value for name, value in one._asdict().items()})
         for one in checks
     ]  # fmt: skip
+    title = "Do the labels contradict what this rests on?"
     return Notes("checks", title, sorted(found, key=lambda note: list(SIGNS).index(note.sign)))
 
 
@@ -219,7 +234,7 @@ def sentence_notes(name: str, title: str, sentences: Sequence[str], sign: str = 
     return Notes(name, title, [Note(sign, text) for text in sentences])
 
 
-def finding_notes(findings: Sequence[Any], name: str = "suspicious") -> Notes:
+def finding_notes(findings: Sequence[Check], name: str = "suspicious") -> Notes:
     """What is odd in the labels, in the words of `inspect_labels`."""
     items = [
         Note("look", one.message, one.name.replace("_", " "), {"name": one.name, "message": one.message})

@@ -8,7 +8,6 @@ both are learned from the labels, and unless somebody vouches for an assumption 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
 from jtruth.evaluation.labeler_report import behaviour_of
 from jtruth.evaluation.parts import IN_SAMPLE, PREDICTIVE, Assumption, means_and_ends, worst_first
-from jtruth.evaluation.result import Evaluation, WhatIf
+from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -124,7 +123,7 @@ def evaluate(
     model = present(found.basis, "what the answer rests on")[1]
     checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model, when))
     if found.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
-        found = replace(found, what_if=WhatIf(), warnings=(REFUSED, *found.warnings))
+        found = replace(found, what_if=(), warnings=(REFUSED, *found.warnings))
     odd = () if data.labels is None else suspicions(data.labels)
     if data.labels is not None and when is not None and model.matrices is not None:  # who changed
         _, likely = behaviour_of(data.labels, model.prior, model.matrices[:-1], when, data.some_gold)
@@ -142,7 +141,7 @@ def _answer(
     warnings += () if unbiased else _beyond_shares(metrics, data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
     sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
-    alone = WhatIf([Assumption(INDEPENDENT, sentence, metrics, None, answer.table)])
+    alone = [Assumption(INDEPENDENT, sentence, metrics, None, answer.table)]
     own = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
     prior = model.prior[own] if len(own) == len(data.classes) else np.array([1 - p, p])
@@ -208,7 +207,7 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     some = [entry for entry in entries(data) if entry.group == assume]
     found, doubts = ranges.members(some, data, data.key)
     if not found:
-        return _answer(data, methods.of_nothing(data, warnings=doubts), model, (), what_if=WhatIf())
+        return _answer(data, methods.of_nothing(data, warnings=doubts), model, (), what_if=())
     pooled = thinned([one.posterior for one in found])
     answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *data.answered)
     laws = estimates(answer.table, *data.answered)
@@ -217,7 +216,7 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     draws = evenly(list(ranges.labeler_draws(found, data.own_labels(), data.target, key).values()))
     labelers = _labelers_of(data, [DrawsEstimate(column) for column in draws.T])
     checks = vouched_check(found, data)
-    return _answer(data, answer, model, labelers, what_if=WhatIf([one]), checks=checks)
+    return _answer(data, answer, model, labelers, what_if=[one], checks=checks)
 
 
 def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
@@ -226,19 +225,22 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
     `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
     """
     found, doubts = ranges.readings(data, data.key, known={INDEPENDENT: fit})
-    more: dict[str, Any] = {
-        "interval_kind": PREDICTIVE,
-        "what_if": WhatIf(make=partial(ranges.what_if, replace(data, normal=False))),
-    }
-    if all(member.fit is None for member in found) and len(more["what_if"].views[0]) == len(found):
-        none = methods.of_nothing(data, warnings=doubts)
-        return _answer(data, none, model, (), **{**more, "what_if": WhatIf()})
+    if all(member.fit is None for member in found):
+        data.what_if = ranges.what_if(replace(data, normal=False))
+        if len(data.what_if[0]) == len(found):
+            none = methods.of_nothing(data, warnings=doubts)
+            return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
     table = PredictiveTable({one.name: one.posterior for one in found}, data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
     draws = ranges.labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
     return _answer(
-        data, answer, model, _labelers_of(data, ranges.labeler_laws(draws, labels, data.labelers_are)), **more
+        data,
+        answer,
+        model,
+        _labelers_of(data, ranges.labeler_laws(draws, labels, data.labelers_are)),
+        interval_kind=PREDICTIVE,
+        what_if=None,
     )
 
 
@@ -264,7 +266,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
     laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
     rows = [*(ranges.row(m, data) for m in found), *_by_ppi(data, posterior)]
     return _answer(
-        data, answer, model, _labelers_of(data, laws), what_if=WhatIf(rows), advice=_advice(data, posterior),
+        data, answer, model, _labelers_of(data, laws), what_if=rows, advice=_advice(data, posterior),
         checks=by_gold.random_gold_checks(data, posterior),
     )  # fmt: skip
 

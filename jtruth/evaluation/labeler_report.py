@@ -19,6 +19,7 @@ from jtruth._random import Stated
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import (
     Answer,
+    Check,
     Column,
     Document,
     Table,
@@ -32,7 +33,6 @@ from jtruth.answers.blocks import Row, cell_text, facts_of, law_column
 from jtruth.answers.data import plain_json
 from jtruth.evaluation import parts
 from jtruth.evaluation.agreement import consensus_table
-from jtruth.inspection import Finding
 from jtruth.labels import Labels
 from jtruth.learning import LabelerDraws
 from jtruth.learning.behaviour import Behaviour, labeler_behaviour
@@ -55,9 +55,9 @@ class LabelerReport(Answer):
     warnings: tuple[str, ...]
     posterior: JointPosterior | LabelerDraws  # of independent errors, gold clamped
     key: Stated
-    checks: tuple[parts.Check, ...] = ()
+    checks: tuple[Check, ...] = ()
     assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
-    suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
+    suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     target: str = parts.IN_SAMPLE  # what accuracies are meant
     interval_kind: str = parts.PREDICTIVE  # or "posterior" (gold)
     rests_on: str = ""  # what the accuracies take for granted
@@ -206,7 +206,7 @@ def _of_classes(found: LabelerReport) -> list[Table]:
 
 def behaviour_of(
     labels: Labels, prior: np.ndarray, matrices: np.ndarray, order: np.ndarray | None, gold: np.ndarray | None
-) -> tuple[dict[str, dict[str, Any]], tuple[Finding, ...]]:
+) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...]]:
     """By worker the probabilities of spam, drift and a copy, ready for JSON; and what is probable."""
     found = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
     workers = [str(name) for name in labels.worker_names]
@@ -228,7 +228,7 @@ def behaviour_of(
     return rows, tuple(_findings(found, workers, habits))
 
 
-def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[Finding]:
+def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[Check]:
     """One sentence for spam, drift and duplicates, with the most probable names."""
     spam = [f"{workers[t]!r} ({found.spam[t]:.2f}, {habits[t]})" for t in _ranked(found.spam)]
     pairs = [
@@ -250,7 +250,7 @@ def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[F
     for name, (who, what, todo) in sentences.items():
         more = f" and {len(who) - _LISTED} more in the JSON" if len(who) > _LISTED else ""
         text = f"{what}, with probability: {'; '.join(who[:_LISTED])}{more}. {todo}."
-        findings += [Finding(name, text)] if who else []
+        findings += [Check(name, message=text)] if who else []
     return findings
 
 
@@ -267,7 +267,7 @@ def certain_cells(matrix: Mapping[str, Any]) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in np.argwhere(above & ~np.eye(len(low), dtype=bool))]
 
 
-def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tuple[Finding, ...]:
+def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tuple[Check, ...]:
     """Who says another class instead of the right one, or exchanges two; not who answers by habit."""
     texts = []
     for row in rows:
@@ -286,4 +286,4 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
         f"Another class instead of the right one: {'; '.join(texts[:_LISTED])}{more}. Ask what they "
         "understood, or correct their labels."
     )
-    return (Finding("swaps", text),)
+    return (Check("swaps", message=text),)

@@ -7,7 +7,7 @@ import numpy as np
 
 from jtruth._one_line import one_line
 from jtruth._validation.words import LOOK, number_of, plain, some
-from jtruth.answers import Column, Table
+from jtruth.answers import Check, Column, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title
@@ -16,19 +16,6 @@ WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answe
 PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how far they were off elsewhere
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
 FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
-
-
-class Check(NamedTuple):
-    """One check. The verdict is "look first" (stands above the answer), or one of those below.
-
-    They are "does not fit", "cannot be seen", "fits", and "worth knowing" (spoils nothing).
-    """
-
-    name: str
-    statistic: float | None
-    p_value: float | None
-    verdict: str
-    message: str
 
 
 def alarm(

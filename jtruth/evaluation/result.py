@@ -1,16 +1,14 @@
 """The answer of `evaluate`: laws of the metrics with assumptions, checks and warnings, and its blocks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from jtruth._one_line import one_line
 from jtruth._random import Stated
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Document, Matrix, Table
+from jtruth.answers import Answer, Check, Column, Document, Matrix, Table
 from jtruth.answers.blocks import (
     Block,
     Row,
@@ -26,10 +24,10 @@ from jtruth.answers.blocks import (
 )
 from jtruth.answers.data import law_row
 from jtruth.evaluation import parts
+from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.inputs import Progress
 from jtruth.evaluation.parts import Assumption
-from jtruth.inspection import Finding
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
@@ -37,22 +35,6 @@ from jtruth.tables.metrics import Metric, named_metric, of_one_class
 from jtruth.tables.posterior import Cells, TablePosterior
 from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import FixedPoint
-
-
-@dataclass
-class WhatIf:
-    """What each assumption says: rows that are there, or are made when somebody asks for them."""
-
-    there: Sequence[Assumption] = ()
-    make: Callable[[], tuple[Sequence[Assumption], Sequence[str]]] | None = None  # rows, and doubts of them
-
-    __repr__ = one_line
-
-    @cached_property
-    def views(self) -> tuple[tuple[Assumption, ...], tuple[str, ...]]:
-        """One for each assumption that has an answer, and what is to be said of models that are doubtful."""
-        rows, doubts = (self.there, ()) if self.make is None else self.make()
-        return tuple(rows), tuple(doubts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,8 +61,8 @@ class Evaluation(Answer):
     prior: np.ndarray  # of the classes, in the order of `classes`
     labelers: tuple[dict[str, Any], ...]  # a row each, worst first; empty if not modelled
     baselines: Mapping[str, Mapping[str, float]]
-    what_if: WhatIf  # what each assumption says
-    checks: tuple[parts.Check, ...]
+    what_if: Sequence[Assumption] | None  # what each assumption says; None: as its `basis` says when asked
+    checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     advice: tuple[str, ...] = ()  # what would make the answer better
     num_gold: int = 0
@@ -88,13 +70,23 @@ class Evaluation(Answer):
     fit: FixedPoint | CountDraws | JointPosterior | None = None  # of steps or draws
     basis: Basis | None = None  # input and model, which `sensitivity` moves
     rests_on: str = ""  # what a predictive law takes for granted
-    suspicious: tuple[Finding, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
+    suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What each assumption says, a row each; fitted when it is asked for the first time."""
-        return self.what_if.views[0]
+        return self.views[0]
+
+    @property
+    def views(self) -> tuple[tuple[Assumption, ...], tuple[str, ...]]:
+        """These rows, and what is to be said of models behind them that are doubtful."""
+        if self.what_if is not None or self.basis is None:
+            return tuple(self.what_if or ()), ()
+        data = self.basis[0]
+        if data.what_if is None:  # kept there, for every copy of this answer
+            data.what_if = ranges.what_if(replace(data, normal=False))
+        return data.what_if
 
     @property
     def accuracy(self) -> Estimate:
@@ -219,11 +211,11 @@ class Evaluation(Answer):
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        return evaluation_blocks(self, *self.what_if.views)
+        return evaluation_blocks(self, *self.views)
 
     def brief(self) -> Document:
         """The same without what each assumption says, which may have to be fitted; one alone is named."""
-        document, there = evaluation_blocks(self), self.what_if.there
+        document, there = evaluation_blocks(self), self.what_if or ()
         return document if len(there) != 1 else document._replace(
             about=f"{document.about}; assumed: {there[0].sentence}")  # fmt: skip
 

@@ -87,7 +87,7 @@ def test_where_independence_has_no_answer_it_is_left_out_by_name(case, monkeypat
     found = jt.evaluate(y_pred, labels)
     names = [one.name for one in found.assumptions]
     assert "independent" not in names and "shared_strata" in names and found.accuracy.mean > 0.6
-    said = (*found.warnings, *found.what_if.views[1])
+    said = (*found.warnings, *found.views[1])
     assert any("'independent' is left out" in w and "Class labels have switched" in w for w in said)
     assert found.interval_kind == "predictive" and found.assumed
     assert list(found.posterior.readings) == ["majority_vote"]

@@ -164,13 +164,14 @@ def loo_of(found: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
     return out
 
 
-def what_if(data: Inputs) -> tuple[list[parts.Assumption], list[str]]:
+def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]]:
     """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
     effort = ANSWER_EFFORT._replace(pointwise=True)
     alone = sampled(data, INDEPENDENT, data.key, effort)
     some = [entry for entry in entries(data) if entry.listed]
     found, doubts = members(some, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
-    return [row(member, data, loo) for member, loo in zip(found, loo_of(found), strict=True)], doubts
+    rows = (row(member, data, loo) for member, loo in zip(found, loo_of(found), strict=True))
+    return tuple(rows), tuple(doubts)
 
 
 def joint_model(data: Inputs) -> Model:

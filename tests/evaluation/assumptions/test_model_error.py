@@ -104,7 +104,7 @@ def crowd(n=150):
 def by_kind(few_lineages):
     _, y_pred, labels = crowd()
     found = {kind: jt.evaluate(y_pred, labels, labelers_are=kind) for kind in ("people", "llm_judges", None)}
-    rows = found["people"].what_if  # the same whoever labels: fitted once
+    rows = found["people"].assumptions  # the same whoever labels: fitted once
     return {kind: replace(one, what_if=rows) for kind, one in found.items()}
 
 

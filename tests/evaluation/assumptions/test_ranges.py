@@ -170,7 +170,7 @@ def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
     monkeypatch.setattr(registry, "fit_joint", spoiled)
     result = jt.evaluate(y_pred, labels)
     assert "labeler_strata" not in [a.name for a in result.assumptions]
-    assert any("'labeler_strata' is left out" in w for w in result.what_if.views[1])
+    assert any("'labeler_strata' is left out" in w for w in result.views[1])
 
 
 def test_majority_vote_of_many_classes_is_not_pulled_to_chance():
