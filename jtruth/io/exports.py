@@ -25,7 +25,7 @@ cannot be one class is refused.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +124,7 @@ def one_value(values: Any, rows: LabelRows, what: str) -> Any:
 
 
 _RESULT_TYPES = {"choices", "rating", "number", "taxonomy"}  # of results; the value has the same name
-_MIN_KEYS = {"annotation_id", "annotator"}
+_MIN_KEYS = {"annotation_id", "annotator"}  # of JSON-MIN, and columns of CSV
 _META_KEYS = _MIN_KEYS | {"id", "created_at", "updated_at", "lead_time", "agreement", "completed_by"}
 _FEW = 20  # values of a field of choices; texts and images have more
 
@@ -135,11 +135,6 @@ def is_label_studio(record: dict) -> bool:
     if "data" not in record or not isinstance(annotations, list):
         return False
     return all(isinstance(a, dict) and "result" in a for a in annotations)
-
-
-def is_label_studio_rows(record: Iterable[str]) -> bool:
-    """Whether these are the keys of JSON-MIN, or the columns of CSV."""
-    return set(record) >= _MIN_KEYS
 
 
 def label_studio(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
@@ -214,9 +209,7 @@ def _choice_fields(records: list[dict], label: str | None) -> list[str]:
     return [key for key, some in values.items() if 0 < len(some) <= min(_FEW, max(1, len(records) // 2))]
 
 
-def is_prodigy(record: dict) -> bool:
-    """Whether this line was written by Prodigy."""
-    return {"_input_hash", "_task_hash", "answer"} <= set(record)
+_PRODIGY = {"_input_hash", "_task_hash", "answer"}
 
 
 def prodigy(found: LabelRows, records: list[dict], _: str | None) -> LabelRows:
@@ -317,16 +310,12 @@ def is_doccano(record: dict) -> bool:
 
 def doccano(found: LabelRows, files: dict[str, list[dict]], _: str | None) -> LabelRows:
     """Rows of documents, by the name of their file ("" where there is one file)."""
-    if len(files) > 1 and not all("id" in record for records in files.values() for record in records):
+    every = [(user, record) for user, records in files.items() for record in records]
+    if len(files) > 1 and not all("id" in record for _, record in every):
         raise ValueError(found.source.says("some documents have no id: which are they in the other files?"))
-    count = 0
-    for user, records in files.items():
-        for record in records:
-            found.record = count
-            count += 1
-            task = record.get("id", found.record)
-            for who, value in _labels_of(record, user, found):
-                found.add(task, who, value)
+    for found.record, (user, record) in enumerate(every):
+        for who, value in _labels_of(record, user, found):
+            found.add(record.get("id", found.record), who, value)
     return found.done("doccano export", "a file for each annotator" if len(files) > 1 else "")
 
 
@@ -346,11 +335,6 @@ def _labels_of(record: dict, user: str, found: LabelRows) -> list[tuple]:
 
 _TURK = {"HITId", "WorkerId"}
 _ANSWER, _ALL_ANSWERS = "Answer.", "Answer.taskAnswers"
-
-
-def is_mechanical_turk(header: Iterable[str]) -> bool:
-    """Whether these are the columns of batch results."""
-    return set(header) >= _TURK and any(name.startswith(_ANSWER) for name in header)
 
 
 def mechanical_turk(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
@@ -404,8 +388,8 @@ def _chosen(value: Any, found: LabelRows) -> str:
 
 _TOOLS: tuple[tuple[Callable[[dict], bool], Callable], ...] = (  # of one file, by its first object
     (is_label_studio, label_studio),
-    (is_label_studio_rows, label_studio_rows),
-    (is_prodigy, prodigy),
+    (_MIN_KEYS.issubset, label_studio_rows),
+    (_PRODIGY.issubset, prodigy),
 )
 
 
@@ -433,8 +417,9 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
 
 def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     """Rows of a text table that is an export; None: no known one."""
-    reader = label_studio_rows if is_label_studio_rows(table.header) else None
-    reader = mechanical_turk if is_mechanical_turk(table.header) else reader
+    reader = label_studio_rows if _MIN_KEYS.issubset(table.header) else None
+    if _TURK.issubset(table.header) and any(name.startswith(_ANSWER) for name in table.header):
+        reader = mechanical_turk
     rows = [] if reader is None else zip(*table.columns, strict=True)
     records = [dict(zip(table.header, row, strict=True)) for row in rows]
     return _read(reader, LabelRows([], [], [], table.source), records, label)

@@ -50,8 +50,14 @@ Numbers = Mapping[str, np.ndarray]
 Part = tuple[Numbers, LogPrior, float]
 
 
-def scaled_check(parts: Sequence[Part], what: str, level: float) -> Check:
-    """The verdict on numbers of one model, or of equally many draws of each of several; `what` is scaled."""
+def scaled_check(parts: Sequence[Part], level: float, what: str = "") -> Check:
+    """The verdict on numbers of one model, or of equally many draws of each of several.
+
+    `what` is scaled, by default what the prior covers.
+    """
+    if not what:
+        *first, last = parts[0][1].covers
+        what = "the prior of " + (f"{', '.join(first)} and {last}" if first else last)
     powers = [power for power in POWERS if all(prior.proper(power) for _, prior, _ in parts)]
     scaled = {power: [power_scaled(prior.values, power, ess) for _, prior, ess in parts] for power in powers}
     for power, each in scaled.items():
@@ -73,12 +79,6 @@ def scaled_check(parts: Sequence[Part], what: str, level: float) -> Check:
     return Check(NAME, most, None, "fits", STEADY.format(most, what, " or ".join(POWERS[p] for p in powers)))
 
 
-def covered(prior: LogPrior) -> str:
-    """What is scaled, in words."""
-    *first, last = prior.covers
-    return "the prior of " + (f"{', '.join(first)} and {last}" if first else last)
-
-
 def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
     """The check of a joint posterior of one model; nothing where no prior is fixed or can be scaled."""
     if fit is None or fit.counts is None:
@@ -95,7 +95,7 @@ def vouched_check(found: Sequence[Assumption], data: Inputs) -> tuple[Check, ...
     if len(parts) < max(len(found), 1) or any(part is None for part in parts):
         return ()
     what = f"the prior of {' and of '.join(m.name for m in found)}"
-    return (scaled_check([present(part, "the prior") for part in parts], what, data.level),)
+    return (scaled_check([present(part, "the prior") for part in parts], data.level, what),)
 
 
 def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, ...]:
@@ -103,7 +103,7 @@ def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, 
     part = _part(draws, fit)
     if not fit.usable or part is None:
         return ()
-    check = scaled_check([part], covered(part[1]), level)
+    check = scaled_check([part], level)
     name = next((name for name in draws if check.message.startswith(f"{name} would be")), None)
     if name is None or fit.pointwise is None:
         return (check,)
@@ -177,7 +177,7 @@ def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tup
     prior = LogPrior(table.log_prior, 1.0, (ALIKE_ROWS["classifier"],))
     found = _metrics(table, answer.classes, answer.positive, names)
     part = found, prior, _relative_ess(table.num_chains, prior)
-    return (scaled_check([part], covered(prior), level),)
+    return (scaled_check([part], level),)
 
 
 def _doubts(checks: Sequence[Check]) -> tuple[str, ...]:
@@ -208,4 +208,4 @@ def table_doubts(
         return ()
     number, known = len(found.counts), found.ess[~np.isnan(found.ess)]
     relative = float(np.clip(known.min(initial=number) / number, 1e-3, 1.0))
-    return _doubts([scaled_check([(draws, prior, relative)], covered(prior), level)])
+    return _doubts([scaled_check([(draws, prior, relative)], level)])

@@ -186,13 +186,13 @@ def test_verdicts():
     """A prior that pulls a number up moves it; one of nothing does not; one out of reach cannot be judged."""
     x = np.random.default_rng(3).beta(4, 4, 4000)
     strong = LogPrior(6 * np.log(x), 7.0, ("classes",))
-    found = scaled_check([({"recall": x}, strong, 1.0)], "it", 0.95)
+    found = scaled_check([({"recall": x}, strong, 1.0)], 0.95, "it")
     assert found.verdict == "does not fit" and "recall would be [" in found.message
     assert found.statistic > 1 / 3
     weak = LogPrior(0.1 * np.log(x), 1.1, ("classes",))
-    assert scaled_check([({"recall": x}, weak, 1.0)], "it", 0.95).verdict == "fits"
+    assert scaled_check([({"recall": x}, weak, 1.0)], 0.95, "it").verdict == "fits"
     far = LogPrior(np.random.default_rng(4).normal(0, 30, 4000), 7.0, ("classes",))
-    assert scaled_check([({"recall": x}, far, 1.0)], "it", 0.95).verdict == "cannot be seen"
+    assert scaled_check([({"recall": x}, far, 1.0)], 0.95, "it").verdict == "cannot be seen"
 
 
 @pytest.mark.parametrize("likelihood_sd, at, says", [(0.5, 3.0, "disagree"), (20.0, 3.0, "say little")])
@@ -224,10 +224,10 @@ def test_several_models_are_pooled_and_none_is_squared_where_one_cannot_be():
     x = np.array([[0.0], [4.0]]) + np.random.default_rng(3).normal(size=(2, 4000))
     flat, third = LogPrior(1e-9 * x[0], 1.1, ()), LogPrior(np.zeros(4000), 1 / 3, ())
     assert third.proper(0.5) and not third.proper(2.0)
-    found = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, third, 1.0)], "it", 0.95)
+    found = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, third, 1.0)], 0.95, "it")
     assert found.verdict == "fits" and found.message.endswith("if it counts half")
     pull = LogPrior(x[1], 1.1, ())
-    moved = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, pull, 1.0)], "it", 0.95)
+    moved = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, pull, 1.0)], 0.95, "it")
     shifted = np.concatenate([x[0], x[1] + 1])  # N(4, 1) with the prior e^x once more: N(5, 1)
     (low, high), (a, b) = (np.quantile(v, [0.025, 0.975]) for v in (np.concatenate(x), shifted))
     assert moved.statistic == pytest.approx(max(abs(a - low), abs(b - high)) / (high - low), abs=0.03)
