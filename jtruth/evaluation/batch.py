@@ -181,24 +181,24 @@ def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
 
 def _beyond_chance(matrices: Float[np.ndarray, "sets raters classes classes"]) -> Bool[np.ndarray, " sets"]:
     """Whether raters are right more often than by guessing, on average; if not, classes exchanged names."""
-    own = np.diagonal(matrices, axis1=2, axis2=3).mean(axis=(1, 2))
-    return own > 1.0 / matrices.shape[-1]
+    right = np.diagonal(matrices, axis1=2, axis2=3).mean(axis=(1, 2))
+    return right > 1.0 / matrices.shape[-1]
 
 
 @jax.jit
-def _em(seen):
-    def one(seen):
-        columns = columns_from_matrix(seen, 2)
-        votes = (seen[:, :, None] == jnp.arange(2, dtype=seen.dtype)[None, None, :]).sum(axis=1)
+def _em(labels):
+    def one(labels):
+        columns = columns_from_matrix(labels, 2)
+        votes = (labels[:, :, None] == jnp.arange(2, dtype=labels.dtype)[None, None, :]).sum(axis=1)
         votes = votes.astype(columns.weight.dtype)
         total = votes.sum(axis=1, keepdims=True)
         columns = columns._replace(weight=(total[:, 0] > 0).astype(total.dtype))
         shares = jnp.where(total > 0, votes / jnp.maximum(total, 1), 0.5)
-        pseudo = jnp.full((seen.shape[1], 2, 2), _PSEUDO, total.dtype)
+        pseudo = jnp.full((labels.shape[1], 2, 2), _PSEUDO, total.dtype)
         fit = dawid_skene_em(columns, shares, (pseudo[0, 0], pseudo), max_steps=1000, tol=1e-8)
         return fit.prior, fit.matrices, fit.converged
 
-    return jax.lax.map(one, seen)
+    return jax.lax.map(one, labels)
 
 
 @jax.jit

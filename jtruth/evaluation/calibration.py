@@ -92,9 +92,9 @@ class CalibrationReport(Answer):
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         laws = {"before": self.before, "after": self.after}
-        found = {k: {name: law_row(law, self.level) for name, law in own.items()} for k, own in laws.items()}
+        found = {k: {name: law_row(law, self.level) for name, law in one.items()} for k, one in laws.items()}
         rows = [
-            {"loss": n, **{k: own.get(n) for k, own in found.items()}, "plugin": self.plugin.get(n)}
+            {"loss": n, **{k: one.get(n) for k, one in found.items()}, "plugin": self.plugin.get(n)}
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
         columns = (*(law_column(k, k, ".4f") for k in laws), Column("plugin", "plugin, before", form=".4f"))
@@ -107,7 +107,7 @@ class CalibrationReport(Answer):
             facts_of(self, "method", "level", "key", "classes", "plugin"),
             facts(num_samples=len(self.gain), num_judged=int(self.judged.size), **found),
         )  # fmt: skip
-        e, f = (interval_text(own["epistemic_loss"], self.level) for own in laws.values())
+        e, f = (interval_text(one["epistemic_loss"], self.level) for one in laws.values())
         sentence = f"Epistemic loss {e} before, {f} after method={self.method}."
         about = f"{self.judged.size} samples, none calibrated by its own labels; {len(self.classes)} classes"
         question = "Are class probabilities right where experts disagree?"
@@ -189,10 +189,10 @@ def evaluate_calibration(
         law, judged = _calibrated(key, found, p, method, split)
         if raters is not None and raters.tasks is not None:
             options["tasks"] = tuple(raters.tasks[i] for i in judged)
-        mine, own = found.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
+        mine, new = found.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
         before = hist.loss_estimates(mine, p[judged], **options)
-        after = hist.loss_estimates(mine, own.probabilities, concentration=own.concentration, **options)
-        posterior = np.asarray(epistemic_after_one_label(mine, own))
+        after = hist.loss_estimates(mine, new.probabilities, concentration=new.concentration, **options)
+        posterior = np.asarray(epistemic_after_one_label(mine, new))
         total = law.concentration + np.asarray(found.n, np.float64)
         gain = hist.opinion_gain(hist.posterior_probabilities(found, *law), total, unit="bits")
     later = dict(after.estimates)
@@ -265,9 +265,9 @@ def _calibrated(
     part = host_rng(key, "folds").permutation(samples) % split
     f, alpha = np.empty_like(p), np.empty(samples)
     for fold in range(split):
-        own = part == fold
-        fitted = fit_calibrator(stream(key, "calibrate a fold", fold), found.take(~own), p[~own], **options)
-        f[own], alpha[own] = map(np.asarray, fitted(p[own]))
+        out = part == fold
+        fitted = fit_calibrator(stream(key, "calibrate a fold", fold), found.take(~out), p[~out], **options)
+        f[out], alpha[out] = map(np.asarray, fitted(p[out]))
     return Calibrated(f, alpha), np.arange(samples)
 
 

@@ -142,9 +142,9 @@ def _answer(
     learned = model.fit is not None and data.assume == INDEPENDENT
     sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
     alone = [Assumption(INDEPENDENT, sentence, metrics, None, answer.table)]
-    own = [data.classes.index(name) for name in answer.classes if name in data.classes]
+    order = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
-    prior = model.prior[own] if len(own) == len(data.classes) else np.array([1 - p, p])
+    prior = model.prior[order] if len(order) == len(data.classes) else np.array([1 - p, p])
     fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,

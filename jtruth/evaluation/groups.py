@@ -401,9 +401,9 @@ def labelers_by_group(
         here = np.flatnonzero(groups.group == g)
         mine = labels.restrict(here)
         mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
-        own = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
+        truth = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
         key_here = stream(as_key(key), "group", g)
-        reports[str(name)] = evaluate_labelers(mine, gold=own, key=key_here, level=level, **options)
+        reports[str(name)] = evaluate_labelers(mine, gold=truth, key=key_here, level=level, **options)
     paired = _paired_labelers(groups, labels, known, as_key(key)) if gold is not None else {}
     notes = (*groups.notes, *([PAIRED] if paired else []))
     return LabelersByGroup(reports, level, stated(key), notes, paired)

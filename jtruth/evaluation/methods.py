@@ -76,9 +76,9 @@ def check_method(method: str) -> None:
 
 def target_of(target: str | None, method: str, data: Inputs) -> str:
     """What the answer is about (None: what the method answers); an error where it cannot be had."""
-    own = POPULATION if method == TARS else IN_SAMPLE
-    if target is None or target == own:
-        return own
+    usual = POPULATION if method == TARS else IN_SAMPLE
+    if target is None or target == usual:
+        return usual
     choose("target", target, TARGETS)
     if method == TARS:
         raise ValueError("method='tars' answers for the population only; leave target out, or use 'bayes'")

@@ -146,8 +146,10 @@ def bin_edges(
         return distinct[1:]
     mass = counts / scores.size
     if positive is not None and 0 < positive.sum() < positive.size:
-        own = np.bincount(place, positive)
-        mass = 0.5 * own / own.sum() + 0.5 * (counts - own) / (scores.size - own.sum())
+        positives = np.bincount(place, positive)
+        mass = 0.5 * positives / positives.sum() + 0.5 * (counts - positives) / (
+            scores.size - positives.sum()
+        )
     before = np.cumsum(mass) - mass + 1e-9
     wanted = np.arange(1, bins) / bins
     return distinct[np.unique(np.clip(np.searchsorted(before, wanted), 1, distinct.size - 1))]

@@ -167,14 +167,14 @@ class ScoreEvaluation(Answer):
              **{name: _area(law, self.level) for name, law in a.metrics.items()}}
             for a in self.assumptions
         ]  # fmt: skip
-        (low, high), seen = self.auc_of_scores, np.isfinite(self.hidden)
+        (low, high), bounded = self.auc_of_scores, np.isfinite(self.hidden)
         note = (
             f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
             f"[{low:.3f}, {high:.3f}]."
         )
         blocks = (
             Table("", f"Areas, with {kind}s", "area", (Column("mean", "area [interval]", ("low", "high")),),
-                  [{"area": title} | areas[name] for name, title in AREAS.items()], note if seen else ""),
+                  [{"area": title} | areas[name] for name, title in AREAS.items()], note if bounded else ""),
             self._thresholds(),
             parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),

@@ -116,8 +116,8 @@ def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tupl
     if left and words.map is not None:
         names = quoted(sorted(left), 8)
         notes.append(f"{sum(left.values())} labels are not in the map and stay as they are: {names}.")
-    seen = {value.casefold() for value in values}
-    never = [key for key in words.map or {} if key.casefold() not in seen]
+    present = {value.casefold() for value in values}
+    never = [key for key in words.map or {} if key.casefold() not in present]
     if never:
         notes.append(f"The map names labels that never occur: {quoted(never, 8)}.")
     return found, tuple(notes)

@@ -304,18 +304,18 @@ def _checks(block: Notes, ax: Axes | None) -> Axes:
     p-value says so in its row.
     """
     ax, found = new_axes(ax, len(block.items)), [note.data for note in block.items]
-    seen: dict[str, None] = {}
+    verdicts: dict[str, None] = {}
     for k, check in enumerate(found):
         note_row(ax, -k, check["verdict"])
         if check["p_value"] is not None:
-            seen[check["verdict"]] = None
+            verdicts[check["verdict"]] = None
             mark(ax, max(check["p_value"], _LEAST_P), -k, *_MARKS.get(check["verdict"], ("x", ORANGE)))
     ax.axvline(0.05, color="black", ls=":")
     name_rows(ax, [check["name"] for check in found])
     ax.set_xscale("log")
     label = f"{block.title}\np-value ({_LEAST_P:g}: that or less); dotted: .05"
     ax.set(xlim=(0.5 * _LEAST_P, 1.5), ylim=(0.5 - max(len(found), 1), 0.5), xlabel=label)
-    marks = {verdict: _MARKS.get(verdict, ("x", ORANGE)) for verdict in seen}
+    marks = {verdict: _MARKS.get(verdict, ("x", ORANGE)) for verdict in verdicts}
     if marks:
         legend_above(ax, [key(shape, verdict, color) for verdict, (shape, color) in marks.items()])
     return ax

@@ -167,8 +167,8 @@ def laws_of(
     """Predictive law of each of several numbers; NaN where no reading says anything. See `law_of`."""
     found = []
     for k, size in enumerate(sizes.tolist()):
-        own = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
-        found.append(law_of(own, group, labelers_are, size) if own else DrawsEstimate(np.array([np.nan])))
+        known = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
+        found.append(law_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan])))
     return found
 
 

@@ -223,8 +223,8 @@ def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
     )
     matrices = fit.matrices
     if unaided:
-        own = vote_shares(data.table(fit.class_posterior))
-        matrices = np.concatenate([matrices, own[None]])
+        classifier = vote_shares(data.table(fit.class_posterior))
+        matrices = np.concatenate([matrices, classifier[None]])
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices[:-1])
     accuracies = [(float(mean), np.nan, np.nan) for mean in accuracy]
     warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
@@ -269,19 +269,19 @@ def labeler_draws(
 def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
     """Share of each labeler's labels that agree with the majority of the others, where others gave one."""
     (sample, labeler, label), votes = labels.entries(), labels.counts()
-    pair, own = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
+    pair, place = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
     mine = np.zeros((pair.size, labels.num_classes), votes.dtype)
-    np.add.at(mine, (own, label), 1)
-    others = votes[sample] - mine[own]
+    np.add.at(mine, (place, label), 1)
+    others = votes[sample] - mine[place]
     top = others == others.max(axis=1, keepdims=True)
     chance = top[np.arange(label.size), label] / top.sum(axis=1)
-    seen = others.any(axis=1)
+    compared = others.any(axis=1)
     size = labels.num_labelers
     total = np.zeros((_DRAWS, size))
-    for p in np.unique(chance[seen]):
-        times = np.bincount(labeler[seen & (chance == p)], minlength=size)
+    for p in np.unique(chance[compared]):
+        times = np.bincount(labeler[compared & (chance == p)], minlength=size)
         total += rng.binomial(times, p, (_DRAWS, size))
-    number = np.bincount(labeler[seen], minlength=size).astype(np.float64)
+    number = np.bincount(labeler[compared], minlength=size).astype(np.float64)
     number[number == 0] = np.nan
     return total / number
 

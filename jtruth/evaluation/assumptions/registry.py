@@ -149,8 +149,8 @@ def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:
     votes = data.own_labels().counts().astype(np.float64)
     at = np.arange(len(data.y_pred))
     equal = votes[at, data.y_pred] / np.maximum(votes.sum(axis=1), 1)
-    own = classifier.mean(axis=0)[:, data.y_pred].T * (1 - copying)
-    copied = copying * equal[:, None] / np.maximum(own + copying * equal[:, None], 1e-300)
+    alone = classifier.mean(axis=0)[:, data.y_pred].T * (1 - copying)
+    copied = copying * equal[:, None] / np.maximum(alone + copying * equal[:, None], 1e-300)
     wrong = fit.class_posterior * (np.arange(len(data.classes)) != data.y_pred[:, None])
     return float((wrong * copied).sum() / max(wrong.sum(), 1e-300))
 

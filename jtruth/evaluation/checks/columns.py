@@ -180,18 +180,18 @@ def learned_errors(
 
     Predictions are judged as labels of one more labeler, whose error is the last.
     """
-    seen, votes = np.flatnonzero(labels.labels_per_sample() > 0), labels.counts()
-    raters = labels.restrict(seen)
+    labeled, votes = np.flatnonzero(labels.labels_per_sample() > 0), labels.counts()
+    raters = labels.restrict(labeled)
     if y_pred is not None:
-        raters = with_classifier(raters, y_pred[seen])
-    start = smoothed_vote_shares(votes[seen])[None]
+        raters = with_classifier(raters, y_pred[labeled])
+    start = smoothed_vote_shares(votes[labeled])[None]
     fit = modes(observed(raters, collapse=False), start, max_cycles=60, tol=1e-5)
     vote = winners(votes)
     right = np.ones(labels.num_samples)
-    right[seen] = fit.posterior[0][np.arange(seen.size), vote[seen]]
+    right[labeled] = fit.posterior[0][np.arange(labeled.size), vote[labeled]]
     sample, rater, label = raters.entries()
-    asked = vote[seen][sample] >= 0
-    differ = np.bincount(rater, asked & (label != vote[seen][sample]), raters.num_labelers)
+    asked = vote[labeled][sample] >= 0
+    differ = np.bincount(rater, asked & (label != vote[labeled][sample]), raters.num_labelers)
     rate = differ / np.maximum(np.bincount(rater, asked, raters.num_labelers), 1)
     errors = 1 - np.einsum("c,tcc->t", fit.prior[0], fit.matrices[0])
     return np.where(vote >= 0, np.maximum(right, right_by_agreement(votes)), 1.0), np.minimum(errors, rate)
@@ -323,14 +323,14 @@ def chosen_gold(
     several, known = votes.sum(axis=1) >= 2, gold >= 0
     agreed = several & (votes.max(axis=1) == votes.sum(axis=1))
     asked, number = several & known, int((several & known).sum())
-    seen = int((agreed & known).sum())
+    agreeing = int((agreed & known).sum())
     if not 0 < number < several.sum():
         return ()
     law = hypergeom(int(several.sum()), int(agreed.sum()), number)
-    p_value = 2 * float(min(law.cdf(seen), law.sf(seen - 1)))
+    p_value = 2 * float(min(law.cdf(agreeing), law.sf(agreeing - 1)))
     others = float(agreed[several & ~asked].mean())
-    kind, on = ("easy", "agree") if seen / number > others else ("doubtful", "disagree")
-    part = seen if on == "agree" else number - seen
+    kind, on = ("easy", "agree") if agreeing / number > others else ("doubtful", "disagree")
+    part = agreeing if on == "agree" else number - agreeing
     other = others if on == "agree" else 1 - others
     text = (
         f"labelers {on} on {part} of {number} gold samples and on {other:.0%} of the others: gold was chosen "
@@ -338,7 +338,7 @@ def chosen_gold(
         "was chosen (gold=jt.io.Gold(classes, inclusion or strata)), or ask for the truth of samples drawn "
         "at random"
     )
-    return alarm("gold was chosen", seen / number - others, p_value, text)
+    return alarm("gold was chosen", agreeing / number - others, p_value, text)
 
 
 def random_gold_check(
@@ -352,21 +352,21 @@ def random_gold_check(
     number = int(known.sum())
     if number in (0, known.size):
         return ()
-    seen = np.unique(gold[known])
-    share = float(class_posterior[:, seen[0]].mean())
-    if seen.size == 1 and (p := share**number) < _ALARM:
-        words = _ONE_CLASS.format(number, classes[seen[0]], share, p)
+    of = np.unique(gold[known])
+    share = float(class_posterior[:, of[0]].mean())
+    if of.size == 1 and (p := share**number) < _ALARM:
+        words = _ONE_CLASS.format(number, classes[of[0]], share, p)
         return (Check(AT_RANDOM, share, p, "does not fit", words),)
     if np.ptp(doubt) < 1e-9:
         return ()
     rng = host_rng(key, "gold at random")
     drawn = [doubt[rng.choice(doubt.size, number, replace=False)].mean() for _ in range(_SHUFFLES)]
     off = np.abs(np.array(drawn) - doubt.mean())
-    seen = doubt[known].mean() - doubt.mean()
-    p = (1 + int((off >= abs(seen) - 1e-12).sum())) / (1 + _SHUFFLES)
+    lead = doubt[known].mean() - doubt.mean()
+    p = (1 + int((off >= abs(lead) - 1e-12).sum())) / (1 + _SHUFFLES)
     means = (float(doubt[known].mean()), float(doubt[~known].mean()))
     if p >= _ALARM:
         text = f"gold samples are as doubtful as the others (p = {p:.2g})"
-        return (Check(AT_RANDOM, float(seen), p, "fits", text),)
-    words = _UNLIKE.format("more" if seen > 0 else "less", *means, p)
-    return (Check(AT_RANDOM, float(seen), p, "does not fit", words),)
+        return (Check(AT_RANDOM, float(lead), p, "fits", text),)
+    words = _UNLIKE.format("more" if lead > 0 else "less", *means, p)
+    return (Check(AT_RANDOM, float(lead), p, "does not fit", words),)

@@ -91,11 +91,11 @@ def missing_check(
     answer has class shares for each number of labels: nothing is off then.
     """
     number = labels.labels_per_sample().astype(np.float64)
-    seen = number > 0
-    if np.unique(number[seen]).size < 2:
+    labeled = number > 0
+    if np.unique(number[labeled]).size < 2:
         return ()
-    away = number[seen] - number[seen].mean()
-    rest = class_posterior[seen] - class_posterior[seen].mean(axis=0)
+    away = number[labeled] - number[labeled].mean()
+    rest = class_posterior[labeled] - class_posterior[labeled].mean(axis=0)
     score, spread = away @ rest, (rest * away[:, None] ** 2).T @ rest
     value = float(score @ np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ score)
     p_value = float(chdtrc(class_posterior.shape[1] - 1, value))
@@ -250,10 +250,10 @@ def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples rat
     z = np.full((labels.num_samples, len(who)), -1, np.int16)
     sample, labeler, label = (a[::-1] for a in labels.select_labelers(who).entries())
     z[sample, labeler] = label  # NumPy keeps the last assignment, which is the first label
-    seen = np.flatnonzero((z >= 0).sum(axis=1) >= 2)
-    if seen.size > _MOST_SAMPLES:
-        seen = np.sort(host_rng(key, "groups: samples").choice(seen, _MOST_SAMPLES, replace=False))
-    return z[seen], who.tolist()
+    shared = np.flatnonzero((z >= 0).sum(axis=1) >= 2)
+    if shared.size > _MOST_SAMPLES:
+        shared = np.sort(host_rng(key, "groups: samples").choice(shared, _MOST_SAMPLES, replace=False))
+    return z[shared], who.tolist()
 
 
 def excess(

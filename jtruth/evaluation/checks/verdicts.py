@@ -182,9 +182,9 @@ def learned_checks(
     if order is not None:
         rank = np.argsort(np.argsort(order, kind="stable"), kind="stable")
         when = 2.0 * rank / max(len(rank) - 1, 1) - 1
-    found, adjusted, seen = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
+    found, adjusted, sets = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
     checks = [
-        _learned(name, found[name], adjusted[name], seen, raters, free) for name in LEARNED if name in found
+        _learned(name, found[name], adjusted[name], sets, raters, free) for name in LEARNED if name in found
     ]
     if ALIKE in found:
         checks.append(_alike(found[ALIKE], raters))
@@ -201,21 +201,21 @@ def labeler_checks(
     order: np.ndarray | None = None,
 ) -> tuple[Check, ...]:
     """The same checks where no classifier is judged, at a learned prior and matrices of the labelers."""
-    seen = np.flatnonzero(labels.labels_per_sample() > 0)
-    nobody = np.full(seen.size, -1)  # a classifier who predicts nothing stands where the last rater does
+    labeled = np.flatnonzero(labels.labels_per_sample() > 0)
+    nobody = np.full(labeled.size, -1)  # a classifier who predicts nothing stands where the last rater does
     even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
     start = prior[None], np.concatenate([matrices, even])[None]
-    known = None if gold is None else gold[seen]
-    when = None if order is None else order[seen]
-    raters = with_classifier(labels.restrict(seen), nobody)
+    known = None if gold is None else gold[labeled]
+    when = None if order is None else order[labeled]
+    raters = with_classifier(labels.restrict(labeled), nobody)
     return (*learned_checks(raters, start, key, gold=known, order=when), *groups_check(labels, key))
 
 
-def _learned(name: str, one: Component, adjusted: float, seen: Sets, raters: Labels, free: int) -> Check:
+def _learned(name: str, one: Component, adjusted: float, sets: Sets, raters: Labels, free: int) -> Check:
     ranks, worst, value = one
-    size, part, num_samples = f"{abs(value):.1f} standard deviations off, ", "", int(seen.weight[0].sum())
+    size, part, num_samples = f"{abs(value):.1f} standard deviations off, ", "", int(sets.weight[0].sum())
     if name == "label patterns":
-        freedom = seen.known.size - seen.kind_size.size - free
+        freedom = sets.known.size - sets.kind_size.size - free
         size = f"G2 = {value:.1f} on {freedom} degrees of freedom, "
     elif name == "given prior":
         size = f"likelihood ratio {value:.1f}, "
@@ -224,7 +224,7 @@ def _learned(name: str, one: Component, adjusted: float, seen: Sets, raters: Lab
     if name in ("labelers share errors", "classifier and hard samples"):
         who = repr(str(raters.class_names[worst]))
     elif name == "pairwise agreement":
-        who = " and ".join(_rater(t, raters) for t in seen.pairs[worst])
+        who = " and ".join(_rater(t, raters) for t in sets.pairs[worst])
     else:
         who = _rater(worst, raters)
     of = (who, "more" if value > 0 else "less")

@@ -239,9 +239,9 @@ def _recalibrated(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     found = recalibrate(h, data.gold, key=data.key)
     if not found.converged:
         doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
-    seen = np.bincount(data.gold[data.gold >= 0], minlength=len(data.classes))
-    few = np.flatnonzero(seen < _LEAST)
-    doubts += tuple(RARE.format(seen[c], data.num_gold, data.classes[c]) for c in few)
+    number = np.bincount(data.gold[data.gold >= 0], minlength=len(data.classes))
+    few = np.flatnonzero(number < _LEAST)
+    doubts += tuple(RARE.format(number[c], data.num_gold, data.classes[c]) for c in few)
     answer = _answer(data, "recalibration", found.shares, RECALIBRATED, doubts,
                      class_posterior=found.class_posterior, source=found)  # fmt: skip
     if groups is None:

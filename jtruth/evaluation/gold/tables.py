@@ -137,15 +137,15 @@ def labeler_laws_by_gold(
         chance[chosen.chosen] = chosen.inclusion
     found = []
     for t, law in enumerate(without):
-        own = np.flatnonzero((labeler == t) & (label >= 0))
-        truth = known[sample[own]]
+        mine = np.flatnonzero((labeler == t) & (label >= 0))
+        truth = known[sample[mine]]
         if (truth >= 0).sum() < _FEW:
             found.append(law)
             continue
-        how = gold_sample(truth >= 0, inclusion=None if chance is None else chance[sample[own]])
-        guess = class_posterior[sample[own]]
+        how = gold_sample(truth >= 0, inclusion=None if chance is None else chance[sample[mine]])
+        guess = class_posterior[sample[mine]]
         draws = stream(key, "labeler by gold", t)
-        tables = gold_tables(label[own], labels.num_classes, guess, truth, how, draws)
+        tables = gold_tables(label[mine], labels.num_classes, guess, truth, how, draws)
         found.append(tables.estimate("accuracy"))
     return found
 
