@@ -72,7 +72,8 @@ LITTLE = "{} have fewer than {} {}: little is known of their shares"
 class Groups(NamedTuple):
     """The group of each sample, and what each is about; for `prevalence(by=...)`.
 
-    `read_groups` makes codes of all three and knows the rest.
+    `read_groups` makes codes of groups and items, and knows the names; `group_shares` adds the share of the
+    positive class in each group, and who has more.
     """
 
     group: Any  # (samples,) names; or a Series or dict by task id
@@ -81,6 +82,11 @@ class Groups(NamedTuple):
     names: tuple[str, ...] = ()  # of the groups
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    laws: Any = None  # `Laws` of the shares in these samples
+    new: Any = None  # of new items like these
+    num_gold: tuple[int, ...] = ()
+    label_shares: tuple[float, ...] = ()  # of the labels given
+    in_common: Mapping[Pair, int] = {}  # items that two groups share
 
     __repr__ = one_line
 
@@ -91,13 +97,74 @@ class Groups(NamedTuple):
         return np.full((len(self.classes), number), _JEFFREYS)
 
     @property
+    def code(self) -> int:
+        """Of the positive class."""
+        return self.classes.index(self.positive)
+
+    @property
     def sizes(self) -> Int[np.ndarray, " groups"]:
         """Samples of each."""
         return np.bincount(self.group, minlength=len(self.names))
 
     def of_tables(self, counts: Num[np.ndarray, "draws classes symbols"]) -> np.ndarray:
         """Draws of the share in each group, (draws, groups)."""
-        return counts[:, self.positive, : len(self.names)] / self.sizes
+        return counts[:, self.code, : len(self.names)] / self.sizes
+
+    @property
+    def little(self) -> tuple[str, ...]:
+        """Which groups have little gold, where there is some."""
+        few = [name for name, n in zip(self.names, self.num_gold, strict=True) if n < FEW]
+        return _little(few, "gold answers") if any(self.num_gold) else ()
+
+    def sentence(self, kind: str, level: float) -> str:
+        """Who has the largest share, and whether that can be told."""
+        first, second = self.laws.ranking[:2]
+        says = {n: f"{plain(n)} ({interval_text(self.laws.values[n], level)})" for n in (first, second)}
+        p, kind = self.laws.p_better(first, second), f"{kind}s; {taken_as_true(sum(self.num_gold))}"
+        if p < TOLD:
+            whole = "Gold and labels" if sum(self.num_gold) else "Labels alone"
+            return (
+                f"{whole} cannot tell whether {says[first]} or {says[second]} has the larger share of class "
+                f"{self.positive!r}: {plain(first)} with probability {p:.2f} ({kind})."
+            )
+        return (
+            f"{says[first]} has a larger share of class {self.positive!r} than {says[second]} with "
+            f"probability {p:.2f}, and the largest of all with {self.laws.best[first]:.2f} ({kind})."
+        )
+
+    def blocks(self, level: float) -> tuple[Table, Table, Facts]:
+        """Groups, the largest share first; differences, of neighbours first."""
+        laws, sizes, rows = self.laws, self.sizes, []
+        best, order = laws.best, laws.ranking
+        for name, below in zip(order, (*order[1:], None), strict=True):
+            g = self.names.index(name)
+            rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],
+                         "above_next": None if below is None else laws.p_better(name, below),
+                         "label_share": self.label_shares[g], "num_samples": int(sizes[g]),
+                         "num_gold": self.num_gold[g]})  # fmt: skip
+        columns = [
+            Column("mean", "share [interval]", ("low", "high")),
+            Column("best", "P(largest)", form=".2f"),
+            Column("above_next", "P(above next)", form=".2f"),
+            Column("label_share", "of the labels"),
+            Column("num_samples", "samples"),
+        ]
+        columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
+        title = f"Share of class {plain(self.positive)!r} in each group of these samples"
+        groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share")
+        return groups, self._differences(level), facts(**{"by.positive": self.positive})
+
+    def _differences(self, level: float) -> Table:
+        rows = []
+        for row in difference_rows(self.laws.differences, self.laws.ranking, level):
+            pair = row["first"], row["second"]
+            rows.append(row | {
+                "first_larger": self.laws.p_better(*pair), "first_larger_new": self.new.p_better(*pair),
+                "items_in_common": self.in_common.get(pair, self.in_common.get(pair[::-1])),
+            })  # fmt: skip
+        columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
+                   Column("first_larger_new", "of new items too", form=".2f"))  # fmt: skip
+        return difference_table("by.differences", "Differences of groups", rows, columns)
 
 
 def read_groups(by: Any, labels: Labels) -> Groups:
@@ -126,92 +193,18 @@ def read_groups(by: Any, labels: Labels) -> Groups:
         raise ValueError(f"positive is {positive}, but there are {labels.num_classes} classes")
     size = np.bincount(code)
     notes += _little([names[g] for g in np.flatnonzero(size < FEW)], "samples")
-    return Groups(code, item, positive, names, tuple(map(str, labels.class_names)), tuple(notes))
+    classes = tuple(map(str, labels.class_names))
+    return Groups(code, item, classes[positive], names, classes, tuple(notes))
 
 
 def _little(names: Sequence[str], what: str) -> tuple[str, ...]:
     return (LITTLE.format(quoted(names, 6), FEW, what),) if names else ()
 
 
-@dataclass(frozen=True, repr=False)
-class GroupShares:
-    """The share of a class in each group, and who has more."""
-
-    positive: str
-    laws: Laws  # of these samples
-    new: Laws  # of new items like these
-    sizes: tuple[int, ...]
-    num_gold: tuple[int, ...]
-    label_shares: tuple[float, ...]  # of the labels given
-    in_common: Mapping[Pair, int]  # items that two groups share
-
-    __repr__ = one_line
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the groups."""
-        return self.laws.names
-
-    @property
-    def little(self) -> tuple[str, ...]:
-        """Which groups have little gold, where there is some."""
-        few = [name for name, n in zip(self.names, self.num_gold, strict=True) if n < FEW]
-        return _little(few, "gold answers") if any(self.num_gold) else ()
-
-    def sentence(self, kind: str, level: float) -> str:
-        """Who has the largest share, and whether that can be told."""
-        first, second = self.laws.ranking[:2]
-        says = {n: f"{plain(n)} ({interval_text(self.laws.values[n], level)})" for n in (first, second)}
-        p, kind = self.laws.p_better(first, second), f"{kind}s; {taken_as_true(sum(self.num_gold))}"
-        if p < TOLD:
-            whole = "Gold and labels" if sum(self.num_gold) else "Labels alone"
-            return (
-                f"{whole} cannot tell whether {says[first]} or {says[second]} has the larger share of class "
-                f"{self.positive!r}: {plain(first)} with probability {p:.2f} ({kind})."
-            )
-        return (
-            f"{says[first]} has a larger share of class {self.positive!r} than {says[second]} with "
-            f"probability {p:.2f}, and the largest of all with {self.laws.best[first]:.2f} ({kind})."
-        )
-
-    def blocks(self, level: float) -> tuple[Table, Table, Facts]:
-        """Groups, the largest share first; differences, of neighbours first."""
-        laws, best, order, rows = self.laws, self.laws.best, self.laws.ranking, []
-        for name, below in zip(order, (*order[1:], None), strict=True):
-            g = self.names.index(name)
-            rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],
-                         "above_next": None if below is None else laws.p_better(name, below),
-                         "label_share": self.label_shares[g], "num_samples": self.sizes[g],
-                         "num_gold": self.num_gold[g]})  # fmt: skip
-        columns = [
-            Column("mean", "share [interval]", ("low", "high")),
-            Column("best", "P(largest)", form=".2f"),
-            Column("above_next", "P(above next)", form=".2f"),
-            Column("label_share", "of the labels"),
-            Column("num_samples", "samples"),
-        ]
-        columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
-        title = f"Share of class {plain(self.positive)!r} in each group of these samples"
-        groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share")
-        return groups, self._differences(level), facts(**{"by.positive": self.positive})
-
-    def _differences(self, level: float) -> Table:
-        rows = []
-        for row in difference_rows(self.laws.differences, self.laws.ranking, level):
-            pair = row["first"], row["second"]
-            rows.append(row | {
-                "first_larger": self.laws.p_better(*pair), "first_larger_new": self.new.p_better(*pair),
-                "items_in_common": self.in_common.get(pair, self.in_common.get(pair[::-1])),
-            })  # fmt: skip
-        columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
-                   Column("first_larger_new", "of new items too", form=".2f"))  # fmt: skip
-        return difference_table("by.differences", "Differences of groups", rows, columns)
-
-
 def group_shares(
     groups: Groups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key,
     paired: Mapping[Pair, tuple[DrawsEstimate, DrawsEstimate]] = MappingProxyType({}),
-) -> GroupShares:  # fmt: skip
+) -> Groups:  # fmt: skip
     """The answer from draws (draws, groups) of all shares; `p` (samples,) are chances of the class.
 
     `paired` are differences by gold, of these samples and of new items: see `paired_shares`.
@@ -222,14 +215,16 @@ def group_shares(
     normal = host_rng(key, "new items").standard_normal(columns.shape)
     new = columns + normal @ (axes * np.sqrt(np.maximum(root, 0.0))).T
     sample, _, label = labels.entries()
-    votes = cross_table(groups.group[sample], label == groups.positive, (size.size, 2))
+    votes = cross_table(groups.group[sample], label == groups.code, (size.size, 2))
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)
     here, later = (
         laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()})
         for k, draws in enumerate((columns, new))
     )
-    return GroupShares(groups.classes[groups.positive], here, later, tuple(size.tolist()),
-                       tuple(gold_of.tolist()), tuple(label_shares.tolist()), common)  # fmt: skip
+    return groups._replace(
+        laws=here, new=later, num_gold=tuple(gold_of.tolist()), label_shares=tuple(label_shares.tolist()),
+        in_common=common,
+    )  # fmt: skip
 
 
 def apart(laws: Sequence[DrawsEstimate], key: Key) -> Float[np.ndarray, "draws groups"]:

@@ -89,7 +89,7 @@ class Prevalence(Answer):
     source: Any = None  # `recalibrate`, or a JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
-    groups: grouped.GroupShares | None = None  # where the group of each sample was said
+    groups: grouped.Groups | None = None  # where the group of each sample was said
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -248,7 +248,7 @@ def _recalibrated(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
         return answer
     tables = by_gold.tables_by_gold(data, h, "groups by gold")
     pairs = grouped.paired_shares(
-        groups, h[:, groups.positive], data.gold == groups.positive, data.gold >= 0, data.key
+        groups, h[:, groups.code], data.gold == groups.code, data.gold >= 0, data.key
     )
     answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), pairs, grouped.BY_GOLD)
     return replace(answer, warnings=(grouped.PAIRED, *answer.warnings)) if pairs else answer
@@ -286,7 +286,7 @@ def _with_groups(
     *notes: str,
 ) -> Prevalence:  # fmt: skip
     """The answer with the shares of groups, by draws (draws, groups)."""
-    p = present(answer.class_posterior, "the class posterior")[:, groups.positive]
+    p = present(answer.class_posterior, "the class posterior")[:, groups.code]
     found = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs)
     return replace(answer, groups=found, warnings=(*groups.notes, *notes, *found.little, *answer.warnings))
 
