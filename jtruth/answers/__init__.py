@@ -6,7 +6,6 @@ from jtruth.answers.blocks import (
     Column,
     Curve,
     Document,
-    Facts,
     Matrix,
     Note,
     Notes,
@@ -22,6 +21,6 @@ from jtruth.answers.blocks import (
 from jtruth.answers.data import law_row
 
 __all__ = [
-    "Answer", "Check", "Column", "Curve", "Document", "Facts", "Matrix", "Note", "Notes", "Queue", "Table",
+    "Answer", "Check", "Column", "Curve", "Document", "Matrix", "Note", "Notes", "Queue", "Table",
     "check_notes", "facts", "finding_notes", "how", "law_row", "sentence_notes", "warning_notes",
 ]  # fmt: skip

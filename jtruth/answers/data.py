@@ -113,15 +113,9 @@ def frame(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
 
 
 def answer_frame(document: Document, backend: str | None = None, table: str | None = None) -> Any:
-    """A table of an answer as a data frame: every number of its rows, not only those that are document.
+    """A table of an answer (the first if None) as a data frame: all numbers of its rows.
 
-    Args:
-        document: the answer.
-        backend: as in `frame`.
-        table: name of the table in the JSON; the first if None.
-
-    Raises:
-        ValueError: no such library, no such table, or no row.
+    `backend` as in `frame`. ValueError: no such library, no such table, or no row.
     """
     tables = {one.name: one for one in document.tables() if one.name}
     if table is not None and table not in tables:

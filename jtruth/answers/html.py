@@ -121,12 +121,9 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str) -> str:
-    """The answer as an HTML file.
+    """The answer as an HTML file; `made` says more of how it was made, for instance the command and the seed.
 
-    Args:
-        document: what is to be said.
-        made: more of how it was made, for instance the command and the seed.
-        words: how sentences of the library are put for this reader.
+    `words` puts sentences of the library for this reader.
     """
     made_by = how(*made, ("versions", _versions()), title="How it was made")
     loud = (text for text in (*document.alarms, document.doubt) if text)

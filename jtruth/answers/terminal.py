@@ -39,13 +39,10 @@ _GAP = "  "
 def terminal_text(
     document: Document, *, full: bool = False, width: int | None = None, words: Words = str
 ) -> str:
-    """The answer as lines of at most `width` columns.
+    """The answer as lines of at most `width` columns (None: those of the terminal, or 80).
 
-    Args:
-        document: the answer.
-        full: all of it, or the sentence, the table, three notes and the next command.
-        width: of the terminal; found out if None, 80 where there is none.
-        words: how sentences of the library are put for this reader.
+    In `full`, or the sentence, the table, three notes and the next command; `words` puts sentences of the
+    library for this reader.
     """
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
@@ -136,11 +133,8 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
 def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
     """A table as lines: name of the row, then its values; long names stand behind the values.
 
-    Args:
-        table: the block.
-        width: of a line.
-        most: rows, and how many of them are the last ones.
-        whole: whether columns that find no room stand in a second table.
+    `most` rows, and how many of them are the last ones; `whole`: columns that find no room stand in a second
+    table.
     """
     first, last, out = few(table.ordered(), *most)
     rows = (*first, *last)

@@ -26,14 +26,9 @@ COMMANDS: dict[Callable[[Any], None], tuple[dict[str, Option], str]] = {}  # opt
 
 
 def option(text: str, default: Any = None, kind: Any = None, *, name: Any = ..., **more: Any) -> Option:
-    """An option, required if its default is `...`.
+    """An option with its help, its default (required if `...`) and its type, by default that of its default.
 
-    Args:
-        text: its help.
-        default: None if it may be left out.
-        kind: its type; that of its default, text without one, if None.
-        name: as it is typed, where that is not as the option is called.
-        more: of `typer.Option`.
+    `name` is as it is typed, where that is not as the option is called; `more` is of `typer.Option`.
     """
     kind = kind or (str if default is None else type(default))
     more = {"rich_help_panel": QUESTION} | more

@@ -23,10 +23,7 @@ def whole(args: Any) -> bool:
 def give(args: Any, document: Any, next: str = "") -> None:
     """Print an answer in the shell's words, and write it as JSON and as a page where that was asked for.
 
-    Args:
-        args: what was typed.
-        document: a `Document`, or an `Answer`.
-        next: the command worth running next.
+    `document` is a `Document`, or an `Answer`; `next` the command worth running next.
     """
     from jtruth.answers import Document
     from jtruth.answers.data import answer_dict
@@ -49,11 +46,8 @@ def give(args: Any, document: Any, next: str = "") -> None:
 def progress(unit: str, parts: int = 1) -> Iterator[Callable[[int, int], None]]:
     """One bar for a whole answer, on a terminal's stderr after a second, no colours, gone at the end.
 
-    Args:
-        unit: what one of the parts is.
-        parts: how many runs follow one another; one begins where fewer steps are done than before.
-
-    Yields what to call with (done, planned) of a run; the bar never goes back, whatever is planned anew.
+    Yields what to call with (done, planned) of a run, of which there are `parts`, each a `unit`; one begins
+    where fewer steps are done than before. The bar never goes back, whatever is planned anew.
     """
     from tqdm import tqdm
 

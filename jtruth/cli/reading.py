@@ -38,12 +38,9 @@ class Tables:
     """
 
     def __init__(self, args: Any, *others: Path | None, by: str | None = None):
-        """Read the labels.
+        """Read the labels, `others` being the files that the command reads beside them.
 
-        Args:
-            args: what was typed for a command with the options `LABELS`.
-            others: the files that it reads beside it.
-            by: a column of groups: tasks that stand in several groups are a sample in each.
+        `by` is a column of groups: tasks that stand in several groups are a sample in each.
         """
         if [args.file, *others].count(_STDIN) > 1:
             raise ValueError("only one file can be '-': standard input is read once")
@@ -103,8 +100,14 @@ class Tables:
     def known(self, inclusion: Path | None = None) -> dict[str, Any]:
         """What a question takes beside labels and predictions; the command has options of these names."""
         (noise, prior), gold, args = self.noise(), self.gold_sample(), self.args
+        if inclusion is not None:  # the chances of all tasks, where columns of the gold do not say them
+            gold = gold or Gold(np.full(self.labels.num_samples, -1, np.int32))
+            if gold.inclusion is not None:
+                why = "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
+                raise ValueError(why)
+            gold = gold._replace(inclusion=inclusion_of(inclusion, self.labels))
         return {
-            "noise": noise, "prior": prior, "gold": sampled(inclusion, gold, self.labels),
+            "noise": noise, "prior": prior, "gold": gold,
             "assume": args.assume, "labelers_are": args.labelers_are, "level": args.level,
             "key": args.seed,
         }  # fmt: skip
@@ -262,18 +265,6 @@ def column_of(path: Path | None) -> str | None:
     """The name in column:NAME or export:NAME; None for a file."""
     begin, _, name = str(path).partition(":")
     return name if f"{begin}:" in (_COLUMN, _EXPORT) else None
-
-
-def sampled(inclusion: Path | None, gold: Gold | None, labels: Labels) -> Gold | None:
-    """Gold with the chances by a table of all tasks, where its own columns do not say them."""
-    if inclusion is None:
-        return gold
-    if gold is None:
-        gold = Gold(np.full(labels.num_samples, -1, np.int32))
-    if gold.inclusion is not None:
-        why = "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
-        raise ValueError(why)
-    return gold._replace(inclusion=inclusion_of(inclusion, labels))
 
 
 def inclusion_of(path: Path, labels: Labels) -> np.ndarray:

@@ -37,7 +37,8 @@ from jtruth._host import cross_table
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation.words import number_of, plain, quoted
-from jtruth.answers import Answer, Column, Document, Facts, Table, facts, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, facts, how, law_row, warning_notes
+from jtruth.answers.blocks import Facts
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables, labels_only_posterior

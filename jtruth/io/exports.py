@@ -396,13 +396,8 @@ _TOOLS: tuple[tuple[Callable[[dict], bool], Callable], ...] = (  # of one file, 
 def of_records(files: dict[str, list[dict]], source: Source, label: str | None) -> LabelRows | None:
     """Rows of objects, by the file in a zip that holds them ("" where there is one); None: no known export.
 
-    Args:
-        files: name -> objects.
-        source: for messages.
-        label: the field that the user named; None if none was.
-
-    Raises:
-        ValueError: entries that are not as the tool writes them, or hold no single class.
+    `label` is the field that the user named, if one was. ValueError: entries that are not as the tool writes
+    them, or hold no single class.
     """
     records, data = next(iter(files.values())), files
     reader = next((reader for recognises, reader in _TOOLS if recognises(records[0])), None)

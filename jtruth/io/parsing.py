@@ -244,15 +244,9 @@ def _column(column: Any) -> Sequence[str]:
 def as_table(path: Any, sep: str | None = None) -> TextTable:
     """A table, from a file of any kind or as it is."""
     found = parsed(path, sep)
-    return found if isinstance(found, TextTable) else table_of(only_records(*found), found[1])
-
-
-def only_records(records: Records, source: Source) -> list[dict]:
-    """The objects of the only file of a zip.
-
-    Raises:
-        ValueError: there are several.
-    """
-    if len(records) != 1:
+    if isinstance(found, TextTable):
+        return found
+    records, source = found
+    if len(records) > 1:
         raise ValueError(source.says(f"{quoted(records)} are files of one zip: take out the one to read"))
-    return next(iter(records.values()))
+    return table_of(next(iter(records.values())), source)

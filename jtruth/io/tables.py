@@ -177,15 +177,10 @@ def _against_probabilities(
 
 
 def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> TextTable:
-    """One column of a table beside its tasks, a row for each task that has a value there.
+    """Column `name` of a table beside its tasks, a row for each task that has a value there.
 
-    Args:
-        path: a table; a task may stand in several rows, with the same value or none.
-        task: column of task ids; where there is none, the number of the row is the task.
-        name: the column.
-
-    Raises:
-        ValueError: no such column, or two values for one task.
+    Where there is no column `task`, the number of the row is the task. ValueError: no such column, or two
+    values for one task, which may stand in several rows.
     """
     table = as_table(path, sep)
     (values,) = table.pick({"label": name})
@@ -206,18 +201,11 @@ def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> Te
 
 
 def tasks_by_group(table: TextTable, task: str, name: str) -> tuple[TextTable, dict[str, tuple[str, str]]]:
-    """A table whose tasks lie in one group each, and the group and item of every task.
+    """A table whose tasks lie in one group each, by the column `name`, and the group and item of every task.
 
     A task that stands in several groups (one question, several systems) is a sample in each: it is called
-    "task | group" then, and so are all others. The item is the task as it was.
-
-    Args:
-        table: the table.
-        task: column of task ids; where there is none, as tables are read without it.
-        name: column of groups.
-
-    Raises:
-        ValueError: no such column, or rows without a group.
+    "task | group" then, and so are all others. The item is the task as it was. ValueError: no such column, or
+    rows without a group.
     """
     if name not in table.header:
         there = check.quoted(table.header, 12)
@@ -398,16 +386,11 @@ def columns_beside(table: TextTable) -> dict[str, str]:
 def wide_rows(
     table: TextTable, task: str | None, *, forced: bool = False, leave_out: Sequence[str] = ()
 ) -> LabelRows | None:
-    """Rows of a wide table; None if it does not look like one and nobody said that it is.
+    """Rows of a wide table; None if it does not look like one and nobody said that it is (`forced`).
 
-    Args:
-        table: the table.
-        task: column of task ids; None: guessed, or the number of the row.
-        forced: every column but `task` and `leave_out` is a labeler.
-        leave_out: columns of predictions and gold.
-
-    Raises:
-        ValueError: a table in which rows are counted, or (forced) without a labeler.
+    Without a column `task` it is guessed, or the number of the row; every column but it and `leave_out`
+    (predictions and gold) is a labeler where forced. ValueError: a table in which rows are counted, or
+    (forced) without a labeler.
     """
     look = look_at(table, {} if task is None else {"task": task})
     if not forced and look.layout != "wide":

@@ -48,14 +48,8 @@ def in_words(
 ) -> tuple[Sequence[str], tuple]:
     """Labels in the words of the classes, and sentences of what was done.
 
-    Args:
-        values: text of the file.
-        words: what was said about them.
-        source: for messages.
-        known: names of classes that are given already; then only what is not among them is looked up.
-
-    Raises:
-        ValueError: a label that is no number where `pass_at` cuts numbers.
+    Where names of classes are `known` already, only what is not among them is looked up. ValueError: a label
+    that is no number where `pass_at` cuts numbers.
     """
     if not words.unsaid:
         return _by_map(list(values), words, source)

@@ -103,9 +103,8 @@ def members(
             reason = fit.warnings[0] if fit is not None and fit.warnings else "it has no count tables"
             doubts.append(LEFT_OUT.format(entry.name, reason))
             continue
-        found.append(
-            parts.Assumption(entry.name, entry.sentence_for(data), posterior=data.tables(counts), fit=fit)
-        )
+        sentence = entry.sentence if data.judged else entry.of_labelers or entry.sentence
+        found.append(parts.Assumption(entry.name, sentence, posterior=data.tables(counts), fit=fit))
     return _without_luck(found, doubts, keep_all)
 
 

@@ -175,10 +175,6 @@ class Entry(NamedTuple):
     shares: tuple[float, ...] = _SHARES
     place: Callable[[JointPosterior, Inputs, float], float] = lambda fit, data, share: share
 
-    def sentence_for(self, data: Inputs) -> str:
-        """The sentence that fits the question."""
-        return self.sentence if data.judged else self.of_labelers or self.sentence
-
 
 _COVERAGE = (
     " (on public data of known truth such an interval held the accuracy in .50 of the cases where people "
