@@ -127,7 +127,7 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
     mark, verdict = SIGNS[note.sign]
     name = ": ".join(filter(None, (plain(note.name) if note.name else "", verdict if note.name else "")))
     text = f"{name}: {note.text}" if name else note.text
-    return wrapped(escaped(words(text)), width, f"{mark:<2} ")
+    return wrapped(escaped(words(text)), width, f"{mark:<2} " if mark else "  ")
 
 
 def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
