@@ -66,10 +66,10 @@ class Problem:
         return int(np.count_nonzero(self.multiplicity == 1))
 
     @cached_property
-    def transposed(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """(columns, rows) of the rows for one sample, and of the others."""
+    def transposed(self) -> tuple[sparse.csr_array, sparse.csr_array, np.ndarray]:
+        """(columns, rows) of the rows for one sample, and of the others; sums (columns, 1) of the first."""
         single, repeated = self.design[: self.num_single], self.design[self.num_single :]
-        return sparse.csr_array(single.T), sparse.csr_array(repeated.T)
+        return sparse.csr_array(single.T), sparse.csr_array(repeated.T), single.sum(axis=0)[:, None]
 
     @cached_property
     def only_symbol(self) -> np.ndarray | None:
@@ -249,7 +249,7 @@ def count_symbols(problem: Problem, counts: np.ndarray) -> np.ndarray:
 
 def draw_counts(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Samples behind every column, (columns, states, chains), states drawn given p (states, chains, rows)."""
-    (states, _, _), number, (single, repeated) = p.shape, problem.num_single, problem.transposed
+    (states, _, _), number, (single, repeated, all_single) = p.shape, problem.num_single, problem.transposed
     state = draw_states(p[:, :, :number], rng)
     times = problem.multiplicity[number:]
     found = _samples_behind(repeated, draw_numbers(p[:, :, number:].astype(np.float64), times, rng))
@@ -259,7 +259,7 @@ def draw_counts(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np
     chosen = (state == np.arange(states - 1, dtype=state.dtype)[:, None, None]).astype(single.dtype)
     one = _samples_behind(single, chosen) if states > 1 else found[:, :0]
     found[:, :-1] += one
-    found[:, -1] += single.sum(axis=1)[:, None] - one.sum(axis=1)
+    found[:, -1] += all_single - one.sum(axis=1)
     return found
 
 
