@@ -407,7 +407,7 @@ def held_otherwise(truth, fit, held):
     found = []
     for power in POWERS:
         if fit.log_prior.proper(power):
-            weights = power_scaled(fit.log_prior.values, power).weights
+            weights = power_scaled(fit.log_prior.values, power)[0]
             ends = [np.nanquantile(equal_draws(law, weights, law.size), [0.025, 0.975]) for law in laws]
             true = [truth.estimate(name).mean for name in ASKED]
             found.append(all(a - 1e-12 <= t <= z + 1e-12 for t, (a, z) in zip(true, ends, strict=True)))

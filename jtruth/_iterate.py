@@ -142,20 +142,14 @@ def _where(condition: Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
 
 
-class Minimum(NamedTuple):
-    """Where the solver stopped. The value is never above that at the start."""
-
-    params: Any
-    value: Float[Array, ""]
-    gradient: Float[Array, ""]  # largest absolute entry of the gradient
-    converged: Bool[Array, ""]  # gradient < tol
-    num_steps: Int[Array, ""]
-
-
 def minimise(
     objective: Callable[[Any], Float[Array, ""]], start: Any, *, max_steps: int, tol: Any
-) -> Minimum:
-    """Minimise a smooth function of a pytree of floats from `start`."""
+) -> tuple[Any, Float[Array, ""], Bool[Array, ""], Int[Array, ""]]:
+    """Minimise a smooth function of a pytree of floats from `start`.
+
+    Where it stopped, the value there, never above that at the start, whether no entry of the gradient is
+    `tol` or more, and the number of steps.
+    """
     import optax  # a fifth of a second to import, and only here
 
     def largest_of(gradient):
@@ -184,5 +178,4 @@ def minimise(
         unfinished, step, (start, solver.init(start), jnp.zeros((), jnp.int32))
     )
     value, gradient = jax.value_and_grad(objective)(params)
-    largest = largest_of(gradient)
-    return Minimum(params, value, largest, largest < tol, count)
+    return params, value, largest_of(gradient) < tol, count

@@ -215,7 +215,7 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     """A fit as an ArviZ DataTree: posterior, sample_stats, and for labels log_likelihood and observed_data.
 
     Args:
-        fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, `NutsTesting`,
+        fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, tables by NUTS,
             `BayesFit` of training, or `NutsRun`. Of a `JointPosterior` that keeps the matrices of every few
             sweeps only, all variables are those of these sweeps.
         labels: those that a `JointPosterior` was fitted to, for its log-likelihood; not for other fits.

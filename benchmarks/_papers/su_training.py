@@ -649,7 +649,7 @@ def empirical_and_full_bayes(quick):
         ),
         "full Bayes, exact": lambda: testing.binary_posterior(x, y_pred).table,
         "full Bayes, tempering": lambda: tempered(x, y_pred),
-        "full Bayes, NUTS": lambda: binary_nuts(x, y_pred, key=jax.random.key(0)).draws,
+        "full Bayes, NUTS": lambda: binary_nuts(x, y_pred, key=jax.random.key(0)),
         "2.6.2 as printed": lambda: testing.binary_posterior(x, y_pred, method="prior_marginal").table,
     }
     for name, make in ways.items():

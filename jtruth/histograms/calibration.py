@@ -262,12 +262,12 @@ def dispersion_loss(
     number = mask.sum().astype(epistemic.dtype)
     total = jnp.where(mask[:, None], epistemic, 0.0).sum() / number - calibration.total
     error = _error(epistemic.sum(axis=1) - calibration.influence, mask, calibration.pair_variance)
-    return Mean(total, error)
+    return total, error
 
 
 def _error(influence: Array, mask: Array, pairs: Array) -> Array:
     """Standard error from both orders; see the module docstring."""
-    first = mean_of(influence, where=mask).standard_error ** 2
+    first = mean_of(influence, where=mask)[1] ** 2
     return jnp.sqrt(first + pairs)
 
 
@@ -327,11 +327,11 @@ def loss_values(
     values = {
         "squared_loss": total(squared_loss(histograms, z)),
         "epistemic_loss": total(epistemic),
-        "calibration_loss": Mean(classes.total, classes.standard_error),
+        "calibration_loss": (classes.total, classes.standard_error),
         "dispersion_loss": dispersion_loss(epistemic, classes, where=where),
         "log_loss": total(log_loss(histograms, z)),
         "disagreement_loss": mean_of(disagreement_loss(differ, phi), where=where),
-        "disagreement_calibration_loss": Mean(pairs.total, pairs.standard_error),
+        "disagreement_calibration_loss": (pairs.total, pairs.standard_error),
     }
     return values, classes, pairs
 
@@ -383,16 +383,14 @@ def loss_estimates(
     laws: dict[str, Estimate] = {
         name: _law(mean, histograms.num_samples if name in _ONE_LABEL else kept.size)
         for name, mean in values.items()
-        if np.isfinite(mean.value)
+        if np.isfinite(mean[0])
     }
-    return LossTable(laws, {k: float(v.value) for k, v in plugin.items()}, classes, differ, tuple(notes))
+    return LossTable(laws, {k: float(v[0]) for k, v in plugin.items()}, classes, differ, tuple(notes))
 
 
 def _law(mean: Mean, samples: int) -> StudentEstimate:
-    error = float(mean.standard_error)
-    return StudentEstimate(
-        float(mean.value), error if np.isfinite(error) else np.inf, max(samples - 1.0, 1.0)
-    )
+    value, error = map(float, mean)
+    return StudentEstimate(value, error if np.isfinite(error) else np.inf, max(samples - 1.0, 1.0))
 
 
 def law_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:

@@ -35,7 +35,7 @@ from jax.scipy.special import digamma
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import as_array, safe_log
-from jtruth._iterate import Minimum, minimise
+from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.label_counts import Histograms, check_probabilities_of, epistemic_loss, samples_of
@@ -270,8 +270,10 @@ def _expand(params: dict[str, Array], size: int) -> tuple[Array, Array]:
     return (w if w.ndim == 2 else jnp.diag(jnp.broadcast_to(w, (size,)))), bias
 
 
-def fit_scaling(logits: Logits, histograms: Histograms, method: str, **penalties: Number) -> Minimum:
-    """W and b, the `params` of what comes back, by L-BFGS from W = I, b = 0; penalties of `scaling_loss`."""
+def fit_scaling(
+    logits: Logits, histograms: Histograms, method: str, **penalties: Number
+) -> tuple[Scaling, Array, Array]:
+    """W and b by L-BFGS from W = I, b = 0, `scaling_loss` there, with its penalties, and convergence."""
     u, size = as_array(logits), histograms.num_classes
     shape = {"temperature": (), "vector": (size,)}.get(method, (size, size))
     first = jnp.eye(size, dtype=u.dtype) if len(shape) == 2 else jnp.ones(shape, u.dtype)
@@ -281,8 +283,8 @@ def fit_scaling(logits: Logits, histograms: Histograms, method: str, **penalties
         return scaling_loss(*_expand(params, size), u, histograms, **penalties)
 
     tol = 0.1 * float(jnp.finfo(u.dtype).eps) ** 0.5
-    found = minimise(objective, start, max_steps=_MOST_STEPS, tol=tol)
-    return found._replace(params=_expand(found.params, size))
+    params, value, converged, _ = minimise(objective, start, max_steps=_MOST_STEPS, tol=tol)
+    return _expand(params, size), value, converged
 
 
 CALIBRATIONS = (*SCALINGS, "alpha")
@@ -374,9 +376,8 @@ def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> C
         log_p = safe_log(scaled)
         lambda_b = 0.0 if method == "temperature" else bias_penalty
         lambda_w = weight_penalty if method in ("matrix", "dirichlet") else 0.0
-        scaling = fit_scaling(
-            log_p, histograms, method, bias_penalty=lambda_b, weight_penalty=lambda_w
-        ).params
+        penalties = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
+        scaling, *_ = fit_scaling(log_p, histograms, method, **penalties)
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
     head = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
     return Calibrator(scaling, head)

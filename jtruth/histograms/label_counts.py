@@ -14,7 +14,7 @@ L = EL + IL where IL = E |Y - Q|^2 is the labelers' own disagreement: nobody can
 forms (3) are half of the sums over two classes. `where` masks are given to `mean_of`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -143,13 +143,7 @@ Probabilities = Float[Array | np.ndarray, "samples classes"]
 ByClass = Float[Array, "samples classes"]
 
 
-class Mean(NamedTuple):
-    """A mean over samples and its standard error."""
-
-    value: Float[Array, ""]
-    standard_error: Float[Array, ""]
-
-    __repr__ = one_line
+Mean = tuple[Float[Array, ""], Float[Array, ""]]  # over samples, and its standard error
 
 
 @eqx.filter_jit
@@ -198,7 +192,7 @@ def mean_of(
     number = mask.sum().astype(terms.dtype)
     value = jnp.where(mask, terms, 0.0).sum() / number
     spread = jnp.where(mask, (terms - value) ** 2, 0.0).sum() / (number * (number - 1))
-    return Mean(value, jnp.sqrt(spread))
+    return value, jnp.sqrt(spread)
 
 
 @eqx.filter_jit

@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 from scipy.special import softmax
 
 from jtruth import _validation as check
-from jtruth._iterate import Minimum, minimise
+from jtruth._iterate import minimise
 from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, not_converged, soft_counts, unlabelled
@@ -45,7 +45,7 @@ def minimax_entropy(
     samples_differ: bool,
     max_steps: int,
     tol: float | Float[Array, ""],
-) -> tuple[Minimum, Float[Array, "samples classes"]]:
+) -> tuple[tuple, Float[Array, "samples classes"]]:
     """Maximum of the dual from a first sigma (tau starts at 0), and log p(class, labels) of samples there.
 
     `penalties` are alpha and beta.
@@ -66,7 +66,7 @@ def minimax_entropy(
         return -value + (penalties[0] * (params[0] ** 2).sum() + penalties[1] * (params[1] ** 2).sum()) / 2
 
     found = minimise(loss, (start, tau), max_steps=max_steps, tol=tol)
-    return found, log_joint(found.params)
+    return found, log_joint(found[0])
 
 
 def one_class_only(labels: Labels) -> str | None:
@@ -125,13 +125,13 @@ def fit_minimax_entropy(
             data, share, start, penalties,
             samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
         )  # fmt: skip
-        (confusion, difficulty), joint = jax.tree.map(np.asarray, (found.params, joint[:size]))
+        (confusion, difficulty), joint = jax.tree.map(np.asarray, (found[0], joint[:size]))
     matrices = softmax(confusion, axis=2)
-    converged, steps = bool(found.converged), int(found.num_steps)
+    converged, steps = bool(found[2]), int(found[3])
     pooled = np.einsum("t,tck->ck", labels.labels_per_labeler(), matrices)
     doubts = (*not_converged("L-BFGS", converged, steps), *unlabelled(labels),
               *exchanged(pooled, labels.class_names))  # fmt: skip
     own = {"matrices": matrices, "confusion": confusion, "difficulty": difficulty[:size],
-           "objective": -float(found.value)}  # fmt: skip
+           "objective": -float(found[1])}  # fmt: skip
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
     return Fit(share, softmax(joint, axis=1), log_likelihood, converged, steps, doubts, own)

@@ -165,32 +165,20 @@ def arviz() -> tuple[Any, Any]:
     return from_dict, stats
 
 
-class PowerScaled(NamedTuple):
-    """Weights of draws, and whether they can be trusted."""
-
-    weights: Float[np.ndarray, " draws"]  # sum to 1
-    pareto_k: float
-    good_k: float  # above it they cannot
-
-    @property
-    def reliable(self) -> bool:
-        """Whether the draws reach where the scaled posterior lies."""
-        return self.pareto_k < self.good_k
-
-
 def power_scaled(
     log_density: Float[np.ndarray, " draws"], power: float, relative_ess: float = 1.0
-) -> PowerScaled:
+) -> tuple[Float[np.ndarray, " draws"], float, bool]:
     """Weights of draws of a posterior after the prior or the likelihood was raised to a power.
 
-    `log_density` is the log prior, or log likelihood, of each draw, up to a constant.
+    `log_density` is the log prior, or log likelihood, of each draw, up to a constant. Weights sum to 1; then
+    their Pareto k, and whether the draws reach where the scaled posterior lies.
 
     Raises:
         ValueError: a power that is not positive, or a density that is not finite.
 
     >>> x = np.random.default_rng(0).normal(size=4000)  # a posterior N(0, 1); its prior was N(0, 4)
-    >>> found = power_scaled(-0.5 * x**2 / 4, 2.0)  # then the posterior has 1/variance 1.25
-    >>> found.reliable, bool(abs(found.weights @ x**2 - 0.8) < 0.05)
+    >>> weights, _, reliable = power_scaled(-0.5 * x**2 / 4, 2.0)  # then the posterior has 1/variance 1.25
+    >>> reliable, bool(abs(weights @ x**2 - 0.8) < 0.05)
     (True, True)
     """
     values = np.asarray(log_density, np.float64)
@@ -198,7 +186,7 @@ def power_scaled(
     check_finite(values, "log_density", "every draw needs a finite one")
     log_w, k = smoothed_weights((power - 1) * values[None], relative_ess)
     weights = np.exp(log_w[0] - log_w.max())
-    return PowerScaled(weights / weights.sum(), float(k[0]), good_shape(values.size))
+    return weights / weights.sum(), float(k[0]), bool(k[0] < good_shape(values.size))
 
 
 def equal_draws(

@@ -27,7 +27,7 @@ from jtruth.lam_stork.rates import check_rate
 from jtruth.stats.poisson_binomial import pmf
 from jtruth.tables.binary import CountTable
 from jtruth.tables.metrics import METRICS, binary_counts, default_metrics, ratio
-from jtruth.testing.binary.operating_point import LogOdds
+from jtruth.testing.binary.operating_point import LogOdds, shifted
 
 _MOST_STEPS, _MOST_ROUNDS = 10_000, 100  # of the geometric median, and of the weighted vote
 _NODES = 32  # of Gauss and Legendre, for each rate
@@ -125,14 +125,14 @@ def prior_marginal_table(data: LogOdds) -> CountTable:
     """
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     rates = list(zip(0.5 * (node + 1), 0.5 * weight, strict=True))
-    table = np.zeros((data.n1 + 1, data.n0 + 1))
+    table = np.zeros([side.total + 1 for side in data])
     for d, wd in rates:
         for f, wf in rates:
-            (p_a, a), (p_b, b) = (pmf(expit(side.x), side.counts) for side in data.at(d, f))
-            a, b = a + data.positive.sure, b + data.negative.sure
+            (p_a, a), (p_b, b) = (pmf(expit(side.x), side.counts) for side in shifted(data, d, f))
+            a, b = a + data[0].sure, b + data[1].sure
             table[a : a + p_a.size, b : b + p_b.size] += wd * wf * p_a[:, None] * p_b[None, :]
     a, b = (np.arange(size) for size in table.shape)
-    return CountTable(a, b, table / table.sum(), data.n1, data.n0, float("nan"))
+    return CountTable(a, b, table / table.sum(), data[0].total, data[1].total, float("nan"))
 
 
 def lehner_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:

@@ -9,7 +9,7 @@ independent with the law (10) = (25), a draw of them gives a count table, and me
 changed and put into a larger one.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,11 +17,9 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Float, Int
 
-from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.latent import NutsSettings, Observed
 from jtruth.latent.infer import kernel, nuts
-from jtruth.latent.infer.nuts import NutsRun
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing.multiclass import (
     CountDraws,
@@ -47,27 +45,13 @@ def testing_model(
         numpyro.sample("y_pred", dist.CategoricalProbs(p), obs=y_pred)
 
 
-class NutsTesting(NamedTuple):
-    """Draws of the count table and the operating matrix, and the NUTS run behind them."""
-
-    draws: CountDraws  # counts and confusion (draws, classes, symbols); `estimate(metric)` gives laws
-    run: NutsRun
-
-    __repr__ = one_line
-
-    @property
-    def converged(self) -> bool:
-        """Split R-hat below 1.01 and ESS of 100 a chain, for every parameter and every cell."""
-        return self.run.converged and self.draws.converged
-
-
 def binary_nuts(
     log_odds: Float[np.ndarray, " samples"],
     y_pred: Int[np.ndarray, " samples"],
     *,
     key: Any,
     settings: NutsSettings = NutsSettings(),
-) -> NutsTesting:
+) -> CountDraws:
     """Posterior of a binary classifier's count table: `multiclass_nuts` of two classes.
 
     Args:
@@ -88,8 +72,10 @@ def multiclass_nuts(
     *,
     key: Any,
     settings: NutsSettings = NutsSettings(),
-) -> NutsTesting:
+) -> CountDraws:
     """Posterior of the count table by `testing_model`, rows of K uniform however many classes there are.
+
+    It has converged with split R-hat below 1.01 and ESS of 100 a chain, for every parameter and every cell.
 
     Args:
         log_likelihood, prior, y_pred: see `count_posterior`.
@@ -109,7 +95,7 @@ def multiclass_nuts(
     counted, (chains, draws) = counts.reshape(confusion.shape), confusion.shape[:2]
     rhat, ess = split_rhat(counted), effective_sample_size(counted)
     good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
-    return NutsTesting(CountDraws(counts, flat, good, chains, draws + run.num_warmup), run)
+    return CountDraws(counts, flat, good and run.converged, chains, draws + run.num_warmup, run=run)
 
 
 def _padded(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -60,6 +60,7 @@ class CountDraws(TableDraws):
     num_sweeps: int
     # Of rows that are alike: log prior of what they have in common, for `jtruth.stats.loo`.
     log_prior: Float[np.ndarray, " draws"] | None = None
+    run: Any = None  # of NUTS, where the draws are by it
 
     @property
     def rhat(self) -> Float[np.ndarray, "classes symbols"]:

@@ -173,9 +173,9 @@ def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> M
                 theta, x, evidence, regularisation, objective=objective, loss=loss, where=where, width=width
             )
 
-        found = minimise(function, model, max_steps=max_steps, tol=tol)
-        model, steps = found.params, steps + found.num_steps
-    return ModelFit(model, found.value, found.converged, steps, path=found.value[None])
+        model, value, converged, more = minimise(function, model, max_steps=max_steps, tol=tol)
+        steps += more
+    return ModelFit(model, value, converged, steps, path=value[None])
 
 
 def zero_start(x: Array, num_classes: int, loss: str) -> Linear:

@@ -63,7 +63,7 @@ def test_nuts_and_gibbs_have_the_means_of_the_exact_posterior(number):
     two = np.stack([np.zeros_like(x), x], 1)
     gibbs = count_posterior(two, np.array([0.5, 0.5]), y_pred, key=jax.random.key(10 + number))
     assert nuts.run.converged
-    for draws in (nuts.draws, gibbs):
+    for draws in (nuts, gibbs):
         counts = draws.counts.astype(float)
         tp, fp, fn, tn = counts[:, 1, 1], counts[:, 0, 1], counts[:, 1, 0], counts[:, 0, 0]
         pairs = {
@@ -95,6 +95,6 @@ def test_multiclass_nuts_agrees_with_enumeration():
         weight = np.exp(log_weight)
         total, mean = total + weight, mean + weight * (y == y_pred).mean()
     nuts = bayes.multiclass_nuts(log_lik, prior, y_pred, key=jax.random.key(0), settings=SETTINGS)
-    drawn = named_metric("accuracy").of_table(nuts.draws.counts.astype(float))
-    by_chain = np.asarray(drawn).reshape(nuts.draws.num_chains, -1)
+    drawn = named_metric("accuracy").of_table(nuts.counts.astype(float))
+    by_chain = np.asarray(drawn).reshape(nuts.num_chains, -1)
     assert abs(by_chain.mean() - mean / total) < 4 * mean_error(by_chain)

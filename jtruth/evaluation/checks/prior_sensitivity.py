@@ -61,15 +61,15 @@ def scaled_check(parts: Sequence[Part], level: float, what: str = "") -> Check:
     powers = [power for power in POWERS if all(prior.proper(power) for _, prior, _ in parts)]
     scaled = {power: [power_scaled(prior.values, power, ess) for _, prior, ess in parts] for power in powers}
     for power, each in scaled.items():
-        bad = next((one for one in each if not one.reliable), None)
-        if bad is not None:
-            return Check(NAME, None, None, "cannot be seen", BLIND.format(what, POWERS[power], bad.pareto_k))
+        for _, shape, reliable in each:
+            if not reliable:
+                return Check(NAME, None, None, "cannot be seen", BLIND.format(what, POWERS[power], shape))
     most, sentence = 0.0, ""
     for name in (name for name in parts[0][0] if all(name in numbers for numbers, _, _ in parts)):
         draws = [np.asarray(numbers[name], np.float64) for numbers, _, _ in parts]
         low, high = DrawsEstimate(evenly(draws)).interval(level)
         for power, each in scaled.items():
-            again = [equal_draws(x, one.weights, x.size) for x, one in zip(draws, each, strict=True)]
+            again = [equal_draws(x, weights, x.size) for x, (weights, *_) in zip(draws, each, strict=True)]
             a, b = DrawsEstimate(evenly(again)).interval(level)
             moved = max(abs(a - low), abs(b - high)) / (high - low) if high > low else 0.0
             if moved > most:
@@ -150,11 +150,11 @@ def likelihood_of_draws(rows: RowLikelihood, kept: int) -> tuple[np.ndarray, np.
 def labels_say(values: np.ndarray, log_likelihood: np.ndarray, relative_ess: float = 1.0) -> str:
     """What labels say of a prior-driven number, by a power of their likelihood; "" if none can tell."""
     there = ~np.isnan(values)
-    scaled = power_scaled(log_likelihood, _MORE, relative_ess)
-    total = scaled.weights[there].sum()
-    if not (scaled.reliable and total > 0 and np.ptp(values[there]) > 0):
+    weights, _, reliable = power_scaled(log_likelihood, _MORE, relative_ess)
+    total = weights[there].sum()
+    if not (reliable and total > 0 and np.ptp(values[there]) > 0):
         return ""
-    mean, then = values[there].mean(), scaled.weights[there] @ values[there] / total
+    mean, then = values[there].mean(), weights[there] @ values[there] / total
     moved = abs(then - mean) / values[there].std()
     return LABELS_AGAINST.format(then, mean) if moved > _SPEAKS else LABELS_SILENT
 

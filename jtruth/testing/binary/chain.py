@@ -9,7 +9,7 @@ samples, a_u of them positive; PB_u is the law of a_u given the labels alone. Ho
     f_u(a) = PB_u(a) Gamma(a + alpha_1u) Gamma(N_u - a + alpha_0u),
     g(S)   = 1 / (Gamma(S + sum alpha_1) Gamma(N - S + sum alpha_0)).
 
-One backward pass along the running sum gives the evidence, every marginal, and independent draws. f_u is
+One backward pass along the running sum gives the evidence and independent draws. f_u is
 tilted by e^(t a), with the t at which the tilted means add up to a sum where g falls by e^(-t) a step. With
 B = 2 this is `exact.count_table`.
 
@@ -40,7 +40,6 @@ from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
 from jtruth._validation.in_range import check_no_nan
-from jtruth.stats.estimates import PmfEstimate
 from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.tables.posterior import TableDraws
 
@@ -53,46 +52,22 @@ class SymbolChain(eqx.Module):
     """Posterior of the numbers of positives a_u, one for each symbol.
 
     `first[u]` + 0, 1, ... are the values of a_u that `factor[u]` (tilted, largest 1) belongs to;
-    `ahead[u]` holds the sum over all symbols from u on given the running sum before, from `base[u]` up.
+    `ahead[u]` holds the sum over all symbols from u on given the running sum before, from the least up.
     """
 
     sizes: Int[np.ndarray, " symbols"]
     first: Int[np.ndarray, " symbols"]
     factor: tuple[np.ndarray, ...]
     ahead: tuple[np.ndarray, ...]
-    base: Int[np.ndarray, " symbols_and_end"]
     log_evidence: float  # log p(y_pred | z) under the priors
     alpha: Float[np.ndarray, "classes symbols"]  # of the Dirichlet priors of the rows of K
 
     __repr__ = one_line
 
-    @property
-    def num_symbols(self) -> int:
-        """B."""
-        return self.sizes.size
-
-    def marginal(self, symbol: int) -> PmfEstimate:
-        """Law of the number of positives among the samples with this symbol."""
-        factor, after = self.factor[symbol], self.ahead[symbol + 1]
-        pmf = factor * np.correlate(after, self._before(symbol), mode="valid")[: factor.size]
-        return _lattice(int(self.first[symbol]), pmf)
-
-    def positives(self) -> PmfEstimate:
-        """Law of the number of all positives."""
-        return _lattice(int(self.base[-1]), self._before(self.num_symbols) * self.ahead[-1])
-
-    def _before(self, symbol: int) -> Float[np.ndarray, " sums"]:
-        """Weights of the running sum before a symbol, from `base` up, the largest 1."""
-        weight = np.ones(1)
-        for part in self.factor[:symbol]:
-            weight = np.convolve(weight, part)
-            weight = weight / weight.max()
-        return weight
-
     def draws(self, key: Key, n: int) -> Int[np.ndarray, "draws symbols"]:
         """Independent draws of (a_1..a_B)."""
         rng = host_rng(key, "symbol chain")
-        found, place = np.empty((n, self.num_symbols), np.int64), np.zeros(n, np.int64)
+        found, place = np.empty((n, self.sizes.size), np.int64), np.zeros(n, np.int64)
         for u, (factor, after) in enumerate(zip(self.factor, self.ahead[1:], strict=True)):
             window = np.lib.stride_tricks.sliding_window_view(after, factor.size)
             step = max(_AT_ONCE // factor.size, 1)
@@ -116,11 +91,6 @@ class SymbolChain(eqx.Module):
 
 def _tables(sizes: Int[np.ndarray, " symbols"], positives: Int[np.ndarray, "draws symbols"]) -> TableDraws:
     return TableDraws(np.stack([sizes - positives, positives], axis=1))
-
-
-def _lattice(first: int, weight: Float[np.ndarray, " counts"]) -> PmfEstimate:
-    """The law on the whole numbers from `first` up."""
-    return PmfEstimate((first + np.arange(weight.size)).astype(float), weight / weight.sum(), lattice=True)
 
 
 def _chosen(weight: Float[np.ndarray, "draws cells"], rng: np.random.Generator) -> Int[np.ndarray, " draws"]:
@@ -148,8 +118,8 @@ def symbol_chain(
         ValueError: sizes that differ, symbols out of range, NaN, or concentrations that are not positive.
 
     >>> chain = symbol_chain(np.array([2.0, 1.0, -1.0, -2.0]), np.array([2, 1, 1, 0]), 3)
-    >>> chain.draws(0, 3).shape, round(chain.marginal(2).mean, 3)
-    ((3, 3), 0.894)
+    >>> chain.draws(0, 3).shape, round(chain.log_evidence, 3)
+    ((3, 3), -4.793)
     """
     x, u = _checked_symbols(log_odds, symbols, num_symbols)
     alpha = checked_alpha(alpha, (2, num_symbols))
@@ -167,8 +137,7 @@ def symbol_chain(
         scale += tilted.max()
         factor.append(np.exp(tilted[kept[0] : kept[-1] + 1] - tilted.max()))
         first.append(start + kept[0])
-    base = np.concatenate([[0], np.cumsum(first)])
-    end = base[-1] + np.arange(sum(part.size - 1 for part in factor) + 1)
+    end = sum(first) + np.arange(sum(part.size - 1 for part in factor) + 1)
     log_g = -gammaln(end + totals[1]) - gammaln(samples - end + totals[0]) - tilt * end
     ahead, scale = [np.exp(log_g - log_g.max())], scale + log_g.max()
     for part in reversed(factor):
@@ -176,7 +145,7 @@ def symbol_chain(
         scale += np.log(values.max())
         ahead.insert(0, values / values.max())
     evidence = float(scale + (gammaln(totals).sum() - gammaln(alpha).sum()))
-    return SymbolChain(sizes, np.array(first), tuple(factor), tuple(ahead), base, evidence, alpha)
+    return SymbolChain(sizes, np.array(first), tuple(factor), tuple(ahead), evidence, alpha)
 
 
 def _law_of_positives(x: np.ndarray) -> _Law:

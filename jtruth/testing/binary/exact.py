@@ -43,6 +43,7 @@ from jtruth.testing.binary.operating_point import (
     log_likelihood,
     most_probable,
     on_grid,
+    shifted,
     tilts,
 )
 
@@ -63,7 +64,7 @@ def law_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTabl
 
     `log_evidence` is log p(y_pred | z; p_D, p_FA).
     """
-    found = exact_posterior(data.at(p_detection, p_false_alarm), None)
+    found = exact_posterior(shifted(data, p_detection, p_false_alarm), None)
     return replace(found, log_evidence=log_likelihood(on_grid(data), p_detection, p_false_alarm))
 
 
@@ -77,7 +78,7 @@ def exact_posterior(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> Cou
     wide = 18.0 * np.sqrt(np.diag(mode.count_covariance)) + 12.0
     if np.prod(wide) > _LARGE_TABLE:
         found = node_table(data, prior, gridded, mode)
-        if found is None and np.prod(np.minimum(wide, np.ptp(data.limits, axis=1) + 1)) > _LARGEST_TABLE:
+        if found is None and np.prod(np.minimum(wide, np.ptp(_limits(data), axis=1) + 1)) > _LARGEST_TABLE:
             found = node_table(data, prior, gridded, mode, to_the_ends=True)
         if found is not None:
             return found
@@ -105,6 +106,11 @@ def _log_gamma(z: np.ndarray) -> np.ndarray:
 _Axis = tuple[np.ndarray, np.ndarray | None, np.ndarray]
 
 
+def _limits(data: LogOdds) -> Float[np.ndarray, "2 2"]:
+    """Smallest and largest possible true positives, and false negatives."""
+    return np.array([[side.sure, side.total - side.never] for side in data], np.float64)
+
+
 def _whole_numbers(side: Side, end: np.ndarray) -> _Axis:
     """Every count between two ends, with the law of `side` by convolution."""
     first, last = int(np.floor(end[0])), int(np.ceil(end[1]))
@@ -121,13 +127,13 @@ def _summed(
     what these were divided by, the evidence.
     """
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
-    limits, reach = data.limits, np.full(2, 9.0)
+    limits, reach = _limits(data), np.full(2, 9.0)
     while True:
         ends = np.stack([mean - reach * sd - 6, mean + reach * sd + 6], 1)
         if (found := axes(np.clip(ends, limits[:, :1], limits[:, 1:]))) is None:
             return None
         both = [(*part[:2], part[2] + _log_gain(part[0], data, k, prior)) for k, part in enumerate(found)]
-        log_p = _log_joint(both, data.n1 + data.n0, prior)
+        log_p = _log_joint(both, data[0].total + data[1].total, prior)
         top = log_p.max()
         p = np.exp(np.subtract(log_p, top, out=log_p), out=log_p)
         total = p.sum()
@@ -169,13 +175,13 @@ def count_table(
 ) -> CountTable:
     """The exact posterior of the counts on whole numbers; 10 ms at N = 1000.
 
-    Without a prior the operating point is given, and inside the log-odds (`LogOdds.at`). `mode` is that of
+    Without a prior the operating point is given, and inside the log-odds (`shifted`). `mode` is that of
     `most_probable`, where it has been found already.
     """
     mode = mode or most_probable(data, prior)
     found = _summed(data, prior, mode, lambda ends: list(map(_whole_numbers, data, ends)))
     (a, _, _), (b, _, _), probability, evidence = present(found, "the window")
-    return CountTable(a, b, probability, data.n1, data.n0, evidence)
+    return CountTable(a, b, probability, data[0].total, data[1].total, evidence)
 
 
 # ---- where the nodes are -----------------------------------------------------------------------------------
@@ -202,7 +208,7 @@ def node_table(
         return None
     (a, _, of_a), (b, cells, of_b), probability, evidence = found
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    n1, n0 = data.n1, data.n0
+    n1, n0 = data[0].total, data[1].total
     table = (first, second, probability, n1, n0, evidence)
     if to_the_ends:
         return CountTable(*table, bins=_BINS, whole=(False, False))
@@ -227,7 +233,7 @@ def _smooth_axes(
     data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np.ndarray
 ) -> list[_Axis] | None:
     """Nodes away from the ends; None if the true positives do not allow it. `gridded`: `data` on a grid."""
-    sd, limits = np.sqrt(np.diag(mode.count_covariance)), data.limits
+    sd, limits = np.sqrt(np.diag(mode.count_covariance)), _limits(data)
     shifts = tilts(mode.p_detection, mode.p_false_alarm)
     wide = [
         side.x.size > 0 and cumulants(side.x, side.counts, float(tilt))[2] > _SMOOTH_VARIANCE
@@ -249,14 +255,14 @@ def _to_the_ends(data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np
     numbers = [np.ptp(end) / max(step, 1.0) for end, step in zip(ends, steps, strict=True)]
     if np.prod(numbers) > _MOST:
         raise ValueError(
-            f"these labels say so little of {data.n1 + data.n0} samples that {numbers[0]:.0f} x "
+            f"these labels say so little of {data[0].total + data[1].total} samples that {numbers[0]:.0f} x "
             f"{numbers[1]:.0f} values of the counts would have to be looked at: get more or better labels, "
             "or judge a random part of the samples"
         )
     for k, (end, step) in enumerate(zip(ends, steps, strict=True)):
         few = data[k].counts.sum() <= _FEW
         whole = _whole_numbers(data[k], end) if few else None
-        axes.append(whole or _spaced(gridded[k], end, max(step, 1.0), data.limits[k]))
+        axes.append(whole or _spaced(gridded[k], end, max(step, 1.0), _limits(data)[k]))
     return axes
 
 

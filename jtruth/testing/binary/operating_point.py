@@ -30,7 +30,11 @@ _FEW = 0.9  # share of distinct values above which nothing is merged
 
 
 class Side(NamedTuple):
-    """The samples of one prediction: finite log-odds and how often each occurs, and certain ones."""
+    """The samples of one prediction: finite log-odds and how often each occurs, and certain ones.
+
+    Equal log-odds are collapsed to counts. On a grid (`on_grid`) the counts are real numbers, which add up to
+    a whole one but for rounding.
+    """
 
     x: np.ndarray
     counts: np.ndarray
@@ -45,37 +49,14 @@ class Side(NamedTuple):
         return round(float(self.counts.sum())) + self.sure + self.never
 
 
-class LogOdds(NamedTuple):
-    """A binary data set: the samples predicted positive, and those predicted negative.
+# A binary data set: the samples predicted positive, and those predicted negative.
+LogOdds = tuple[Side, Side]
 
-    Equal log-odds are collapsed to counts. On a grid (`on_grid`) the counts are real numbers, which add up to
-    a whole one but for rounding.
-    """
 
-    positive: Side
-    negative: Side
-
-    __repr__ = one_line
-
-    @property
-    def n1(self) -> int:
-        """Number of samples predicted positive."""
-        return self.positive.total
-
-    @property
-    def n0(self) -> int:
-        """Number of samples predicted negative."""
-        return self.negative.total
-
-    @property
-    def limits(self) -> Float[np.ndarray, "2 2"]:
-        """Smallest and largest possible true positives, and false negatives."""
-        return np.array([[side.sure, side.total - side.never] for side in self], np.float64)
-
-    def at(self, p_detection: float, p_false_alarm: float) -> "LogOdds":
-        """The same samples with log-odds (10), given the operating point as well."""
-        shifts = np.log(p_detection / p_false_alarm), np.log((1 - p_detection) / (1 - p_false_alarm))
-        return LogOdds(*(side._replace(x=side.x + by) for side, by in zip(self, shifts, strict=True)))
+def shifted(data: LogOdds, p_detection: float, p_false_alarm: float) -> LogOdds:
+    """The same samples with log-odds (10), given the operating point as well."""
+    one, other = tilts(p_detection, p_false_alarm)
+    return data[0]._replace(x=data[0].x + one), data[1]._replace(x=data[1].x + other)
 
 
 class BetaPrior(NamedTuple):
@@ -106,7 +87,7 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
         certain = np.zeros(0) if all_finite else mine[~np.isfinite(mine)]
         values, counts = _merged(mine[np.isfinite(mine)] if certain.size else mine)
         sides.append(Side(values, counts, int((certain > 0).sum()), int((certain < 0).sum())))
-    return LogOdds(*sides)
+    return sides[0], sides[1]
 
 
 def _merged(finite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +167,7 @@ def most_probable(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> Opera
 
     Without a prior the operating point is given and inside the log-odds: (1/2, 1/2), which leaves them so.
     """
-    point, sizes = np.array([0.5, 0.5]), (data.n1, data.n0)
+    point, sizes = np.array([0.5, 0.5]), (data[0].total, data[1].total)
     mean, variance = _count_moments(data, 0.5, 0.5)
     if prior is None:
         return OperatingPoint(0.5, 0.5, np.zeros((2, 2)), mean, np.diag(variance), True, 0)
@@ -214,8 +195,8 @@ _BLOCK = 1 << 15  # samples whose arrays stay in the cache
 
 def on_grid(data: LogOdds) -> LogOdds:
     """The same data with the log-odds of each large side on the grid; its counts are then real numbers."""
-    parts = [(side, *grid_weights(side.x, side.counts)) for side in data]
-    return LogOdds(*(side._replace(x=x, counts=counts) for side, x, counts in parts))
+    one, other = (Side(*grid_weights(side.x, side.counts), *side[2:]) for side in data)
+    return one, other
 
 
 def grid_weights(

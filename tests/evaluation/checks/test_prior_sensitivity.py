@@ -60,11 +60,11 @@ def test_as_if_fitted_with_the_squared_prior(few):
     again = fit_joint(
         labels, y_pred=y_pred, key=1, priors=DirichletPriors(diagonal=3.0, off_diagonal_total=1.0)
     )
-    scaled = power_scaled(fit.log_prior.values, 2.0)
-    assert scaled.reliable
+    weights, _, reliable = power_scaled(fit.log_prior.values, 2.0)
+    assert reliable
     for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
                          (fit.prior[fit.matrix_draw, 1], again.prior[:, 1])):  # fmt: skip
-        agree(ours, scaled.weights, theirs)
+        agree(ours, weights, theirs)
 
 
 @pytest.mark.slow
@@ -73,8 +73,8 @@ def test_as_if_families_had_the_squared_prior(monkeypatch):
     y_pred, labels = simulated(36, 0.3, seed=2)  # fewer than ten labels a cell
     fit = fit_joint(labels, y_pred=y_pred, key=0)
     assert fit.log_prior.covers == ("classes", *ALIKE_ROWS.values()) and fit.log_prior.least == 1.0
-    scaled = power_scaled(fit.log_prior.values, 2.0)
-    assert scaled.reliable
+    weights, _, reliable = power_scaled(fit.log_prior.values, 2.0)
+    assert reliable
     narrower = float(alike.SPREAD / np.sqrt(2))
     for module in (alike, tempered_alike):
         monkeypatch.setattr(module, "SPREAD", narrower)
@@ -89,7 +89,7 @@ def test_as_if_families_had_the_squared_prior(monkeypatch):
     jax.clear_caches()
     for ours, theirs in ((fit.labeler_accuracy[fit.matrix_draw, 0], again.labeler_accuracy[:, 0]),
                          (fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1])):  # fmt: skip
-        agree(ours, scaled.weights, theirs)
+        agree(ours, weights, theirs)
 
 
 def squared_strata(priors, rows):
@@ -118,12 +118,12 @@ def test_as_if_a_model_of_strata_had_the_squared_prior(model):
     other = squared_strata if model == "shared_strata" else model
     again = fit_joint(labels, y_pred=y_pred, key=1, dependence=other, priors=priors)
     assert HARD in fit.log_prior.covers and len(fit.log_prior.covers) == 4
-    scaled = power_scaled(fit.log_prior.values, 2.0)
-    assert scaled.reliable
+    weights, _, reliable = power_scaled(fit.log_prior.values, 2.0)
+    assert reliable
     for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
                          (fit.labeler_accuracy[fit.matrix_draw, 0], again.labeler_accuracy[:, 0]),
                          (fit.weights[fit.matrix_draw, 0, 0], again.weights[:, 0, 0])):  # fmt: skip
-        agree(ours, scaled.weights, theirs)
+        agree(ours, weights, theirs)
 
 
 def agree(ours, weights, theirs):

@@ -189,7 +189,7 @@ def test_labels_that_say_nothing_have_a_law_in_closed_form():
     table = exact_posterior(data)
     assert table.density is None and table.whole == (False, False)
     assert table.probability.size < 5_000_000
-    n, n1, n0 = 60_000, data.n1, data.n0
+    n, n1, n0 = 60_000, data[0].total, data[1].total
     s = np.arange(n + 1)
     low, high = np.maximum(0, s - n0), np.minimum(s, n1)
     log_p = s * np.log(share) + (n - s) * np.log1p(-share) - gammaln(s + 2) - gammaln(n - s + 2)

@@ -51,9 +51,9 @@ def test_equal_log_odds_are_collapsed_and_nothing_is_lost():
     x = np.array([1.0, 1, 1, 1, 1, np.inf, -np.inf, -np.inf, 2, 2, 2, 2, 2, 2])
     y = np.array([1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0])
     data = collapse(x, y)
-    assert (data.n1, data.n0) == (5, 9)
+    assert (data[0].total, data[1].total) == (5, 9)
     assert [(side.sure, side.never) for side in data] == [(1, 1), (0, 1)]
-    assert data.negative.x.tolist() == [1, 2] and data.negative.counts.tolist() == [2, 6]
+    assert data[1].x.tolist() == [1, 2] and data[1].counts.tolist() == [2, 6]
     repeated = collapse(np.repeat(x, 3), np.repeat(y, 3))
     for d, f in ((0.7, 0.2), (0.4, 0.4)):
         assert log_likelihood(repeated, d, f) == pytest.approx(3 * log_likelihood(data, d, f), rel=1e-13)
