@@ -311,7 +311,7 @@ def one(name, mix, strategy, kind, seed, budget=BUDGET, pool="all"):
 
 def curves(name, mix, strategy, kind, repetitions, pool="all"):
     runs = (one(name, mix, strategy, kind, r, pool=pool)[0] for r in range(repetitions))
-    return np.array([[s.true for s in state.trail] for state in runs])
+    return np.array([[true for *_, true in state.trail] for state in runs])
 
 
 def said(values):

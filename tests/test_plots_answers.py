@@ -9,7 +9,7 @@ import pytest
 import jtruth as jt
 from jtruth import cleaning, information, plots
 from jtruth.asking.labels import LabelRequest
-from jtruth.cleaning.state import Problem, State, Step
+from jtruth.cleaning.state import State
 from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation.any_metric import MetricPosterior
 from jtruth.evaluation.gold.shares import Prevalence
@@ -275,13 +275,13 @@ def test_a_request_is_a_share_of_the_variance():
 
 
 def test_a_cleaning_is_a_learning_curve():
-    state = State(Problem(*[np.zeros(1)] * 7), None, "risk", 0, None)
+    state = State(*[np.zeros(1)] * 7)
     with pytest.raises(ValueError, match="no trail"):
         state.plot()
-    one, two = Step(0, 0.6, 0.5), Step(5, 0.7, 0.8)
+    one, two = (0, 0.6, 0.5), (5, 0.7, 0.8)
     (ax,) = state._replace(trail=(one, two)).plot().axes
     assert [line.get_ydata().tolist() for line in map(_arrays, ax.lines)] == [[0.6, 0.7], [0.5, 0.8]]
-    (ax,) = state._replace(trail=(one, two._replace(true=None))).plot().axes
+    (ax,) = state._replace(trail=(one, (5, 0.7, None))).plot().axes
     assert len(ax.lines) == 1
 
 

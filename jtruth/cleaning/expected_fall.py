@@ -88,26 +88,26 @@ def influence(state: State) -> Influence:
     Raises:
         ValueError: a learner without derivatives, or a model of more than 2000 parameters.
     """
-    p, learner = state.problem, state.learner
+    learner = state.learner
     if type(learner).sample_loss is Learner.sample_loss:
         learner.sample_loss(None, None, None)  # says what to use instead
     with jax.enable_x64(True):
         model = jax.tree.map(jnp.asarray, state.model)
-        data = jnp.asarray(p.x), jnp.asarray(state.evidence), jnp.asarray(~p.validation)
+        data = jnp.asarray(state.x), jnp.asarray(state.evidence), jnp.asarray(~state.validation)
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         if size > _MOST:
             raise ValueError(f"the model has {size} parameters, and strategy 'risk' and stopping advice go "
                              f"up to {_MOST}; take fewer features, or another strategy")  # fmt: skip
         changes, now = _changes(learner, model, *data, jnp.asarray(possible_evidence(state)))
         changes, believed = np.asarray(changes, np.float64), class_chances(state)
-        chance, aims, gap = believed @ p.oracle, changes, np.zeros(changes.shape[-1])
+        chance, aims, gap = believed @ state.oracle, changes, np.zeros(changes.shape[-1])
         if learner.kind != "ml":
-            posterior = jnp.asarray(_after(believed, p.oracle))
+            posterior = jnp.asarray(_after(believed, state.oracle))
             aims = np.asarray(_changes(learner, model, *data, posterior)[0], np.float64)
-            gap = np.einsum("ik,ikp->p", chance[~p.validation], aims[~p.validation])
+            gap = np.einsum("ik,ikp->p", chance[~state.validation], aims[~state.validation])
         # Intercepts of a softmax are known up to a constant, where H is 0 and so are all gradients.
         inverse = np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True)
-    count = int((~p.validation).sum())
+    count = int((~state.validation).sum())
     return Influence(changes, aims, gap, chance, changes @ inverse, inverse, np.asarray(now), count)
 
 
@@ -136,10 +136,10 @@ def curvature_change(state: State, chosen: list[int]) -> Float[np.ndarray, "para
     outcome, chance = possible_evidence(state)[chosen], answer_chances(state)[chosen]
     with jax.enable_x64(True):
         model = jax.tree.map(jnp.asarray, state.model)
-        rows = jnp.asarray(state.problem.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
+        rows = jnp.asarray(state.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
         now, then = _now_and_then(jax.hessian, state.learner, model, *rows)
     change = np.einsum("ik,ikpq->pq", chance, np.asarray(then)) - np.asarray(now).sum(axis=0)
-    return change / (~state.problem.validation).sum()
+    return change / (~state.validation).sum()
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -164,10 +164,10 @@ def twin(state: State) -> State:
 
 def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
     """p(y | z, x): labels and answers, and the probabilities given at the start or, without, the twin's."""
-    known = state.problem.probabilities
+    known = state.probabilities
     if known is None:
         wise = twin(state)
-        known = wise.learner.probabilities(wise.model, wise.problem.x)
+        known = wise.learner.probabilities(wise.model, wise.x)
     joint = state.log_likelihood + log(known)
     refuted = ~(joint > -np.inf).any(axis=1, keepdims=True)  # the answer is a class that had probability 0
     return softmax(np.where(refuted, state.log_likelihood, joint), axis=1)
@@ -182,16 +182,16 @@ def _after(believed: Float[np.ndarray, "samples classes"], oracle: Float[np.ndar
 
 def answer_chances(state: State) -> Float[np.ndarray, "samples answers"]:
     """p(answer | z, x): of an oracle that errs, an answer is a label."""
-    return class_chances(state) @ state.problem.oracle
+    return class_chances(state) @ state.oracle
 
 
 def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classes"]:
     """The evidence of each sample after each answer."""
-    p, classes = state.problem, np.arange(state.problem.prior.size)
-    log_p = state.log_likelihood[:, None, :] + log(p.oracle.T)[None]
+    classes = np.arange(state.prior.size)
+    log_p = state.log_likelihood[:, None, :] + log(state.oracle.T)[None]
     impossible = ~(log_p > -np.inf).any(axis=2)  # an answer that the labels exclude: its chance is 0
     log_p = np.where(np.expand_dims(impossible, 2), 0.0, log_p)
-    rows = [state.learner.evidence(log_p[:, k], p.prior, np.full(len(p.x), k)) for k in classes]
+    rows = [state.learner.evidence(log_p[:, k], state.prior, np.full(len(state.x), k)) for k in classes]
     return np.stack(rows, axis=1)
 
 
@@ -273,7 +273,7 @@ def stopping_advice(
     if not 1 <= num <= left:
         raise ValueError(f"num is {num}, and {left} samples may still be asked for; give 1 to that number")
     found = influence(state)
-    chosen = best_batch(found, state.open / state.problem.costs, num)
+    chosen = best_batch(found, state.open / state.costs, num)
     gains = simulated_gains(state, found, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
     gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(num_draws))
     low, high = (float(q) for q in np.quantile(gains, [0.05, 0.95]))
@@ -291,7 +291,7 @@ def simulated_gains(
     state: State, found: Influence, chosen: list[int], num_draws: int, rng: np.random.Generator
 ) -> np.ndarray:
     """(draws,) gain of accuracy by answers about the chosen samples."""
-    p, learner = state.problem, state.learner
+    learner = state.learner
     flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.model))
     flat = np.asarray(flat, np.float64)
     centre, spread = _believed(state, found)
@@ -301,13 +301,13 @@ def simulated_gains(
     log_p = state.log_likelihood[chosen]
 
     def probabilities(theta):
-        return learner.probabilities(unravel(theta), p.x)
+        return learner.probabilities(unravel(theta), state.x)
 
     now = probabilities(flat).argmax(axis=1)
     gains = np.zeros(num_draws)
     for m in range(num_draws):
         truth = probabilities(centre + root @ rng.standard_normal(flat.size))
-        chance = softmax(log_p + log(truth[chosen]), axis=1) @ p.oracle
+        chance = softmax(log_p + log(truth[chosen]), axis=1) @ state.oracle
         answers = (rng.random((len(chosen), 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
         after = probabilities(flat + steps[np.arange(len(chosen)), answers].sum(axis=0)).argmax(axis=1)
         at = np.arange(len(now))
@@ -323,7 +323,7 @@ def _believed(state: State, found: Influence) -> tuple[np.ndarray, np.ndarray]:
         weak = LinearLearner("ml", _WEAK * state.learner.regularisation)
         state = state._replace(learner=weak).refitted()
         found = influence(state)
-    used, inverse = found.gradients[~state.problem.validation], found.inverse
+    used, inverse = found.gradients[~state.validation], found.inverse
     flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.model))
     covariance = inverse / len(used)
     if state.learner.kind != "ml":  # a loss that is no likelihood
@@ -335,10 +335,8 @@ def gold_splits(
     splits: Sequence[tuple[int, int, int]],
     *,
     num_samples: int = 400,
-    distance: float = 3.0,
     rates: tuple[float, float] = (0.3, 0.1),
     share: float = 0.5,
-    guess: tuple[float, float] = (0.2, 0.2),
     num_sims: int = 50,
     key: Any = None,
 ) -> dict[str, Float[np.ndarray, " splits"]]:
@@ -348,11 +346,9 @@ def gold_splits(
 
     Args:
         splits: ways, each three numbers of known labels.
-        num_samples: of a set, of two features.
-        distance: between the means of the classes, in standard deviations.
+        num_samples: of a set, of two features; the means of the classes are 3 standard deviations apart.
         rates: P(label 1 | class 0), P(label 0 | class 1).
         share: of class 1.
-        guess: rates that are believed without known labels.
         num_sims: how often.
         key: 0 if None.
 
@@ -373,7 +369,7 @@ def gold_splits(
     def drawn(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
         y = (rng.random(size) < share).astype(np.int64)
         x = rng.standard_normal((size, 2))
-        x[:, 0] += distance * y
+        x[:, 0] += 3.0 * y
         return x, y
 
     found = np.empty((len(splits), num_sims, 3))
@@ -381,7 +377,7 @@ def gold_splits(
         rng = host_rng(key, "splits of known labels", sim)
         x, y = drawn(rng, num_samples)
         z = np.where(rng.random(num_samples) < np.where(y == 1, rates[1], rates[0]), 1 - y, y)
-        learned, predict = _trained_by(split, x, y, z, guess)
+        learned, predict = _trained_by(split, x, y, z)
         new_x, new_y = drawn(rng, 4000)
         true, test = (predict(new_x) == new_y).mean(), slice(num_samples - split[2], num_samples)
         tested = (predict(x[test]) == y[test]).mean() if split[2] else np.nan
@@ -395,11 +391,11 @@ def gold_splits(
     }
 
 
-def _trained_by(split, x, y, z, guess) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+def _trained_by(split, x, y, z) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """The two rates that the first part says, and what a model trained with the second one predicts."""
     noise, train, test = split
-    known, labels = y[:noise], z[:noise]  # with one pseudo-count at the guess for each rate
-    wrong = [((labels != known) & (known == c)).sum() + guess[c] for c in (0, 1)]
+    known, labels = y[:noise], z[:noise]  # with one pseudo-count at .2 for each rate
+    wrong = [((labels != known) & (known == c)).sum() + 0.2 for c in (0, 1)]
     rates = np.clip(np.array(wrong) / [(known == c).sum() + 1 for c in (0, 1)], 1e-3, 1 - 1e-3)
     share = (known.sum() + 0.5) / (noise + 1)
     matrix = np.array([[1 - rates[0], rates[0]], [rates[1], 1 - rates[1]]])

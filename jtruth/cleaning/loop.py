@@ -28,7 +28,7 @@ from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
 from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence, worth
 from jtruth.cleaning.learners import Learner, LinearLearner
-from jtruth.cleaning.state import State, Step, problem_of, with_probabilities
+from jtruth.cleaning.state import State, data_of, with_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.testing import estimate_counts
@@ -54,15 +54,15 @@ def emi(key: Any, state: State) -> Scores:
 
     Reconstructed: P(flip); f_i is estimated on D with label i clean, as 5.3 says of D_i.
     """
-    everything = np.ones(len(state.problem.x), bool)
+    everything = np.ones(len(state.x), bool)
     return _emi(state, everything, learns_sample=True)
 
 
 def emi_split(key: Any, state: State) -> Scores:
     """The same on held-out noisy samples (5.3, "Splitting the noisy data"); certain, as `emi`."""
-    if not state.problem.validation.any():
+    if not state.validation.any():
         raise ValueError("this strategy estimates on held-out samples: start with validation=1/3, or a mask")
-    return _emi(state, state.problem.validation, learns_sample=False)
+    return _emi(state, state.validation, learns_sample=False)
 
 
 def emi_split_uncertainty(key: Any, state: State) -> Scores:
@@ -89,9 +89,8 @@ def wrong_label(key: Any, state: State) -> Scores:
 
     The order of cleanlab, by a model trained with the error rates known (`benchmarks/label_issues.py`).
     """
-    p = state.problem
-    chances = answer_chances(state) if p.probabilities is None else p.probabilities
-    return 1 - chances[np.arange(len(p.x)), p.labelled]
+    chances = answer_chances(state) if state.probabilities is None else state.probabilities
+    return 1 - chances[np.arange(len(state.x)), state.labelled]
 
 
 def expected_error(key: Any, state: State) -> Scores:
@@ -100,12 +99,10 @@ def expected_error(key: Any, state: State) -> Scores:
     Reconstructed: answers as probable as the model says, and the error is the share of training labels that
     the retrained model does not predict.
     """
-    p, where = state.problem, ~state.problem.validation
-    chance = state.learner.probabilities(state.model, p.x)
+    chance, where = state.learner.probabilities(state.model, state.x), ~state.validation
     label = state.consolidated.label
-    scores = np.full(len(p.x), -np.inf)
-    scores[state.open] = 0.0
-    here = (state.learner.probabilities(state.model, p.x).argmax(1) != label)[where].mean()
+    scores = np.where(state.open, 0.0, -np.inf)
+    here = (chance.argmax(1) != label)[where].mean()
     for k, rows, predicted in _retrained(state):
         error = (predicted != label[None])[:, where].mean(axis=1)
         scores[rows] -= chance[rows, k] * error
@@ -121,23 +118,23 @@ def active_clean(key: Any, state: State) -> Scores:
     """
     found = influence(state)
     size = np.linalg.norm(found.changes, axis=2)
-    chance = state.learner.probabilities(state.model, state.problem.x)
+    chance = state.learner.probabilities(state.model, state.x)
     return (chance * size).sum(axis=1)
 
 
 def uncertainty(key: Any, state: State) -> Scores:
     """u(x_i) = 1 - P(f(x_i) | x_i): how unsure the model is; labels have no say."""
-    return 1 - state.learner.probabilities(state.model, state.problem.x).max(axis=1)
+    return 1 - state.learner.probabilities(state.model, state.x).max(axis=1)
 
 
 def random(key: Any, state: State) -> Scores:
     """All alike."""
-    return host_rng(key, "random cleaning").random(len(state.problem.x))
+    return host_rng(key, "random cleaning").random(len(state.x))
 
 
 def risk(key: Any, state: State) -> Scores:
     """Ours: expected fall of the believed risk of the learner per unit of cost (`expected_fall`)."""
-    return worth(influence(state).falls, 1 / state.problem.costs)
+    return worth(influence(state).falls, 1 / state.costs)
 
 
 STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {
@@ -149,9 +146,9 @@ STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {
 
 def estimated_accuracy(state: State) -> float:
     """Accuracy of the state's model by unbiased counts (7): on held-out samples where there are some."""
-    held_out = state.problem.validation
+    held_out = state.validation
     on = held_out if held_out.any() else np.ones(held_out.size, bool)
-    predicted = state.learner.probabilities(state.model, state.problem.x).argmax(axis=1)
+    predicted = state.learner.probabilities(state.model, state.x).argmax(axis=1)
     return float(_truth(state, on)[np.arange(held_out.size)[on], predicted[on]].mean())
 
 
@@ -166,25 +163,27 @@ def _truth(state: State, on: Bool[np.ndarray, " samples"]) -> np.ndarray:
 
 def _retrained(state: State) -> Any:
     """(class k, samples that may be asked for and are not labelled k, their retrained predictions)."""
-    p, label = state.problem, state.consolidated.label
-    for k in range(p.prior.size):
+    label, classes = state.consolidated.label, np.arange(state.prior.size)
+    for k in classes:
         rows = np.flatnonzero(state.open & (label != k))
         if rows.size:
-            certain = np.where(np.arange(p.prior.size) == k, 0.0, -np.inf)[None].repeat(rows.size, 0)
-            new = state.learner.evidence(certain, p.prior, np.full(rows.size, k))
-            models = state.learner.retrain(state.model, p.x, state.evidence, ~p.validation, rows, new)
-            yield k, rows, state.learner.predictions(models, p.x)
+            certain = np.where(classes == k, 0.0, -np.inf)[None].repeat(rows.size, 0)
+            new = state.learner.evidence(certain, state.prior, np.full(rows.size, k))
+            data = state.x, state.evidence, ~state.validation
+            yield (
+                k,
+                rows,
+                state.learner.predictions(state.learner.retrain(state.model, *data, rows, new), state.x),
+            )
 
 
 def _emi(state: State, on: Bool[np.ndarray, " samples"], learns_sample: bool) -> Scores:
     """Expected change of the estimated accuracy over the samples of `on`."""
     size = on.size
     truth = _truth(state, on)
-    predicted = state.learner.probabilities(state.model, state.problem.x).argmax(axis=1)
+    predicted = state.learner.probabilities(state.model, state.x).argmax(axis=1)
     now = truth[np.arange(size), predicted][on].mean()
-    chance = label_posterior(state)
-    scores = np.full(size, -np.inf)
-    scores[state.open] = 0.0
+    chance, scores = label_posterior(state), np.where(state.open, 0.0, -np.inf)
     for k, rows, after in _retrained(state):
         each = truth[np.arange(size)[None], after]
         total = each[:, on].sum(axis=1)
@@ -252,10 +251,10 @@ def start(
     """
     choose("strategy", strategy, tuple(STRATEGIES))
     probabilities = data.pop("probabilities", None)
-    problem = problem_of(x, labels, noise, prior, key=seed, **data)
+    state = data_of(x, labels, noise, prior, key=seed, **data)
     if probabilities is not None:
-        problem = with_probabilities(problem, probabilities)
-    return State(problem, learner, strategy, seed, None).refitted()
+        state = with_probabilities(state, probabilities)
+    return state._replace(learner=learner, strategy=strategy, seed=seed).refitted()
 
 
 def ask(state: State, num: int = 1) -> Request:
@@ -273,12 +272,12 @@ def ask(state: State, num: int = 1) -> Request:
     key = stream(state.seed, "cleaning", len(state.answers), len(state.pending))
     scores = STRATEGIES[state.strategy](key, state)
     if state.strategy == "risk" and num > 1:
-        chosen = np.array(best_batch(influence(state), free / state.problem.costs, num))
+        chosen = np.array(best_batch(influence(state), free / state.costs, num))
     else:
         shuffled = host_rng(key, "ties of scores").permutation(scores.size)
         order = shuffled[np.argsort(-np.where(free, scores, -np.inf)[shuffled], kind="stable")]
         chosen = order[:num]
-    tasks = state.problem.tasks
+    tasks = state.tasks
     names = tuple(tasks[i] for i in chosen) if tasks is not None else tuple(map(int, chosen))
     asked = state._replace(pending=(*state.pending, *map(int, chosen)))
     return Request(chosen, names, scores[chosen], _reasons(state, chosen), asked)
@@ -286,8 +285,8 @@ def ask(state: State, num: int = 1) -> Request:
 
 def _reasons(state: State, chosen: np.ndarray) -> tuple[str, ...]:
     """What speaks for asking, in words."""
-    chance, label, names = answer_chances(state), state.problem.labelled, state.problem.class_names
-    model = state.learner.probabilities(state.model, state.problem.x)
+    chance, label, names = answer_chances(state), state.labelled, state.class_names
+    model = state.learner.probabilities(state.model, state.x)
     return tuple(
         f"labelled {names[label[i]]}; the model says {names[model[i].argmax()]} ({model[i].max():.2f}); "
         f"labels and model together {names[chance[i].argmax()]} ({chance[i].max():.2f})"
@@ -307,15 +306,15 @@ def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] |
         ValueError: a sample that was never asked for, or one answered before with another class.
         RuntimeError: the learner does not converge; the old state is still good.
     """
-    number = {task: i for i, task in enumerate(state.problem.tasks or range(len(state.problem.x)))}
-    p, known, new = state.problem, dict(state.answers), []
+    number = {task: i for i, task in enumerate(state.tasks or range(len(state.x)))}
+    known, new = dict(state.answers), []
     unknown = [task for task in classes if task not in number]
     if unknown:
         raise ValueError(f"there is no sample {quoted(unknown)}")
     for task, label in classes.items():
         i, label = number[task], int(label)
-        if not 0 <= label < state.problem.prior.size:
-            raise ValueError(f"the answer for {task!r} is {label}; classes are 0..{p.prior.size - 1}")
+        if not 0 <= label < state.prior.size:
+            raise ValueError(f"the answer for {task!r} is {label}; classes are 0..{state.prior.size - 1}")
         if known.get(i, label) != label:
             raise ValueError(f"sample {task!r} was answered before, {known[i]}, and is {label} now; an "
                              "oracle that errs is said by oracle=..., and asked once")  # fmt: skip
@@ -323,7 +322,7 @@ def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] |
             continue
         if i not in state.pending:
             raise ValueError(f"sample {task!r} was never asked for; answer() takes the state of ask()")
-        if not (np.isfinite(state.log_likelihood[i]) & (state.problem.oracle[:, label] > 0)).any():
+        if not (np.isfinite(state.log_likelihood[i]) & (state.oracle[:, label] > 0)).any():
             raise ValueError(f"the answer {label} for sample {task!r} contradicts labelers that "
                              "cannot err; give them a small error probability")  # fmt: skip
         new.append((i, label))
@@ -338,8 +337,7 @@ def followed(state: State, truth: tuple[Any, Any] | None) -> State:
     if truth is not None:
         x, y = (np.asarray(part) for part in truth)
         true = float((state.learner.probabilities(state.model, x).argmax(axis=1) == y).mean())
-    step = Step(len(state.answers), estimated_accuracy(state), true)
-    return state._replace(trail=(*state.trail, step))
+    return state._replace(trail=(*state.trail, (len(state.answers), estimated_accuracy(state), true)))
 
 
 def clean(

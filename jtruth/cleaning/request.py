@@ -105,7 +105,7 @@ def queue(
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
     advice = stopping_advice(state, min(_ADVISED, left), key=state.seed)
-    accuracy = state.trail[-1].estimated if state.trail else None
+    accuracy = state.trail[-1][1] if state.trail else None
     columns = (Column("expected_gain", "expected gain", form=".2e"), Column("reason", "why"))
     blocks = (
         Queue("queue", "Check these tasks, in this order", "task", columns, rows),
@@ -123,7 +123,7 @@ def _answered(state: State, gold: Any) -> State:
     """The state with the answers of a gold table; only what was asked for is taken, the rest is refused."""
     if gold is None:
         return followed(state, None) if not state.trail else state
-    tasks = state.problem.tasks or tuple(range(len(state.problem.x)))
+    tasks = state.tasks or tuple(range(len(state.x)))
     known = {tasks[i]: int(gold[i]) for i in np.flatnonzero(np.asarray(gold) >= 0)}
     return answer(state, known)
 

@@ -1,4 +1,4 @@
-"""Where a cleaning stands: what is fixed (`Problem`), what was answered so far (`State`), and a file of it.
+"""Where a cleaning stands (`State`): what is fixed, what was answered so far, and a file of it.
 
 A `State` is never changed; asking and answering make new ones. It can be written and read again with the same
 data: a digest says whether they are the same. A state is written only over one whose answers and requests it
@@ -20,7 +20,6 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation import some
 from jtruth._validation.in_range import check_features, check_positive, check_rows, check_shape
 from jtruth._validation.words import present
-from jtruth.cleaning.learners import Learner
 from jtruth.labels import Labels
 from jtruth.latent.checkpoint import Checkpoint
 from jtruth.noise import NoiseModel
@@ -29,88 +28,72 @@ from jtruth.testing import Consolidated, consolidate
 _MARK = "cleaning, format 1"
 
 
-class Problem(NamedTuple):
-    """What does not change while labels are cleaned."""
+class State(NamedTuple):
+    """The data of a cleaning, which do not change, how it is done, and how far that went."""
 
     x: Float[np.ndarray, "samples features"]
-    log_likelihood: Float[np.ndarray, "samples classes"]
+    of_labels: Float[np.ndarray, "samples classes"]  # log p(labels | class)
     prior: Float[np.ndarray, " classes"]
-    consolidated: Consolidated
+    noisy: Consolidated  # one label for each sample, before any answer
     validation: Bool[np.ndarray, " samples"]  # held out: neither trained on nor asked for (TARS 5.3)
     costs: Float[np.ndarray, " samples"]
     oracle: Float[np.ndarray, "classes classes"]  # P(answer | true class); the identity never errs
     tasks: tuple | None = None
     probabilities: Float[np.ndarray, "samples classes"] | None = None  # p(y | features) of another model
     class_names: tuple = ()
-
-    __repr__ = one_line
-
-    @property
-    def labelled(self) -> Int[np.ndarray, " samples"]:
-        """The class that makes the labels most probable: of one label a sample it is that."""
-        return self.log_likelihood.argmax(axis=1)
-
-    @property
-    def digest(self) -> str:
-        """Sixteen letters that stand for all of it."""
-        found = hashlib.sha256()
-        others = () if self.probabilities is None else (self.probabilities,)
-        for part in (*self[:3], *self.consolidated, *self[4:7], *others):
-            found.update(np.ascontiguousarray(part).tobytes())
-        return found.hexdigest()[:16]
-
-
-class Step(NamedTuple):
-    """How good the model is after so many answers: estimated from noisy labels, and truly where known."""
-
-    num_answers: int
-    estimated: float
-    true: float | None
-
-
-class State(NamedTuple):
-    """A problem, how it is attacked, and how far that went."""
-
-    problem: Problem
-    learner: Learner
-    strategy: str
-    seed: int
-    model: Any  # trained on what is known
+    learner: Any = None  # a `Learner`
+    strategy: str = "risk"
+    seed: int = 0
+    model: Any = None  # trained on what is known
     answers: tuple[tuple[int, int], ...] = ()  # (sample, label) that the oracle said
     pending: tuple[int, ...] = ()  # asked and not yet answered
-    trail: tuple[Step, ...] = ()
+    # How good the model was: number of answers, accuracy estimated from noisy labels, the true one or None.
+    trail: tuple[tuple[int, float, float | None], ...] = ()
 
     plot = picture
     __repr__ = one_line
 
     @property
+    def labelled(self) -> Int[np.ndarray, " samples"]:
+        """The class that makes the labels most probable: of one label a sample it is that."""
+        return self.of_labels.argmax(axis=1)
+
+    @property
+    def digest(self) -> str:
+        """Sixteen letters that stand for all data."""
+        found = hashlib.sha256()
+        others = () if self.probabilities is None else (self.probabilities,)
+        for part in (*self[:3], *self.noisy, *self[4:7], *others):
+            found.update(np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()[:16]
+
+    @property
     def open(self) -> Bool[np.ndarray, " samples"]:
         """Samples that may be asked for."""
-        free = ~self.problem.validation
+        free = ~self.validation
         free[[sample for sample, _ in self.answers] + list(self.pending)] = False
         return free
 
     @property
     def log_likelihood(self) -> Float[np.ndarray, "samples classes"]:
         """log p(labels and answers | class)."""
-        found = self.problem.log_likelihood.copy()
+        found = self.of_labels.copy()
         for sample, label in self.answers:
-            found[sample] += log(self.problem.oracle[:, label])
+            found[sample] += log(self.oracle[:, label])
         return found
 
     @property
     def consolidated(self) -> Consolidated:
         """One label for each sample and its law; an answer takes the place of the labels."""
-        consolidated = self.problem.consolidated
-        label, rates = consolidated.label.copy(), consolidated.rates.copy()
+        label, rates = self.noisy.label.copy(), self.noisy.rates.copy()
         for sample, answer in self.answers:
-            label[sample], rates[sample] = answer, self.problem.oracle
-        return consolidated._replace(label=label, rates=rates)
+            label[sample], rates[sample] = answer, self.oracle
+        return self.noisy._replace(label=label, rates=rates)
 
     @property
     def evidence(self) -> Float[np.ndarray, "samples classes"]:
         """What the learner is trained on."""
-        return self.learner.evidence(self.log_likelihood, self.problem.prior, self.consolidated.label)
+        return self.learner.evidence(self.log_likelihood, self.prior, self.consolidated.label)
 
     def refitted(self) -> "State":
         """The learner trained on what is known now, from the model at hand.
@@ -118,8 +101,7 @@ class State(NamedTuple):
         Raises:
             RuntimeError: the training does not converge; the state from before the answers is still good.
         """
-        p = self.problem
-        model, converged = self.learner.fit(p.x, self.evidence, ~p.validation, self.model)
+        model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
         if not converged:
             raise RuntimeError(
                 f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers; the step "
@@ -128,7 +110,7 @@ class State(NamedTuple):
         return self._replace(model=model)
 
 
-def problem_of(
+def data_of(
     x: Any,
     labels: Labels,
     noise: NoiseModel,
@@ -138,8 +120,8 @@ def problem_of(
     costs: Any = None,
     oracle: NoiseModel | None = None,
     key: Any = 0,
-) -> Problem:
-    """Checked data of a cleaning; see `start` for the arguments."""
+) -> State:
+    """Checked data of a cleaning without a learner; see `start` for the arguments."""
     check_features(np.asarray(x), samples=labels.num_samples)
     x = np.asarray(x).astype(np.float64)
     found = consolidate(labels, noise, prior, key=key)
@@ -154,13 +136,13 @@ def problem_of(
         matrix = strata.rows[0, 0]
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
-    return Problem(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks,
-                   class_names=tuple(labels.class_names))  # fmt: skip
+    return State(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks,
+                 class_names=tuple(labels.class_names))  # fmt: skip
 
 
-def with_probabilities(problem: Problem, probabilities: Any) -> Problem:
-    """The problem with somebody's p(y | features), of classes that the labels allow."""
-    found, log_likelihood = np.asarray(probabilities, np.float64), problem.log_likelihood
+def with_probabilities(state: State, probabilities: Any) -> State:
+    """The data with somebody's p(y | features), of classes that the labels allow."""
+    found, log_likelihood = np.asarray(probabilities, np.float64), state.of_labels
     samples, classes = log_likelihood.shape
     check_shape(found, "probabilities", "samples classes", samples=samples, classes=classes)
     check_rows(found, "probabilities")
@@ -168,7 +150,7 @@ def with_probabilities(problem: Problem, probabilities: Any) -> Problem:
     if bad.size:
         raise ValueError(f"probabilities[{bad[0]}] gives 0 to every class that its labels allow ({bad.size} "
                          "such rows); give the other classes a small probability")  # fmt: skip
-    return problem._replace(probabilities=found)
+    return state._replace(probabilities=found)
 
 
 def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:
@@ -214,7 +196,7 @@ def write_state(path: str | Path, state: State) -> None:
 
 def _begun(state: State) -> dict[str, Any]:
     """What a cleaning is begun with."""
-    return {"digest": state.problem.digest, "learner": repr(state.learner), "strategy": state.strategy,
+    return {"digest": state.digest, "learner": repr(state.learner), "strategy": state.strategy,
             "seed": state.seed}  # fmt: skip
 
 
@@ -235,10 +217,10 @@ def read_state(path: str | Path, fresh: State) -> State:
             raise ValueError(f"{path} is a state of other {what}: {words[name]}, and here it is {value}; "
                              "continue with what it was begun with, or begin anew")  # fmt: skip
     answers = tuple((int(i), int(c)) for i, c in words["answers"])
-    bad = [sample for sample, _ in answers if not 0 <= sample < len(fresh.problem.x)]
+    bad = [sample for sample, _ in answers if not 0 <= sample < len(fresh.x)]
     if bad:
         raise ValueError(f"{path} has answers for samples {some(bad)}, which do not exist")
-    trail = tuple(Step(*step) for step in words["trail"])
+    trail = tuple(tuple(step) for step in words["trail"])
     state = fresh._replace(answers=answers, pending=tuple(words["pending"]), trail=trail)
     if not arrays:
         return state.refitted()

@@ -344,10 +344,8 @@ def _cleaning(found: Any) -> list[Drawn]:
     """Accuracy of the model by the number of an expert's answers: estimated, and true where it is known."""
     if not found.trail:
         raise ValueError("this cleaning has no trail: `jtruth.cleaning.clean` judges the model on the way")
-    x = [step.num_answers for step in found.trail]
-    lines = {"estimated from noisy labels": [step.estimated for step in found.trail]}
-    if all(step.true is not None for step in found.trail):
-        lines["true"] = [step.true for step in found.trail]
+    x, estimated, true = map(list, zip(*found.trail, strict=True))
+    lines = {"estimated from noisy labels": estimated} | ({} if None in true else {"true": true})
     series = {name: {"x": x, "mean": y} for name, y in lines.items()}
     title = f"strategy {found.strategy}"
     return [Curve("", title, "answers of the expert", "accuracy of the model", series)]

@@ -58,7 +58,7 @@ def sklearn_fit(x, label):
 
 
 def test_the_linear_learner_of_labels_is_scikit_learns(naive, data):
-    x, train, label = data[0], ~naive.problem.validation, naive.consolidated.label
+    x, train, label = data[0], ~naive.validation, naive.consolidated.label
     model = sklearn_fit(x[train], label[train])
     np.testing.assert_allclose(naive.model.weights, model.coef_[0], atol=1e-5)
     np.testing.assert_allclose(naive.learner.probabilities(naive.model, x), model.predict_proba(x), atol=1e-5)
@@ -71,8 +71,8 @@ def test_chance_of_a_flip_is_bayes(naive, golden):
         label = (np.array(case["yp"]) > 0).astype(int)
         a, b = np.array(case["a"]), np.array(case["b"])
         rates = np.stack([np.stack([1 - a, a], -1), np.stack([b, 1 - b], -1)], -2)
-        given = naive.problem.consolidated._replace(label=label, rates=rates, prior=np.array([0.6, 0.4]))
-        state = naive._replace(problem=naive.problem._replace(consolidated=given))
+        given = naive.noisy._replace(label=label, rates=rates, prior=np.array([0.6, 0.4]))
+        state = naive._replace(noisy=given)
         np.testing.assert_allclose(chance_of_flip(state), case["p_flip_prior04"], atol=1e-10)
 
 
@@ -80,8 +80,8 @@ def test_chance_of_a_flip_is_bayes(naive, golden):
 @pytest.mark.parametrize("name", ["emi", "emi_split"])
 def test_emi_is_a_loop_of_scikit_learn_fits(naive, data, name):
     """(16)-(21) as plain loops: flip, refit, count by (7)."""
-    x, train, label = data[0], ~naive.problem.validation, naive.consolidated.label
-    on = naive.problem.validation if name == "emi_split" else np.ones(N, bool)
+    x, train, label = data[0], ~naive.validation, naive.consolidated.label
+    on = naive.validation if name == "emi_split" else np.ones(N, bool)
     w = np.where(label == 1, (1 - A) / (1 - A - B), -A / (1 - A - B))  # (7): weight of class 1
 
     def accuracy(model, known=None):
@@ -119,7 +119,7 @@ def test_masked_leaves_out_labels_that_cannot_be_wrong(data):
     state = start(x, jt.Labels.from_matrix(z[:, None], 2), one_sided, PRIOR, learner=LinearLearner("labels"),
                   strategy="masked_tars", validation=1 / 3)  # fmt: skip
     request = ask(state, 5)
-    assert (z[request.samples] == 1).all() and not state.problem.validation[request.samples].any()
+    assert (z[request.samples] == 1).all() and not state.validation[request.samples].any()
 
 
 @pytest.mark.slow
@@ -127,21 +127,21 @@ def test_masked_leaves_out_labels_that_cannot_be_wrong(data):
 def test_influence_ranks_as_retraining_does(naive, aware, kind):
     """The fall of the believed risk, exactly: a model for every sample and answer."""
     state = {"labels": naive, **aware}[kind]
-    p, learner, used = state.problem, state.learner, ~state.problem.validation
+    learner, used = state.learner, ~state.validation
     rows, outcome, chance = np.flatnonzero(state.open), possible_evidence(state), class_chances(state)
     believed = state.evidence if kind == "ml" else chance
 
     @jax.jit
     @jax.vmap
     def risk(model, evidence):
-        losses = jax.vmap(learner.sample_loss, in_axes=(None, 0, 0))(model, jnp.asarray(p.x), evidence)
+        losses = jax.vmap(learner.sample_loss, in_axes=(None, 0, 0))(model, jnp.asarray(state.x), evidence)
         mean = jnp.where(jnp.asarray(used), losses, 0).sum() / float(used.sum())
         return mean + learner.penalty(model, float(used.sum()))
 
     exact, same = (np.zeros(rows.size), jax.tree.map(lambda v: np.repeat(v[None], rows.size, 0), state.model))
     for k in range(2):
         new = outcome[rows, k]
-        fits = learner.retrain(state.model, p.x, state.evidence, used, rows, new)
+        fits = learner.retrain(state.model, state.x, state.evidence, used, rows, new)
         evidence = np.repeat(believed[None], rows.size, 0)
         evidence[np.arange(rows.size), rows] = new
         exact += chance[rows, k] * np.asarray(risk(same, evidence) - risk(fits, evidence))
@@ -153,12 +153,12 @@ def test_influence_ranks_as_retraining_does(naive, aware, kind):
 @pytest.mark.slow
 def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
     """What it is wrong by is the gradient of the risk that the twin believes; one that knows has no gap."""
-    p, learner, used = naive.problem, naive.learner, ~naive.problem.validation
+    learner, used = naive.learner, ~naive.validation
     chance, model = class_chances(naive), naive.model
 
     def risk(intercept, weights):
         fitted = type(model)(intercept, weights)
-        losses = jax.vmap(learner.sample_loss, in_axes=(None, 0, 0))(fitted, p.x[used], chance[used])
+        losses = jax.vmap(learner.sample_loss, in_axes=(None, 0, 0))(fitted, naive.x[used], chance[used])
         return losses.mean() + learner.penalty(fitted, float(used.sum()))
 
     found, slopes = influence(naive), jax.grad(risk, (0, 1))(*map(jnp.asarray, model))
@@ -173,7 +173,7 @@ def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
 def test_probabilities_of_another_model_say_what_to_expect(naive, data):
     """The twin's own change nothing; of the true classes only wrong labels are worth an answer."""
     x, y, labels = data
-    kept = naive.problem.validation
+    kept = naive.validation
 
     def begun(probabilities):
         return start(x, labels, NOISE, PRIOR, learner=LinearLearner("labels"), validation=kept,
@@ -186,7 +186,7 @@ def test_probabilities_of_another_model_say_what_to_expect(naive, data):
     falls, right = influence(knows).falls, naive.consolidated.label == y
     np.testing.assert_allclose(falls[right], 0, atol=1e-12)
     assert falls[~right & naive.open].max() > 0
-    assert len({s.problem.digest for s in (naive, own, knows)}) == 3
+    assert len({s.digest for s in (naive, own, knows)}) == 3
     asked = ask(knows)
     i, other = int(asked.samples[0]), int(1 - y[asked.samples[0]])
     np.testing.assert_array_equal(class_chances(answer(asked.state, {i: other}))[i], np.eye(2)[other])
@@ -236,7 +236,7 @@ def test_logistic_likelihood_has_the_closed_form(aware):
     """p(1 - p) x' H^-1 x / (2 N^2)."""
     state, found = aware["ml"], influence(aware["ml"])
     p = class_chances(state)[:, 1]
-    x = np.column_stack([np.ones(N), state.problem.x])
+    x = np.column_stack([np.ones(N), state.x])
     leverage = np.einsum("np,pq,nq->n", x, found.inverse, x)
     np.testing.assert_allclose(found.falls, p * (1 - p) * leverage / (2 * N**2), rtol=1e-8)
 
@@ -275,7 +275,7 @@ PARTS = {"emi_split_uncertainty", "emi_split", "emi"}  # of masked_tars, and wha
 def test_every_strategy_cleans_and_follows(naive, data, name):
     x, y, _ = data
     state = clean(naive._replace(strategy=name), lambda i: int(y[i]), 4, batch=2, truth=(x, y))
-    assert [s.num_answers for s in state.trail] == [0, 2, 4]
+    assert [number for number, *_ in state.trail] == [0, 2, 4]
     assert all(state.consolidated.label[sample] == y[sample] for sample, _ in state.answers)
     assert len({sample for sample, _ in state.answers}) == 4
 
@@ -426,7 +426,7 @@ def test_three_classes(kind, strategy):
     labels, noise = jt.Labels.from_matrix(z[:, None], 3), jt.noise.Symmetric(0.2, 3)
     state = start(x, labels, noise, [1 / 3] * 3, learner=LinearLearner(kind), strategy=strategy)
     done = clean(state, lambda i: int(y[i]), 2, truth=(x, y))
-    assert len(done.answers) == 2 and done.trail[-1].true > 0.6
+    assert len(done.answers) == 2 and done.trail[-1][2] > 0.6
 
 
 def test_evidence_is_what_the_kind_of_learner_makes_of_labels():

@@ -124,7 +124,7 @@ def test_bad_input():
 
 
 def test_splits_of_gold_are_compared_on_the_same_sets():
-    splits, options = [(60, 0, 0), (0, 60, 0), (0, 0, 60)], {"num_samples": 120, "guess": (0.1, 0.1)}
+    splits, options = [(60, 0, 0), (0, 60, 0), (0, 0, 60)], {"num_samples": 120}
     found = gold_splits(splits, num_sims=12, **options)
     noise, train, test = found["rate_error"]
     assert noise < train == test
