@@ -7,6 +7,7 @@ cannot be written nothing is kept.
 
 import functools
 import os
+from contextlib import suppress
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -39,18 +40,11 @@ def keep_programs() -> None:
     wish = os.environ.get("JTRUTH_CACHE", "").strip()
     if _CHOSEN or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
         return
-    folder = _usable(Path(wish) if wish else _user_cache() / "jtruth" / "programs")
-    if folder is not None:
-        _keep_in(str(folder))
-
-
-def _usable(folder: Path) -> Path | None:
-    """The folder, made if it is not there; None where it cannot be written."""
-    try:
+    folder = Path(wish) if wish else _user_cache() / "jtruth" / "programs"
+    with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return folder if os.access(folder, os.W_OK | os.X_OK) else None
+        if os.access(folder, os.W_OK | os.X_OK):
+            _keep_in(str(folder))
 
 
 def _user_cache() -> Path:

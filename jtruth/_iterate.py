@@ -92,7 +92,9 @@ def climb(
 
     def step(old: Summit) -> Summit:
         jumped = (old.plain >= 1) & (old.num_steps >= plain_steps)
-        far, length = _jump(old, inside)
+        points = (jax.tree.leaves(p) for p in (old.before, old.params, old.mapped))
+        far, length = squarem(*points, old.longest)  # on along the curve of three successive points
+        far = inside(jax.tree.unflatten(jax.tree.structure(old.params), far), old.mapped)
         near = jax.tree.map(lambda a, b: (1 - old.damping) * a + old.damping * b, old.params, old.mapped)
         tried = _where(jumped, far, near)
         objective, mapped, found = improve(tried, old.kept)
@@ -129,13 +131,6 @@ def climb(
         start, start, mapped, objective, one, none, 4 * one, jnp.array(False), none, path, 0 * one, kept
     )
     return jax.lax.while_loop(lambda s: ~s.converged & (s.num_steps < max_steps), step, state)
-
-
-def _jump(state: Summit, inside: Callable[[Any, Any], Any]) -> tuple[Any, Array]:
-    """Go on along the curve of three successive points; second, the length: 1 is where EM goes."""
-    before, now, after = (jax.tree.leaves(p) for p in (state.before, state.params, state.mapped))
-    far, length = squarem(before, now, after, state.longest)
-    return inside(jax.tree.unflatten(jax.tree.structure(state.params), far), state.mapped), length
 
 
 def _where(condition: Array, yes: Any, no: Any) -> Any:

@@ -34,8 +34,10 @@ def as_key(key: Any = None) -> jax.Array:
     >>> bool(as_key(7) == as_key(jax.random.PRNGKey(7))), bool(as_key() == as_key(0))
     (True, True)
     """
-    if isinstance(key, list):
-        key = _words(key)
+    if isinstance(key, list):  # words as they stand in JSON; what is none is left for `_from_raw` to refuse
+        key = np.asarray(key)
+        if key.dtype.kind in "iu" and ((key >= 0) & (key <= _MOST)).all():
+            key = key.astype(np.uint32)
     if isinstance(key, jax.Array | np.ndarray) and key.ndim:
         return _from_raw(key)
     if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
@@ -112,13 +114,6 @@ def _digest(name: str) -> list[int]:
     """Two words of 32 bits that stand for a name, the same in every process."""
     found = hashlib.sha256(name.encode()).digest()
     return [int.from_bytes(found[k : k + 4], "little") for k in (0, 4)]
-
-
-def _words(key: list) -> np.ndarray:
-    """Words as they stand in JSON, as JAX has them; what is none is left for `_from_raw` to refuse."""
-    found = np.asarray(key)
-    fits = found.dtype.kind in "iu" and bool(((found >= 0) & (found <= _MOST)).all())
-    return found.astype(np.uint32) if fits else found
 
 
 def _from_raw(key: Any) -> jax.Array:

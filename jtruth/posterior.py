@@ -46,7 +46,12 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
         [[0.206 0.794]
          [0.7   0.3  ]]
     """
-    return _normalised(*_checked(log_likelihood, prior))
+    if is_concrete(prior):
+        prior = validate_prior(prior, log_likelihood.shape[1])
+        if is_concrete(log_likelihood):
+            check_not_contradictory(log_likelihood, prior=prior)
+    log_likelihood = as_array(log_likelihood)
+    return _normalised(log_likelihood, jnp.asarray(prior, log_likelihood.dtype))
 
 
 def class_posterior_given_prediction(
@@ -156,16 +161,6 @@ def check_not_contradictory(
                 f"the labels of {_name(bad, tasks)} are possible only under classes whose prior is 0; give "
                 "these classes a positive prior, or correct the labels"
             )
-
-
-def _checked(log_likelihood: LogLikelihood, prior: Prior) -> tuple[Array, Array]:
-    """Both as JAX arrays of one dtype, after the checks that concrete input allows."""
-    if is_concrete(prior):
-        prior = validate_prior(prior, log_likelihood.shape[1])
-        if is_concrete(log_likelihood):
-            check_not_contradictory(log_likelihood, prior=prior)
-    log_likelihood = as_array(log_likelihood)
-    return log_likelihood, jnp.asarray(prior, log_likelihood.dtype)
 
 
 @jax.jit

@@ -127,7 +127,10 @@ def ask_next(
     if not 1 <= num <= left.size:
         raise ValueError(f"num must be 1 to {left.size}, the number of samples without gold; got {num}")
     _, variance = influences(y_pred, class_posterior, classes, positive, metric)
-    chance = _chances(np.sqrt(variance), left, num)
+    spread = np.sqrt(variance)
+    even, total = _UNIFORM / left.size, spread[left].sum()
+    want = even + (1 - _UNIFORM) * spread / total if total > 0 else np.full(spread.size, 1 / left.size)
+    chance = np.minimum(1.0, scale_that_sums(want[left], 0.0, 1.0, num) * want)  # those of `left` sum to num
     rng = host_rng(key, "ask")
     order = rng.permutation(left)
     place = (rng.random() + np.arange(num)) * (chance[order].sum() / num)
@@ -149,14 +152,6 @@ def influences(
     influence = (terms[0] - expected[0].sum() / total * terms[1]) / total
     mean = (influence * class_posterior).sum(axis=1)
     return mean, (class_posterior * (influence - mean[:, None]) ** 2).sum(axis=1)
-
-
-def _chances(spread: np.ndarray, left: np.ndarray, num: int) -> np.ndarray:
-    """Probability of every sample to be asked as if none had gold; those of `left` sum to num."""
-    even = _UNIFORM / left.size
-    total = spread[left].sum()
-    want = even + (1 - _UNIFORM) * spread / total if total > 0 else np.full(spread.size, 1 / left.size)
-    return np.minimum(1.0, scale_that_sums(want[left], 0.0, 1.0, num) * want)
 
 
 def scale_that_sums(want: np.ndarray, least: Any, most: Any, total: int) -> float:
@@ -240,22 +235,17 @@ def _cut(
     strata, names = np.empty(y_pred.size, np.int64), []
     for u in predicted:
         rows = np.flatnonzero(y_pred == u)
-        part = _joined(np.searchsorted(_edges(margin[rows], cuts), margin[rows], side="right"))
+        distinct, counts = np.unique(margin[rows], return_counts=True)
+        edges = distinct[:0]  # margins at which the next part begins, as near to equal parts as they allow
+        if distinct.size > 1:
+            below, wanted = np.cumsum(counts)[:-1] / rows.size, np.arange(1, cuts) / cuts
+            edges = np.unique(distinct[1:][np.abs(below[None, :] - wanted[:, None]).argmin(axis=1)])
+        part = _joined(np.searchsorted(edges, margin[rows], side="right"))
         found = np.unique(part)
         for place, k in enumerate(found):
             strata[rows[part == k]] = len(names)
             names.append(f"{classes[u]} predicted{_WORDS[found.size][place]}")
     return strata, tuple(names)
-
-
-def _edges(margin: Float[np.ndarray, " samples"], cuts: int) -> Float[np.ndarray, " inner_edges"]:
-    """Margins at which the next part begins, as near to equal parts as equal margins allow."""
-    distinct, counts = np.unique(margin, return_counts=True)
-    if distinct.size == 1:
-        return distinct[:0]
-    below = np.cumsum(counts)[:-1] / margin.size  # share of the samples below distinct[1], [2], ...
-    wanted = np.arange(1, cuts) / cuts
-    return np.unique(distinct[1:][np.abs(below[None, :] - wanted[:, None]).argmin(axis=1)])
 
 
 def _joined(part: Int[np.ndarray, " samples"]) -> Int[np.ndarray, " samples"]:

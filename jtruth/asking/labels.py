@@ -349,23 +349,17 @@ def expected_gain_of_labels(
     law = label_law(noise, num_labelers=labels.num_labelers)
     if law.num_classes != labels.num_classes:
         raise ValueError(f"the labels have {labels.num_classes} classes but the model has {law.num_classes}")
-    if law.of_sample is not None:
-        states, stratum = _observed(noise, labels, prior)
-    else:
+    if law.of_sample is None:
         states, stratum = _unobserved(law, labels, prior), None
-    gains = _gains(states, jnp.asarray(np.moveaxis(law.rows, 1, 0), states.dtype), stratum)
-    return jnp.where(jnp.asarray(labels.has_labelled()), 0.0, gains)
-
-
-def _observed(noise, labels: Labels, prior: np.ndarray) -> tuple[Array, Array]:
-    """Class posterior (samples, 1, classes), and the number of each sample's stratum."""
-    strata = noise.strata(labels.num_labelers) if isinstance(noise, NoiseModel) else None
-    if strata is None or strata.of_sample is None:
+    elif isinstance(noise, NoiseModel):
+        states = class_posterior(noise.log_likelihood(labels), prior)[:, None, :]
+        stratum = jnp.asarray(law.of_sample, jnp.int32)
+    else:
         raise ValueError(
             "a law of observed strata does not say which sample is in which: give the noise model"
         )
-    posterior, stratum = class_posterior(noise.log_likelihood(labels), prior), strata.of_sample
-    return posterior[:, None, :], jnp.asarray(stratum, jnp.int32)
+    gains = _gains(states, jnp.asarray(np.moveaxis(law.rows, 1, 0), states.dtype), stratum)
+    return jnp.where(jnp.asarray(labels.has_labelled()), 0.0, gains)
 
 
 def _unobserved(law: Strata, labels: Labels, prior: np.ndarray) -> Float[Array, "samples strata classes"]:
@@ -390,14 +384,10 @@ def _gains(
 
     def of_labeler(row):
         row = row[None] if stratum is None else row[stratum][:, None]  # (1 or samples, strata, c, symbols)
-        return _table_information((states[..., None] * row).sum(axis=1))
+        joint = (states[..., None] * row).sum(axis=1)  # (samples, classes, symbols)
+        product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+        some = joint > 0
+        ratio = jnp.log(jnp.where(some, joint, 1.0)) - jnp.log(jnp.where(some, product, 1.0))
+        return (joint * ratio - joint + product).sum(axis=(1, 2)) / np.log(2)  # no term is negative
 
     return jax.lax.map(of_labeler, rows).T
-
-
-def _table_information(joint: Float[Array, "samples classes symbols"]) -> Float[Array, " samples"]:
-    """I in bits of each joint table, as a sum of non-negative terms; 0 log 0 = 0, with gradient 0."""
-    product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
-    some = joint > 0
-    ratio = jnp.log(jnp.where(some, joint, 1.0)) - jnp.log(jnp.where(some, product, 1.0))
-    return (joint * ratio - joint + product).sum(axis=(1, 2)) / np.log(2)

@@ -23,6 +23,7 @@ All losses at once: `loss_values` is one pure pass; `loss_estimates` turns value
 Student laws with N - 1 degrees of freedom, not cut at 0, which would bias unbiased losses again.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -378,19 +379,15 @@ def loss_estimates(
             naive, _, _ = loss_values(histograms, z, edges, phi, debias="none", **options)
             values |= {name: whole[name] for name in _ONE_LABEL}
             plugin |= {name: naive[name] for name in _ONE_LABEL}
-        notes = [text for text in (note, *merged) if text]
-        notes += _impossible(histograms, z) + _lonely(classes, differ, singletons, debias)
-    laws: dict[str, Estimate] = {
-        name: _law(mean, histograms.num_samples if name in _ONE_LABEL else kept.size)
-        for name, mean in values.items()
-        if np.isfinite(mean[0])
-    }
+        lonely = int(classes.num_singletons) + int(differ.num_singletons) if debias != "none" else 0
+        notes = [text for text in (note, *merged, *_doubts(histograms, z, lonely, singletons)) if text]
+    laws: dict[str, Estimate] = {}
+    for name, (value, error) in values.items():
+        size = histograms.num_samples if name in _ONE_LABEL else kept.size
+        if np.isfinite(value):
+            scale = float(error) if np.isfinite(error) else np.inf
+            laws[name] = StudentEstimate(float(value), scale, max(size - 1.0, 1.0))
     return LossTable(laws, {k: float(v[0]) for k, v in plugin.items()}, classes, differ, tuple(notes))
-
-
-def _law(mean: Mean, samples: int) -> StudentEstimate:
-    value, error = map(float, mean)
-    return StudentEstimate(value, error if np.isfinite(error) else np.inf, max(samples - 1.0, 1.0))
 
 
 def law_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:
@@ -415,25 +412,18 @@ def _edges(bins: Any, z: np.ndarray, phi: np.ndarray) -> tuple[Any, Any, list[st
     return check_edges(bins), None, []
 
 
-def _impossible(histograms: Histograms, z: np.ndarray) -> list[str]:
-    """A class that was predicted with probability 0 and given."""
+def _doubts(histograms: Histograms, z: np.ndarray, lonely: int, singletons: str) -> Iterator[str]:
+    """A class that was predicted with probability 0 and given; bins of one sample, and the rule for them."""
     wrong = np.argwhere((z == 0) & (np.asarray(histograms.counts) > 0))
-    if not len(wrong):
-        return []
-    i, k = map(int, wrong[0])
-    return [
-        f"log loss is infinite: sample {i} was given class {k}, predicted with probability 0 "
-        f"({len(wrong)} such)."
-    ]
-
-
-def _lonely(classes: Calibration, differ: Calibration, singletons: str, debias: str) -> list[str]:
-    """Bins of one sample, and the rule for them."""
-    number = int(classes.num_singletons) + int(differ.num_singletons)
-    if not number or debias == "none":
-        return []
-    how = "count 0" if singletons == "zero" else "count with their plugin value"
-    return [
-        f"{number} bins hold one sample: they {how} in the calibration loss. Fewer bins avoid them, or "
-        "bins=MergedBins(15)."
-    ]
+    if len(wrong):
+        i, k = map(int, wrong[0])
+        yield (
+            f"log loss is infinite: sample {i} was given class {k}, predicted with probability 0 "
+            f"({len(wrong)} such)."
+        )
+    if lonely:
+        how = "count 0" if singletons == "zero" else "count with their plugin value"
+        yield (
+            f"{lonely} bins hold one sample: they {how} in the calibration loss. Fewer bins avoid them, or "
+            "bins=MergedBins(15)."
+        )

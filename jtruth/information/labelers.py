@@ -181,8 +181,15 @@ def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numb
     check_probabilities(shares, "prior_positive")
     if (wrong := teams[~((teams >= 0) & (teams == np.floor(teams)))]).size:
         raise ValueError(f"num_labelers must be a whole number from 0; got {wrong[0]}")
-    each = zip(teams.flat, errors.flat, shares.flat, strict=True)
-    return np.array([_bsbc(int(t), float(e), float(p)) for t, e, p in each]).reshape(teams.shape)
+    found = []
+    for size, rate, share in zip(teams.flat, errors.flat, shares.flat, strict=True):
+        wrong = (
+            binomial_pmf(float(rate), int(size)) if size else np.ones(1)
+        )  # the law of the number of errors
+        prior = np.array([1 - share, share])
+        joint = prior[:, None] * np.stack([wrong, wrong[::-1]]) / wrong.sum()
+        found.append(table_information(joint, prior))
+    return np.array(found).reshape(teams.shape)
 
 
 def equivalent_labeler(
@@ -280,10 +287,3 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
             )
         high = min(2 * high, most)
     return bisect_left(range(high), True, high // 2 + 1, key=reached)  # half of it is not enough
-
-
-def _bsbc(num_labelers: int, error: float, share: float) -> float:
-    """One value of `bsbc_information`, from the binomial law of the number of errors."""
-    wrong = binomial_pmf(error, num_labelers) if num_labelers else np.ones(1)
-    prior = np.array([1 - share, share])
-    return table_information(prior[:, None] * np.stack([wrong, wrong[::-1]]) / wrong.sum(), prior)

@@ -188,15 +188,12 @@ def _term(rows: np.ndarray, prior: np.ndarray, teams: np.ndarray) -> np.ndarray:
     for start in range(0, len(s), step):
         part = slice(start, start + step)
         log_moments = log1p(_moments_less_one(rows, s[part]))  # (labelers, points)
-        total += -np.real(_expm1_of_sum(teams, log_moments) @ kernel[part])
+        never = np.isneginf(np.real(log_moments))
+        product = np.expm1(teams @ np.where(never, 0.0, log_moments))  # prod_t M_t - 1
+        if never.any():
+            product = np.where((teams > 0).astype(float) @ never > 0, -1.0, product)
+        total += -np.real(product @ kernel[part])
     return total
-
-
-def _expm1_of_sum(teams: np.ndarray, log_moments: np.ndarray) -> np.ndarray:
-    """prod_t M_t - 1 for every team and point; -1 where a member of the team has M_t = 0."""
-    never = np.isneginf(np.real(log_moments))
-    total = np.expm1(teams @ np.where(never, 0.0, log_moments))
-    return np.where((teams > 0).astype(float) @ never > 0, -1.0, total) if never.any() else total
 
 
 def _moments_less_one(rows: np.ndarray, s: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 from scipy.special import logsumexp, rel_entr, softmax
 
 from jtruth._arrays import is_concrete
@@ -202,8 +202,11 @@ def _any_model(noise, prior, num_labelers, participation, method, key, num_draws
     size = float(noise.num_classes + 1) ** eta.size
     if method == "enumerate" or (method == "auto" and size <= MOST_VECTORS):
         return Information(enumerated_information(noise, checked, eta), 0.0, "enumerate")
-    result = simulated_information(as_key(key), noise, checked, eta, num_draws)
-    return Information(*result, "monte_carlo")
+    key_y, key_mask, key_z = jax.random.split(as_key(key), 3)
+    y = np.asarray(jax.random.choice(key_y, checked.size, (num_draws,), p=np.asarray(checked)))
+    mask = np.asarray(jax.random.uniform(key_mask, (num_draws, eta.size))) < eta
+    z = np.asarray(noise.sample(key_z, y, mask))
+    return Information(*average_information(_log_likelihood(noise, z), checked), "monte_carlo")
 
 
 MOST_VECTORS = 1 << 18  # label vectors that `enumerated_information` agrees to list
@@ -226,21 +229,6 @@ def enumerated_information(
     log_silence += np.where(z < 0, np.log(np.where(participation < 1, 1.0 - participation, 1.0)), 0.0)
     joint = prior * np.exp(_log_likelihood(noise, z) + log_silence.sum(axis=1, keepdims=True))
     return table_information(joint.T, prior)
-
-
-def simulated_information(
-    key: PRNGKeyArray,
-    noise: NoiseModel,
-    prior: Float[np.ndarray, " classes"],
-    participation: Float[np.ndarray, " labelers"],
-    num_draws: int,
-) -> tuple[float, float]:
-    """I(Z; Y) in bits and its standard error, from labels that the model draws."""
-    key_y, key_mask, key_z = jax.random.split(key, 3)
-    y = np.asarray(jax.random.choice(key_y, prior.size, (num_draws,), p=np.asarray(prior)))
-    mask = np.asarray(jax.random.uniform(key_mask, (num_draws, participation.size))) < participation
-    z = np.asarray(noise.sample(key_z, y, mask))
-    return average_information(_log_likelihood(noise, z), prior)
 
 
 def _log_likelihood(noise: NoiseModel, z: np.ndarray) -> np.ndarray:

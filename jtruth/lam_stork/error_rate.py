@@ -36,7 +36,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
@@ -64,17 +63,6 @@ class Share(NamedTuple):
     def variance(self) -> float:
         """Of the share; 0 if it is known."""
         return self.value * (1 - self.value) / self.size
-
-    @property
-    def one_sided(self) -> bool:
-        """Seen in a sample that was all of one kind: its variance looks like 0 and is not."""
-        return bool(np.isfinite(self.size)) and self.value in (0.0, 1.0)
-
-    def redraw(self, rng: np.random.Generator, number: int) -> Float[np.ndarray, " draws"]:
-        """Shares of new samples of the same size."""
-        if np.isinf(self.size):
-            return np.full(number, self.value)
-        return rng.binomial(int(self.size), self.value, number) / self.size
 
     def ends(self, risk: float) -> tuple[float, float]:
         """Clopper-Pearson interval that misses the share with a probability of at most `risk`."""
@@ -140,19 +128,13 @@ Spread = tuple[float, float, float, tuple[str, ...]]  # standard error, ends, wa
 Formula = Callable[..., tuple[Any, Any]]  # of the shares: what is above and what is below the line
 
 
-def _slopes(formula: Formula, shares: Sequence[Share]) -> list[float]:
-    """Derivatives of the quotient by each share, by a complex step: exact to rounding."""
-    at, found = [x.value for x in shares], []
-    for k in range(len(at)):
-        top, bottom = formula(*(v + (j == k) * _STEP for j, v in enumerate(at)))
-        found.append(float((top / bottom).imag / _STEP.imag))
-    return found
-
-
 def _delta(formula: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
-    """value +- z standard errors."""
-    slopes = _slopes(formula, shares)
-    error = float(np.sqrt(sum(g**2 * x.variance for g, x in zip(slopes, shares, strict=True))))
+    """value +- z standard errors; derivatives by each share by a complex step, exact to rounding."""
+    at, variance = [x.value for x in shares], 0.0
+    for k, x in enumerate(shares):
+        top, bottom = formula(*(v + (j == k) * _STEP for j, v in enumerate(at)))
+        variance += float((top / bottom).imag / _STEP.imag) ** 2 * x.variance
+    error = float(np.sqrt(variance))
     half = float(ndtri(0.5 + level / 2)) * error
     return error, value - half, value + half, _one_sided(shares, "delta")
 
@@ -160,7 +142,11 @@ def _delta(formula: Formula, value: float, shares: Sequence[Share], level: float
 def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any, num_draws: int) -> Spread:
     """Percentiles of the quotient over redrawn shares; an undefined draw counts as beyond both ends."""
     rng = host_rng(key, "bootstrap")
-    top, bottom = formula(*(x.redraw(rng, num_draws) for x in shares))
+    top, bottom = formula(*(
+        np.full(num_draws, x.value) if np.isinf(x.size)
+        else rng.binomial(int(x.size), x.value, num_draws) / x.size
+        for x in shares
+    ))  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.asarray(top / bottom)
     lost, warnings = ~np.isfinite(values), _one_sided(shares, "bootstrap")
@@ -192,11 +178,12 @@ def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float
 
 
 def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
+    """Of samples that were all of one kind: the variance of their share looks like 0 and is not."""
     return tuple(
         f"all {x.size:.0f} observations of {x.name} agree ({x.value:.0f}): the {method} interval takes that "
         "for certain and is too short; use method='exact'"
         for x in shares
-        if x.one_sided
+        if np.isfinite(x.size) and x.value in (0.0, 1.0)
     )
 
 

@@ -103,7 +103,13 @@ class Setting:
         error = 1 - np.asarray(self.confusion) if np.ndim(self.confusion) == 0 else self.confusion
         object.__setattr__(self, "prior", prior)
         object.__setattr__(self, "confusion", _confusion(error, prior.size, "the classifier"))
-        object.__setattr__(self, "labelers", tuple(_checked(one, prior.size) for one in self.labelers))
+        kinds = []
+        for name, matrix, cost, people in self.labelers:
+            who = f"labeler {name!r}"
+            check_not_negative(cost, f"the cost of {who}")
+            check_whole(people=people)
+            kinds.append(Labeler(name, _confusion(matrix, prior.size, who), float(cost), int(people)))
+        object.__setattr__(self, "labelers", tuple(kinds))
         if not (self.terms[1] * self.table).sum() > 0:
             raise ValueError(
                 f"{self.metric} is undefined for such a classifier: it never predicts class {self.positive}"
@@ -135,14 +141,6 @@ class Setting:
         """What one sample in a cell adds to N (metric - its value): the metric's linear form."""
         above, below = self.terms
         return (above - self.value * below) / (below * self.table).sum()
-
-
-def _checked(kind: Labeler, classes: int) -> Labeler:
-    """A kind with its matrix; ValueError where it cannot be meant."""
-    who = f"labeler {kind.name!r}"
-    check_not_negative(kind.cost, f"the cost of {who}")
-    check_whole(people=kind.people)
-    return Labeler(kind.name, _confusion(kind.matrix, classes, who), float(kind.cost), int(kind.people))
 
 
 def _confusion(value: Any, classes: int, who: str) -> Float[np.ndarray, "classes classes"]:
@@ -266,7 +264,12 @@ def kinds_of(
     prior = fit.prior.mean(axis=0)
     right = (np.diagonal(fit.mean_matrices, axis1=1, axis2=2) * prior).sum(axis=1)
     order = [int(t) for t in np.argsort(-right, kind="stable") if counts[t]]
-    groups = sorted(_groups(order, [names[t] in costs for t in order]), key=lambda m: -right[m].mean())
+    # Labelers with a price of their own are each a kind; the others, best first, are put into thirds.
+    rest = [t for t in order if names[t] not in costs]
+    groups = [[t] for t in order if names[t] in costs or len(rest) <= _ALONE]
+    if len(rest) > _ALONE:
+        groups += [part.tolist() for part in np.array_split(np.array(rest), len(_GRADES))]
+    groups.sort(key=lambda members: -right[members].mean())
     most = _most_people([len(members) for members in groups], labels.num_classes)
     grades, kinds = iter(_GRADES), []
     for members in groups:
@@ -276,15 +279,6 @@ def kinds_of(
         matrix /= matrix.sum(axis=1, keepdims=True)
         kinds.append(Labeler(name, matrix, price, min(len(members), most)))
     return kinds, prior / prior.sum()
-
-
-def _groups(order: list[int], alone: list[bool]) -> list[list[int]]:
-    """Labelers with a price of their own each by himself; the others, best first, in thirds."""
-    own = [[t] for t, single in zip(order, alone, strict=True) if single]
-    rest = [t for t, single in zip(order, alone, strict=True) if not single]
-    if len(rest) <= _ALONE:
-        return own + [[t] for t in rest]
-    return own + [part.tolist() for part in np.array_split(np.array(rest), len(_GRADES))]
 
 
 def _most_people(sizes: list[int], classes: int) -> int:

@@ -317,7 +317,10 @@ def labeler_pairs(
     met = agreed_with = None
     if not many.all():
         others = np.bincount(sample, minlength=size[1])[sample] - 1
-        same = _occurrences(sample.astype(np.int64) * classes + label, size[1] * classes) - 1
+        code, codes = sample.astype(np.int64) * classes + label, size[1] * classes
+        dense = codes <= 4 * code.size + _FEW
+        code = code if dense else np.unique(code, return_inverse=True)[1]
+        same = np.bincount(code)[code] - 1
         met, agreed_with = (
             np.bincount(labeler, of * times, size[0]).astype(np.int64) for of in (others, same)
         )
@@ -374,14 +377,6 @@ def _many(
         agreed = agreed + both
         variety = variety + sparse.csr_array((np.ones_like(both.data), both.indices, both.indptr), both.shape)
     return overlap(label >= 0), agreed, variety
-
-
-def _occurrences(code: np.ndarray, size: int) -> np.ndarray:
-    """How often the code of each entry occurs; codes are below `size`."""
-    if size <= 4 * code.size + _FEW:
-        return np.bincount(code, minlength=1)[code]
-    _, place, number = np.unique(code, return_inverse=True, return_counts=True)
-    return number[place]
 
 
 def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:

@@ -205,21 +205,6 @@ class Estimate(ABC):
         return f"{type(self).__name__}(mean {self.mean:.4g}, sd {self.sd:.3g}, 95 % [{low:.4g}, {high:.4g}])"
 
 
-def _smoothed(values: np.ndarray, pmf: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The law of atoms on cells of sd/40 over their range and a little more.
-
-    Edges of the cells (cells + 1,), the mass in each, and that mass spread by a normal kernel.
-    """
-    width = max(sd / _CELLS_PER_SD, float(np.ptp(values)) / 20_000)
-    margin = int(np.ceil(4 * _BANDWIDTH * sd / width))
-    number = int(np.ceil(np.ptp(values) / width)) + 2 * margin + 1
-    edges = values[0] + width * (np.arange(number + 1) - margin - 0.5)
-    where = np.clip(((values - edges[0]) / width).astype(int), 0, number - 1)
-    raw = np.bincount(where, weights=pmf, minlength=number)
-    kernel = np.exp(-0.5 * (np.arange(-margin, margin + 1) * width / (_BANDWIDTH * sd)) ** 2)
-    return edges, raw, np.convolve(raw, kernel / kernel.sum(), "same")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PmfEstimate(Estimate):
     """A law given by atoms: `values` sorted and distinct, `pmf` their probabilities (sum 1).
@@ -248,7 +233,16 @@ class PmfEstimate(Estimate):
 
     @cached_property
     def _smooth(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return _smoothed(self.values, self.pmf, self.sd)
+        """Edges of cells of sd/40, the mass in each, and that mass spread by a normal kernel."""
+        values, sd = self.values, self.sd
+        width = max(sd / _CELLS_PER_SD, float(np.ptp(values)) / 20_000)
+        margin = int(np.ceil(4 * _BANDWIDTH * sd / width))
+        number = int(np.ceil(np.ptp(values) / width)) + 2 * margin + 1
+        edges = values[0] + width * (np.arange(number + 1) - margin - 0.5)
+        where = np.clip(((values - edges[0]) / width).astype(int), 0, number - 1)
+        raw = np.bincount(where, weights=self.pmf, minlength=number)
+        kernel = np.exp(-0.5 * (np.arange(-margin, margin + 1) * width / (_BANDWIDTH * sd)) ** 2)
+        return edges, raw, np.convolve(raw, kernel / kernel.sum(), "same")
 
     @property
     def _by_atom(self) -> bool:
@@ -271,10 +265,8 @@ class PmfEstimate(Estimate):
         check_level(level)
         if not self.values.size:
             return _NOWHERE
-        if level < WITH_MEAN:
-            return shortest_interval(self.values, self.pmf, level)
         point = float(np.clip(self.mean, self.values[0], self.values[-1]))  # the mean of one atom rounds
-        return shortest_interval(self.values, self.pmf, level, point)
+        return shortest_interval(self.values, self.pmf, level, point if level >= WITH_MEAN else None)
 
     def equal_tails(self, level: float = 0.95) -> Interval:
         """Interval between two quantiles."""

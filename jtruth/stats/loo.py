@@ -61,8 +61,10 @@ def psis_loo(
     size = _tail_size(draws, float(relative_ess))
     grid = 30 + int(size**0.5)
     step = max(1, _BLOCK // max(grid * size, draws))
-    parts = [_terms(rows[first : first + step], size) for first in range(0, len(rows), step)]
-    terms, k = (np.concatenate(part) if part else np.zeros(0) for part in zip(*parts, strict=True))
+    terms, k = np.empty((2, len(rows)))
+    for block in (slice(first, first + step) for first in range(0, len(rows), step)):
+        log_w, k[block] = _smoothed(-rows[block], size)
+        terms[block] = logsumexp(log_w + rows[block], axis=1) - logsumexp(log_w, axis=1)
     with_all = np.asarray(logsumexp(rows, axis=1)) - np.log(draws)
     if row_of_sample is not None:
         terms, k, with_all = (x[row_of_sample] for x in (terms, k, with_all))
@@ -93,12 +95,6 @@ def sum_and_error(pointwise: Float[np.ndarray, " observations"]) -> tuple[float,
 def _tail_size(draws: int, relative_ess: float) -> int:
     """How many of the largest weights are smoothed: 3 sqrt(draws / relative ESS), at most a fifth of few."""
     return int(3 * (draws / relative_ess) ** 0.5) if draws * relative_ess > 225 else draws // 5
-
-
-def _terms(log_p: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """(elpd, k) of a block of rows (rows, draws)."""
-    log_w, k = _smoothed(-log_p, size)
-    return np.asarray(logsumexp(log_w + log_p, axis=1)) - np.asarray(logsumexp(log_w, axis=1)), k
 
 
 def _smoothed(log_w: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

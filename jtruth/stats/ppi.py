@@ -176,7 +176,13 @@ def ppi_ratio(
     0.25 [0.218, 0.282]
     """
     check.choose("target", target, TARGETS)
-    a, b, f, g = _checked(*truth, *predicted, gold)
+    a, b, f, g = (np.asarray(v, np.float64) for v in (*truth, *predicted))
+    for name, v, size in (
+        ("numerator", a, gold.chosen.size), ("denominator", b, gold.chosen.size),
+        ("numerator_hat", f, gold.num_samples), ("denominator_hat", g, gold.num_samples),
+    ):  # fmt: skip
+        check_shape(v, name, "samples", samples=size)
+        check_finite(v, name, "give numbers")
     informative = int(((a != 0) | (b != 0)).sum())
     share = gold.weight / gold.weight.sum()
     fits = isinstance(power, FittedPower)
@@ -221,17 +227,6 @@ def ppi_mean(
     """Estimate the mean over all samples; options as `ppi_ratio`, of which it is the case b = 1."""
     ones = np.ones(gold.num_samples)
     return ppi_ratio((truth, ones[gold.chosen]), (predicted, ones), gold, **options)
-
-
-def _checked(a: Any, b: Any, f: Any, g: Any, gold: GoldSample) -> tuple[np.ndarray, ...]:
-    """Float64 arrays of the right length."""
-    names = ("numerator", "denominator", "numerator_hat", "denominator_hat")
-    sizes = (gold.chosen.size, gold.chosen.size, gold.num_samples, gold.num_samples)
-    arrays = tuple(np.asarray(v, np.float64) for v in (a, b, f, g))
-    for name, v, size in zip(names, arrays, sizes, strict=True):
-        check_shape(v, name, "samples", samples=size)
-        check_finite(v, name, "give numbers")
-    return arrays
 
 
 def _within(v: np.ndarray, share: np.ndarray, stratum: np.ndarray) -> np.ndarray:

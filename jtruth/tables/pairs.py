@@ -71,7 +71,12 @@ class Tuples(NamedTuple):
             return metric.of_table(self.marginal(table, classifier))
 
         found = Metric(metric.name, of_table, position=metric.position, bounds=metric.bounds)
-        return found._replace(joint=self._terms(metric, classifier)) if metric.is_ratio else found
+        if not metric.is_ratio:
+            return found
+        alone = metric.terms(np.ones((self.num_classes, self.num_classes)))
+        mine = self.predicted[:, classifier]
+        laid = np.where(mine >= 0, alone[:, :, mine], 0.0)  # tuples that never occur add nothing
+        return found._replace(joint=np.pad(laid, ((0, 0), (0, 0), (0, self.num_empty))))
 
     def difference(self, metric: Metric, first: int, second: int) -> Metric:
         """What the first classifier has more of than the second.
@@ -104,13 +109,6 @@ class Tuples(NamedTuple):
                     moved[:, u] = np.eye(self.num_classes)[predicted[right]] * moved[:, u].sum()
             found.append(abs(float(difference.of_table(moved))))
         return float(min(np.nanmax([*found, 0.0]), difference.bounds[1]))
-
-    def _terms(self, metric: Metric, classifier: int) -> Float[np.ndarray, "2 classes symbols"]:
-        """Terms of a ratio for each tuple; a tuple that never occurs adds nothing, whatever stands there."""
-        alone = metric.terms(np.ones((self.num_classes, self.num_classes)))
-        mine = self.predicted[:, classifier]
-        laid = np.where(mine >= 0, alone[:, :, mine], 0.0)
-        return np.pad(laid, ((0, 0), (0, 0), (0, self.num_empty)))
 
 
 def tuples(

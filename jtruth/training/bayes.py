@@ -80,7 +80,11 @@ def fit_bayes(
         if value == 0:
             raise ValueError(f"{name} must be positive: with 0 there is no proper prior")
     classes = np.shape(log_likelihood)[1]
-    mode = _mode(x, log_likelihood, regularisation)
+    with jax.enable_x64(True):
+        start = np.full(classes, 1 / classes)  # a prior, of the start only
+        options = {"objective": "ml", "regularisation": regularisation}
+        fit = fit_linear(jnp.asarray(x, float), log_likelihood, start, **options)
+        mode = jax.tree.map(np.asarray, fit.model)
     run = nuts.run_nuts(
         logistic_regression,
         np.asarray(x, np.float64),
@@ -116,13 +120,3 @@ def predictive_probabilities(
         draws, x = jax.tree.map(jnp.asarray, model), jnp.asarray(x, float)
         log_p = jax.lax.map(lambda theta: log_probabilities(linear_outputs(theta, x)), draws, batch_size=64)
         return np.asarray(jnp.exp(log_p).mean(axis=0))
-
-
-def _mode(x: Array, log_likelihood: Any, regularisation: float) -> Linear:
-    """MAP by `fit_linear`, in float64 NumPy."""
-    classes = np.shape(log_likelihood)[1]
-    with jax.enable_x64(True):
-        x = jnp.asarray(x, float)
-        prior = np.full(classes, 1 / classes)  # of the start only
-        fit = fit_linear(x, log_likelihood, prior, objective="ml", regularisation=regularisation)
-        return jax.tree.map(np.asarray, fit.model)

@@ -21,7 +21,7 @@ label, and every label counts alike.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +30,6 @@ from jaxtyping import Array, Float, Int
 
 from jtruth import _host
 from jtruth._arrays import is_concrete, safe_log
-from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth._validation.in_range import (
     check_codes,
@@ -197,13 +196,8 @@ def _check_invertible(channel: Any) -> None:
         )
 
 
-class WithLabelers(NamedTuple):
-    """A base model and the labelers on top of it, trained together."""
-
-    base: Any
-    logits: Float[Array, "labelers classes classes"]  # the rows of A_t before the softmax
-
-    __repr__ = one_line
+# A base model, and the labelers on top of it: the rows of A_t before the softmax.
+WithLabelers = tuple[Any, Float[Array, "labelers classes classes"]]
 
 
 def with_labelers(base: Any, num_labelers: int, num_classes: int, *, diagonal: float = 0.9) -> WithLabelers:
@@ -218,18 +212,18 @@ def with_labelers(base: Any, num_labelers: int, num_classes: int, *, diagonal: f
         raise ValueError(f"diagonal must lie between 1/{num_classes} and 1, got {diagonal}")
     wrong = (1 - diagonal) / (num_classes - 1)
     logits = jnp.eye(num_classes) * np.log(diagonal / wrong)
-    return WithLabelers(base, jnp.broadcast_to(logits[None], (num_labelers, num_classes, num_classes)))
+    return base, jnp.broadcast_to(logits[None], (num_labelers, num_classes, num_classes))
 
 
 def labeler_matrices(model: WithLabelers) -> Float[Array, "labelers classes classes"]:
     """A_t: rows of true classes, which sum to 1. They make a `jtruth.noise.ConfusionMatrices`."""
-    shape = np.shape(model.logits) if isinstance(model, WithLabelers) else ()
+    shape = np.shape(model[1]) if isinstance(model, tuple) and len(model) == 2 else ()
     if len(shape) != 3 or shape[1] != shape[2]:
         raise ValueError(
             f"give the model that with_labelers made, its logits (labelers, classes, classes): {shape}"
         )
-    check_no_nan(model.logits, "logits")
-    return jax.nn.softmax(model.logits, axis=2)
+    check_no_nan(model[1], "logits")
+    return jax.nn.softmax(model[1], axis=2)
 
 
 @cache
@@ -237,7 +231,7 @@ def layered(apply: Callable[[Any, Any], Array]) -> Callable[[WithLabelers, Any],
     """`apply` of the base model as that of the whole: log p(y | x) (samples, classes), and log A."""
 
     def whole(model: WithLabelers, x: Any) -> tuple[Array, Array]:
-        return log_probabilities(apply(model.base, x)), jax.nn.log_softmax(model.logits, axis=2)
+        return log_probabilities(apply(model[0], x)), jax.nn.log_softmax(model[1], axis=2)
 
     return whole
 

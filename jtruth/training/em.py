@@ -393,7 +393,12 @@ def fit_mbem(
         model, y_pred = train(rho)
         y_pred = np.asarray(y_pred)
         check_codes(y_pred, labels.num_classes, "y_pred", size=labels.num_samples, kinds="iu")
-        matrices, prior, rho = _estimated_labelers(y_pred, labels, pseudo_counts, fixed)
+        one_hot = (y_pred[:, None] == np.arange(labels.num_classes)).astype(np.float64)
+        pseudo = jnp.asarray(pseudo_counts, float)
+        matrices = np.asarray(counted_matrices(labels, jnp.asarray(one_hot, pseudo.dtype), pseudo))
+        total = one_hot.sum(axis=0) + pseudo_counts[1]
+        prior = total / total.sum() if fixed is None else fixed
+        rho = np.asarray(class_posterior(ConfusionMatrices(matrices).log_likelihood(labels), prior))
         if previous is not None:
             changed.append(int((y_pred != previous).sum()))
         previous = y_pred
@@ -404,15 +409,3 @@ def fit_mbem(
         model, np.nan, done, len(changed) + 1, rho, np.array(changed), np.asarray(prior), matrices,
         y_pred.astype(np.int32),
     )  # fmt: skip
-
-
-def _estimated_labelers(y_pred, labels: Labels, pseudo_counts: tuple[float, float], prior: Any):
-    """Confusion matrices and prior from predicted classes, and the class posterior under them."""
-    one_hot = (y_pred[:, None] == np.arange(labels.num_classes)).astype(np.float64)
-    pseudo = jnp.asarray(pseudo_counts, float)
-    matrices = np.asarray(counted_matrices(labels, jnp.asarray(one_hot, pseudo.dtype), pseudo))
-    if prior is None:
-        total = one_hot.sum(axis=0) + pseudo_counts[1]
-        prior = total / total.sum()
-    log_likelihood = ConfusionMatrices(matrices).log_likelihood(labels)
-    return matrices, prior, np.asarray(class_posterior(log_likelihood, prior))

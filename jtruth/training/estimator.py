@@ -116,8 +116,21 @@ class _Methods:
 
     def fit(self, X, y):
         """Train on features (samples, features) and noisy labels; returns the estimator."""
-        self._check_options()
-        X, labels, self.classes_ = self._checked(X, y)
+        from sklearn.utils.validation import check_consistent_length, validate_data
+
+        choose("objective", self.objective, OBJECTIVES)
+        choose("model", self.model, MODELS)
+        if self.model != "linear" and self.objective != "ml":
+            raise ValueError(f"model={self.model!r} is generative: use objective='ml'")
+        if self.loss not in (None, "logistic", "cross_entropy", "brier"):
+            raise ValueError(f"loss={self.loss!r} gives no probabilities; use fit_linear for it")
+        if self.objective == "raykar" and self.noise is not None:
+            raise ValueError("objective='raykar' learns how labelers err; leave noise=None")
+        X = validate_data(self, X, dtype=np.float64)
+        labels, self.classes_ = self._labels(y, fitting=True)
+        check_consistent_length(X, np.zeros(labels.num_samples))
+        if len(self.classes_) < 2:
+            raise ValueError(f"classifiers need at least 2 classes in y, got 1 class: {self.classes_[0]!r}")
         with jax.enable_x64(True):
             found = self._train(X, labels)
             self.fit_ = jax.tree.map(np.asarray, found)
@@ -151,17 +164,6 @@ class _Methods:
             log_likelihood = np.asarray(self._log_likelihood(self._labels(y)[0]), np.float64)
             scorer = accuracy_score if self.scorer is None else self.scorer
             return scorer(predicted, log_likelihood, self.prior_)
-
-    def _check_options(self):
-        """Names, and combinations that make no sense."""
-        choose("objective", self.objective, OBJECTIVES)
-        choose("model", self.model, MODELS)
-        if self.model != "linear" and self.objective != "ml":
-            raise ValueError(f"model={self.model!r} is generative: use objective='ml'")
-        if self.loss not in (None, "logistic", "cross_entropy", "brier"):
-            raise ValueError(f"loss={self.loss!r} gives no probabilities; use fit_linear for it")
-        if self.objective == "raykar" and self.noise is not None:
-            raise ValueError("objective='raykar' learns how labelers err; leave noise=None")
 
     def _train(self, X, labels: Labels):
         """The solver's result; sets `prior_`."""
@@ -197,17 +199,6 @@ class _Methods:
                 return np.asarray(log_probabilities(linear_outputs(self.fit_.model, x)))
             prior = self.fit_.prior
             return np.asarray(gaussian_log_probabilities(self.fit_.model, x, prior, family=self.model))
-
-    def _checked(self, X, y):
-        """Features as scikit-learn validates them, labels, and the classes."""
-        from sklearn.utils.validation import check_consistent_length, validate_data
-
-        X = validate_data(self, X, dtype=np.float64)
-        labels, classes = self._labels(y, fitting=True)
-        check_consistent_length(X, np.zeros(labels.num_samples))
-        if len(classes) < 2:
-            raise ValueError(f"classifiers need at least 2 classes in y, got 1 class: {classes[0]!r}")
-        return X, labels, classes
 
     def _labels(self, y, fitting=False):
         """`y` in any of its forms as `Labels`, and the classes in order."""

@@ -118,4 +118,4 @@ def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_
     found = labeler_matrices(with_trace)
     np.testing.assert_allclose(found, matrices, atol=0.12)
     assert found.sum(axis=2).min() > 0.999
-    assert ((np.asarray(tr.linear_outputs(with_trace.base, x)) > 0) == y).mean() > 0.85
+    assert ((np.asarray(tr.linear_outputs(with_trace[0], x)) > 0) == y).mean() > 0.85
