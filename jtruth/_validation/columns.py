@@ -130,7 +130,11 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
         coded = coded.join(numbered, on=role, how="left")
     numbers = [nw.col(code).cast(nw.Int64).fill_null(-1) for code in codes]  # -1: a missing value
     found = collected(coded.select(*numbers).sort(*codes))
-    made = {role: _column(found[c].to_numpy(), names[role]) for role, c in zip(columns, codes, strict=True)}
+    made = {}
+    for role, code in zip(columns, codes, strict=True):
+        place = found[code].to_numpy()
+        place = np.where(place < 0, len(names[role]), place).astype(np.int32)
+        made[role] = Coded(place, [*names[role], *[None] * bool((place == len(names[role])).any())])
 
     def row(k: int) -> str:
         return _row_text({role: column[k] for role, column in made.items()})
@@ -147,13 +151,6 @@ def names_of(table: Any, role: str) -> tuple[list, Any]:
 def collected(table: Any) -> Any:
     """Run a query."""
     return table.collect()
-
-
-def _column(codes: np.ndarray, names: list) -> Coded:
-    """A column; what is missing becomes None."""
-    if (codes < 0).any():
-        codes, names = np.where(codes < 0, len(names), codes), [*names, None]
-    return Coded(codes.astype(np.int32), names)
 
 
 _PLAIN = r"^[!-~](.*[!-~])?\z"  # text that begins and ends with what can be seen

@@ -196,13 +196,11 @@ def in_order(ids: tuple) -> bool:
     number = _numbers(names, before)
     if number is not None:  # the case of millions of ids: "t0", "t1", ...
         return bool((number[1:] >= number[:-1]).all())
-    parts = (list(map(_sort_key, re.split(r"([0-9]+)", name))) for name in names)
+    parts = (  # numbers before text, numbers by value
+        [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in re.split(r"([0-9]+)", name)]
+        for name in names
+    )
     return all(a <= b for a, b in pairwise(parts))
-
-
-def _sort_key(part: str) -> tuple[bool, int, str]:
-    """Numbers before text, numbers by value."""
-    return not part.isdecimal(), int(part) if part.isdecimal() else 0, part
 
 
 def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:

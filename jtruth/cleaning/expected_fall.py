@@ -102,8 +102,10 @@ def influence(state: State) -> Influence:
         changes, believed = np.asarray(changes, np.float64), class_chances(state)
         chance, aims, gap = believed @ state.oracle, changes, np.zeros(changes.shape[-1])
         if learner.kind != "ml":
-            posterior = jnp.asarray(_after(believed, state.oracle))
-            aims = np.asarray(_changes(learner, model, *data, posterior)[0], np.float64)
+            joint = believed[:, None, :] * state.oracle.T[None]  # with each answer
+            total = joint.sum(axis=2, keepdims=True)
+            after = np.where(total > 0, joint / np.where(total > 0, total, 1), believed[:, None, :])
+            aims = np.asarray(_changes(learner, model, *data, jnp.asarray(after))[0], np.float64)
             gap = np.einsum("ik,ikp->p", chance[~state.validation], aims[~state.validation])
         # Intercepts of a softmax are known up to a constant, where H is 0 and so are all gradients.
         inverse = np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True)
@@ -171,13 +173,6 @@ def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
     joint = state.log_likelihood + log(known)
     refuted = ~(joint > -np.inf).any(axis=1, keepdims=True)  # the answer is a class that had probability 0
     return softmax(np.where(refuted, state.log_likelihood, joint), axis=1)
-
-
-def _after(believed: Float[np.ndarray, "samples classes"], oracle: Float[np.ndarray, "classes answers"]):
-    """(samples, answers, classes): what is believed of a sample after each answer."""
-    joint = believed[:, None, :] * oracle.T[None]
-    total = joint.sum(axis=2, keepdims=True)
-    return np.where(total > 0, joint / np.where(total > 0, total, 1), believed[:, None, :])
 
 
 def answer_chances(state: State) -> Float[np.ndarray, "samples answers"]:

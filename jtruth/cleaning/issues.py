@@ -170,8 +170,16 @@ def suspicious_labels(
     sample, labeler, label = entries
     posteriors = {name: _posterior(posterior, labels, name) for name, posterior in several.items()}
     if probabilities is not None:
-        features = _by_task(probabilities, labels, "probabilities")
-        posteriors = {name: _with_features(draws, features, prior) for name, draws in posteriors.items()}
+        features, shape = (
+            _by_task(probabilities, labels, "probabilities"),
+            (labels.num_samples, labels.num_classes),
+        )
+        if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
+            why = f"probabilities must be {shape}, samples by classes, with the class prior beside them"
+            raise ValueError(why)
+        # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
+        more = log(features) - log(np.asarray(prior, np.float64))[None]
+        posteriors = {name: softmax(log(draws) + more[None], axis=2) for name, draws in posteriors.items()}
     means = [draws.mean(axis=0) for draws in posteriors.values()]
     rows = [1 - mean[sample, label] for mean in means]
     if gold is None:
@@ -181,7 +189,11 @@ def suspicious_labels(
         number = float(rows[0].sum()), hull, _OF_MODEL
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
-        number = _by_gold(cross_table(sample, label, means[0].shape) * 1.0, means[0], known, level)
+        law = wrong_share(cross_table(sample, label, means[0].shape) * 1.0, means[0], known)
+        low, high = law.interval(level)
+        how = "at random" if known.at_random else "as their table says"
+        caution, size = _OF_GOLD.format((known.classes >= 0).sum(), how), label.size
+        number = float(law.mean * size), (float(low * size), float(high * size)), caution
         sure = known.classes[sample]
         rows = [np.where(sure >= 0, sure != label, row) for row in rows]
     wrong, low, high = rows[0], np.min(rows, axis=0), np.max(rows, axis=0)
@@ -191,17 +203,6 @@ def suspicious_labels(
         np.bincount(labeler, wrong, labels.num_labelers), np.bincount(label, wrong, labels.num_classes),
         number[2], labels, level,
     )  # fmt: skip
-
-
-def _by_gold(
-    counts: np.ndarray, posterior: np.ndarray, known: Gold, level: float
-) -> tuple[float, tuple[float, float], str]:
-    """Expected number, interval and caution where some classes are known."""
-    law, total = wrong_share(counts, posterior, known), counts.sum()
-    low, high = law.interval(level)
-    chosen = "at random" if known.at_random else "as their table says"
-    caution = _OF_GOLD.format((known.classes >= 0).sum(), chosen)
-    return float(law.mean * total), (float(low * total), float(high * total)), caution
 
 
 def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
@@ -255,15 +256,6 @@ def _by_task(values: Any, labels: Labels, what: str) -> np.ndarray:
     """An array; rows and columns of a frame are matched with the labels' ids and classes."""
     names = tuple(map(str, labels.class_names))
     return np.asarray(align_table(values, labels, names, what)[0], np.float64)
-
-
-def _with_features(draws: np.ndarray, features: np.ndarray, prior: Any) -> np.ndarray:
-    """p(y | labels, features) proportional to p(y | labels) p(y | features) / p(y)."""
-    shape = draws.shape[1:]
-    if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
-        why = f"probabilities must be {shape}, samples by classes, with the class prior beside them"
-        raise ValueError(why)
-    return softmax(log(draws) + log(features)[None] - log(np.asarray(prior, np.float64))[None, None], axis=2)
 
 
 def _numbers(draws: np.ndarray, sample: np.ndarray, label: np.ndarray, rng: Any) -> np.ndarray:
@@ -381,15 +373,6 @@ def _parts(theta: np.ndarray, classes: int) -> tuple[np.ndarray, float, np.ndarr
     return softmax(rows, axis=1), float(np.exp(theta[classes**2])), softmax(prior)
 
 
-def _by_majority(patterns: np.ndarray, times: np.ndarray, pseudo: np.ndarray) -> np.ndarray:
-    """Where the search begins: rows and shares of the most frequent labels."""
-    voted = (patterns == patterns.max(axis=1, keepdims=True)) * times[:, None]
-    voted = voted / (voted > 0).sum(axis=1, keepdims=True)
-    rows, shares = voted.T @ patterns + pseudo, voted.sum(axis=0) + _PSEUDO
-    parts = np.log(rows / rows.sum(axis=1, keepdims=True)).ravel(), [_CENTRE], np.log(shares / shares.sum())
-    return np.concatenate(parts)
-
-
 def _fitted(patterns: np.ndarray, times: np.ndarray, start: np.ndarray | None) -> np.ndarray:
     """The vector of largest posterior density, rows of counts weighted by how often they occur."""
     classes = patterns.shape[1]
@@ -408,7 +391,12 @@ def _fitted(patterns: np.ndarray, times: np.ndarray, start: np.ndarray | None) -
         by_prior = weight.sum(axis=0) - times.sum() * prior + 1 - classes * prior
         return off**2 / 2 - value, -np.concatenate([by_row.ravel(), [by_log], by_prior])
 
-    start = _by_majority(patterns, times, pseudo) if start is None else start
+    if start is None:  # rows and shares of the most frequent labels
+        voted = (patterns == patterns.max(axis=1, keepdims=True)) * times[:, None]
+        voted = voted / (voted > 0).sum(axis=1, keepdims=True)
+        rows, shares = voted.T @ patterns + pseudo, voted.sum(axis=0) + _PSEUDO
+        rows, shares = np.log(rows / rows.sum(axis=1, keepdims=True)), np.log(shares / shares.sum())
+        start = np.concatenate([rows.ravel(), [_CENTRE], shares])
     found = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
     if not (np.isfinite(found.fun) and np.abs(found.jac).max() < 1e-2 * max(times.sum(), 1.0)):
         raise RuntimeError(f"the fit of shared confusion did not converge: {found.message}")

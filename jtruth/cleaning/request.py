@@ -93,7 +93,11 @@ def queue(
     """
     if path is not None and Path(path).exists():
         state = read_state(path, state)
-    state = _answered(state, gold)
+    if gold is not None:  # only what was asked for is taken, the rest is refused
+        tasks = state.tasks or tuple(range(len(state.x)))
+        state = answer(state, {tasks[i]: int(gold[i]) for i in np.flatnonzero(np.asarray(gold) >= 0)})
+    elif not state.trail:
+        state = followed(state, None)
     left = int(state.open.sum())
     if budget > left:
         raise ValueError(f"--budget {budget} is more than the {left} samples that are left to ask for")
@@ -117,15 +121,6 @@ def queue(
     )  # fmt: skip
     about = f"{len(rows)} tasks to check, {len(state.answers)} answers so far"
     return Document("Which labels should an expert check?", about, f"{advice.sentence}.", blocks)
-
-
-def _answered(state: State, gold: Any) -> State:
-    """The state with the answers of a gold table; only what was asked for is taken, the rest is refused."""
-    if gold is None:
-        return followed(state, None) if not state.trail else state
-    tasks = state.tasks or tuple(range(len(state.x)))
-    known = {tasks[i]: int(gold[i]) for i in np.flatnonzero(np.asarray(gold) >= 0)}
-    return answer(state, known)
 
 
 def _one_label_each(labels: Labels) -> bool:

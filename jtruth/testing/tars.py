@@ -102,23 +102,19 @@ def consolidate(
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
     check_not_contradictory(log_likelihood, labels.tasks)
     key, law_of = as_key(key), {}
-    label, tied = _most_probable(log_likelihood + log(prior)[None, :], ties, key)
+    joint = log_likelihood + log(prior)[None, :]
+    sizes = np.where(np.isfinite(joint), np.abs(joint), 1.0).max(axis=1, keepdims=True)
+    among = joint >= joint.max(axis=1, keepdims=True) - TOLERANCE * np.maximum(sizes, 1.0)
+    height = np.where(among, 1.0, 0.0)
+    if ties == "random":
+        height = height * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
+    label, tied = height.argmax(axis=1).astype(np.int32), among.sum(axis=1) > 1  # (2)
     who = _who_labelled(labels, strata)
     for members in who:
         if members not in law_of:
             law_of[members] = law_of_rule(strata, members, prior, ties, key)
     rates, error = zip(*(law_of[members] for members in who), strict=True)
     return Consolidated(label, np.stack(rates), np.array(error), tied, prior)
-
-
-def _most_probable(joint: np.ndarray, ties: str, key: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(2): the class of largest log prior + log-likelihood, and where several are."""
-    sizes = np.where(np.isfinite(joint), np.abs(joint), 1.0).max(axis=1, keepdims=True)
-    among = joint >= joint.max(axis=1, keepdims=True) - TOLERANCE * np.maximum(sizes, 1.0)
-    height = np.where(among, 1.0, 0.0)
-    if ties == "random":
-        height = height * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
-    return height.argmax(axis=1).astype(np.int32), among.sum(axis=1) > 1
 
 
 def _who_labelled(labels: Labels, strata: Strata) -> list[Members]:
@@ -308,7 +304,11 @@ def estimate_counts(
     choose("weights", weights, WEIGHTS)
     y_pred, rates, classes = np.asarray(y_pred), consolidated.rates, consolidated.rates.shape[-1]
     check_codes(y_pred, classes, "y_pred", size=consolidated.label.size)
-    signal = _signal(rates)
+    if classes == 2:  # |1 - a - b|; the smallest singular value where there are more classes
+        signal = np.abs(rates[:, 1, 1] - rates[:, 0, 1])
+    else:
+        distinct, inverse = np.unique(rates, axis=0, return_inverse=True)
+        signal = np.linalg.svd(distinct, compute_uv=False).min(axis=-1)[inverse.ravel()]
     weight = np.ones(y_pred.size) if weights == "equal" else _precisions(consolidated, signal)
     bad, used = np.flatnonzero((signal < LEAST_SIGNAL) & (weight > 0)), weight > 0
     if bad.size or not used.any():
@@ -323,14 +323,6 @@ def estimate_counts(
     truth[used] = np.linalg.solve(np.swapaxes(rates[used], 1, 2), chosen[..., None])[..., 0]
     table = expected_table(truth * weight[:, None], y_pred, classes)
     return CountEstimate(table, truth, weight, y_pred)
-
-
-def _signal(rates: np.ndarray) -> np.ndarray:
-    """(samples,) |1 - a - b|, or the smallest singular value where there are more classes."""
-    if rates.shape[-1] == 2:
-        return np.abs(rates[:, 1, 1] - rates[:, 0, 1])
-    distinct, inverse = np.unique(rates, axis=0, return_inverse=True)
-    return np.linalg.svd(distinct, compute_uv=False).min(axis=-1)[inverse.ravel()]
 
 
 def _precisions(consolidated: Consolidated, signal: np.ndarray) -> np.ndarray:

@@ -346,19 +346,22 @@ def _metrics(p, counts, n1, n, level, bins):
     cells = (tp, positive - tp, fn, total - positive - fn)
     first = counts[0][0] - counts[1][-1] + n - n1
     correct = (first + jnp.arange(sum(p.shape) - 1, dtype=n1.dtype)).astype(p.dtype)
+    rows, columns = p.shape  # masses of A - B: the columns reversed, then sums of antidiagonals
+    padded = jnp.pad(p[:, ::-1], ((0, 0), (0, rows))).ravel()
+    differences = padded[: rows * (rows + columns - 1)].reshape(rows, -1).sum(0)
     share = jnp.where(n1 > 0, counts[0].astype(p.dtype) / jnp.maximum(positive, 1), jnp.nan)
     found = {
-        "accuracy": _lattice(correct / total, _difference_law(p), level, 1 / total),
+        "accuracy": _lattice(correct / total, differences, level, 1 / total),
         "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(positive, 1)),
     }
     names = default_metrics("01")
     ratios = [name for name in names if name not in found]
     values = jnp.stack([jnp.broadcast_to(METRICS[name](*cells), p.shape) for name in ratios])
-    columns = jax.vmap(lambda v: _binned(v, p, level, bins))(values)
-    found |= {name: tuple(column[i] for column in columns) for i, name in enumerate(ratios)}
-    rows = [found[name] for name in names]
-    fields = BatchSummary._fields[: len(rows[0])]
-    return {name: jnp.stack(column) for name, *column in zip(fields, *rows, strict=True)}
+    laws = jax.vmap(lambda v: _binned(v, p, level, bins))(values)
+    found |= {name: tuple(part[i] for part in laws) for i, name in enumerate(ratios)}
+    each = [found[name] for name in names]
+    fields = BatchSummary._fields[: len(each[0])]
+    return {name: jnp.stack(column) for name, *column in zip(fields, *each, strict=True)}
 
 
 def _moments(values, p):
@@ -419,10 +422,3 @@ def _shortest_run(mass, level):
     runs = sums(length)
     first = jnp.argmax(runs)
     return first, length - 1, runs[first]
-
-
-def _difference_law(p):
-    """Masses of i - j + columns - 1 for a table p[i, j]: the columns reversed, then sums of antidiagonals."""
-    rows, columns = p.shape
-    padded = jnp.pad(p[:, ::-1], ((0, 0), (0, rows))).ravel()
-    return padded[: rows * (rows + columns - 1)].reshape(rows, -1).sum(0)

@@ -85,19 +85,14 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
     sides, one = [], y_pred == 1
     for mine in (x.compress(one), x.compress(~one)):  # x[one] goes by branches, four times as long
         certain = np.zeros(0) if all_finite else mine[~np.isfinite(mine)]
-        values, counts = _merged(mine[np.isfinite(mine)] if certain.size else mine)
+        finite = mine[np.isfinite(mine)] if certain.size else mine
+        few = finite[:: max(finite.size // _LOOK, 1)]
+        values, counts = finite, np.ones(finite.size, np.int64)  # as they are, where merging spares little
+        if few.size < _LOOK or np.unique(few).size <= _FEW * few.size:
+            merged = np.unique(finite, return_counts=True)
+            values, counts = merged if merged[0].size <= _FEW * finite.size else (values, counts)
         sides.append(Side(values, counts, int((certain > 0).sum()), int((certain < 0).sum())))
     return sides[0], sides[1]
-
-
-def _merged(finite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values and how often each occurs; single flips where merging would spare little."""
-    some_of_it = finite[:: max(finite.size // _LOOK, 1)]
-    if some_of_it.size < _LOOK or np.unique(some_of_it).size <= _FEW * some_of_it.size:
-        values, counts = np.unique(finite, return_counts=True)
-        if values.size <= _FEW * finite.size:
-            return values, counts
-    return finite, np.ones(finite.size, np.int64)
 
 
 class OperatingPoint(NamedTuple):

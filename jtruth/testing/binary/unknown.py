@@ -5,7 +5,7 @@ prior is the evidence times its prior on a quadrature grid, and the posterior of
 mixture of its exact laws at the nodes. Host side, float64.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -113,7 +113,12 @@ def unknown_prior(
         height = log_likelihood(data, mode.p_detection, mode.p_false_alarm)
         return height + spread + log_label_evidence(share) + log_prior(share)
 
-    low, high = _narrowed(roughly, 0.0, 1.0)
+    low, high = 0.0, 1.0
+    for _ in range(3):  # the part that holds the mass of exp(roughly)
+        scan = np.linspace(low, high, 27)
+        height = np.array([roughly(float(v)) for v in scan[1:-1]])
+        inside = np.flatnonzero(height > height.max() - 30.0)
+        low, high = float(scan[inside[0]]), float(scan[inside[-1] + 2])
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     parameter = 0.5 * (high + low) + 0.5 * (high - low) * node
     tables = [exact_posterior(data_at(float(v))) for v in parameter]
@@ -121,13 +126,3 @@ def unknown_prior(
     log_w = np.array([t.log_evidence + log_label_evidence(v) + log_prior(v) for t, v in pairs])
     mass = 0.5 * (high - low) * weight * np.exp(log_w - log_w.max())
     return Mixture(parameter, mass / mass.sum(), tables, float(log_w.max() + np.log(mass.sum())))
-
-
-def _narrowed(height: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """The part of (low, high) that holds the mass of exp(height), by scanning three times."""
-    for _ in range(3):
-        scan = np.linspace(low, high, 27)[1:-1]
-        found = np.array([height(float(v)) for v in scan])
-        inside, ends = np.flatnonzero(found > found.max() - 30.0), [low, *scan.tolist(), high]
-        low, high = ends[inside[0]], ends[inside[-1] + 2]
-    return low, high
