@@ -30,7 +30,7 @@ import sys
 
 import numpy as np
 
-from jtruth.stats.agreement import agreement, brennan_prediger, cohen, fleiss, gwet_ac1, krippendorff
+from jtruth.stats.agreement import agreement, brennan_prediger, cohen, fleiss, gwet_ac1, krippendorff, point
 
 # (samples, shares of the classes, labelers, error, chance of a label): even, rare, with gaps, few differ
 SETTINGS = [
@@ -77,12 +77,12 @@ def main():
         for seed in range(tables):
             rng = np.random.default_rng([13, seed])
             for name, one in coefficients(ratings(rng, *setting), classes).items():
-                law, true = agreement(one, seed, replicates=1000), whole[name].point
+                law, true = agreement(one, seed, replicates=1000), point(whole[name])
                 if not np.isnan(law.low):
                     held[name].append((law.low <= true <= law.high, law.high - law.low, law.low == -1))
         for name, cells in held.items():
             found = " ".join(f"{value:.3f}" for value in np.mean(cells, axis=0))
-            true = f"{whole[name].point:.3f}"
+            true = f"{point(whole[name]):.3f}"
             print(f"    {setting!s:<40} {name:<17} {true} {found} of {len(cells)}", flush=True)
 
 

@@ -23,6 +23,7 @@ u = log f, by maximum likelihood of the labels (46)-(47), (82):
 All problems are convex. `fit_scaling` is pure JAX: penalties and data may be traced.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -305,20 +306,11 @@ class Calibrated(NamedTuple):
         return disagreement_probability(self.probabilities, self.concentration)
 
 
-class Calibrator(eqx.Module):
-    """From predicted class probabilities to calibrated ones with their concentration."""
-
-    scaling: Scaling | None
-    head: Head
-
-    __repr__ = one_line
-
-    def __call__(self, probabilities: Rows) -> Calibrated:
-        """Calibrate predictions of the same classifier."""
-        p = as_array(probabilities)
-        scaled = p if self.scaling is None else jnp.exp(scaled_log_probabilities(self.scaling, safe_log(p)))
-        weights, bias = self.head
-        return Calibrated(scaled, jnp.exp(_features(scaled) @ weights + bias))
+def calibrated(scaling: Scaling | None, head: Head, probabilities: Rows) -> Calibrated:
+    """Calibrated predictions of the classifier that scaling and head were fitted to."""
+    p = as_array(probabilities)
+    scaled = p if scaling is None else jnp.exp(scaled_log_probabilities(scaling, safe_log(p)))
+    return Calibrated(scaled, jnp.exp(_features(scaled) @ head[0] + head[1]))
 
 
 def _features(probabilities: Array) -> Array:
@@ -334,8 +326,8 @@ def fit_calibrator(
     bias_penalty: float = 0.1,
     weight_penalty: float = 1.0,
     penalty: float = 0.005,
-) -> Calibrator:
-    """Fit on label histograms.
+) -> Callable[[Rows], Calibrated]:
+    """Fit on label histograms; calibrates predicted class probabilities of the same classifier.
 
     Args:
         key: of the validation split of the head.
@@ -366,11 +358,11 @@ def fit_calibrator(
             f"no label of class {absent[0]} in the samples to fit on ({absent.size} classes are missing): "
             "use more samples, or method='temperature'"
         )
-    return _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty)
+    return partial(calibrated, *_fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty))
 
 
 @eqx.filter_jit
-def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> Calibrator:
+def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> tuple[Scaling | None, Head]:
     scaling, scaled = None, as_array(p)
     if method != "alpha":
         log_p = safe_log(scaled)
@@ -380,7 +372,7 @@ def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> C
         scaling, *_ = fit_scaling(log_p, histograms, method, **penalties)
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
     head = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
-    return Calibrator(scaling, head)
+    return scaling, head
 
 
 def epistemic_after_one_label(histograms: Histograms, law: Calibrated) -> Float[Array, " samples"]:

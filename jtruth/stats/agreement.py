@@ -68,21 +68,20 @@ class Agreement(NamedTuple):
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-class Coefficient(NamedTuple):
-    """A function of the means of numbers that every sample brings; leading axes are replicates."""
+# A function of the means of numbers that every sample brings: these numbers (kinds, features), how many
+# samples are of each kind, and the function of (..., features) and the number of samples; leading axes are
+# replicates.
+Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any]]
 
-    features: Float[np.ndarray, "kinds features"]
-    times: Int[np.ndarray, " kinds"]  # how many samples are of each kind
-    value: Callable[[Any, float], Any]  # (..., features) and the number of samples
 
-    @property
-    def point(self) -> float:
-        """The coefficient of all samples; NaN where it is undefined."""
-        size = float(self.times.sum())
-        if not size:
-            return float("nan")
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return float(self.value(self.times @ self.features / size, size))
+def point(coefficient: Coefficient) -> float:
+    """The coefficient of all samples; NaN where it is undefined."""
+    features, times, value = coefficient
+    size = float(times.sum())
+    if not size:
+        return float("nan")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(value(times @ features / size, size))
 
 
 def weights(kind: str, classes: int) -> Float[np.ndarray, "classes classes"]:
@@ -128,7 +127,7 @@ def cohen(
         expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
         return _beyond(mean[..., 0] / total, expected)
 
-    return Coefficient(np.column_stack([w[row, column], each[row], each[column]]), times, value)
+    return np.column_stack([w[row, column], each[row], each[column]]), times, value
 
 
 def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
@@ -140,7 +139,7 @@ def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal
         pairs = votes[:, :, None] * votes[:, None, :]
         pairs[:, codes, codes] -= votes
         features = np.column_stack([pairs.reshape(len(votes), -1) / others, votes])
-        return Coefficient(features, times, _ordinal_alpha)
+        return features, times, _ordinal_alpha
     apart = (codes[:, None] - codes[None, :]) ** 2.0 if kind == "interval" else 1 - np.eye(codes.size)
     observed = (votes * (votes @ apart)).sum(axis=1, keepdims=True) / others
 
@@ -149,7 +148,7 @@ def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal
         expected = np.einsum("...k,kl,...l->...", number, apart, number)
         return _disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
 
-    return Coefficient(np.column_stack([observed, votes]), times, value)
+    return np.column_stack([observed, votes]), times, value
 
 
 def agreement(
@@ -163,7 +162,7 @@ def agreement(
     (0.667, 0.218, True)
     """
     check_level(level)
-    times = coefficient.times
+    times = coefficient[1]
     size, nothing = int(times.sum()), float("nan")
     if size < 2:
         return Agreement(nothing, nothing, nothing, nothing, level, size, 0.0)
@@ -193,15 +192,16 @@ def _with_error(
 
     The third is what is added to squared errors where ratios are made of them, see the module docstring.
     """
-    rows, features = coefficient.features, coefficient.features.shape[1]
+    rows, _, value = coefficient
+    features = rows.shape[1]
     values, errors, spare = np.empty((3, len(times)))
     step = max(_AT_ONCE // (features * (features + len(rows))), 1)
     for k in range(0, len(times), step):
         part = times[k : k + step]
         mean = part @ rows / size
-        values[k : k + step] = coefficient.value(mean, size)
+        values[k : k + step] = value(mean, size)
         moved = _STEP * np.eye(features)
-        ends = [coefficient.value(mean[:, None, :] + sign * moved, size) for sign in (1, -1)]
+        ends = [value(mean[:, None, :] + sign * moved, size) for sign in (1, -1)]
         slope = (ends[0] - ends[1]) / (2 * _STEP)  # (replicates, features)
         influence = slope @ rows.T - (slope * mean).sum(axis=1, keepdims=True)
         square = influence**2
@@ -224,7 +224,7 @@ def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) ->
         shares = mean[..., 2:] / mean[..., 2:].sum(axis=-1, keepdims=True)
         return _beyond(mean[..., 0] / mean[..., 1], chance(shares))
 
-    return Coefficient(features, times, value)
+    return features, times, value
 
 
 def _distinct(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ The correct classes are summed out, so NUTS sees theta alone. Weights are normal
 makes the regulariser of Appendix F; intercepts are normal with a wide scale, where Appendix F has them free.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,28 +15,15 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
-from jtruth._one_line import one_line
 from jtruth._random import as_key
 from jtruth._validation.in_range import check_no_nan, check_not_negative
 from jtruth.latent import NutsSettings
 from jtruth.latent.infer import nuts
-from jtruth.training._inputs import as_features, check_evidence
+from jtruth.training._inputs import ModelFit, as_features, check_evidence
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
 from jtruth.training.objectives import discriminative_ml, log_probabilities
 
 _SETTINGS = NutsSettings(num_samples=500)
-
-
-class BayesFit(NamedTuple):
-    """Draws of theta with a leading axis of draws, and how far to trust them."""
-
-    model: Linear  # intercept (draws, *outputs), weights (draws, features, *outputs)
-    mode: Linear  # the MAP estimate, where the chains start
-    run: Any  # `jtruth.latent.infer.nuts.NutsRun`: R-hat, effective sample sizes, divergences
-    converged: bool
-    warnings: tuple[str, ...]
-
-    __repr__ = one_line
 
 
 def logistic_regression(x: Any, log_likelihood: Any, scales: Any, *, outputs: tuple[int, ...]) -> None:
@@ -58,7 +45,7 @@ def fit_bayes(
     regularisation: float = 1.0,
     intercept_scale: float = 10.0,
     settings: NutsSettings = _SETTINGS,
-) -> BayesFit:
+) -> ModelFit:
     """Sample the posterior of logistic (2 classes) or softmax regression, noisy labels marginalised.
 
     Args:
@@ -68,6 +55,10 @@ def fit_bayes(
         regularisation: lambda > 0; weights have variance 1/lambda.
         intercept_scale: standard deviation of the intercepts.
         settings: of NUTS.
+
+    Returns:
+        Draws of theta, intercept (draws, *outputs) and weights (draws, features, *outputs), their `mode` and
+        its objective, and the `run` of NUTS.
 
     Raises:
         ValueError: bad features or sizes, lambda or a scale that is not positive.
@@ -97,7 +88,8 @@ def fit_bayes(
         settings=settings,
     )
     draws = Linear(run.flat("intercept"), run.flat("weights"))
-    return BayesFit(draws, mode, run, run.converged, run.warnings)
+    value = np.asarray(fit.objective)
+    return ModelFit(draws, value, run.converged, settings.num_samples, mode=mode, run=run)
 
 
 def predictive_probabilities(

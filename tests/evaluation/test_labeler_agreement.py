@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 import jtruth as jt
-from jtruth.stats.agreement import gwet_ac1, krippendorff
+from jtruth.stats.agreement import gwet_ac1, krippendorff, point
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,8 @@ def test_all_and_every_two(ratings):
     labels = jt.Labels.from_matrix(ratings, 3)
     found = jt.labeler_agreement(labels, weights="quadratic")
     assert found.differences == "interval" and found.num_left_out == 0 and len(found.pairs) == 3
-    assert found.overall["krippendorff"].value == krippendorff(labels.counts(), "interval").point
-    assert found.overall["gwet_ac1"].value == gwet_ac1(labels.counts(), "quadratic").point
+    assert found.overall["krippendorff"].value == point(krippendorff(labels.counts(), "interval"))
+    assert found.overall["gwet_ac1"].value == point(gwet_ac1(labels.counts(), "quadratic"))
     for pair, kappa in found.pairs.items():
         a, b = (ratings[:, int(name)] for name in pair)
         both = (a >= 0) & (b >= 0)

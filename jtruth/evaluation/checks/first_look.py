@@ -29,7 +29,7 @@ from jtruth.evaluation.checks import columns
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check, alarm
 from jtruth.labels import Labels
-from jtruth.stats.agreement import krippendorff
+from jtruth.stats.agreement import krippendorff, point
 
 CHANCE = "better than chance"
 Predictions = Mapping[str, Int[np.ndarray, " samples"]]  # by the classifier's name, "" if there is one
@@ -115,7 +115,7 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
 
 def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], float]:
     """Votes, and the correlation of truth and a vote by the agreement of the labels among themselves."""
-    shared = max(float(np.nan_to_num(krippendorff(labels.counts()).point)), 0.0) ** 0.5
+    shared = max(float(np.nan_to_num(point(krippendorff(labels.counts())))), 0.0) ** 0.5
     return labels.patterns().labels.counts().astype(np.float64), shared
 
 

@@ -14,7 +14,7 @@ from jtruth.latent.model import LatentModel, Raters
 from jtruth.latent.models.alike import alike_classes, alike_raters
 from jtruth.latent.rows import Rows, by_number
 from jtruth.learning._fit import clamp, known_prior, one_hot, soft_counts
-from jtruth.stats.agreement import brennan_prediger
+from jtruth.stats.agreement import brennan_prediger, point
 
 # A fixed prior of the rows would decide the answer where a cell of a matrix has fewer labels than this, on
 # average, or where labelers agree no more than if they guessed: Brennan and Prediger's coefficient below .1,
@@ -131,7 +131,7 @@ def prior_decides(labels: Labels) -> bool:
 
 def weak_labels(labels: Labels) -> bool:
     """Whether labels of a sample hardly agree more than guesses; not where none has two labels."""
-    return bool(brennan_prediger(labels.counts()).point < WEAK)
+    return bool(point(brennan_prediger(labels.counts())) < WEAK)
 
 
 def share_groups(

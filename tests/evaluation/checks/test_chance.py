@@ -7,7 +7,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation.checks.first_look import CHANCE, chance_verdict, correlation
-from jtruth.stats.agreement import krippendorff
+from jtruth.stats.agreement import krippendorff, point
 
 
 def test_mean_and_variance_by_all_permutations():
@@ -48,7 +48,7 @@ def drawn(rng, n=300, share=0.5, error=0.2, right=0.85, classes=2):
 
 def alarm(z, y_pred, classes=2):
     votes = np.stack([(z == c).sum(axis=1) for c in range(classes)], axis=1)
-    shared = max(krippendorff(votes).point, 0) ** 0.5
+    shared = max(point(krippendorff(votes)), 0) ** 0.5
     found = chance_verdict(votes.astype(float), shared, np.eye(classes)[y_pred])
     return any(check.verdict == "look first" for check in found)
 
@@ -84,7 +84,7 @@ def test_false_alarms_are_rare(n, share, error, right, most):
 def test_labels_that_say_nothing_raise_no_alarm():
     rng = np.random.default_rng(4)
     noise = rng.integers(0, 2, (300, 3))
-    alpha = krippendorff(jt.Labels.from_matrix(noise, 2).counts()).point
+    alpha = point(krippendorff(jt.Labels.from_matrix(noise, 2).counts()))
     assert alpha < 0.05 and not alarm(noise, rng.integers(0, 2, 300))
 
 
