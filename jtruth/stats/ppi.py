@@ -271,13 +271,9 @@ _SHARPNESS = {0.5: 0.25, 1.0: 0.5, 2.0: 0.25}  # and how probable each is before
 _EVEN, _EVEN_IN_ALL = 0.5, 2.0  # samples that are spread over the classes: of a stratum, and of all, at most
 
 
-class Strata(NamedTuple):
-    """What is known of each stratum."""
-
-    size: Int[np.ndarray, " strata"]
-    known: Int[np.ndarray, "strata classes"]  # samples of known class
-    weighted: Float[np.ndarray, "strata classes"]  # the same as they speak for the others; random: `known`
-    guess: Float[np.ndarray, "strata classes"]  # shares of the classes, made without the known ones
+# Of each stratum: its size; samples of known class (strata, classes); the same as they speak for the others,
+# equal if chosen at random; and shares of the classes, made without the known ones.
+Strata = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def strata_of(
@@ -297,13 +293,13 @@ def strata_of(
     np.add.at(share, place, guess)
     share /= size[:, None]
     if inclusion is None:
-        return Strata(size, counts, counts.astype(np.float64), share), names
+        return (size, counts, counts.astype(np.float64), share), names
     stands_for = 1.0 / inclusion[known] - 1.0
     weight = cross_table(*where, shape, stands_for)
     total = weight.sum(axis=1)
     square = np.bincount(place[known], stands_for**2, minlength=names.size)
     effective = np.divide(total, square, out=np.zeros_like(total), where=square > 0)
-    return Strata(size, counts, weight * effective[:, None], share), names
+    return (size, counts, weight * effective[:, None], share), names
 
 
 def class_counts(
@@ -322,15 +318,16 @@ def class_counts(
     >>> bool(abs(draws[:, 0, 1].mean() - 89) < 2), int(draws.sum(2).min())
     (True, 100)
     """
-    even = min(_EVEN, _EVEN_IN_ALL / strata.size.size) / strata.guess.shape[1]
+    size, known, counts, first = strata
+    even = min(_EVEN, _EVEN_IN_ALL / size.size) / first.shape[1]
     concentrations, log_weight = [], []  # for every guess, sharpness and worth
-    for probable, guess in ((1.0 - sum(p for p, _ in others), strata.guess), *others):
+    for probable, guess in ((1.0 - sum(p for p, _ in others), first), *others):
         for sharpness, likely in _SHARPNESS.items():
             share = guess**sharpness
             share = share / share.sum(axis=1, keepdims=True)
             concentrations += [worth * share + even for worth in _WORTH]
             log_weight += [np.log(probable * likely)] * _WORTH.size
-    priors, counts = np.array(concentrations), strata.weighted
+    priors = np.array(concentrations)
     total = priors.sum(axis=2)
     evidence = (
         (gammaln(total) - gammaln(total + counts.sum(axis=1))).sum(axis=1)
@@ -338,20 +335,20 @@ def class_counts(
         + np.array(log_weight)
     )
     number = rng.multinomial(num_draws, softmax(evidence))
-    rest, found = strata.size - strata.known.sum(axis=1), []
+    rest, found = size - known.sum(axis=1), []
     for prior, draws in zip(priors, number, strict=True):
         mass = rng.standard_gamma(prior + counts, (draws, *counts.shape)) + 1e-300
         open_ = rng.multinomial(np.broadcast_to(rest, (draws, rest.size)), mass / mass.sum(2, keepdims=True))
-        found.append(strata.known + open_)
+        found.append(known + open_)
     return np.concatenate(found)
 
 
 def tilted(
     strata: Strata, bins: Int[np.ndarray, " strata"], by: float, rising: int
 ) -> Float[np.ndarray, "strata classes"]:
-    """The guess, with log odds of one class raised by the rank of each stratum's bin: -`by` to `by`."""
-    size = np.bincount(bins, strata.size)
+    """Guessed shares, with log odds of one class raised by the rank of each stratum's bin: -`by` to `by`."""
+    size = np.bincount(bins, strata[0])
     rank = 2 * (np.cumsum(size) - size / 2)[bins] / size.sum() - 1
-    guess = strata.guess.copy()
+    guess = strata[3].copy()
     guess[:, rising] *= np.exp(by * rank)
     return guess / guess.sum(axis=1, keepdims=True)

@@ -100,7 +100,7 @@ def gold_tables(
     if rising is not None:
         others = [(p, tilted(strata, symbol_of, by, rising)) for by, p in _TILTED.items()]
     elif num_symbols == classes:
-        others = [(p, (1 - by) * strata.guess + by * np.eye(classes)[symbol_of]) for by, p in _MOVED.items()]
+        others = [(p, (1 - by) * strata[3] + by * np.eye(classes)[symbol_of]) for by, p in _MOVED.items()]
     draws = class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
     tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
     for k, symbol in enumerate(symbol_of):
