@@ -19,20 +19,10 @@ import numpy as np
 from jaxtyping import Int
 from scipy.special import bdtrc
 
+from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
 from jtruth._validation.coded import Coded, different, keep_one_label_each, unused
 from jtruth._validation.guess import unused_counts
-from jtruth._validation.ids import (
-    as_list,
-    check_columns,
-    check_ids,
-    encode_ids,
-    in_order,
-    is_frame,
-    is_missing,
-    names_for,
-    read_frame,
-)
 from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
 
 # What was read, as the fields of `Labels` in their order.
@@ -57,14 +47,14 @@ def encode_columns(
     repeats, missing, abstain = rules
     choose("repeats", repeats, ("error", "keep", "first", "last"))
     choose("missing", missing, ("error", "drop"))
-    task, worker, label = (as_list(columns[name], name) for name in ("task", "worker", "label"))
+    task, worker, label = (ids.as_list(columns[name], name) for name in ("task", "worker", "label"))
     if not len(task) == len(worker) == len(label):
         sizes = f"{len(task)}, {len(worker)} and {len(label)}"
         raise ValueError(source.says(f"task, worker and label must be equally long; got {sizes} values"))
     if not task:
         raise ValueError(source.says("no labels: the table has no rows"))
-    sample, task_ids = encode_ids(task, "task", tasks, source)
-    labeler, worker_ids = encode_ids(worker, "worker", workers, source)
+    sample, task_ids = ids.encode_ids(task, "task", tasks, source)
+    labeler, worker_ids = ids.encode_ids(worker, "worker", workers, source)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
     silent, remarks = _silent(label, abstain)
     codes, names, notes = encode_classes(label, classes, num_classes, source, advice, silent=silent)
@@ -77,7 +67,7 @@ def encode_columns(
     rows, more = keep_one_label_each(
         sample, labeler, np.flatnonzero(codes >= 0), repeats, (task_ids, worker_ids), source
     )
-    inferred = ("tasks",) if tasks is None and not in_order(task_ids) else ()
+    inferred = ("tasks",) if tasks is None and not ids.in_order(task_ids) else ()
     inferred += inferred_classes(names, classes, num_classes)
     if rows.size < len(label):
         sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
@@ -99,16 +89,16 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None]:
     """Columns of any data frame narwhals can read, and where they came from if that is an engine."""
-    table = read_frame(frame, lazy=True)
+    table = ids.read_frame(frame, lazy=True)
     if not hasattr(table, "collect"):
-        check_columns(table.columns, columns, Source())
+        ids.check_columns(table.columns, columns, Source())
         return tuple(table[name].to_list() for name in columns.values()), None
     return lazy_columns(table, columns)
 
 
 def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:
     """What is said of a column of counts that is not among those `used`; of an engine's table nothing."""
-    table = read_frame(frame, lazy=True)
+    table = ids.read_frame(frame, lazy=True)
     if hasattr(table, "collect"):
         return ()
     return unused_counts(table.columns, used, lambda name: table[name].to_list(), Source())
@@ -121,7 +111,7 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
     """
     import narwhals as nw
 
-    check_columns(table.collect_schema().names(), columns, Source())
+    ids.check_columns(table.collect_schema().names(), columns, Source())
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
     names, codes = {}, [f"code of {role}" for role in columns]
     coded = picked
@@ -171,13 +161,13 @@ def lazy_patterns(
             worker who labelled a task twice.
     """
     choose("missing", missing, ("error", "drop"))
-    table = read_frame(frame, lazy=True)
+    table = ids.read_frame(frame, lazy=True)
     if not hasattr(table, "collect"):
         raise ValueError(
             f"frame is a {type(frame).__name__}, which is in memory: "
             "use begin_stream(Labels.from_frame(frame))"
         )
-    check_columns(table.collect_schema().names(), columns, Source())
+    ids.check_columns(table.collect_schema().names(), columns, Source())
     import narwhals as nw
 
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
@@ -220,10 +210,10 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     if not size["rows"]:
         raise ValueError("no labels: the table has no rows")
     suspects = _suspect_tasks(picked) + [None] * (size["task"] > 0)
-    encode_ids(suspects, "task", None, _rows_of(picked, "task", suspects))
+    ids.encode_ids(suspects, "task", None, _rows_of(picked, "task", suspects))
     (workers, of_worker), (values, of_label) = (names_of(picked, role) for role in ("worker", "label"))
     different = workers + [None] * (size["worker"] > 0)
-    encode_ids(different, "worker", None, _rows_of(picked, "worker", different))
+    ids.encode_ids(different, "worker", None, _rows_of(picked, "worker", different))
     different = values + [None] * (size["label"] > 0)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
     codes, names, notes = encode_classes(
@@ -334,7 +324,7 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
         (i, t)
         for i, row in enumerate(cells)
         for t, v in enumerate(row)
-        if not (is_missing(v) or v == missing)
+        if not (ids.is_missing(v) or v == missing)
     ]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
@@ -374,21 +364,21 @@ def _like_counts(table: np.ndarray) -> tuple[str, ...]:
 
 def _axes(z: Any) -> tuple[np.ndarray, tuple | None, tuple | None]:
     """The cells, and the names of rows and columns where z is a data frame."""
-    if not is_frame(z):
+    if not ids.is_frame(z):
         try:
             table = np.asarray(z)
         except ValueError:
             raise ValueError("z must be a (samples, labelers) matrix: its rows differ in length") from None
         return (np.array(z, object) if table.dtype.kind == "U" else table), None, None
-    frame = read_frame(z, "z")
+    frame = ids.read_frame(z, "z")
     workers = None if list(frame.columns) == list(range(len(frame.columns))) else tuple(frame.columns)
     if getattr(getattr(z, "index", None), "nlevels", 1) > 1:
         raise ValueError("the index of z has several levels, and a task id is one value: keep one level")
     index = z.index.tolist() if hasattr(z, "iloc") else list(range(len(frame)))
     if index == list(range(len(index))):
         return frame.to_numpy(), None, workers
-    check_ids(index, "task", Source("the index of z"))
-    return frame.to_numpy(), names_for(index, "the index of z", len(index)), workers
+    ids.check_ids(index, "task", Source("the index of z"))
+    return frame.to_numpy(), ids.names_for(index, "the index of z", len(index)), workers
 
 
 def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -28,36 +28,19 @@ from jtruth._arrays import safe_log
 from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
-from jtruth.noise.base import (
-    DrawnLabels,
-    IndependentLabelers,
-    Mask,
-    NoiseModel,
-    Parameter,
-    Strata,
-    Truth,
-    as_current,
-    as_parameter,
-    check_matrix_rows,
-    check_ndim,
-    check_sizes,
-    current,
-    draw_rows,
-    scale_errors,
-    sum_over_labels,
-)
+from jtruth.noise import base
 
 
-def check_matrices(values, name: str, *, symbols: bool = False) -> Parameter:
+def check_matrices(values, name: str, *, symbols: bool = False) -> base.Parameter:
     """(labelers, classes, classes) checked: probabilities, rows sum to 1; `symbols` allows more columns."""
-    matrices = as_parameter(values, name)
+    matrices = base.as_parameter(values, name)
     axes = "(labelers, classes, symbols)" if symbols else "(labelers, classes, classes)"
-    check_ndim(matrices, name, (3,), axes)
+    base.check_ndim(matrices, name, (3,), axes)
     classes, columns = matrices.shape[1:]
     if classes < 2 or columns < classes or (columns > classes and not symbols):
         more = ", as many symbols or more" if symbols else ""
         raise ValueError(f"{name} must have shape {axes}, 2 or more classes{more}; got {matrices.shape}")
-    check_matrix_rows(matrices, name, values)
+    base.check_matrix_rows(matrices, name, values)
     return matrices
 
 
@@ -65,7 +48,7 @@ _CLASSES: Any = property(lambda model: model.matrices.shape[-2], doc="Number of 
 _LABELERS: Any = property(lambda model: model.matrices.shape[-3], doc="Number of labelers T.")
 
 
-class ConfusionMatrices(IndependentLabelers):
+class ConfusionMatrices(base.IndependentLabelers):
     """Conditionally independent labelers, each with a confusion matrix (Dawid-Skene).
 
     Args:
@@ -101,17 +84,17 @@ class ConfusionMatrices(IndependentLabelers):
             raise ValueError(
                 f"{self.num_symbols} symbols for {self.num_classes} classes: which are errors is not said"
             )
-        return ConfusionMatrices(scale_errors(np.asarray(self.matrices, np.float64), factor))
+        return ConfusionMatrices(base.scale_errors(np.asarray(self.matrices, np.float64), factor))
 
     def rows(self) -> Float[Array, "labelers classes symbols"]:
         """The matrices."""
-        return current(self.matrices)[0]
+        return base.current(self.matrices)[0]
 
 
 _FEWEST = 20
 
 
-class DrawnMatrices(IndependentLabelers):
+class DrawnMatrices(base.IndependentLabelers):
     """Conditionally independent labelers whose matrices, with the class prior, are known by draws.
 
     Args:
@@ -141,8 +124,8 @@ class DrawnMatrices(IndependentLabelers):
             )
         if len(rows) < _FEWEST:
             raise ValueError(f"{len(rows)} draws do not say how well a rate is known; give {_FEWEST} or more")
-        check_matrix_rows(rows, "matrices", matrices)
-        check_matrix_rows(shares, "prior", prior)
+        base.check_matrix_rows(rows, "matrices", matrices)
+        base.check_matrix_rows(shares, "prior", prior)
         self.matrices, self.prior = rows, shares
 
     num_classes, num_labelers = _CLASSES, _LABELERS
@@ -153,7 +136,7 @@ class DrawnMatrices(IndependentLabelers):
         rows = np.asarray(self.matrices, np.float64).mean(axis=0)
         return ConfusionMatrices(rows / rows.sum(axis=-1, keepdims=True))
 
-    def models(self, most: int) -> Iterator[tuple[NoiseModel, np.ndarray]]:
+    def models(self, most: int) -> Iterator[tuple[base.NoiseModel, np.ndarray]]:
         """At most so many of the draws, evenly spaced, each a model and its class prior."""
         number = len(self.matrices)
         for place in np.unique(np.linspace(0, number - 1, min(most, number)).round().astype(int)):
@@ -168,15 +151,15 @@ class DrawnMatrices(IndependentLabelers):
 
     def scaled(self, factor: float) -> "DrawnMatrices":
         """Entries off the diagonal of every draw times `factor`."""
-        return DrawnMatrices(scale_errors(np.asarray(self.matrices, np.float64), factor), self.prior)
+        return DrawnMatrices(base.scale_errors(np.asarray(self.matrices, np.float64), factor), self.prior)
 
     def rows(self) -> Float[Array, "labelers classes classes"]:
         """The mean of the draws."""
-        rows = current(self.matrices)[0].mean(axis=0)
+        rows = base.current(self.matrices)[0].mean(axis=0)
         return rows / rows.sum(axis=-1, keepdims=True)
 
 
-class SharedErrors(NoiseModel):
+class SharedErrors(base.NoiseModel):
     """Labelers that copy a shared draw of the sample with probability `copying`.
 
     Args:
@@ -204,15 +187,15 @@ class SharedErrors(NoiseModel):
 
     def __init__(self, matrices, shared, copying):
         self.matrices = check_matrices(matrices, "matrices")
-        self.shared = as_parameter(shared, "shared")
-        self.copying = as_parameter(copying, "copying")
+        self.shared = base.as_parameter(shared, "shared")
+        self.copying = base.as_parameter(copying, "copying")
         if self.shared.shape != self.matrices.shape[1:]:
             raise ValueError(
                 f"shared must have shape (classes, classes), here {self.matrices.shape[1:]}, "
                 f"got {self.shared.shape}"
             )
-        check_matrix_rows(self.shared, "shared", shared)
-        check_ndim(self.copying, "copying", (0, 1), "() or (labelers,)")
+        base.check_matrix_rows(self.shared, "shared", shared)
+        base.check_ndim(self.copying, "copying", (0, 1), "() or (labelers,)")
         check_probabilities(self.copying, "copying")
         if self.copying.ndim == 1 and self.copying.shape[0] != self.matrices.shape[0]:
             raise ValueError(
@@ -224,27 +207,29 @@ class SharedErrors(NoiseModel):
 
     def scaled(self, factor: float) -> "SharedErrors":
         """Errors of the labelers and of the shared draw times `factor`; they copy as often."""
-        own, shared = (scale_errors(np.asarray(a, np.float64), factor) for a in (self.matrices, self.shared))
+        own, shared = (
+            base.scale_errors(np.asarray(a, np.float64), factor) for a in (self.matrices, self.shared)
+        )
         return SharedErrors(own, shared, self.copying)
 
-    def strata(self, num_labelers: int | None) -> Strata:
+    def strata(self, num_labelers: int | None) -> base.Strata:
         """One stratum for each value of the shared draw, seen by nobody."""
         matrices, shared = (np.asarray(x, np.float64) for x in (self.matrices, self.shared))
         copying = np.broadcast_to(np.asarray(self.copying, np.float64), matrices.shape[:1])[:, None, None]
         copied = np.eye(shared.shape[0])[:, None, None, :]  # (strata, 1, 1, symbols)
-        return Strata(copying * copied + (1 - copying) * matrices[None], shared.T.copy())
+        return base.Strata(copying * copied + (1 - copying) * matrices[None], shared.T.copy())
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """The sum over the shared draw above. ValueError if `labels` has other sizes."""
-        check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
-        check_sizes("labelers", labels.num_labelers, len(self.matrices), "matrices")
-        return _log_likelihood(as_current(self), labels)
+        base.check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
+        base.check_sizes("labelers", labels.num_labelers, len(self.matrices), "matrices")
+        return _log_likelihood(base.as_current(self), labels)
 
-    def sample(self, key: Key, y: Truth, mask: Mask) -> DrawnLabels:
+    def sample(self, key: Key, y: base.Truth, mask: base.Mask) -> base.DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
-        check_sizes("labelers", mask.shape[1], len(self.matrices), "matrices")
-        return _sample(as_current(self), as_key(key), y, mask)
+        base.check_sizes("labelers", mask.shape[1], len(self.matrices), "matrices")
+        return _sample(base.as_current(self), as_key(key), y, mask)
 
 
 @jax.jit
@@ -258,7 +243,7 @@ def _log_likelihood(model: SharedErrors, labels: Labels) -> Float[Array, "sample
 
     def term(s):
         copied = jnp.where(label == s, copies, 0.0)
-        return sum_over_labels(safe_log(not_copied + copied[:, None]), labels)
+        return base.sum_over_labels(safe_log(not_copied + copied[:, None]), labels)
 
     parts = jax.lax.map(term, jnp.arange(model.num_classes, dtype=label.dtype))
     terms = parts + safe_log(model.shared.T)[:, None, :]
@@ -272,8 +257,8 @@ def _sample(
 ) -> Int[Array, "samples labelers"]:
     """The shared draw of each sample, every labeler's own draw, and who copies."""
     key_shared, key_draw, key_copy = jax.random.split(key, 3)
-    common = draw_rows(key_shared, model.shared[y])
-    drawn = draw_rows(key_draw, jnp.swapaxes(model.matrices, 0, 1)[y])
+    common = base.draw_rows(key_shared, model.shared[y])
+    drawn = base.draw_rows(key_draw, jnp.swapaxes(model.matrices, 0, 1)[y])
     copying = jnp.broadcast_to(model.copying, (model.num_labelers,))
     copies = jax.random.bernoulli(key_copy, jnp.broadcast_to(copying[None, :], mask.shape))
     return jnp.where(mask, jnp.where(copies, common[:, None], drawn), -1)

@@ -25,24 +25,10 @@ from jtruth._arrays import safe_log, safe_log1m
 from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_probabilities, check_whole
 from jtruth.labels import Labels
-from jtruth.noise.base import (
-    DrawnLabels,
-    Mask,
-    NoiseModel,
-    Strata,
-    Truth,
-    as_current,
-    as_parameter,
-    check_ndim,
-    check_sizes,
-    one_stratum,
-    per_labeler,
-    sum_over_labels,
-    uniform_numbers,
-)
+from jtruth.noise import base
 
 
-class EvenErrors(NoiseModel):
+class EvenErrors(base.NoiseModel):
     """A model that says for every sample and labeler how probable an error is."""
 
     num_classes: eqx.AbstractVar[int]
@@ -63,19 +49,19 @@ class EvenErrors(NoiseModel):
         size = {"samples": num_samples, "labelers": num_labelers}
         for name, what in self.axes.items():
             if (parameter := getattr(self, name)).ndim == 1:
-                check_sizes(what, size[what], parameter.shape[0], name)
+                base.check_sizes(what, size[what], parameter.shape[0], name)
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """Su (58)-(59). ValueError if `labels` has other numbers of samples, labelers or classes."""
-        check_sizes("classes", labels.num_classes, self.num_classes, "num_classes")
+        base.check_sizes("classes", labels.num_classes, self.num_classes, "num_classes")
         self.check_fits(labels.num_samples, labels.num_labelers)
-        return _log_likelihood(as_current(self), labels)
+        return _log_likelihood(base.as_current(self), labels)
 
-    def sample(self, key: Key, y: Truth, mask: Mask) -> DrawnLabels:
+    def sample(self, key: Key, y: base.Truth, mask: base.Mask) -> base.DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
         self.check_fits(*mask.shape)
-        return _sample(as_current(self), as_key(key), y, mask)
+        return _sample(base.as_current(self), as_key(key), y, mask)
 
 
 @jax.jit
@@ -86,7 +72,7 @@ def _log_likelihood(model: EvenErrors, labels: Labels) -> Float[Array, "samples 
     log_right = safe_log1m(error)
     log_wrong = safe_log(error) - math.log(model.num_classes - 1)
     right = label[:, None] == jnp.arange(model.num_classes, dtype=label.dtype)[None, :]
-    return sum_over_labels(jnp.where(right, log_right[:, None], log_wrong[:, None]), labels)
+    return base.sum_over_labels(jnp.where(right, log_right[:, None], log_wrong[:, None]), labels)
 
 
 @jax.jit
@@ -96,7 +82,7 @@ def _sample(
     """Draw labels by (59): a wrong label is the class moved on by 1..C-1 places, all equally likely."""
     key_error, key_class = jax.random.split(key)
     error = jnp.broadcast_to(model.at(*jnp.indices(mask.shape)), mask.shape)
-    wrong = uniform_numbers(key_error, mask.shape, error.dtype) < error
+    wrong = base.uniform_numbers(key_error, mask.shape, error.dtype) < error
     if model.num_classes == 2:  # there is only one wrong class
         shift = jnp.ones((), jnp.int32)
     else:
@@ -112,8 +98,8 @@ def _picked(parameter: Array | np.ndarray, index: Array) -> Array | np.ndarray:
 
 def _checked(value, name: str, what: str) -> Array | np.ndarray:
     """A probability, or one for each of `what`."""
-    found = as_parameter(value, name)
-    check_ndim(found, name, (0, 1), f"() or ({what},)")
+    found = base.as_parameter(value, name)
+    base.check_ndim(found, name, (0, 1), f"() or ({what},)")
     check_probabilities(found, name)
     return found
 
@@ -166,9 +152,11 @@ class Symmetric(EvenErrors):
         """The error times `factor`, at most 1."""
         return Symmetric(np.minimum(np.asarray(self.error, np.float64) * factor, 1.0), self.num_classes)
 
-    def strata(self, num_labelers: int | None) -> Strata:
+    def strata(self, num_labelers: int | None) -> base.Strata:
         """Independent labelers."""
-        return one_stratum(channel_matrices(per_labeler(self.error, num_labelers, "error"), self.num_classes))
+        return base.one_stratum(
+            channel_matrices(base.per_labeler(self.error, num_labelers, "error"), self.num_classes)
+        )
 
 
 class DifficultyFallibility(EvenErrors):
@@ -210,9 +198,9 @@ class DifficultyFallibility(EvenErrors):
         fallibility = np.minimum(np.asarray(self.fallibility, np.float64) * factor, 1.0)
         return DifficultyFallibility(self.difficulty, fallibility, self.num_classes)
 
-    def strata(self, num_labelers: int | None) -> Strata:
+    def strata(self, num_labelers: int | None) -> base.Strata:
         """One stratum for each difficulty that occurs, known for each sample where there are several."""
-        fallibility = per_labeler(self.fallibility, num_labelers, "fallibility")
+        fallibility = base.per_labeler(self.fallibility, num_labelers, "fallibility")
         delta, of_sample, count = np.unique(
             np.asarray(self.difficulty, np.float64).ravel(), return_inverse=True, return_counts=True
         )
@@ -221,7 +209,7 @@ class DifficultyFallibility(EvenErrors):
             error = np.asarray(labeling_error(jnp.asarray(both[0]), jnp.asarray(both[1]), self.num_classes))
         weights = np.repeat((count / count.sum())[:, None], self.num_classes, axis=1)
         rows = channel_matrices(error, self.num_classes)
-        return Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
+        return base.Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
 
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:
         """Su (60) for the sample and the labeler."""

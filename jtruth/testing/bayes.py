@@ -21,13 +21,7 @@ from jtruth._random import host_rng, stream
 from jtruth.latent import NutsSettings, Observed
 from jtruth.latent.infer import kernel, nuts
 from jtruth.stats.chains import effective_sample_size, split_rhat
-from jtruth.testing.multiclass import (
-    CountDraws,
-    checked_inputs,
-    class_law,
-    draw_tables,
-    table_problem,
-)
+from jtruth.testing import multiclass
 
 _DRAWS_AT_ONCE = 100  # parameter draws for which classes are drawn together
 
@@ -51,7 +45,7 @@ def binary_nuts(
     *,
     key: Any,
     settings: NutsSettings = NutsSettings(),
-) -> CountDraws:
+) -> multiclass.CountDraws:
     """Posterior of a binary classifier's count table: `multiclass_nuts` of two classes.
 
     Args:
@@ -72,7 +66,7 @@ def multiclass_nuts(
     *,
     key: Any,
     settings: NutsSettings = NutsSettings(),
-) -> CountDraws:
+) -> multiclass.CountDraws:
     """Posterior of the count table by `testing_model`, rows of K uniform however many classes there are.
 
     It has converged with split R-hat below 1.01 and ESS of 100 a chain, for every parameter and every cell.
@@ -82,20 +76,24 @@ def multiclass_nuts(
         key: JAX random key.
         settings: of NUTS.
     """
-    log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, None, 1.0)
-    law = class_law(log_lik, np.asarray(prior, np.float64))
-    model, observed = table_problem(law, y, concentration, learned=False)
+    log_lik, y, concentration = multiclass.checked_inputs(log_likelihood, prior, y_pred, None, 1.0)
+    law = multiclass.class_law(log_lik, np.asarray(prior, np.float64))
+    model, observed = multiclass.table_problem(law, y, concentration, learned=False)
     log_rho, symbol, weight = _padded(observed)
     data, chain_key = (log_rho, symbol, weight, concentration), stream(key, "table nuts")
     run = nuts.run_nuts(testing_model, *data, key=chain_key, settings=settings)
     confusion, rng = run.samples["confusion"], host_rng(key, "classes")
     problem, flat = kernel.flatten(model, observed), confusion.reshape(-1, *confusion.shape[2:])
     starts = range(0, flat.shape[0], _DRAWS_AT_ONCE)  # classes, hence tables, given each draw of K
-    counts = np.concatenate([draw_tables(problem, flat[k : k + _DRAWS_AT_ONCE], rng) for k in starts])
+    counts = np.concatenate(
+        [multiclass.draw_tables(problem, flat[k : k + _DRAWS_AT_ONCE], rng) for k in starts]
+    )
     counted, (chains, draws) = counts.reshape(confusion.shape), confusion.shape[:2]
     rhat, ess = split_rhat(counted), effective_sample_size(counted)
     good = not bool((rhat > 1.01).any() or (ess < 100.0 * chains).any())  # NaN: a cell that never changed
-    return CountDraws(counts, flat, good and run.converged, chains, draws + run.num_warmup, run=run)
+    return multiclass.CountDraws(
+        counts, flat, good and run.converged, chains, draws + run.num_warmup, run=run
+    )
 
 
 def _padded(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

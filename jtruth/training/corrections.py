@@ -31,13 +31,7 @@ from jaxtyping import Array, Float, Int
 from jtruth import _host
 from jtruth._arrays import is_concrete, safe_log
 from jtruth._validation import choose
-from jtruth._validation.in_range import (
-    check_codes,
-    check_no_nan,
-    check_not_negative,
-    check_shape,
-    check_whole,
-)
+from jtruth._validation import in_range as check
 from jtruth.labels import Labels
 from jtruth.posterior import validate_confusion
 from jtruth.training import _inputs as inputs
@@ -75,7 +69,7 @@ def weak_losses(
     """
     check_per_class({"losses": losses})
     classes = np.shape(losses)[1]
-    shape = check_shape(channel, "channel", "classes symbols", classes=classes)
+    shape = check.check_shape(channel, "channel", "classes symbols", classes=classes)
     if is_concrete(channel):
         validate_confusion(channel)
         _check_invertible(channel)
@@ -116,7 +110,7 @@ def forward_risk(
             no class.
     """
     check_per_class({"log_probabilities": log_probabilities}, where=where)
-    check_no_nan(log_matrices, "log_matrices")
+    check.check_no_nan(log_matrices, "log_matrices")
     matrices = np.exp(np.asarray(log_matrices)) if is_concrete(log_matrices) else log_matrices
     check_matrices(matrices, np.shape(log_probabilities)[1])
     _check_labels(z, np.shape(log_probabilities)[0], log_matrices)
@@ -146,7 +140,7 @@ def _corrected(loss: str | None, confusion: tuple) -> BatchObjective:
 def _check_labels(z: Any, num_samples: int, matrices: Any) -> None:
     """Labels (samples, labelers), class codes or -1, that fit the matrices."""
     labelers, classes = np.shape(matrices)[:2]
-    check_codes(z, classes, "z", size=(num_samples, labelers), missing=True, kinds="iu")
+    check.check_codes(z, classes, "z", size=(num_samples, labelers), missing=True, kinds="iu")
 
 
 def backward(matrices: Any, loss: str = "cross_entropy") -> BatchObjective:
@@ -206,8 +200,8 @@ def with_labelers(base: Any, num_labelers: int, num_classes: int, *, diagonal: f
     The start says which class is which: labelers are better than chance, and not much worse than they are.
     `base` is any pytree of parameters, `diagonal` between 1/C and 1.
     """
-    check_whole(num_labelers=num_labelers)
-    check_whole(2, num_classes=num_classes)
+    check.check_whole(num_labelers=num_labelers)
+    check.check_whole(2, num_classes=num_classes)
     if not 1 / num_classes < diagonal < 1:
         raise ValueError(f"diagonal must lie between 1/{num_classes} and 1, got {diagonal}")
     wrong = (1 - diagonal) / (num_classes - 1)
@@ -222,7 +216,7 @@ def labeler_matrices(model: WithLabelers) -> Float[Array, "labelers classes clas
         raise ValueError(
             f"give the model that with_labelers made, its logits (labelers, classes, classes): {shape}"
         )
-    check_no_nan(model[1], "logits")
+    check.check_no_nan(model[1], "logits")
     return jax.nn.softmax(model[1], axis=2)
 
 
@@ -254,7 +248,7 @@ def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
     Their sum over labels and samples is a mean here, so `strength` does not depend on either number; .01 to
     .1 is a start. A single labeler that labels everything is not helped: its matrix is not identified.
     """
-    check_not_negative(strength, "strength")
+    check.check_not_negative(strength, "strength")
 
     def penalty(model: WithLabelers) -> Array:
         return strength * jnp.diagonal(labeler_matrices(model), axis1=1, axis2=2).mean()
@@ -300,7 +294,7 @@ def fit_voters(
     if idle.size:
         raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
     loss = check_options("mmse", loss, labels.num_classes)
-    check_not_negative(regularisation, "regularisation")
+    check.check_not_negative(regularisation, "regularisation")
     z = labels.to_matrix().T  # (labelers, samples), -1 where there is none
     one_hot = (z[:, :, None] == np.arange(labels.num_classes)).astype(np.float64)
     stop = stop.checked(x.dtype)
@@ -316,9 +310,9 @@ def vote(
     predictions: Int[Array | np.ndarray, "labelers samples"], num_classes: int
 ) -> Int[Array, " samples"]:
     """The class that most classifiers predict (-1 abstains); the lowest one among equals."""
-    check_whole(2, num_classes=num_classes)
-    shape = check_shape(predictions, "predictions", "labelers samples")
-    check_codes(predictions, num_classes, "predictions", size=shape, missing=True, kinds="iu")
+    check.check_whole(2, num_classes=num_classes)
+    shape = check.check_shape(predictions, "predictions", "labelers samples")
+    check.check_codes(predictions, num_classes, "predictions", size=shape, missing=True, kinds="iu")
     classes = jnp.arange(num_classes, dtype=jnp.int32)
     votes = jnp.asarray(predictions, jnp.int32)[:, :, None] == classes[None, None, :]
     return jnp.argmax(votes.sum(axis=0), axis=1).astype(jnp.int32)
@@ -329,6 +323,6 @@ def median_scores(scores: Float[Array | np.ndarray, "labelers samples"]) -> Floa
 
     That holds for an odd number of voters, so the ROC curve of voting is that of the median.
     """
-    check_shape(scores, "scores", "labelers samples")
-    check_no_nan(scores, "scores")
+    check.check_shape(scores, "scores", "labelers samples")
+    check.check_no_nan(scores, "scores")
     return jnp.median(jnp.asarray(scores), axis=0)

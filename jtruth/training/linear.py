@@ -27,27 +27,11 @@ from jtruth._random import as_key
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_no_nan, check_not_negative, check_shape, check_whole
 from jtruth.posterior import class_posterior
-from jtruth.training._inputs import (
-    ModelFit,
-    Stop,
-    as_features,
-    check_evidence,
-    check_per_class,
-    check_posterior,
-)
-from jtruth.training.objectives import (
-    BINARY_LOSSES,
-    LOSSES,
-    Mask,
-    Outputs,
-    discriminative_ml,
-    log_probabilities,
-    mmse_risk,
-    rounded_hinge,
-)
+from jtruth.training import _inputs as inputs
+from jtruth.training import objectives
 
 FITTED_LOSSES = ("logistic", "cross_entropy", "brier", "hinge", "squared_hinge")
-_PRECISE = Stop(tol=1e-6)
+_PRECISE = inputs.Stop(tol=1e-6)
 _WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of the rounded hinge, each started from the one before
 
 
@@ -59,7 +43,7 @@ class Linear(NamedTuple):
     __repr__ = one_line
 
 
-def linear_outputs(model: Linear, x: Float[Array | np.ndarray, "samples features"]) -> Outputs:
+def linear_outputs(model: Linear, x: Float[Array | np.ndarray, "samples features"]) -> objectives.Outputs:
     """Scores (samples,) or logits (samples, classes) of a linear model, in its dtype.
 
     Raises:
@@ -103,7 +87,7 @@ def linear_objective(
     *,
     objective: str = "mmse",
     loss: str = "logistic",
-    where: Mask = None,
+    where: objectives.Mask = None,
     width: float | None = None,
 ) -> Float[Array, ""]:
     """J_ML or J_MMSE of Su App. F, the latter for any loss.
@@ -120,14 +104,16 @@ def linear_objective(
         ValueError: an unknown objective or loss, sizes that do not match, lambda below 0.
     """
     choose("objective", objective, ("mmse", "ml"))
-    choose("loss", loss, tuple(LOSSES))
+    choose("loss", loss, tuple(objectives.LOSSES))
     check_not_negative(regularisation, "regularisation")
     outputs = linear_outputs(model, x)
     if objective == "ml":
-        primary = discriminative_ml(log_probabilities(outputs), evidence, where=where)
+        primary = objectives.discriminative_ml(objectives.log_probabilities(outputs), evidence, where=where)
     else:
-        losses = LOSSES[loss](outputs) if width is None else rounded_hinge(outputs, width)
-        primary = mmse_risk(losses, evidence, where=where)
+        losses = (
+            objectives.LOSSES[loss](outputs) if width is None else objectives.rounded_hinge(outputs, width)
+        )
+        primary = objectives.mmse_risk(losses, evidence, where=where)
     num_samples = x.shape[0] if where is None else jnp.maximum(jnp.asarray(where).sum(), 1).astype(x.dtype)
     return primary + regularisation * l2(model.weights, num_samples)
 
@@ -140,9 +126,9 @@ def solve_linear(
     *,
     objective: str = "mmse",
     loss: str = "logistic",
-    where: Mask = None,
-    stop: Stop = _PRECISE,
-) -> ModelFit:
+    where: objectives.Mask = None,
+    stop: inputs.Stop = _PRECISE,
+) -> inputs.ModelFit:
     """Minimise `linear_objective` from one start: pure and jitted, for `vmap` over any argument.
 
     Raises:
@@ -153,15 +139,15 @@ def solve_linear(
     check_not_negative(regularisation, "regularisation")
     max_steps, tol = stop.checked(jnp.asarray(x).dtype)
     _check_linear(start, x)
-    check_per_class({"evidence": evidence}, where=where)
+    inputs.check_per_class({"evidence": evidence}, where=where)
     if objective == "mmse":
-        check_posterior(evidence, where)
+        inputs.check_posterior(evidence, where)
     check_shape(evidence, "evidence", "samples classes", samples=np.shape(x)[0])
     return _solve(x, evidence, regularisation, start, where, tol, (objective, loss, max_steps))
 
 
 @partial(jax.jit, static_argnums=6)
-def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> ModelFit:
+def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> inputs.ModelFit:
     """`solve_linear` compiled for (objective, loss, most steps)."""
     objective, loss, max_steps = options
     widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)
@@ -175,12 +161,12 @@ def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> M
 
         model, value, converged, more = minimise(function, model, max_steps=max_steps, tol=tol)
         steps += more
-    return ModelFit(model, value, converged, steps, path=value[None])
+    return inputs.ModelFit(model, value, converged, steps, path=value[None])
 
 
 def zero_start(x: Array, num_classes: int, loss: str) -> Linear:
     """theta = 0 of the right shape and dtype."""
-    shape = () if loss in BINARY_LOSSES else (num_classes,)
+    shape = () if loss in objectives.BINARY_LOSSES else (num_classes,)
     return Linear(jnp.zeros(shape, x.dtype), jnp.zeros((x.shape[1], *shape), x.dtype))
 
 
@@ -193,8 +179,8 @@ def fit_linear(
     loss: str | None = None,
     regularisation: float | Float[Array | np.ndarray, " lambdas"] = 1.0,
     restarts: tuple[int, Any] = (0, None),
-    stop: Stop = Stop(),
-) -> ModelFit:
+    stop: inputs.Stop = inputs.Stop(),
+) -> inputs.ModelFit:
     """Train a linear model on noisy labels (Su 5.4, Appendix F).
 
     Args:
@@ -221,8 +207,8 @@ def fit_linear(
         >>> bool(fit.converged), np.asarray(linear_outputs(fit.model, x) > 0).tolist()
         (True, [False, False, True, True])
     """
-    x = as_features(x)
-    check_evidence(x, log_likelihood, prior)
+    x = inputs.as_features(x)
+    inputs.check_evidence(x, log_likelihood, prior)
     loss = check_options(objective, loss, log_likelihood.shape[1])
     check_not_negative(regularisation, "regularisation")
     num_restarts, key = restarts
@@ -252,7 +238,7 @@ def check_options(objective: str, loss: str | None, num_classes: int) -> str:
     choose("objective", objective, ("mmse", "ml"))
     loss = loss or ("logistic" if num_classes == 2 else "cross_entropy")
     choose("loss", loss, FITTED_LOSSES)
-    if loss in BINARY_LOSSES and num_classes != 2:
+    if loss in objectives.BINARY_LOSSES and num_classes != 2:
         raise ValueError(f"loss={loss!r} is for 2 classes and there are {num_classes}; use 'cross_entropy'")
     if objective == "ml" and loss not in ("logistic", "cross_entropy"):
         raise ValueError(f"objective='ml' needs probabilities, which loss={loss!r} has not; use 'mmse'")
