@@ -215,8 +215,17 @@ def next_labels(
     """
     key = as_key(key)
     metric, positive, target = aim
-    y, known, price = _checked(must_be_labels(labels), y_pred, gold, prices, target)
-    classes = labels.num_classes
+    labels, (costs, cost_gold), y = must_be_labels(labels), prices, np.asarray(y_pred)
+    choose("target", target, _TARGETS)
+    classes, workers = labels.num_classes, labels.num_labelers
+    known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
+    for name, values in (("y_pred", y), ("gold", known)):
+        check_codes(values, classes, name, size=labels.num_samples, missing=name == "gold")
+    price = np.ones(workers) if costs is None else np.asarray(costs, np.float64)
+    check_positive(price, "costs", f"prices of {workers} labelers", size=workers)
+    if not cost_gold > 0:  # it may be infinite
+        raise ValueError(f"gold costs {cost_gold}; give a price above 0")
+    y, known, price = y.astype(int), known.astype(int), np.append(price, cost_gold)
     voted = expected_table(majority(labels.counts()), y, classes)
     named = named_metric(metric, range(classes), positive)
     # Exact for a ratio, else to first order.
@@ -254,20 +263,6 @@ def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
         first, labelers, drop[first, who[first]], drop[:, :-1], drop[:, -1], float(variance), metric, method,
         doubts,
     )  # fmt: skip
-
-
-def _checked(labels: Labels, y_pred, gold, prices, target):
-    costs, cost_gold = prices
-    choose("target", target, _TARGETS)
-    y = np.asarray(y_pred)
-    known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
-    for name, values in (("y_pred", y), ("gold", known)):
-        check_codes(values, labels.num_classes, name, size=labels.num_samples, missing=name == "gold")
-    price = np.ones(labels.num_labelers) if costs is None else np.asarray(costs, np.float64)
-    check_positive(price, "costs", f"prices of {labels.num_labelers} labelers", size=labels.num_labelers)
-    if not cost_gold > 0:  # it may be infinite
-        raise ValueError(f"gold costs {cost_gold}; give a price above 0")
-    return y.astype(int), known.astype(int), np.append(price, cost_gold)
 
 
 def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> np.ndarray:

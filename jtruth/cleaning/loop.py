@@ -280,18 +280,14 @@ def ask(state: State, num: int = 1) -> Request:
     tasks = state.tasks
     names = tuple(tasks[i] for i in chosen) if tasks is not None else tuple(map(int, chosen))
     asked = state._replace(pending=(*state.pending, *map(int, chosen)))
-    return Request(chosen, names, scores[chosen], _reasons(state, chosen), asked)
-
-
-def _reasons(state: State, chosen: np.ndarray) -> tuple[str, ...]:
-    """What speaks for asking, in words."""
-    chance, label, names = answer_chances(state), state.labelled, state.class_names
+    chance, label, classes = answer_chances(state), state.labelled, state.class_names
     model = state.learner.probabilities(state.model, state.x)
-    return tuple(
-        f"labelled {names[label[i]]}; the model says {names[model[i].argmax()]} ({model[i].max():.2f}); "
-        f"labels and model together {names[chance[i].argmax()]} ({chance[i].max():.2f})"
+    reasons = tuple(
+        f"labelled {classes[label[i]]}; the model says {classes[model[i].argmax()]} ({model[i].max():.2f}); "
+        f"labels and model together {classes[chance[i].argmax()]} ({chance[i].max():.2f})"
         for i in chosen
     )
+    return Request(chosen, names, scores[chosen], reasons, asked)
 
 
 def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] | None = None) -> State:

@@ -232,7 +232,16 @@ def read_setting(
         classes = max(2, *(len(errors) for _, errors, *_ in typed)) if typed else 2
         learned = np.full(classes, 1 / classes)
     else:
-        kinds, learned = kinds_of(labels, key=key, cost=cost_label, costs=_costs(typed, labels))
+        known = [str(worker) for worker in labels.worker_names]
+        for name, errors, cost, _ in typed:
+            if errors or cost is None:
+                raise ValueError(
+                    f"labeler {name!r}: with a file of labels write name::cost; errors are learned"
+                )
+            if name not in known:
+                raise ValueError(f"there is no labeler {name!r} in the labels")
+        costs = {name: cost for name, _, cost, _ in typed if cost is not None}
+        kinds, learned = kinds_of(labels, key=key, cost=cost_label, costs=costs)
     if not kinds:
         raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
     guess = learned if prior is None else prior
@@ -270,7 +279,13 @@ def kinds_of(
     if len(rest) > _ALONE:
         groups += [part.tolist() for part in np.array_split(np.array(rest), len(_GRADES))]
     groups.sort(key=lambda members: -right[members].mean())
-    most = _most_people([len(members) for members in groups], labels.num_classes)
+    most = _MOST_PEOPLE  # labels of one kind to try, so few that mixes and patterns stay few
+    while most > 1:
+        people = [min(len(members), most) for members in groups]
+        patterns = prod(comb(n + labels.num_classes - 1, n) for n in people)
+        if prod(n + 1 for n in people) <= MOST_MIXES and patterns <= _MOST_PATTERNS:
+            break
+        most -= 1
     grades, kinds = iter(_GRADES), []
     for members in groups:
         matrix = np.average(fit.mean_matrices[members], axis=0, weights=counts[members])
@@ -279,16 +294,6 @@ def kinds_of(
         matrix /= matrix.sum(axis=1, keepdims=True)
         kinds.append(Labeler(name, matrix, price, min(len(members), most)))
     return kinds, prior / prior.sum()
-
-
-def _most_people(sizes: list[int], classes: int) -> int:
-    """How many labels of one kind to try at most, so that mixes and patterns stay few."""
-    for most in range(_MOST_PEOPLE, 1, -1):
-        people = [min(size, most) for size in sizes]
-        patterns = prod(comb(n + classes - 1, n) for n in people)
-        if prod(n + 1 for n in people) <= MOST_MIXES and patterns <= _MOST_PATTERNS:
-            return most
-    return 1
 
 
 def _typed(text: str) -> tuple[str, list[float], float | None, int]:
@@ -306,16 +311,6 @@ def _typed(text: str) -> tuple[str, list[float], float | None, int]:
             "error may be one number for each true class, 0.1/0.3"
         ) from None
     return parts[0], errors, cost, people
-
-
-def _costs(typed, labels: Labels) -> dict[str, float]:
-    known = [str(worker) for worker in labels.worker_names]
-    for name, errors, cost, _ in typed:
-        if errors or cost is None:
-            raise ValueError(f"labeler {name!r}: with a file of labels write name::cost; errors are learned")
-        if name not in known:
-            raise ValueError(f"there is no labeler {name!r} in the labels")
-    return {name: cost for name, _, cost, _ in typed}
 
 
 def _classifier(text: str, classes: int) -> Any:

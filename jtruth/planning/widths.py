@@ -329,7 +329,10 @@ def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tup
     """What one set tells: exact, by draws of the count table, or by the joint posterior; and doubts."""
     population, doubts = setting.target == "population", ()
     if setting.rates == "learned":
-        tables, doubts = _learned(setting, data, gold, key)
+        if not (data.z >= 0).any():
+            tables = _gold_only(setting, data, gold, key)
+        else:
+            tables, doubts = _learned(setting, data, gold, key)
     elif setting.prior.size > 2:  # draws of the count table, and of K given it (its rows are Dirichlet laws)
         found = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
         tables = setting.prior[:, None] * found.confusion if population else found.counts.astype(np.float64)
@@ -344,8 +347,6 @@ def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tup
 
 def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
     """Tables of the joint posterior, with what was doubtful about it."""
-    if not (data.z >= 0).any():
-        return _gold_only(setting, data, gold, key), ()
     labels = Labels.from_matrix(data.z, setting.prior.size, allow_unlabelled=True)
     fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, key=key, effort=_QUICK)
     doubts = []

@@ -123,19 +123,14 @@ class CountTable(TablePosterior):
         inside = values[self.probability > 1e-17]
         if not metric.is_ratio or self._in_steps(metric) or np.isnan(inside).any():
             return law_of_cells(values, self.probability, least=1e-18)
-        return self._smooth_law(self.density, metric, _moments(values, self.probability), inside)
-
-    def _smooth_law(
-        self, density: Callable, metric: Metric, moments: tuple[float, float], inside: np.ndarray
-    ) -> DensityEstimate:
-        """The density of a ratio that varies with A: its level lines, where they cross every B."""
-        mean, sd = moments
+        # The density of a ratio that varies with A: its level lines, where they cross every B.
+        mean, sd = _moments(values, self.probability)
         low, high = max(mean - 9 * sd, inside.min()), min(mean + 9 * sd, inside.max())
         q, b, eps = np.linspace(low, high, _POINTS)[:, None], self.b[None, :], 1e-4
         (top_a, top_b, top), (below_a, below_b, below) = linear_forms(metric, self.n1, self.n0)
         a = (top_b * b + top - q * (below_b * b + below)) / (q * below_a - top_a)
         after, before = (metric.of_counts(c, self.n1 - c, b, self.n0 - b) for c in (a + eps, a - eps))
-        return DensityEstimate(q[:, 0], (density(a) * 2 * eps / np.abs(after - before)).sum(1))
+        return DensityEstimate(q[:, 0], (self.density(a) * 2 * eps / np.abs(after - before)).sum(1))
 
     def _in_steps(self, metric: Metric) -> bool:
         """Whether a step of the lattice of B moves the metric further than A does: steps, no density.

@@ -18,7 +18,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float, Int
 
 from jtruth._random import host_rng, stream
-from jtruth.latent import NutsSettings, Observed
+from jtruth.latent import NutsSettings
 from jtruth.latent.infer import kernel, nuts
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.testing import multiclass
@@ -79,7 +79,12 @@ def multiclass_nuts(
     log_lik, y, concentration = multiclass.checked_inputs(log_likelihood, prior, y_pred, None, 1.0)
     law = multiclass.class_law(log_lik, np.asarray(prior, np.float64))
     model, observed = multiclass.table_problem(law, y, concentration, learned=False)
-    log_rho, symbol, weight = _padded(observed)
+    log_rho, symbol, weight = observed.offset.T, observed.symbols[0].indices, observed.multiplicity
+    # Rows of weight 0 round up: data of about the same size share a compiled program.
+    step = max(1 << (weight.size.bit_length() - 3), 1) if weight.size > 4 else 1
+    pad = (0, -weight.size % step)
+    log_rho = np.pad(log_rho, (pad, (0, 0)), constant_values=-np.log(log_rho.shape[1]))
+    symbol, weight = np.pad(symbol.astype(np.int32), pad), np.pad(weight, pad)
     data, chain_key = (log_rho, symbol, weight, concentration), stream(key, "table nuts")
     run = nuts.run_nuts(testing_model, *data, key=chain_key, settings=settings)
     confusion, rng = run.samples["confusion"], host_rng(key, "classes")
@@ -94,15 +99,3 @@ def multiclass_nuts(
     return multiclass.CountDraws(
         counts, flat, good and run.converged, chains, draws + run.num_warmup, run=run
     )
-
-
-def _padded(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(log_rho (rows, classes), symbol, weight) of distinct rows, and of rows of weight 0 to round up.
-
-    So data of about the same size share a compiled program.
-    """
-    log_rho, symbol, weight = observed.offset.T, observed.symbols[0].indices, observed.multiplicity
-    step = max(1 << (weight.size.bit_length() - 3), 1) if weight.size > 4 else 1
-    pad = (0, -weight.size % step)
-    log_rho = np.pad(log_rho, (pad, (0, 0)), constant_values=-np.log(log_rho.shape[1]))
-    return log_rho, np.pad(symbol.astype(np.int32), pad), np.pad(weight, pad)

@@ -192,23 +192,17 @@ def _pass(cost: Callable, key: Any, state: Any, data: Any, recipe: Any) -> tuple
     num_samples = _rows(data)
     devices = 1 if recipe.mesh is None else recipe.mesh.size
     *start, found = state
-    batches = _batches(stream(key, "epoch", found.num_steps), num_samples, recipe.batch_size, devices)
+    # A random order cut into batches, the last one filled up by entries that do not count; the same batches
+    # on any number of devices, which divides their size.
+    size = recipe.batch_size
+    number = -(-num_samples // size)
+    order = jax.random.permutation(stream(key, "epoch", found.num_steps), num_samples)
+    order = jnp.concatenate([order, jnp.zeros(number * size - num_samples, order.dtype)])
+    real = jnp.arange(number * size) < num_samples
+    fill = ((0, 0), (0, -size % devices))
+    batches = tuple(jnp.pad(one.reshape(number, size), fill) for one in (order, real))
     carry, values = jax.lax.scan(step, tuple(start), batches)
     return carry, values.sum() / num_samples
-
-
-def _batches(key: Any, num_samples: int, batch_size: int, devices: int = 1) -> tuple[Array, Array]:
-    """A random order of the samples cut into batches, (batches, size), and which entries are no padding.
-
-    The same batches on any number of devices, which divides what is returned.
-    """
-    num_batches = -(-num_samples // batch_size)
-    order = jax.random.permutation(key, num_samples)
-    order = jnp.concatenate([order, jnp.zeros(num_batches * batch_size - num_samples, order.dtype)])
-    real = jnp.arange(num_batches * batch_size) < num_samples
-    fill = ((0, 0), (0, -batch_size % devices))
-    order, real = (one.reshape(num_batches, batch_size) for one in (order, real))
-    return jnp.pad(order, fill), jnp.pad(real, fill)
 
 
 def _rows(tree: Any) -> int:
