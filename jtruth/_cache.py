@@ -40,15 +40,12 @@ def keep_programs() -> None:
     wish = os.environ.get("JTRUTH_CACHE", "").strip()
     if _CHOSEN or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
         return
-    folder = Path(wish) if wish else _user_cache() / "jtruth" / "programs"
+    user = (
+        os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
+    )  # where programs keep what they can spare
+    user = user or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(wish) if wish else Path(user) / "jtruth" / "programs"
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK | os.X_OK):
             _keep_in(str(folder))
-
-
-def _user_cache() -> Path:
-    """Where programs keep what they can do without."""
-    if os.name == "nt" and os.environ.get("LOCALAPPDATA"):
-        return Path(os.environ["LOCALAPPDATA"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

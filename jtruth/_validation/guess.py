@@ -61,29 +61,26 @@ def look_at(table: TextTable, named_columns: Mapping[str, str] | None = None) ->
     )
     named = {role: name for role, name in (named_columns or {}).items() if name in table.header}
     roles = {role: named.get(role) or column_called(role, table.header) for role in COLUMN_WORDS}
-    layout, advice, labelers, task = "unknown", _ASK, (), None
-    wide = _label_columns(columns, len(table.columns[0]))
+    layout, advice, labelers, wide_task = "unknown", _ASK, (), None
+    wide, one_each = _label_columns(columns, len(table.columns[0])), False
+    if wide and all(roles.values()):  # a wide table of both, where the "worker" says what the label says
+        task, worker, label = (different(table.columns[table.header.index(roles[r])]) for r in COLUMN_WORDS)
+        one_each = len(task) == len(table.columns[0]) and bool(set(worker) & set(label))
     if all(re.fullmatch(r"-?[0-9.]+", name) for name in table.header):
         advice += ("The first line looks like data. Put a line with the names of the columns before it.",)
-    elif all(roles.values()) and len(set(roles.values())) == 3 and not (wide and _one_row_each(table, roles)):
+    elif all(roles.values()) and len(set(roles.values())) == 3 and not (wide and one_each):
         layout, advice = "long", _long_advice(roles)
     elif len(wide) > 1:
         layout, labelers = "wide", tuple(name for name in wide if name != named.get("task"))
         rest = [n for n in table.header if n not in labelers and n.casefold() not in COUNT_WORDS]
-        task = named.get("task") or column_called("task", rest) or next(iter(rest), None)
-        advice = _wide_advice(table.header, labelers, task)
+        wide_task = named.get("task") or column_called("task", rest) or next(iter(rest), None)
+        advice = _wide_advice(table.header, labelers, wide_task)
     elif roles["task"] and roles["label"] and not roles["worker"]:
         layout, advice = "one row per task", _pairs_advice(table, roles)
     mapping = {role: str(name) for role, name in roles.items()} if layout == "long" else None
     return FileLook(
-        table.source.name, len(table.columns[0]), columns, layout, mapping, advice, labelers, task
+        table.source.name, len(table.columns[0]), columns, layout, mapping, advice, labelers, wide_task
     )
-
-
-def _one_row_each(table: TextTable, roles: Mapping[str, Any]) -> bool:
-    """Whether no task has a second row, and the "worker" says what the label says: a wide table of both."""
-    task, worker, label = (different(table.columns[table.header.index(roles[r])]) for r in COLUMN_WORDS)
-    return len(task) == len(table.columns[0]) and bool(set(worker) & set(label))
 
 
 def unused_counts(

@@ -201,7 +201,12 @@ def check_different_numbers(names: Iterable[str], what: str) -> None:
 
 def alike_note(names: Iterable, what: str) -> tuple[str, ...]:
     """A sentence about names that differ only in case, spaces, width of letters or leading zeros."""
-    alike = _groups(map(str, names), _plain)
+
+    def plain_of(name: str) -> str | Decimal:
+        number = _number(name)
+        return "".join(_narrow(name).split()) if number is None else number
+
+    alike = _groups(map(str, names), plain_of)
     if not alike:
         return ()
     return (f"Some {what} differ only in case, spaces or leading zeros: {quoted(alike)}. Are they the same?",)
@@ -258,12 +263,6 @@ def _groups(names: Iterable[str], key) -> list[str]:
     for name in names:
         groups.setdefault(key(name), []).append(name)
     return [name for group in groups.values() if len(group) > 1 for name in group]
-
-
-def _plain(name: str) -> str | Decimal:
-    """What is left of a name without case, width and spaces; its value, if it is a number."""
-    number = _number(name)
-    return "".join(_narrow(name).split()) if number is None else number
 
 
 def _number(name: str) -> Decimal | None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 from scipy.special import logsumexp, rel_entr, softmax
 
 from jtruth._arrays import is_concrete
@@ -60,23 +60,16 @@ def average_information(
     return float(solution[0]), float(np.sqrt(residual @ residual / freedom / len(rho)))
 
 
-def _draw(
+def _drawn_log_likelihood(
     rng: np.random.Generator, law: Strata, prior: np.ndarray, size: int
-) -> Int[np.ndarray, "draws labelers"]:
-    """Symbols of `size` samples: class, stratum given the class, symbols given both."""
+) -> Float[np.ndarray, "draws classes"]:
+    """log p(z | y) of `size` samples: class, stratum given the class, and symbols z given both are drawn."""
     y = rng.choice(prior.size, size, p=prior)
     s = picked(law.weights.T[y], rng.random(size))
-    return picked(np.moveaxis(law.rows, 1, 2)[s, y], rng.random((size, law.num_labelers)))
-
-
-def _log_likelihood_of(
-    law: Strata, z: Int[np.ndarray, "draws labelers"]
-) -> Float[np.ndarray, "draws classes"]:
-    """log p(z | y) in float64, summed over the strata, (draws, classes)."""
-    log_rows, log_weights = log(law.rows), log(law.weights)
-    total = np.repeat(log_weights[..., None], len(z), axis=-1)  # (strata, classes, draws)
+    z = picked(np.moveaxis(law.rows, 1, 2)[s, y], rng.random((size, law.num_labelers)))
+    log_rows, total = log(law.rows), np.repeat(log(law.weights)[..., None], size, axis=-1)
     for t in range(law.num_labelers):
-        total += log_rows[:, t][..., z[:, t]]
+        total += log_rows[:, t][..., z[:, t]]  # (strata, classes, draws)
     return np.asarray(logsumexp(total, axis=0)).T
 
 
@@ -176,7 +169,7 @@ def _one_law(law: Strata, prior: np.ndarray, method: str, key, num_draws: int) -
         return Information(float(bits[0]), 0.0, method)
     step, rng = max(1, _BLOCK // max(1, law.num_labelers * law.rows.shape[3])), host_rng(key, "information")
     draws = [min(step, num_draws - start) for start in range(0, num_draws, step)]
-    blocks = [_log_likelihood_of(law, _draw(rng, law, prior, number)) for number in draws]
+    blocks = [_drawn_log_likelihood(rng, law, prior, number) for number in draws]
     return Information(*average_information(np.concatenate(blocks), prior), method)
 
 

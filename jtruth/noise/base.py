@@ -166,7 +166,7 @@ class IndependentLabelers(NoiseModel):
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         rows, mask = self.rows(), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], rows.shape[0], "the model")
-        return sample_rows(as_key(key), rows, jnp.asarray(y, jnp.int32), mask)
+        return _sampled(as_key(key), rows, jnp.asarray(y, jnp.int32), mask)
 
     def strata(self, num_labelers: int | None) -> Strata:
         """Independent labelers."""
@@ -185,15 +185,9 @@ def rows_log_likelihood(
 
 
 @jax.jit
-def sample_rows(
-    key: PRNGKeyArray,
-    matrices: Float[Array, "labelers classes symbols"],
-    y: Int[Array, " samples"],
-    mask: Bool[Array, "samples labelers"],
-) -> Int[Array, "samples labelers"]:
+def _sampled(key: PRNGKeyArray, matrices: Array, y: Array, mask: Array) -> DrawnLabels:
     """One draw from row y of every labeler's matrix."""
-    rows = jnp.swapaxes(matrices, 0, 1)[y]  # (samples, labelers, symbols)
-    return jnp.where(mask, draw_rows(key, rows), -1)
+    return jnp.where(mask, draw_rows(key, jnp.swapaxes(matrices, 0, 1)[y]), -1)
 
 
 def _models(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:

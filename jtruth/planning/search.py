@@ -270,7 +270,14 @@ def best_plan(
     """
     if (width is None) == (budget is None):
         raise ValueError("say what is wanted: either width (--width .05) or budget (--budget 200)")
-    least, most = _limits(setting, num_samples, max_samples)
+    if num_samples is None and setting.target == "in-sample":
+        raise ValueError(
+            "for the in-sample target say num_samples: one sample whose class is known has an in-sample "
+            "metric that is known too, and would be the cheapest plan"
+        )
+    least, most = (_LEAST, max_samples) if num_samples is None else (num_samples, num_samples)
+    if least < 1 or most < least:
+        raise ValueError(f"at least {least} samples are needed for a plan; got a limit of {most}")
     tried = {mix.labels: mix for mix in mixes(setting)}
 
     def simulate(plan: Plan) -> PlanWidth:
@@ -321,18 +328,6 @@ def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -
         return simulate(plan)
     enough = [found for found in simulated.values() if found.width <= width * _ABOVE]
     return min(enough, key=lambda f: f.cost) if enough else min(simulated.values(), key=lambda f: f.width)
-
-
-def _limits(setting: Setting, num_samples: int | None, max_samples: int) -> tuple[int, int]:
-    if num_samples is None and setting.target == "in-sample":
-        raise ValueError(
-            "for the in-sample target say num_samples: one sample whose class is known has an in-sample "
-            "metric that is known too, and would be the cheapest plan"
-        )
-    least, most = (_LEAST, max_samples) if num_samples is None else (num_samples, num_samples)
-    if least < 1 or most < least:
-        raise ValueError(f"at least {least} samples are needed for a plan; got a limit of {most}")
-    return least, most
 
 
 def _impossible(

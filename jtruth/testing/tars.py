@@ -351,29 +351,22 @@ def resampled_table(
         ValueError: an unknown target, or "in-sample" with weights.
     """
     _check_target(target, counts.weight)
-    draw = _bootstrap if target == "population" else _label_noise
-    return TableDraws(draw(counts, num, host_rng(as_key(key), "resampled counts")), point=counts.table)
-
-
-def _bootstrap(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:
-    """Tables of resamples: multinomial numbers of each kind of sample times what it adds."""
-    classes = counts.table.shape[0]
+    rng, (classes, symbols) = host_rng(as_key(key), "resampled counts"), counts.table.shape
+    if target == "in-sample":  # the normal law of the labels' noise; columns are independent
+        tables = np.repeat(counts.table[None], num, axis=0)
+        for symbol in range(symbols):
+            w = counts.truth[counts.y_pred == symbol]
+            values, vectors = np.linalg.eigh(w.T @ w - np.diag(w.sum(axis=0)))
+            root = vectors * np.sqrt(np.maximum(values, 0.0))[None, :]
+            tables[:, :, symbol] += rng.standard_normal((num, len(root))) @ root.T
+        return TableDraws(tables, point=counts.table)
+    # Multinomial numbers of each kind of sample times what it adds.
     what = np.column_stack([counts.y_pred, counts.weight, counts.truth])
     distinct, often = np.unique(what, axis=0, return_counts=True)
-    chosen = np.eye(counts.table.shape[1])[distinct[:, 0].astype(int)]
+    chosen = np.eye(symbols)[distinct[:, 0].astype(int)]
     adds = (distinct[:, 1, None] * distinct[:, 2:])[:, :, None] * chosen[:, None, :]
     total = counts.y_pred.size
     drawn = rng.multinomial(total, often / total, num).astype(np.float64)
     tables = (drawn @ adds.reshape(len(distinct), -1)).reshape(num, classes, -1)
-    return tables * (total / (drawn @ distinct[:, 1]))[:, None, None]
-
-
-def _label_noise(counts: CountEstimate, num: int, rng: np.random.Generator) -> np.ndarray:
-    """Tables from the normal law of the labels' noise; columns are independent."""
-    tables = np.repeat(counts.table[None], num, axis=0)
-    for symbol in range(counts.table.shape[1]):
-        w = counts.truth[counts.y_pred == symbol]
-        values, vectors = np.linalg.eigh(w.T @ w - np.diag(w.sum(axis=0)))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))[None, :]
-        tables[:, :, symbol] += rng.standard_normal((num, len(root))) @ root.T
-    return tables
+    tables = tables * (total / (drawn @ distinct[:, 1]))[:, None, None]
+    return TableDraws(tables, point=counts.table)

@@ -71,7 +71,7 @@ def test_two_symbols_are_the_binary_table():
     np.testing.assert_allclose(chain.log_evidence, table.log_evidence, rtol=1e-12)
     for symbol, axis in ((1, 0), (0, 1)):
         (first, pmf), theirs = marginals(chain)[symbol], table.count_law(axis)
-        mine = PmfEstimate(first + np.arange(pmf.size), pmf, lattice=True)
+        mine = PmfEstimate(first + np.arange(float(pmf.size)), pmf, lattice=True)
         np.testing.assert_allclose([mine.mean, mine.sd], [theirs.mean, theirs.sd], rtol=1e-10)
         known = dict(zip(theirs.values.tolist(), theirs.pmf.tolist(), strict=True))
         np.testing.assert_allclose(mine.pmf, [known.get(v, 0.0) for v in mine.values], atol=1e-12)

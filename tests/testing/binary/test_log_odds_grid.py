@@ -129,7 +129,7 @@ def test_a_weight_is_so_many_samples_and_none_is_none():
 
 def test_collapse_merges_many_equal_values_and_leaves_distinct_ones():
     x, y = spread(100_000)
-    assert collapse(x, y).positive.counts.max() == 1
-    merged = collapse(np.round(x, 1), y).positive
+    assert collapse(x, y)[0].counts.max() == 1
+    merged = collapse(np.round(x, 1), y)[0]
     assert merged.x.size < 200 and merged.total == y.sum()
     np.testing.assert_allclose(merged.counts @ merged.x, np.round(x, 1)[y == 1].sum(), rtol=1e-12)
