@@ -103,8 +103,11 @@ class Labels:
         orders = {"tasks": tasks, "workers": workers, "classes": classes, "num_classes": num_classes}
         found = check.encode_columns(columns, **orders, rules=(repeats, missing, abstain), source=source)
         labels = cls(*found)
-        if tasks is None and not allow_unlabelled:
-            labels = labels._without_unlabelled()
+        labelled = labels._number("sample", labels.num_samples) > 0
+        if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
+            lost = check.quoted(labels.task_names[i] for i in np.flatnonzero(~labelled))
+            note = f"{np.count_nonzero(~labelled)} tasks have no label at all and were left out: {lost}."
+            labels = replace(labels.restrict(np.flatnonzero(labelled)), notes=(*labels.notes, note))
         return labels._checked(allow_unlabelled)
 
     @classmethod
@@ -354,15 +357,6 @@ class Labels:
         known = getattr(self, names)
         kept = None if known is None else tuple(known[i] for i in chosen)
         return replace(self, **leaves, **{size: int(chosen.size), names: kept})
-
-    def _without_unlabelled(self) -> "Labels":
-        """Leave out, with a note, tasks whose only rows had a missing label."""
-        labelled = self._number("sample", self.num_samples) > 0
-        if labelled.all() or self.tasks is None:
-            return self
-        lost = check.quoted(self.tasks[i] for i in np.flatnonzero(~labelled))
-        note = f"{np.count_nonzero(~labelled)} tasks have no label at all and were left out: {lost}."
-        return replace(self.restrict(np.flatnonzero(labelled)), notes=(*self.notes, note))
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""

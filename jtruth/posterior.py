@@ -84,22 +84,12 @@ def class_posterior_given_prediction(
             f"confusion has shape {confusion.shape} but there are {log_likelihood.shape[1]} classes; rows "
             "are the true classes"
         )
-    log_likelihood = as_array(log_likelihood)
-    of_prediction = prediction_log_likelihood(confusion, y_pred).astype(log_likelihood.dtype)
-    return class_posterior(log_likelihood + of_prediction, prior)
-
-
-def prediction_log_likelihood(
-    confusion: Confusion, y_pred: Int[Array | np.ndarray, " samples"]
-) -> Float[Array, "samples classes"]:
-    """log p(y_pred_i | y_i = c) = log K[c, y_pred_i], Su (3)-(6): what a prediction adds to the labels.
-
-    Add it to the `log_likelihood` of the labels to treat a classifier of known K as one more source.
-    """
     if is_concrete(confusion):
         confusion = validate_confusion(confusion)
     check_codes(y_pred, confusion.shape[1], "y_pred")
-    return safe_log(as_array(confusion).T)[jnp.asarray(y_pred, jnp.int32)]
+    log_likelihood = as_array(log_likelihood)
+    of_prediction = safe_log(as_array(confusion).T)[jnp.asarray(y_pred, jnp.int32)]  # Su (3)-(6)
+    return class_posterior(log_likelihood + of_prediction.astype(log_likelihood.dtype), prior)
 
 
 def validate_prior(prior, num_classes: int) -> np.ndarray:

@@ -133,17 +133,6 @@ def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, ou
     return (then - now[:, None, :]) / where.sum().astype(now.dtype), now
 
 
-def curvature_change(state: State, chosen: list[int]) -> Float[np.ndarray, "parameters parameters"]:
-    """Expected change of H by answers about the chosen samples; 0 for losses that are linear in the score."""
-    outcome, chance = possible_evidence(state)[chosen], answer_chances(state)[chosen]
-    with jax.enable_x64(True):
-        model = jax.tree.map(jnp.asarray, state.model)
-        rows = jnp.asarray(state.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
-        now, then = _now_and_then(jax.hessian, state.learner, model, *rows)
-    change = np.einsum("ik,ikpq->pq", chance, np.asarray(then)) - np.asarray(now).sum(axis=0)
-    return change / (~state.validation).sum()
-
-
 @partial(jax.jit, static_argnums=(0, 1))
 def _now_and_then(derivative: Any, learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any) -> Any:
     """`jax.grad` or `jax.hessian` of the loss of single samples, now and after each answer."""
@@ -291,7 +280,14 @@ def simulated_gains(
     flat = np.asarray(flat, np.float64)
     centre, spread = _believed(state, found)
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
-    after_all = np.linalg.pinv(found.inverse, 1e-9, hermitian=True) + curvature_change(state, chosen)
+    outcome, chances = possible_evidence(state)[chosen], answer_chances(state)[chosen]
+    with jax.enable_x64(True):
+        model = jax.tree.map(jnp.asarray, state.model)
+        rows = jnp.asarray(state.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
+        now, then = _now_and_then(jax.hessian, learner, model, *rows)
+    # The expected change of H by these answers is 0 for losses that are linear in the score.
+    change = np.einsum("ik,ikpq->pq", chances, np.asarray(then)) - np.asarray(now).sum(axis=0)
+    after_all = np.linalg.pinv(found.inverse, 1e-9, hermitian=True) + change / found.num_samples
     steps = -found.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
     log_p = state.log_likelihood[chosen]
 

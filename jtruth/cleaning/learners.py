@@ -227,29 +227,6 @@ def _padded(often, data, start, rows, new, options):
     return flat, np.abs(slope).max(axis=1)
 
 
-def _functions(data, start, regularisation, objective, loss):
-    """The objective of the data as a function of flat parameters, and what one changed row adds to it."""
-    x, evidence, where = data
-    unravel = ravel_pytree(start)[1]
-    count = where.sum().astype(x.dtype)
-    options = {"objective": objective, "loss": loss}
-
-    def cost(theta):
-        return linear_objective(unravel(theta), x, evidence, regularisation, where=where, **options)
-
-    def change(theta, row, row_evidence):
-        old, new = (
-            linear_objective(unravel(theta), x[row][None], e[None], jnp.zeros_like(count), **options)
-            for e in (evidence[row], row_evidence)
-        )
-        return (new - old) / count
-
-    def gradient(theta, row, row_evidence):
-        return jax.grad(cost)(theta) + jax.grad(change)(theta, row, row_evidence)
-
-    return cost, change, gradient
-
-
 def _inverse(hessian, change, theta, rows, new):
     # Intercepts of a softmax are known up to a constant: H is singular there, and the gradient 0.
     of_change = jax.vmap(jax.hessian(change))(theta, rows, new)
@@ -263,8 +240,19 @@ def _newton(data, start, rows, new, regularisation, objective, loss, often):
     The Hessian is that of the start; or (`often`) a new one at every step, which is halved until the
     objective falls.
     """
-    cost, change, gradient = _functions(data, start, regularisation, objective, loss)
-    flat, _ = ravel_pytree(start)
+    (x, evidence, where), (flat, unravel) = data, ravel_pytree(start)
+    count, options = where.sum().astype(x.dtype), {"objective": objective, "loss": loss}
+
+    def cost(theta):
+        return linear_objective(unravel(theta), x, evidence, regularisation, where=where, **options)
+
+    def change(theta, row, row_evidence):  # what one changed row adds to the objective
+        old, new = (
+            linear_objective(unravel(theta), x[row][None], e[None], jnp.zeros_like(count), **options)
+            for e in (evidence[row], row_evidence)
+        )
+        return (new - old) / count
+
     each = jnp.repeat(flat[None], rows.size, axis=0)
     first = None if often else _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
 
@@ -285,7 +273,8 @@ def _newton(data, start, rows, new, regularisation, objective, loss, often):
             inverse = _inverse(jax.vmap(jax.hessian(cost))(theta), change, theta, rows, new)
         move = jnp.einsum("kp,kpq->kq", slope, inverse)
         theta = jax.vmap(halved)(theta, move, rows, new) if often else theta - move
-        return theta, jax.vmap(gradient)(theta, rows, new), number + 1
+        slope = jax.vmap(jax.grad(value))(theta, rows, new)
+        return theta, slope, number + 1
 
     def unsettled(state):
         return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < (_MANY if often else _FEW))

@@ -91,16 +91,6 @@ def shortest_interval(
     return Interval(float(values[first[best]]), float(values[last[best]]), float(mass[best] / total))
 
 
-def equal_tails(
-    values: Float[np.ndarray, " atoms"], pmf: Float[np.ndarray, " atoms"], level: float
-) -> Interval:
-    """Interval between the (1 - level)/2 and (1 + level)/2 quantiles of atoms (sorted `values`)."""
-    cumulative = np.cumsum(pmf) / np.sum(pmf)
-    low = min(int(np.searchsorted(cumulative, (1 - level) / 2 - _SLACK)), values.size - 1)
-    high = min(int(np.searchsorted(cumulative, (1 + level) / 2 - _SLACK)), values.size - 1)
-    return Interval(float(values[low]), float(values[high]), float(pmf[low : high + 1].sum() / pmf.sum()))
-
-
 def densest_cells(
     mass: Float[np.ndarray, " cells"], level: float, by: Float[np.ndarray, " cells"] | None = None
 ) -> Bool[np.ndarray, " cells"]:
@@ -271,7 +261,13 @@ class PmfEstimate(Estimate):
     def equal_tails(self, level: float = 0.95) -> Interval:
         """Interval between two quantiles."""
         check_level(level)
-        return equal_tails(self.values, self.pmf, level) if self.values.size else _NOWHERE
+        if not self.values.size:
+            return _NOWHERE
+        total = self.pmf.sum()
+        ends = np.array([(1 - level) / 2, (1 + level) / 2]) - _SLACK
+        low, high = np.minimum(np.searchsorted(np.cumsum(self.pmf) / total, ends), self.values.size - 1)
+        inside = float(self.pmf[low : high + 1].sum() / total)
+        return Interval(float(self.values[low]), float(self.values[high]), inside)
 
     def region(self, level: float = 0.95) -> Region:
         """Densest atoms that hold at least `level`; where single atoms mean little, of the smoothed law."""
