@@ -87,11 +87,13 @@ class Issues(Answer):
     def screen(self, num: int | None = None, notes: tuple[str, ...] = ()) -> Document:
         """The same with a queue of the `num` most suspicious labels, and notes on where rates come from."""
         labels, num = self.labels, self.label.size if num is None else num
-        tasks = labels.task_names
-        workers = list(map(_plain, labels.worker_names))
+        tasks, workers = (
+            [name.item() if isinstance(name, np.generic) else name for name in names]
+            for names in (labels.task_names, labels.worker_names)
+        )
         columns = self.sample, self.labeler, self.label, self.p_wrong, self.low, self.high
         rows: list[dict[str, Any]] = [
-            {"task": _plain(tasks[i]), "worker": workers[t], "label": labels.class_names[c], "p_wrong": p,
+            {"task": tasks[i], "worker": workers[t], "label": labels.class_names[c], "p_wrong": p,
              "low": low, "high": high}
             for i, t, c, p, low, high in zip(*(column[:num].tolist() for column in columns), strict=True)
         ]  # fmt: skip
@@ -122,10 +124,6 @@ class Issues(Answer):
         )
         about = f"the {len(rows)} most suspicious labels of {len(workers)} labelers"
         return Document("Which labels are wrong?", about, sentence, blocks)
-
-
-def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else name
 
 
 def suspicious_labels(

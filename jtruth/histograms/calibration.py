@@ -226,7 +226,7 @@ def calibration_loss(
         by_bin = jnp.where(m > 1, by_bin, plugin if singletons == "plugin" else 0.0)
     influence = jnp.where(mask, (2 * gap * d - gap**2).sum(axis=1), 0.0)
     pairs = _pair_variance(jnp.where(there, d - gap, 0.0), bins, count, total)
-    error = _error(influence, mask, pairs)
+    error = jnp.sqrt(mean_of(influence, where=mask)[1] ** 2 + pairs)  # of both orders: module docstring
     return Calibration(
         count, target_mean, predicted_mean, spread, gap_spread, by_bin, by_bin.sum(), error, influence, pairs,
         (count == 1).sum(),
@@ -262,14 +262,8 @@ def dispersion_loss(
     mask = samples_of(where, epistemic.shape[0])
     number = mask.sum().astype(epistemic.dtype)
     total = jnp.where(mask[:, None], epistemic, 0.0).sum() / number - calibration.total
-    error = _error(epistemic.sum(axis=1) - calibration.influence, mask, calibration.pair_variance)
-    return total, error
-
-
-def _error(influence: Array, mask: Array, pairs: Array) -> Array:
-    """Standard error from both orders; see the module docstring."""
-    first = mean_of(influence, where=mask)[1] ** 2
-    return jnp.sqrt(first + pairs)
+    _, first = mean_of(epistemic.sum(axis=1) - calibration.influence, where=mask)
+    return total, jnp.sqrt(first**2 + calibration.pair_variance)
 
 
 # ---- all losses at once ----

@@ -310,11 +310,8 @@ def calibrated(scaling: Scaling | None, head: Head, probabilities: Rows) -> Cali
     """Calibrated predictions of the classifier that scaling and head were fitted to."""
     p = as_array(probabilities)
     scaled = p if scaling is None else jnp.exp(scaled_log_probabilities(scaling, safe_log(p)))
-    return Calibrated(scaled, jnp.exp(_features(scaled) @ head[0] + head[1]))
-
-
-def _features(probabilities: Array) -> Array:
-    return jnp.maximum(safe_log(probabilities), _FLOOR)
+    features = jnp.maximum(safe_log(scaled), _FLOOR)
+    return Calibrated(scaled, jnp.exp(features @ head[0] + head[1]))
 
 
 def fit_calibrator(
@@ -371,7 +368,8 @@ def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> t
         penalties = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
         scaling, *_ = fit_scaling(log_p, histograms, method, **penalties)
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
-    head = fit_concentration_head(key, _features(scaled), histograms, scaled, penalty=penalty)
+    features = jnp.maximum(safe_log(scaled), _FLOOR)
+    head = fit_concentration_head(key, features, histograms, scaled, penalty=penalty)
     return scaling, head
 
 

@@ -105,8 +105,10 @@ def _checked(value, name: str, what: str) -> Array | np.ndarray:
 
 
 def labeling_error(
-    difficulty: Float[Array, "*shape"], fallibility: Float[Array, "*shape"], num_classes: int
-) -> Float[Array, "*shape"]:
+    difficulty: Float[Array | np.ndarray, "*shape"],
+    fallibility: Float[Array | np.ndarray, "*shape"],
+    num_classes: int,
+) -> Float[Array | np.ndarray, "*shape"]:
     """Su (60): probability of a wrong label; the arrays have one shape."""
     return (difficulty + fallibility * (1 - difficulty)) * ((num_classes - 1) / num_classes)
 
@@ -205,10 +207,8 @@ class DifficultyFallibility(EvenErrors):
             np.asarray(self.difficulty, np.float64).ravel(), return_inverse=True, return_counts=True
         )
         both = np.broadcast_arrays(delta[:, None], fallibility[None, :])
-        with jax.enable_x64(True):
-            error = np.asarray(labeling_error(jnp.asarray(both[0]), jnp.asarray(both[1]), self.num_classes))
         weights = np.repeat((count / count.sum())[:, None], self.num_classes, axis=1)
-        rows = channel_matrices(error, self.num_classes)
+        rows = channel_matrices(labeling_error(*both, self.num_classes), self.num_classes)
         return base.Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
 
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:

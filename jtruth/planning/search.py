@@ -154,13 +154,7 @@ class PlanSearch(Answer):
             Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"), Column("width", "width"),
         )  # fmt: skip
         labelers = [
-            {
-                "name": k.name,
-                "matrix": k.matrix.tolist(),
-                "cost": k.cost,
-                "people": k.people,
-                "labels": labels,
-            }
+            k._asdict() | {"matrix": k.matrix.tolist(), "labels": labels}
             for k, labels in zip(asked.labelers, best.plan.labels, strict=True)
         ]
         mine = sorted((best, *self.neighbours), key=lambda row: row.plan.num_samples)

@@ -58,11 +58,6 @@ def _rounding(ratio: Ratio) -> float:
     return 64.0 * float(jnp.finfo(ratio.var_z.dtype).eps)
 
 
-def moments_exist(ratio: Ratio) -> Array:
-    """The moment-approximation condition (MAC): mean(W) > 4 sd(W)."""
-    return ratio.mean_w > MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
-
-
 def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:
     """The printed mean s + a/(r (1.01 b - .2713)), Appendix B."""
     k, s, _, sd_w = _regression(ratio)

@@ -128,11 +128,6 @@ def _agreement_beyond_chance(table: Any) -> tuple[Any, Any, Any]:
     return ratio(_diagonal(table).sum(-1), table.sum((-2, -1))) - chance, true, predicted
 
 
-def _spread(shares: Any) -> Any:
-    """1 - sum shares^2, without cancellation and exactly 0 when one share is 1."""
-    return (shares * (1 - shares)).sum(-1)
-
-
 def kappa(table: Any) -> Any:
     """Cohen's kappa: agreement beyond chance over the most there can be; NaN when chance alone gives 1."""
     beyond, true, predicted = _agreement_beyond_chance(table)
@@ -146,7 +141,9 @@ def mcc(table: Any) -> Any:
     a class less than none of the samples.
     """
     beyond, true, predicted = _agreement_beyond_chance(table)
-    xp, product = namespace(beyond), _spread(true) * _spread(predicted)
+    # 1 - sum shares^2 without cancellation, exactly 0 when one share is 1.
+    spreads = [(shares * (1 - shares)).sum(-1) for shares in (true, predicted)]
+    xp, product = namespace(beyond), spreads[0] * spreads[1]
     return ratio(beyond, xp.sqrt(xp.where(product > 0, product, np.nan)))
 
 

@@ -96,7 +96,8 @@ def ratio_mean(ratio: Ratio, mean: str) -> Float[Array, ""]:
     }
     if mean not in closed:
         raise ValueError(f"mean={mean!r}; choose second_order, marsaglia, integral or second_order_always")
-    return jnp.where(ratio_of_normals.moments_exist(ratio), closed[mean](ratio), integral)
+    moments_exist = ratio.mean_w > ratio_of_normals.MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
+    return jnp.where(moments_exist, closed[mean](ratio), integral)
 
 
 def ratio_step(
