@@ -20,6 +20,7 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation import some
 from jtruth._validation.in_range import check_features, check_positive, check_rows, check_shape
 from jtruth._validation.words import present
+from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.labels import Labels
 from jtruth.latent.checkpoint import Checkpoint
 from jtruth.noise import NoiseModel
@@ -41,7 +42,7 @@ class State(NamedTuple):
     tasks: tuple | None = None
     probabilities: Float[np.ndarray, "samples classes"] | None = None  # p(y | features) of another model
     class_names: tuple = ()
-    learner: Any = None  # a `Learner`
+    learner: Learner = LinearLearner()
     strategy: str = "risk"
     seed: int = 0
     model: Any = None  # trained on what is known
