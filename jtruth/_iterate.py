@@ -92,8 +92,8 @@ def climb(
 
     def step(old: Summit) -> Summit:
         jumped = (old.plain >= 1) & (old.num_steps >= plain_steps)
-        points = (jax.tree.leaves(p) for p in (old.before, old.params, old.mapped))
-        far, length = squarem(*points, old.longest)  # on along the curve of three successive points
+        before, now, after = (jax.tree.leaves(p) for p in (old.before, old.params, old.mapped))
+        far, length = squarem(before, now, after, old.longest)  # on along the curve of these points
         far = inside(jax.tree.unflatten(jax.tree.structure(old.params), far), old.mapped)
         near = jax.tree.map(lambda a, b: (1 - old.damping) * a + old.damping * b, old.params, old.mapped)
         tried = _where(jumped, far, near)
@@ -104,14 +104,14 @@ def climb(
         limited = jumped & (length >= old.longest)
         longest = jnp.where(good, 4 * old.longest, jnp.maximum(old.longest / 4, 2))
         damping = jnp.where(good, jnp.minimum(2 * old.damping, 1), old.damping / 2)
-        after, params = _where(good, mapped, old.mapped), _where(good, tried, old.params)
-        pairs = zip(jax.tree.leaves(after), jax.tree.leaves(params), strict=True)
+        next_step, params = _where(good, mapped, old.mapped), _where(good, tried, old.params)
+        pairs = zip(jax.tree.leaves(next_step), jax.tree.leaves(params), strict=True)
         moved = jnp.stack([jnp.abs(a - b).max() for a, b in pairs])
         highest = jnp.where(good, objective, old.objective)
         return Summit(
             params=params,
             before=_where(good, old.params, old.before),
-            mapped=after,
+            mapped=next_step,
             objective=highest,
             damping=jnp.where(jumped, old.damping, damping),
             plain=jnp.where(jumped | ~good, 0, old.plain + 1),

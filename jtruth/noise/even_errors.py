@@ -208,11 +208,11 @@ class DifficultyFallibility(EvenErrors):
         )
         both = np.broadcast_arrays(delta[:, None], fallibility[None, :])
         weights = np.repeat((count / count.sum())[:, None], self.num_classes, axis=1)
-        rows = channel_matrices(labeling_error(*both, self.num_classes), self.num_classes)
+        rows = channel_matrices(labeling_error(both[0], both[1], self.num_classes), self.num_classes)
         return base.Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
 
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:
         """Su (60) for the sample and the labeler."""
         difficulty, fallibility = _picked(self.difficulty, sample), _picked(self.fallibility, labeler)
         difficulty, fallibility = jnp.broadcast_arrays(difficulty, fallibility)
-        return labeling_error(difficulty, fallibility, self.num_classes)
+        return jnp.asarray(labeling_error(difficulty, fallibility, self.num_classes))
