@@ -208,7 +208,8 @@ class DifficultyFallibility(EvenErrors):
         )
         both = np.broadcast_arrays(delta[:, None], fallibility[None, :])
         weights = np.repeat((count / count.sum())[:, None], self.num_classes, axis=1)
-        rows = channel_matrices(labeling_error(both[0], both[1], self.num_classes), self.num_classes)
+        error = np.asarray(labeling_error(both[0], both[1], self.num_classes))
+        rows = channel_matrices(error, self.num_classes)
         return base.Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
 
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:
