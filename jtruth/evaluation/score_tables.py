@@ -28,6 +28,7 @@ from jtruth.evaluation.assumptions.model_error import OVERALL, PredictiveTable, 
 from jtruth.evaluation.assumptions.registry import drawn_rates
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
 from jtruth.evaluation.gold.tables import learned_table
+from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -260,7 +261,11 @@ def rates_with(
     rough: Int[np.ndarray, " samples"], num_symbols: int | None, data: inputs.Inputs, key: Key
 ) -> JointPosterior:
     """Independent errors learned with these symbols (None: classes) as predictions, or ValueError."""
-    fit = fit_joint(data.own_labels(), y_pred=rough, gold=data.some_gold, prior=data.prior, key=key,
+    labels = data.own_labels()
+    doubt = check_identified(labels, rough, data.some_gold, informed=False)
+    if doubt is not None:
+        raise ValueError(doubt)
+    fit = fit_joint(labels, y_pred=rough, gold=data.some_gold, prior=data.prior, key=key,
                     priors=DirichletPriors(num_symbols=num_symbols))  # fmt: skip
     if not fit.usable:
         raise ValueError(fit.warnings[0])

@@ -3,7 +3,6 @@
 import itertools
 import json
 
-import jax
 import numpy as np
 import pytest
 
@@ -23,10 +22,11 @@ from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 from jtruth.planning import Labeler, Setting, best_plan
 from jtruth.testing.of_labels import brier
 from tests.answers.test_pages import read
+from tests.evaluation.crowds import crowd, experts
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
-N, KEY = 60, jax.random.key(0)
+N = 60
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, N)
 Z = np.where(RNG.random((N, 3)) < 0.8, Y[:, None], 1 - Y[:, None])
@@ -59,7 +59,7 @@ def issues():
 ANSWERS = {
     "Evaluation": lambda: jt.evaluate(PRED, LABELS, **KNOWN),
     "Evaluation of three classes": lambda: jt.evaluate(Z[:, 0], THREE, **THREE_NOISE),
-    "Evaluation by what-if": lambda: jt.evaluate(PRED, LABELS, key=KEY),
+    "Evaluation by what-if": lambda: jt.evaluate(*crowd()[1:]),
     "Evaluation by votes": lambda: jt.evaluate(PRED, LABELS, method="majority_vote"),
     "Evaluation of nothing": lambda: jt.evaluate([1, 0], jt.Labels.from_matrix(np.array([[1], [0]]), 2)),
     "Comparison": lambda: jt.compare_classifiers({"a": PRED, "b": WORSE}, LABELS, **KNOWN, at_least=0.8),
@@ -67,7 +67,7 @@ ANSWERS = {
     "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
     "ScoreEvaluation": lambda: jt.evaluate_scores(SCORES, LABELS, **KNOWN, threshold=0.5),
-    "ClassScores": lambda: jt.evaluate_class_scores(RNG.random((N, 3)), THREE, **THREE_NOISE),
+    "ClassScores": lambda: jt.evaluate_class_scores(RNG.random((N, 3)), THREE, **THREE_NOISE, bins=4),
     "MetricPosterior": lambda: jt.metric_posterior(brier, SCORES, LABELS, **KNOWN),
     "Consensus": lambda: jt.consensus(LABELS, "majority_vote"),
     "LabelerAgreement": lambda: jt.labeler_agreement(LABELS),
@@ -80,7 +80,7 @@ ANSWERS = {
     "GoldRequest in strata": lambda: ask_strata(PRED, PROBABLE, 12, classes=("0", "1")),
     "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity("prior", values=[0.3, 0.5]),
     "ModelComparison": models,
-    "CalibrationReport": lambda: evaluate_calibration(np.stack([1 - SCORES, SCORES], 1), LABELS, key=KEY),
+    "CalibrationReport": lambda: evaluate_calibration(*experts()[::-1], method="temperature", split=2),
     "Advice": lambda: Advice(0.004, -0.01, 0.02, 0.001, 0.6, 20, True, "cleaning on may be worth it"),
     "RateEstimate": lambda: estimate_error_rate((68, 1000), mislabeling=(2, 200)),
     "RateEstimate of a share": lambda: rogan_gladen((50, 1000), sensitivity=0.9, specificity=0.9),

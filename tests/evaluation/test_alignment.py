@@ -20,7 +20,7 @@ from jtruth.inspection import inspect_labels
 from jtruth.io.gold import Gold
 from jtruth.learning import fit_dawid_skene, fit_nuts
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 SIZE = 300
 NAMES = np.array(["reject", "accept"])
@@ -125,21 +125,15 @@ def test_wholly_negative_or_certain_whole_numbers_are_a_log_likelihood():
     assert jt.evaluate(PRED, certain, prior=[0.5, 0.5]).accuracy.mean == pytest.approx(np.mean(Y == PRED))
 
 
-@pytest.mark.parametrize(
-    "y_pred",
-    [
-        PRED,
-        PRED.tolist(),
-        PRED.astype(bool),
-        PRED.astype(float),
-        PRED.astype(object),
-        pd.Series(PRED, index=IDS),
-        dict(zip(IDS.tolist(), PRED.tolist(), strict=True)),
-        pl.Series(PRED),
-        PRED.astype(str),
-    ],
-    ids=["array", "list", "bool", "float", "object", "Series", "dict", "polars", "text"],
-)
+SAME = {
+    "array": PRED, "list": PRED.tolist(), "bool": PRED.astype(bool), "float": PRED.astype(float),
+    "object": PRED.astype(object), "Series": pd.Series(PRED, index=IDS),
+    "dict": dict(zip(IDS.tolist(), PRED.tolist(), strict=True)), "polars": pl.Series(PRED),
+    "text": PRED.astype(str),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("y_pred", SAME.values(), ids=SAME)
 def test_numbers_for_named_classes_are_refused(y_pred):
     with pytest.raises(ValueError, match=r"nobody said which of them is 0.*classes="):
         jt.evaluate(y_pred, NAMED, **KNOWN)
@@ -162,6 +156,7 @@ def flipped():
 FRAME = pd.DataFrame({"task": IDS, "guess": PRED})
 SHUFFLED = FRAME.sample(frac=1, random_state=0)
 BY_TASK = SHUFFLED.set_index("task")["guess"]
+THOUSANDS = range(1000, SIZE + 1000)
 CATEGORIES = pd.Series(pd.Categorical(NAMES[PRED], categories=["accept", "reject"]), index=IDS)
 RIGHT = [  # predictions, and the labels if others: each must give the answer of the arrays aligned by hand
     (dict(zip(IDS.tolist(), PRED.tolist(), strict=True)),),
@@ -194,10 +189,7 @@ RIGHT = [  # predictions, and the labels if others: each must give the answer of
     (PRED, jt.Labels.from_frame(melted(range(SIZE), order=6))),
     (PRED, jt.Labels.from_frame(melted([str(k) for k in range(SIZE)], order=7))),
     (pd.Series(PRED), jt.Labels.from_frame(melted(range(SIZE), order=8))),
-    (
-        pd.Series(PRED, index=range(1000, SIZE + 1000)),
-        jt.Labels.from_frame(melted([str(k + 1000) for k in range(SIZE)], order=9)),
-    ),
+    (pd.Series(PRED, index=THOUSANDS), jt.Labels.from_frame(melted(map(str, THOUSANDS), order=9))),
     (BY_TASK, jt.Labels.from_matrix(WIDE, 2)),
     (SHUFFLED, jt.Labels.from_matrix(WIDE.astype("Int64"), 2)),
     (SHUFFLED, jt.Labels.from_matrix(WIDE.map(lambda v: None if v != v else NAMES[int(v)]), classes=NAMES)),
@@ -232,15 +224,12 @@ def test_right_to_the_end():
         assert same(jt.evaluate(y_pred, labels, positive=positive, **KNOWN))
 
 
+RENAMED = pd.Series(PRED, index=["x0", "x1", *IDS[2:]])
+NUMBERED = jt.Labels.from_frame(melted(range(SIZE)), tasks=range(SIZE)[::-1])
+CAPITALS = pd.Series(np.array(["Reject", "Accept"])[PRED], index=IDS)
 REFUSED = [  # predictions, what the message says, and the labels if others
-    (
-        pd.Series(PRED, index=[f"x{k}" if k < 2 else i for k, i in enumerate(IDS)]),
-        r"2 of 300 labelled tasks have no entry in it .*2 of its entries are for .* \('x0', 'x1'\)",
-    ),
-    (
-        pd.Series(PRED[::-1], index=IDS[::-1]).drop(IDS[7]),
-        rf"1 of 300 labelled tasks have no entry in it \('{IDS[7]}'\)",
-    ),
+    (RENAMED, r"2 of 300 labelled tasks have no entry in it .*2 of its entries are for .* \('x0', 'x1'\)"),
+    (BY_TASK.drop(IDS[7]), rf"1 of 300 labelled tasks have no entry in it \('{IDS[7]}'\)"),
     (pd.Series(PRED[:-1], index=IDS[:-1]), "1 of 300 labelled tasks have no entry"),
     (dict.fromkeys([*IDS.tolist(), "more"], 1), r"1 of its entries .*\('more'\)"),
     (pd.Series(PRED, index=[IDS[1], *IDS[1:]]), "has 2 rows"),
@@ -249,7 +238,7 @@ REFUSED = [  # predictions, what the message says, and the labels if others
     (pd.Series(PRED, index=pd.MultiIndex.from_arrays([IDS, IDS])), "index of 2 levels"),
     (pd.Series(PRED, index=range(7, SIZE + 7)), "labelled tasks have no entry"),
     (SHUFFLED["guess"], "these labels have no task ids", PLAIN),
-    (pd.Series(PRED), "in another order", jt.Labels.from_frame(melted(range(SIZE)), tasks=range(SIZE)[::-1])),
+    (pd.Series(PRED), "in another order", NUMBERED),
     (FRAME.assign(score=0.5), "one column, or two"),
     (FRAME.rename(columns={"task": "item"}), "one column, or two"),
     (pd.concat([FRAME, FRAME["guess"]], axis=1), "unique column names"),
@@ -264,7 +253,7 @@ REFUSED = [  # predictions, what the message says, and the labels if others
     (pd.Series([0.5, *PRED[1:]], index=IDS), r"y_pred\['q\d+'\] is 0.5, not a class"),
     (pd.Series(PRED.astype(float).astype(str), index=IDS), "not one of the classes"),
     (pd.Series([True, *PRED[1:].tolist()], index=IDS), "true/false"),
-    (pd.Series(np.array(["Reject", "Accept"])[PRED], index=IDS), "not one of the classes", NAMED),
+    (CAPITALS, "not one of the classes", NAMED),
 ]
 
 
@@ -280,9 +269,8 @@ def test_decimal_names_are_what_they_are():
     labels = jt.Labels.from_long(["a", "b"], ["w", "w"], ["1.0", "2.0"])
     known = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5], "positive": "2.0"}
     assert jt.evaluate([1.0, 2.0], labels, **known).accuracy.mean > 0.8
-    with pytest.raises(
-        ValueError, match=r"y_pred\[0\] is 1, a number, but the classes are called '1.0', '2.0'"
-    ):
+    number = r"y_pred\[0\] is 1, a number, but the classes are called '1.0', '2.0'"
+    with pytest.raises(ValueError, match=number):
         jt.evaluate([1, 2], labels, **known)
     numbers = jt.Labels.from_long(["a", "b"], ["w", "w"], ["1", "2"])
     for y_pred in ([1, 2], [1.0, 2.0], ["1", "2"]):  # names, not the codes 0 and 1
@@ -317,11 +305,8 @@ def test_everything_by_task_is_aligned_alike():
 def test_order_by_task():
     data = inputs.read(PRED, LABELS, None, None, None, 1)
     when = pd.date_range("2026-01-01", periods=SIZE)
-    for given in (
-        pd.Series(when, index=IDS),
-        pd.DataFrame({"task": IDS, "when": when}),
-        dict(zip(IDS, when, strict=True)),
-    ):
+    series = pd.Series(when, index=IDS)
+    for given in (series, pd.DataFrame({"task": IDS, "when": when}), dict(series)):
         found = read_order(given, data)
         ranks = np.argsort(np.argsort(found))
         assert [IDS[k] for k in ranks] == list(LABELS.tasks)
@@ -353,9 +338,8 @@ def test_gold_may_be_unknown_in_every_way():
     labels = jt.Labels.from_frame(melted(), tasks=IDS)
     for unknown in (None, np.nan, -1, pd.NA):
         gold = [int(y) if k < 60 else unknown for k, y in enumerate(Y)]
-        np.testing.assert_array_equal(
-            inputs.read_gold(gold, labels)[0], np.where(np.arange(SIZE) < 60, Y, -1)
-        )
+        found, *_ = inputs.read_gold(gold, labels)
+        np.testing.assert_array_equal(found, np.where(np.arange(SIZE) < 60, Y, -1))
 
 
 def test_arrays_of_the_library_know_their_tasks():

@@ -81,7 +81,7 @@ def test_learned_error_rates_and_gold(case):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_nobody_vouches(case):
     """Under each assumption it is what `evaluate` says; all together are a what-if range: mean and hull."""
     y, y_pred, score, labels = case

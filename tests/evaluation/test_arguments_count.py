@@ -12,7 +12,7 @@ from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 KEY = jax.random.key(3)
 

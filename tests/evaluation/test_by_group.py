@@ -10,6 +10,7 @@ from scipy.special import gammaln
 import jtruth as jt
 from jtruth.evaluation.gold.shares import prevalence
 from jtruth.evaluation.groups import PAIRED, Groups, apart, group_shares, read_groups
+from jtruth.latent import STANDARD
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
@@ -46,13 +47,9 @@ def test_counts_of_groups_are_the_joint_posterior():
         law[y[:3].sum(), y[3:].sum()] += np.exp(log_p)
     labels = jt.Labels.from_matrix(z, 2)
     groups = read_groups(group, labels)
-    priors = DirichletPriors(
-        num_symbols=groups.symbols.shape[1],
-        classifier_concentration=groups.symbols,
-        diagonal=2.0,
-        off_diagonal_total=1.0,
-    )
-    fit = fit_joint(labels, gold=gold, key=KEY, y_pred=groups.group, priors=priors)
+    priors = DirichletPriors(num_symbols=groups.symbols.shape[1], classifier_concentration=groups.symbols,
+                             diagonal=2.0, off_diagonal_total=1.0)  # fmt: skip
+    fit = fit_joint(labels, gold=gold, key=KEY, y_pred=groups.group, priors=priors, effort=STANDARD)
     shares = groups.of_tables(fit.counts)
     found = np.zeros((4, 4))
     np.add.at(found, tuple(np.rint(3 * shares).astype(int).T), 1 / len(shares))
@@ -63,6 +60,7 @@ def test_counts_of_groups_are_the_joint_posterior():
     assert (np.abs(unaware / unaware.sum() - expected) > most).any()  # groups do say something
 
 
+@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("how", [{"assume": "independent"}, {"gold": Y}])
 def test_labels_that_are_right_give_the_shares_as_they_are(how):
     labels = jt.Labels.from_matrix(np.tile(Y[:, None], (1, 5)), 2)
@@ -84,6 +82,7 @@ def test_labels_that_are_right_give_the_shares_as_they_are(how):
     assert (found.blocks(0.95)[0].columns[-1][0] == "num_gold") == ("gold" in how)
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_probabilities_of_a_table_hang_together():
     found = prevalence(LABELS, key=0, by=Groups(GROUP, positive="0"), gold=np.where(np.arange(N) < 30, Y, -1))
     groups = found.groups
@@ -97,10 +96,8 @@ def test_probabilities_of_a_table_hang_together():
         assert laws.p_better(a, b) == pytest.approx(expected, abs=1e-12)
         assert laws.p_better(a, b) + laws.p_better(b, a) == pytest.approx(1)
     rows = groups.blocks(0.95)[1].rows
-    assert [row["first"] + row["second"] for row in rows[:2]] == [
-        "".join(laws.ranking[:2]),
-        "".join(laws.ranking[1:]),
-    ]
+    neighbours = ["".join(laws.ranking[:2]), "".join(laws.ranking[1:])]
+    assert [row["first"] + row["second"] for row in rows[:2]] == neighbours
     assert all(row["low"] <= row["mean"] <= row["high"] and row["mean"] >= 0 for row in rows)
     for row in rows:
         pair = row["first"], row["second"]
@@ -122,6 +119,7 @@ def test_probabilities_of_a_table_hang_together():
         assert other.laws.values[name].mean == pytest.approx(1 - laws.values[name].mean, abs=1e-12)
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_errors_of_groups_add_up_where_nobody_knows_that_they_cancel():
     rng = np.random.default_rng(1)
     laws = [DrawsEstimate(np.sort(rng.beta(a, 3, 20_000))) for a in (2, 6)]
@@ -139,7 +137,7 @@ def test_errors_of_groups_add_up_where_nobody_knows_that_they_cancel():
     assert any("kinder" in text for text in free.warnings)
 
 
-@pytest.mark.parametrize("common", [40, 15, 0])
+@pytest.mark.parametrize("common", [15, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 40))])
 def test_new_items_move_groups_as_items_drawn_again_do(common):
     """Known classes: the spread of differences against items drawn again, common ones together."""
     rng = np.random.default_rng(2)
@@ -162,6 +160,7 @@ def test_new_items_move_groups_as_items_drawn_again_do(common):
     assert found.laws.differences["0", "1"].sd == 0
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_the_same_items_in_two_groups_are_paired():
     """Whoever passes an item as `a` passes it as `b`: their differences are narrower than their shares."""
     rng = np.random.default_rng(5)
@@ -180,9 +179,7 @@ def test_the_same_items_in_two_groups_are_paired():
     assert sure.laws.differences["a", "b"].mean == pytest.approx(y[::2].mean() - y[1::2].mean())
     assert sure.laws.differences["a", "b"].sd == pytest.approx(0, abs=1e-12)
     differ = (y[::2] != y[1::2]).mean() - (y[::2].mean() - y[1::2].mean()) ** 2
-    assert sure.new.differences["a", "b"].sd == pytest.approx(
-        np.sqrt(differ / 120), rel=0.05
-    )  # of 4000 draws
+    assert sure.new.differences["a", "b"].sd == pytest.approx(np.sqrt(differ / 120), rel=0.05)  # 4000 draws
 
 
 @pytest.mark.parametrize(
@@ -202,6 +199,7 @@ def test_groups_that_cannot_be_asked_about(by, message):
         prevalence(LABELS, by=by)
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_small_groups_and_labels_that_tell_nothing_are_said():
     by = np.where(np.arange(N) < 2, "tiny", GROUP)
     found = prevalence(LABELS, key=0, by=by, gold=np.where(np.arange(N) % 3 == 0, Y, -1))
@@ -217,9 +215,7 @@ def test_small_groups_and_labels_that_tell_nothing_are_said():
 def test_fifty_groups_and_groups_by_task():
     by = {f"t{k}": f"g{k % 50}" for k in range(400)}
     z = np.random.default_rng(4).integers(0, 2, (400, 3))
-    labels = jt.Labels.from_long(
-        [f"t{k}" for k in range(400) for _ in range(3)], list("xyz") * 400, z.ravel().tolist(), classes=[0, 1]
-    )
+    labels = jt.Labels.from_matrix(z, 2).with_names(tasks=list(by))
     found = prevalence(labels, key=0, by=by, assume="independent").groups
     assert len(found.laws.differences) == 50 * 49 // 2 and found.sizes == (8,) * 50
     mine = np.array([by[str(task)] == "g7" for task in labels.tasks])

@@ -35,7 +35,7 @@ def test_known_classes_are_scikit_learns():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_nobody_vouches_and_gold():
     """Averages take the same quantile of every class's law, predictive or by gold; gold narrows them."""
     y, p, labels = case()

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.special import beta
 
 import jtruth as jt
 
@@ -18,13 +19,6 @@ LABELS = jt.Labels.from_matrix(Z, 2)
 NOISE = jt.noise.DrawnMatrices(MATRICES, PRIOR)
 
 
-def beta_binomial(right, wrong):
-    """Predictions of the samples of one class, its row of K uniform and integrated out."""
-    from math import factorial
-
-    return factorial(right) * factorial(wrong) / factorial(right + wrong + 1)
-
-
 def test_two_classes_equal_the_sum_over_classes_and_draws():
     """p(y, r | y_pred, z) for draws from the posterior given z: p(y | z, psi_r) p(y_pred | y), summed."""
     mass = np.zeros(SIZE + 1)  # by the number of right predictions
@@ -35,7 +29,7 @@ def test_two_classes_equal_the_sum_over_classes_and_draws():
             y = np.array(y)
             cells = np.zeros((2, 2), int)
             np.add.at(cells, (y, Y_PRED), 1)
-            of_predictions = beta_binomial(*cells[0]) * beta_binomial(*cells[1])
+            of_predictions = np.prod([beta(*(1 + row)) for row in cells])  # rows of K uniform, integrated out
             mass[(y == Y_PRED).sum()] += np.prod(p[np.arange(SIZE), y]) * of_predictions
     mass /= mass.sum()
     found = jt.evaluate(Y_PRED, LABELS, noise=NOISE)

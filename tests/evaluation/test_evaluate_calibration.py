@@ -17,22 +17,12 @@ from jtruth.histograms.concentration import Calibrated
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric
-
-
-def experts(rng, samples=150, labelers=8, each=5):
-    """Exchangeable experts, and an overconfident classifier that knows the mean of each sample's law."""
-    f = rng.dirichlet(np.ones(3), samples)
-    q = np.stack([rng.dirichlet(4 * row) for row in f])
-    z = np.full((samples, labelers), -1)
-    for i in range(samples):
-        z[i, rng.choice(labelers, each, replace=False)] = rng.choice(3, each, p=q[i])
-    p = f**2 / (f**2).sum(axis=1, keepdims=True)
-    return Labels.from_matrix(z, 3), p, q
+from tests.evaluation.crowds import experts
 
 
 @pytest.fixture(scope="module")
 def report():
-    labels, p, _ = experts(np.random.default_rng(0))
+    labels, p = experts()
     return labels, p, evaluate_calibration(p, labels, method="temperature", split=2)
 
 
@@ -84,12 +74,8 @@ def test_false_alarms_of_exchangeability():
     for _ in range(300):
         q = rng.random(30)
         z = (rng.random((30, 4)) < q[:, None]).astype(int)
-        alarms += (
-            exchangeability_check(
-                Labels.from_matrix(z, 2), key=int(rng.integers(2**31)), permutations=99
-            ).p_value
-            <= 0.05
-        )
+        how = {"key": int(rng.integers(2**31)), "permutations": 99}
+        alarms += exchangeability_check(Labels.from_matrix(z, 2), **how).p_value <= 0.05
     assert abs(alarms / 300 - 0.05) < 2 * np.sqrt(0.05 * 0.95 / 300)
 
 
@@ -118,9 +104,7 @@ def test_the_twin_question_is_answered_on_the_same_input():
     options = {"noise": Symmetric(0.1, 2), "prior": [0.5, 0.5]}
     found, direct = judged_by_truth(p, labels, **options), evaluate_scores(p[:, 1], labels, **options)
     assert found.auc.mean == direct.auc.mean > 0.9
-    with pytest.raises(
-        ValueError, match=r"probabilities has shape \(60, 3\); it must be \(60 samples, 2 classes\)"
-    ):
+    with pytest.raises(ValueError, match=r"shape \(60, 3\); it must be \(60 samples, 2 classes\)"):
         judged_by_truth(np.ones((60, 3)) / 3, labels)
 
 
@@ -133,33 +117,28 @@ def test_panel_probabilities_by_hand():
 
 
 BAD = {
-    "method": (lambda p, y: evaluate_calibration(p, y, method="platt"), "method must be one of temperature"),
-    "folds": (lambda p, y: evaluate_calibration(p, y, split=1), "`split` must be 2 to 150"),
-    "all fitted": (lambda p, y: evaluate_calibration(p, y, split=np.ones(150)), "leave some to judge"),
-    "zero": (
-        lambda p, y: evaluate_calibration(np.eye(3)[p.argmax(1)], y, method="vector"),
-        r"probability 0 of class .*cannot scale",
-    ),
-    "given zero": (lambda p, y: evaluate_calibration(np.eye(3)[p.argmax(1)], y), "but was given"),
+    "method must be one of temperature": (False, {"method": "platt"}),
+    "`split` must be 2 to 150": (False, {"split": 1}),
+    "leave some to judge": (False, {"split": np.ones(150)}),
+    r"probability 0 of class .*cannot scale": (True, {"method": "vector"}),
+    "but was given": (True, {}),
 }
 
 
-@pytest.mark.parametrize("call, message", BAD.values(), ids=BAD)
-def test_bad_input(call, message, report, as_installed):
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input(message, report, as_installed):
     labels, p, _ = report
+    certain, how = BAD[message]
     with pytest.raises(ValueError, match=message):
-        call(p, labels)
+        evaluate_calibration(np.eye(3)[p.argmax(1)] if certain else p, labels, **how)
 
 
 @pytest.mark.slow
 def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
     labels, p, _ = report
     write_labels(tmp_path / "labels.csv", labels)
-    rows = [
-        "task,label,p_0,p_1,p_2",
-        *(f"{i},{row.argmax()},{row[0]},{row[1]},{row[2]}" for i, row in enumerate(p)),
-    ]
-    (tmp_path / "probs.csv").write_text("\n".join(rows) + "\n")
+    rows = [f"{i},{row.argmax()},{row[0]},{row[1]},{row[2]}\n" for i, row in enumerate(p)]
+    (tmp_path / "probs.csv").write_text("task,label,p_0,p_1,p_2\n" + "".join(rows))
     (tmp_path / "fit.csv").write_text("task\n" + "\n".join(map(str, range(100))) + "\n")
     command = ["jtruth", "calibrate", "labels.csv", "--predictions", "probs.csv", "--fit-on", "fit.csv",
                "--out", "out.csv", "--json", "out.json", "--report", "out.html", "--merge-bins"]  # fmt: skip
@@ -181,16 +160,13 @@ def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
 
 
 def test_losses_that_few_second_labels_leave_undefined_are_called_so():
-    z = np.array([[0, 0], [1, 1], [0, -1], [1, -1], [0, -1], [1, -1]])
-    p = np.tile([0.4, 0.6], (6, 1))
-    found = evaluate_calibration(p, Labels.from_matrix(z, 2), method="alpha", drop=True, split=2)
+    z = np.column_stack([np.arange(150) % 3, np.where(np.arange(150) < 2, np.arange(150), -1)])
+    p = np.tile([0.3, 0.4, 0.3], (150, 1))
+    found = evaluate_calibration(p, Labels.from_matrix(z, 3), drop=True, split=2)
     undefined = {name for name, law in found.before.items() if np.isnan(law.mean)}
     assert undefined == {"dispersion_loss", "epistemic_loss"}
-    assert found.summary(full=True).count("undefined") == 2 + 2 * 2 and "nan" not in found.summary(
-        full=True
-    )  # first line, two rows
-    assert (
-        "undefined" in page_html(found.blocks())
-        and found.to_dict()["before"]["epistemic_loss"]["mean"] is None
-    )
+    text = found.summary(full=True)
+    assert text.count("undefined") == 2 + 2 * 2 and "nan" not in text  # first line, two rows
+    assert "undefined" in page_html(found.blocks())
+    assert found.to_dict()["before"]["epistemic_loss"]["mean"] is None
     json.dumps(found.to_dict(), allow_nan=False)  # nor an infinite standard deviation

@@ -54,16 +54,13 @@ def test_a_labeler_who_changed_is_named_in_evaluate(panel):
 
 
 def test_cells_are_named_only_where_intervals_are_apart():
-    matrix = {
-        "low": [[0.1, 0.6], [0.2, 0.4]],
-        "high": [[0.4, 0.9], [0.6, 0.8]],
-        "mean": [[0.25, 0.75], [0.4, 0.6]],
-    }
+    matrix = {"low": [[0.1, 0.6], [0.2, 0.4]], "high": [[0.4, 0.9], [0.6, 0.8]],
+              "mean": [[0.25, 0.75], [0.4, 0.6]]}  # fmt: skip
     assert certain_cells(matrix) == [(0, 1)]
     row = {"worker": "a", "confusion_matrix": matrix}
     assert "says 'yes' for 'no' in 75%" in swap_findings([row], ("no", "yes"))[0].message
     assert swap_findings([row | {"spam": 0.9}], ("no", "yes")) == ()
-    wide = {"low": [[0.1, 0.3], [0.2, 0.4]], "high": matrix["high"], "mean": matrix["mean"]}
+    wide = matrix | {"low": [[0.1, 0.3], [0.2, 0.4]]}
     assert swap_findings([row | {"confusion_matrix": wide}], ("no", "yes")) == ()
 
 

@@ -10,7 +10,7 @@ from jtruth.evaluation.assumptions.ranges import joint_model
 from jtruth.evaluation.inputs import read
 from jtruth.learning import fit_dawid_skene
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 
 def crowd(size=60, classes=2, seed=0):
@@ -24,9 +24,8 @@ def crowd(size=60, classes=2, seed=0):
 def test_iterations_have_no_nan_in_the_unused_end_of_their_path(method):
     labels, y_pred = crowd()
     with jax.debug_nans(True):
-        result = jt.evaluate(
-            y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.5, 0.5], method=method
-        )
+        known = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
+        result = jt.evaluate(y_pred, labels, method=method, **known)
     assert 0.7 < result.accuracy.mean <= 1
 
 
@@ -40,9 +39,8 @@ def test_iterations_of_matrices_and_em_too():
 def test_a_prior_without_one_class_warns_in_words_only():
     """It printed NumPy's "divide by zero"; warnings are errors here."""
     z = np.where(np.random.default_rng(0).random((60, 3)) < 0.2, 1, 0)
-    result = jt.evaluate(
-        np.zeros(60, int), jt.Labels.from_matrix(z, 2), prior=[1, 0], assume="independent", key=0
-    )
+    labels = jt.Labels.from_matrix(z, 2)
+    result = jt.evaluate(np.zeros(60, int), labels, prior=[1, 0], assume="independent")
     assert result.accuracy.mean == 1
 
 

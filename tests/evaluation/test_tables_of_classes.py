@@ -1,14 +1,13 @@
 """Tables of a number for each sample and class: a frame's rows by task id, its columns by class."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.calibration import evaluate_calibration as calibration_of
+from jtruth.evaluation.calibration import evaluate_calibration
+from tests.evaluation.crowds import experts
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
@@ -16,12 +15,8 @@ pytestmark = pytest.mark.usefixtures("few_lineages")
 @pytest.fixture(scope="module")
 def probabilities():
     """A classifier's probabilities, and labels with ids and class names, in their order."""
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 3, 60)
-    z = np.where(rng.random((60, 3)) < 0.8, y[:, None], rng.integers(0, 3, (60, 3)))
-    p = rng.dirichlet(np.ones(3), 60) * 0.5 + 0.5 * np.eye(3)[y]
-    tasks = tuple(f"t{k}" for k in range(60))
-    return p, replace(jt.Labels.from_matrix(z, 3), tasks=tasks, classes=("dog", "cat", "ant"))
+    labels, p = experts()
+    return p, labels.with_names(tasks=[f"t{k}" for k in range(150)], classes=("dog", "cat", "ant"))
 
 
 def frames_of(p, labels):
@@ -33,19 +28,26 @@ def frames_of(p, labels):
 
 
 def scores(p, labels):
-    found = jt.evaluate_class_scores(p, labels, noise=jt.noise.Symmetric(0.2, 3), prior=np.full(3, 1 / 3))
+    known = {"noise": jt.noise.Symmetric(0.2, 3), "prior": np.full(3, 1 / 3), "bins": 4}
+    found = jt.evaluate_class_scores(p, labels, **known)
     return [law.mean for law in found.auc.values()]
 
 
 def calibration(p, labels):
-    return [one.mean for one in calibration_of(p, labels, split=2).before.values()]
+    found = evaluate_calibration(p, labels, method="temperature", split=2)
+    return [one.mean for one in found.before.values()]
 
 
 def suspicious(p, labels):
     return jt.cleaning.suspicious_labels(labels, p).p_wrong
 
 
-@pytest.mark.parametrize("question", [scores, calibration, suspicious])
+def suspicious_by_both(p, labels):
+    half = np.full((150, 3), 1 / 3)
+    return jt.cleaning.suspicious_labels(labels, half, probabilities=p, prior=half[0]).p_wrong
+
+
+@pytest.mark.parametrize("question", [scores, calibration, suspicious, suspicious_by_both])
 def test_rows_are_matched_by_task_and_columns_by_class(probabilities, question):
     """A frame with shuffled rows or swapped columns gave other numbers without a word."""
     p, labels = probabilities
@@ -57,13 +59,4 @@ def test_rows_are_matched_by_task_and_columns_by_class(probabilities, question):
     with pytest.raises(ValueError, match="columns 'dog', 'cat', 'bird', and the classes are 'dog', 'cat'"):
         question(frames[0].rename(columns={"ant": "bird"}), labels)
     with pytest.raises(ValueError, match="are for tasks without labels"):
-        question(frames[0].rename(index={"t3": "t99"}), labels)
-
-
-def test_probabilities_beside_a_posterior_too(probabilities):
-    p, labels = probabilities
-    half, prior = np.full_like(p, 1 / 3), np.full(3, 1 / 3)
-    wanted = jt.cleaning.suspicious_labels(labels, half, probabilities=p, prior=prior).p_wrong
-    for frame in frames_of(p, labels):
-        found = jt.cleaning.suspicious_labels(labels, half, probabilities=frame, prior=prior)
-        np.testing.assert_allclose(found.p_wrong, wanted, rtol=1e-12)
+        question(frames[0].rename(index={"t3": "t999"}), labels)

@@ -7,7 +7,7 @@ import jtruth as jt
 from jtruth.evaluation.assumptions import ranges
 from jtruth.tables.metrics import named_metric
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 
 @pytest.fixture(scope="module")

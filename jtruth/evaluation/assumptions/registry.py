@@ -28,6 +28,7 @@ from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import POPULATION
 from jtruth.latent import Effort, Progress
+from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.models import Build, fixed_share, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -56,12 +57,16 @@ def latent_classes(model: str | Build) -> Fitter:
 def sampled(
     data: Inputs, model: str | Build, key: Key, effort: Effort, share: float | None = None
 ) -> JointPosterior:
-    """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`)."""
+    """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`).
+
+    What the data do not determine is refused whatever was drawn: draws that cost least are enough for it.
+    """
+    labels, y_pred = data.own_labels(), data.y_pred if data.judged else None
     concentration = data.symbols if data.judged else None
-    effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
+    refused = check_identified(labels, y_pred, data.some_gold, informed=False) is not None
+    effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or refused or None)
     return fit_joint(
-        data.own_labels(), y_pred=data.y_pred if data.judged else None,
-        gold=data.some_gold, prior=data.prior,
+        labels, y_pred=y_pred, gold=data.some_gold, prior=data.prior,
         priors=DirichletPriors(classifier_concentration=concentration, shares=data.shares,
                                num_symbols=None if concentration is None else concentration.shape[1]),
         dependence=model if share is None else fixed_share(model, share), key=key,

@@ -47,6 +47,13 @@ def first_line(answer):
     return str(answer).splitlines()[0]
 
 
+def alarm_of(y_pred, labels):
+    """The first line of the answer, without the two words that every alarm begins with."""
+    line = first_line(jt.evaluate(y_pred, labels, **KNOWN))
+    assert line.startswith("Look first: ")
+    return line.removeprefix("Look first: ")
+
+
 EXCHANGED = (
     "Look first: gold contradicts {} on most samples: it fits the majority vote on 6 of 60, and on 54 if "
     "its 'no' and 'yes' are exchanged. Its codes, or those of the labels, are probably not what you think: "
@@ -129,8 +136,7 @@ def test_chosen_gold(easy, words):
 def test_an_aggregate_written_back():
     _, z, y_pred = drawn()
     labels = labels_of(np.repeat(z[:, :1], 3, axis=1))
-    line = first_line(jt.evaluate(y_pred, labels, **KNOWN))
-    assert line.startswith("Look first: labelers never disagree on any of 300 samples")
+    assert alarm_of(y_pred, labels).startswith("labelers never disagree on any of 300 samples")
     once = np.repeat(z[:, :1], 3, axis=1)
     once[7, 0] = 1 - once[7, 0]
     assert written_back(labels_of(once)) == ()
@@ -140,11 +146,8 @@ def test_an_aggregate_written_back():
 def test_every_labeler_twice():
     _, z, y_pred = drawn(labelers=3)
     labels = labels_of(z[:, [0, 1, 2, 1, 0, 2]])
-    line = first_line(jt.evaluate(y_pred, labels, **KNOWN))
-    assert (
-        line.startswith("Look first: every labeler stands more than once")
-        and "'w0', 'w4'; 'w1', 'w3'" in line
-    )
+    line = alarm_of(y_pred, labels)
+    assert line.startswith("every labeler stands more than once") and "'w0', 'w4'; 'w1', 'w3'" in line
     assert standing_twice(labels_of(z[:, [0, 1, 2, 1, 0]])) == ()
 
 
@@ -152,12 +155,12 @@ def test_a_labeler_who_is_the_vote():
     _, z, y_pred = drawn(right=0.75)
     vote = winners(labels_of(z).counts())
     labels = labels_of(np.column_stack([z, vote]))
-    line = first_line(jt.evaluate(y_pred, labels, **KNOWN))
+    line = alarm_of(y_pred, labels)
     met = winners(labels_of(z).counts()) >= 0
     right, _ = learned_errors(labels_of(z))
     error = 1 - right[met].mean()
     assert vote_column(labels)[0].p_value == pytest.approx(6 * (1 - 0.75 * error) ** met.sum())
-    assert line.startswith("Look first: labeler 'w5' never differs from the majority vote of the others")
+    assert line.startswith("labeler 'w5' never differs from the majority vote of the others")
     assert f"on {met.sum()} samples of which the vote is wrong on about {error:.0%}" in line
 
 
@@ -170,8 +173,8 @@ def test_predictions_that_repeat_labels(column):
     right, errors = learned_errors(labels)
     error = 1 - right.mean() if column == "vote" else errors[2]
     whom = "the majority vote" if column == "vote" else "labeler 'w2'"
-    line = first_line(jt.evaluate(y_pred, labels, **KNOWN))
-    assert line.startswith(f"Look first: predictions differ from {whom} on 3 of 300 samples")
+    line = alarm_of(y_pred, labels)
+    assert line.startswith(f"predictions differ from {whom} on 3 of 300 samples")
     assert f"(about {error:.0%} by the labels)" in line
     assert ("or leave this labeler out" in line) == (column != "vote")
 
@@ -180,9 +183,8 @@ def test_scores_that_point_the_other_way_and_a_threshold_outside():
     y, z, _ = drawn()
     scores = np.random.default_rng(1).normal(size=300) - y
     lines = str(jt.evaluate_scores(scores, labels_of(z), threshold=50, **KNOWN)).splitlines()
-    assert lines[0].startswith(
-        "Look first: scores point the other way: samples with high scores are labelled 'no'"
-    )
+    first = "Look first: scores point the other way: samples with high scores are labelled 'no'"
+    assert lines[0].startswith(first)
     assert "area under the ROC curve 0.33" in lines[0]
     outside = f"threshold 50 lies outside of the scores ({scores.min():g} to {scores.max():g})"
     assert lines[1].startswith(f"Look first: {outside}")
@@ -202,21 +204,18 @@ def test_columns_of_scores_in_another_order():
 
 def test_one_of_several_classifiers_is_worse_than_chance():
     _, z, y_pred = drawn()
-    two = jt.compare_classifiers({"good": y_pred, "bad": 1 - y_pred}, labels_of(z), **KNOWN)
-    assert first_line(two).startswith(
-        "Look first: 'bad': predictions agree with the labels worse than chance"
-    )
-    assert "-0.76 +- 0.07" in first_line(two)
+    line = first_line(jt.compare_classifiers({"good": y_pred, "bad": 1 - y_pred}, labels_of(z), **KNOWN))
+    assert line.startswith("Look first: 'bad': predictions agree with the labels worse than chance")
+    assert "-0.76 +- 0.07" in line
 
 
-@pytest.mark.parametrize("column", ["count", "votes", "n"])
-def test_a_column_of_counts_that_was_not_used(tmp_path, column):
+def test_a_column_of_counts_that_was_not_used(tmp_path, column="votes"):
     _, z, y_pred = drawn(size=60)
     rows = [f"{i},w{t},{CLASSES[z[i, t]]},{1 + (i + t) % 3}" for i in range(60) for t in range(5)]
     (tmp_path / "labels.csv").write_text("\n".join([f"task,worker,label,{column}", *rows]) + "\n")
     labels = jt.read_labels(tmp_path / "labels.csv", classes=CLASSES)
-    line = first_line(jt.evaluate(y_pred, labels, **KNOWN))
-    assert line.startswith(f"Look first: labels.csv: column {column!r} was not used") and "(up to 3)" in line
+    line = alarm_of(y_pred, labels)
+    assert line.startswith(f"labels.csv: column {column!r} was not used") and "(up to 3)" in line
 
 
 def test_counts_of_votes_given_as_labels():

@@ -1,0 +1,26 @@
+"""Labels of a crowd that shares what is hard: one set for many tests, so that models are fitted once."""
+
+import numpy as np
+
+import jtruth as jt
+
+
+def crowd(seed=0, size=150, labelers=4, classes=2, hard=0.3):
+    """Truth, predictions and labels; a share of samples fools everybody."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, size)
+    chance = np.where(rng.random(size) < hard, 0.55, 0.93)
+    wrong = (y[:, None] + rng.integers(1, classes, (size, labelers + 1))) % classes
+    seen = np.where(rng.random((size, labelers + 1)) < chance[:, None], y[:, None], wrong)
+    return y, seen[:, 0], jt.Labels.from_matrix(seen[:, 1:], classes)
+
+
+def experts(size=150):
+    """Labels of experts who disagree, and an overconfident classifier that knows each sample's mean law."""
+    rng = np.random.default_rng(0)
+    f = rng.dirichlet(np.ones(3), size)
+    q = np.stack([rng.dirichlet(4 * row) for row in f])
+    z = np.full((size, 8), -1)
+    for i in range(size):
+        z[i, rng.choice(8, 5, replace=False)] = rng.choice(3, 5, p=q[i])
+    return jt.Labels.from_matrix(z, 3), f**2 / (f**2).sum(axis=1, keepdims=True)
