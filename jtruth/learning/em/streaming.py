@@ -317,14 +317,24 @@ def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
 
 def _joined(state: Stream, new: Labels) -> Stream:
     """The state with new labels in its rows, and first matrices for new labelers."""
-    classes = len(state.classes)
+    classes, patterns, names = len(state.classes), state.patterns, new.tasks or ()
     workers, code_of = _numbered(state.workers, new.workers or ())
-    tasks, sample_of, known = *_numbered(state.tasks, new.tasks or ()), len(state.tasks)
+    tasks, sample_of, known = *_numbered(state.tasks, names), len(state.tasks)
     sample, labeler, label = new.entries()
-    touched = rows_of(Labels(sample, code_of[labeler], label, new.num_samples, len(workers), classes))
+    row, labeler = sample.astype(np.int64), code_of[labeler]
+    # Samples that come again have their old labels in the row too.
     old = np.append(state.pattern, -1)[np.minimum(sample_of, known)]
-    rows = _with_old(state, touched, old, len(workers), new)
-    patterns = state.patterns
+    again = np.flatnonzero(old >= 0)
+    had, row_had = patterns.codes(old[again]), np.repeat(again, patterns.length[old[again]])
+    twice = np.isin(row * len(workers) + labeler, row_had * len(workers) + had // classes)
+    if twice.any():
+        raise ValueError(
+            f"{twice.sum()} labels are of tasks that their worker has labelled in the state, the first of "
+            f"task {names[row[twice].min()]!r}; take them out, or begin anew with all labels"
+        )
+    labeler, label = np.divmod(np.append(labeler * classes + label, had), classes)
+    row = np.append(row, row_had)
+    rows = rows_of(Labels(row, labeler, label, new.num_samples, len(workers), classes))
     number = patterns.number - np.bincount(old[old >= 0], minlength=patterns.number.size)
     both = CodedPatterns(
         *(np.concatenate(pair) for pair in zip(patterns._replace(number=number), rows, strict=True))
@@ -356,26 +366,3 @@ def _numbered(known: tuple, new: Sequence) -> tuple[tuple, np.ndarray]:
     place = {name: i for i, name in enumerate(known)}
     numbers = np.array([place.setdefault(name, len(place)) for name in new])
     return tuple(place), numbers
-
-
-def _with_old(
-    state: Stream, new: CodedPatterns, old: np.ndarray, num_labelers: int, labels: Labels
-) -> CodedPatterns:
-    """Rows of new labels joined with the labels that their samples had (row `old` of the state, -1: none)."""
-    patterns, classes = state.patterns, len(state.classes)
-    again = np.flatnonzero(old >= 0)
-    had = patterns.codes(old[again])
-    row_had = np.repeat(again, patterns.length[old[again]])
-    row_new = np.repeat(np.arange(new.length.size), new.length)
-    pair = row_new * num_labelers + new.code // classes
-    twice = np.flatnonzero(np.isin(pair, row_had * num_labelers + had // classes))
-    if twice.size:
-        task = labels.tasks[row_new[twice[0]]] if labels.tasks else row_new[twice[0]]
-        raise ValueError(
-            f"{twice.size} labels are of tasks that their worker has labelled in the state, the first of "
-            f"task {task!r}; take them out, or begin anew with all labels"
-        )
-    row, code = np.concatenate([row_new, row_had]), np.concatenate([new.code, had])
-    order = np.argsort(row * (num_labelers * classes) + code, kind="stable")
-    length = np.bincount(row, minlength=new.length.size).astype(np.int32)
-    return CodedPatterns(code[order], length, new.number)
