@@ -59,11 +59,10 @@ def by_number(labels: Labels, rows: Rows) -> np.ndarray:
 
 def label_columns(labels: Labels) -> sparse.csr_array:
     """(samples, labelers * classes) how often each labeler gave each class to each sample."""
-    sample, labeler, label = labels.arrays
-    labelled = label >= 0
-    code = labeler[labelled] * labels.num_classes + label[labelled]
+    sample, labeler, label = labels.entries()
     shape = (labels.num_samples, labels.num_labelers * labels.num_classes)
-    return sparse.csr_array((np.ones(code.size), (sample[labelled], code)), shape=shape)
+    place = sample, labeler * labels.num_classes + label
+    return sparse.csr_array((np.ones(label.size), place), shape=shape)
 
 
 def gold_offset(gold: np.ndarray, state_class: np.ndarray) -> np.ndarray:

@@ -93,13 +93,11 @@ def fit_kos(
     if (reason := kos_refuses(labels)) is not None:
         raise ValueError(reason)
     check_steps(max_steps, tol)
-    sample, labeler, label = labels.arrays
-    sign, gold_sign = (np.where(code >= 0, 2.0 * code - 1, 0.0) for code in (label, known))
-    fixed, every = gold_sign[sample], np.abs(sign)
-    free = np.where(fixed == 0, every, 0)
+    sample, labeler, label = labels.entries()
+    sign, fixed = 2.0 * label - 1, np.where(known >= 0, 2.0 * known - 1, 0.0)[sample]
 
-    def scaled(message: np.ndarray, on: np.ndarray) -> np.ndarray:
-        size = np.sqrt((on * message**2).sum() / max(on.sum(), 1))
+    def scaled(message: np.ndarray, on: np.ndarray | bool = True) -> np.ndarray:
+        size = np.sqrt((message**2).mean(where=on)) if np.any(on) else 0.0
         return message / (size if size > 0 else 1)
 
     def others(message: np.ndarray, group: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -111,9 +109,10 @@ def fit_kos(
     y, weight, moved, steps = np.ones(sign.size), np.zeros(labels.num_labelers), np.inf, 0
     while moved >= tol and steps < max_steps:
         x, _ = others(y, sample, known.size)
-        new, weight = others(np.where(fixed != 0, fixed, scaled(x, free)), labeler, labels.num_labelers)
-        new = scaled(new, every)
-        moved, y, steps = np.abs(sign * (new - y)).max(), new, steps + 1
+        believed = np.where(fixed != 0, fixed, scaled(x, fixed == 0))
+        new, weight = others(believed, labeler, labels.num_labelers)
+        new = scaled(new)
+        moved, y, steps = np.abs(new - y).max(), new, steps + 1
     score, converged = others(y, sample, known.size)[1], bool(moved < tol)
     even = np.abs(score) <= 1e-12 * max(float(np.abs(score).max()), 1e-300)
     one = np.where(even, 0.5, score > 0)

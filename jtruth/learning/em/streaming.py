@@ -283,9 +283,7 @@ def read_stream(path: str | Path) -> Stream:
 
 def _text(names: tuple) -> np.ndarray:
     """Names as the bytes of JSON text: text stays text and numbers numbers."""
-    return np.frombuffer(
-        json.dumps([n.item() if isinstance(n, np.generic) else n for n in names]).encode(), np.uint8
-    )
+    return np.frombuffer(json.dumps(names, default=lambda name: name.item()).encode(), np.uint8)
 
 
 def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:

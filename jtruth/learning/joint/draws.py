@@ -147,10 +147,8 @@ def population_metrics(prior: np.ndarray, classifier: np.ndarray) -> dict[str, n
 
 def mean_share(labels: Labels) -> np.ndarray:
     """(labelers,) probability that a label picked at random from a random labelled sample is whose."""
-    sample, labeler, label = labels.arrays
-    labelled = label >= 0
-    per_sample = labels.labels_per_sample()
-    share = np.bincount(labeler[labelled], 1 / per_sample[sample[labelled]], labels.num_labelers)
+    sample, labeler, _ = labels.entries()
+    share = np.bincount(labeler, 1 / labels.labels_per_sample()[sample], labels.num_labelers)
     return share / share.sum()
 
 

@@ -119,8 +119,7 @@ def away_from(model: LatentModel, rows: Rows) -> Callable[[np.ndarray], np.ndarr
 
 def believing_each(rows: Rows) -> list[np.ndarray]:
     """Starts (states, rows) in each of which one labeler is believed, of those with the most labels."""
-    number = np.bincount(rows.labels.arrays[1], minlength=rows.labels.num_labelers)
-    chosen = np.argsort(-number, kind="stable")[:_BELIEVED].tolist()
+    chosen = np.argsort(-rows.labels.labels_per_labeler(), kind="stable")[:_BELIEVED].tolist()
     return [np.ascontiguousarray(clamp(_believing(rows, t), rows.gold).T) for t in chosen]
 
 
@@ -138,7 +137,7 @@ def several_modes(draws: dict[str, np.ndarray]) -> str | None:
 
 def _agreement(rows: Rows, of_class: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each labeler: share of labels that the mode agrees with, their number, share that others confirm."""
-    sample, labeler, label = (a[rows.labels.arrays[2] >= 0] for a in rows.labels.arrays)
+    sample, labeler, label = rows.labels.entries()
     weight, size = rows.multiplicity[sample].astype(np.float64), rows.labels.num_labelers
     number = np.bincount(labeler, weight, size)
     agree = np.bincount(labeler, weight * of_class[label, sample], size) / np.maximum(number, 1)
@@ -153,7 +152,7 @@ def _agreement(rows: Rows, of_class: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _believing(rows: Rows, believed: int) -> np.ndarray:
     """(rows, classes) vote shares where one labeler has several votes; even where there is no vote."""
     votes = rows.labels.counts().astype(np.float64) + 1e-3
-    sample, labeler, label = rows.labels.arrays
-    own = (label >= 0) & (labeler == believed)
+    sample, labeler, label = rows.labels.entries()
+    own = labeler == believed
     np.add.at(votes, (sample[own], label[own]), _BELIEF)
     return votes / votes.sum(axis=1, keepdims=True)

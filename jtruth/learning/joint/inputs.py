@@ -98,9 +98,8 @@ def checked_priors(
             shape = (classes, symbols)
             classifier = _numbers("classifier_concentration", classifier_concentration, shape, positive=True)
     every, alike_labelers, alike_classifier = np.arange(classes), None, None
-    label = np.asarray(labels.label)
     if alike and prior_decides(labels):
-        votes = np.bincount(label[label >= 0], minlength=classes)
+        votes = np.bincount(labels.entries()[2], minlength=classes)
         alike_labelers = alike_raters(votes, labels.num_labelers, known)
     if alike and symbols == classes and classifier_concentration is None:
         votes = np.bincount(y_pred[y_pred >= 0], minlength=classes)
@@ -125,8 +124,7 @@ def _class_prior(classes: int, gold: Any, prior: Any, concentration: Any) -> tup
 
 def prior_decides(labels: Labels) -> bool:
     """Whether a fixed prior of the labelers' rows would decide the answer."""
-    cells = labels.num_labelers * labels.num_classes**2
-    return bool((np.asarray(labels.label) >= 0).sum() < FEW * cells) or weak_labels(labels)
+    return labels.num_labels < FEW * labels.num_labelers * labels.num_classes**2 or weak_labels(labels)
 
 
 def weak_labels(labels: Labels) -> bool:
