@@ -30,8 +30,7 @@ from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged
 from jtruth.learning.em import long_form as lf
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
-
-from jtruth.learning.value_channels import (  # isort: skip
+from jtruth.learning.value_channels import (
     DirichletChannel,
     NormalRatings,
     OrdinalLink,

@@ -212,10 +212,9 @@ def _doubts(fit, labels, gold, smoothing):
             + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and mean nothing.")
         )
     free = labels.num_labelers * labels.num_classes * (labels.num_classes - 1)
-    num_labels = int((np.asarray(labels.label) >= 0).sum())
-    if free > num_labels and not any(smoothing[:2]):
+    if free > labels.num_labels and not any(smoothing[:2]):
         yield (
-            f"{num_labels} labels for {free} free numbers: maximum likelihood fits the noise, and classes "
+            f"{labels.num_labels} labels for {free} free numbers: maximum likelihood fits the noise, and classes "
             "are far too sure or wrong. Give smoothing, or use the method 'hierarchical'."
         )
     pooled = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
