@@ -214,8 +214,8 @@ def _doubts(fit, labels, gold, smoothing):
     free = labels.num_labelers * labels.num_classes * (labels.num_classes - 1)
     if free > labels.num_labels and not any(smoothing[:2]):
         yield (
-            f"{labels.num_labels} labels for {free} free numbers: maximum likelihood fits the noise, and classes "
-            "are far too sure or wrong. Give smoothing, or use the method 'hierarchical'."
+            f"{labels.num_labels} labels for {free} free numbers: maximum likelihood fits the noise, and "
+            "classes are far too sure or wrong. Give smoothing, or use the method 'hierarchical'."
         )
     pooled = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
     pooled = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), _NO_LABELS)
