@@ -69,12 +69,26 @@ def gammaln(a: Any) -> Any:
     XLA's own has a branch for negative numbers, and its derivative is another program: a good part of the
     time that a density takes to compile, and to run.
     """
-    if not isinstance(a, jax.Array):
-        return special.gammaln(a)
+    return _gammaln(a) if isinstance(a, jax.Array) else special.gammaln(a)
+
+
+@jax.custom_jvp
+def _gammaln(a: Any) -> Any:
     z = a + 4
     series = (1 / 12 - (1 / 360 - 1 / (1260 * z**2)) / z**2) / z
     stirling = (z - 0.5) * jnp.log(z) - z + float(0.5 * np.log(2 * np.pi)) + series
     return stirling - jnp.log(a * (a + 1)) - jnp.log((a + 2) * (a + 3))
+
+
+@_gammaln.defjvp
+def _digamma(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    """By the series' own derivative, in a third of the operations that differentiating it would give."""
+    (a,), z = primals, primals[0] + 4
+    w = 1 / z
+    series = w * (0.5 + w * (1 / 12 - w**2 * (1 / 120 - w**2 / 252)))
+    both = a * (a + 3)  # 1/a + 1/(a+3) and 1/(a+1) + 1/(a+2), whose denominators differ by 2
+    slope = jnp.log(z) - series - (2 * a + 3) * (1 / both + 1 / (both + 2))
+    return _gammaln(a), slope * tangents[0]
 
 
 def betaln(a: Any, b: Any) -> Any:

@@ -5,12 +5,13 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
-from scipy.special import expit, logsumexp
+from scipy.special import digamma, expit, gammaln, logsumexp
 from scipy.stats import truncnorm
 
 import jtruth as jt
+from jtruth import _arrays
 from jtruth._random import host_rng
-from jtruth.latent import Digest, Effort
+from jtruth.latent import Digest, Effort, bijections
 from jtruth.latent.fit import class_counts, model_of, run_tempered
 from jtruth.latent.infer import laplace, temper
 from jtruth.latent.models import random_effect as effect
@@ -274,3 +275,22 @@ def test_the_top_of_a_paraboloid_and_its_curvature():
     found, root = laplace.polished(paraboloid, np.zeros(2))
     np.testing.assert_allclose(found, top, atol=1e-6)
     np.testing.assert_allclose(root @ root.T, np.linalg.inv(curvature), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 2e-6), (np.float64, 3e-8)])
+def test_log_gamma_and_its_slope_are_those_of_scipy(dtype, digits):
+    a = np.logspace(-6, 5, 500).astype(dtype)
+    value, slope = jax.jit(jax.vmap(jax.value_and_grad(_arrays.gammaln)))(a)
+    for ours, exact in ((value, gammaln(a.astype(float))), (slope, digamma(a.astype(float)))):
+        np.testing.assert_allclose(ours, exact, rtol=digits, atol=digits)
+
+
+def test_coordinates_come_back_and_their_slope_is_the_derivative():
+    x = np.linspace(-15, 15, 61)
+    u, log_slope = bijections.stretched(x)
+    np.testing.assert_allclose(bijections.unstretched(np.asarray(u)), x, rtol=1e-6)
+    derivative = jax.vmap(jax.grad(lambda x: bijections.stretched(x)[0]))(x)
+    np.testing.assert_allclose(log_slope, np.log(derivative), rtol=1e-12)
+    ratios = np.linspace(-2, 3, 4)[:, None]  # of five symbols
+    back = bijections.ratios(np.asarray(bijections.log_rows(jax.numpy.asarray(ratios))))
+    np.testing.assert_allclose(back, ratios, atol=1e-6)
