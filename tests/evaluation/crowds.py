@@ -15,6 +15,12 @@ def crowd(seed=0, size=150, labelers=4, classes=2, hard=0.3):
     return y, seen[:, 0], jt.Labels.from_matrix(seen[:, 1:], classes)
 
 
+def some_gold(y, number, seed=1):
+    """So many true classes of samples chosen at random, -1 elsewhere."""
+    chosen = np.random.default_rng([7, seed]).permutation(y.size)[:number]  # no stream of the data's
+    return np.where(np.isin(np.arange(y.size), chosen), y, -1)
+
+
 def experts(size=150):
     """Labels of experts who disagree, and an overconfident classifier that knows each sample's mean law."""
     rng = np.random.default_rng(0)

@@ -1,7 +1,6 @@
 """How far labels mislead models: mixtures by simulation, kinds of labelers, and where they are refused."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from jtruth.evaluation.assumptions.model_error import (
 from jtruth.stats.draws import predictive
 from jtruth.tables.metrics import named_metric
 from jtruth.tables.posterior import TableDraws
+from tests.evaluation.crowds import crowd
 
 GROUPS = sorted({group for _, group in ERRORS})
 SAID = {"majority_vote": (1.8, 0.1), "independent": (2.4, 0.2)}
@@ -90,22 +90,10 @@ def test_what_predictions_settle_is_a_point():
     np.testing.assert_allclose(table.cells().mean.sum(axis=0), [100, 0])
 
 
-def crowd(n=150):
-    """Four labelers and a classifier, as in other tests of these models: they share programs."""
-    rng = np.random.default_rng(0)
-    y = (rng.random(n) < 0.4).astype(int)
-    given = np.where(
-        rng.random((n, 5)) < np.where(rng.random(n) < 0.3, 0.55, 0.93)[:, None], y[:, None], 1 - y[:, None]
-    )
-    return y, given[:, 0], jt.Labels.from_matrix(given[:, 1:], 2)
-
-
 @pytest.fixture(scope="module")
 def by_kind(few_lineages):
     _, y_pred, labels = crowd()
-    found = {kind: jt.evaluate(y_pred, labels, labelers_are=kind) for kind in ("people", "llm_judges", None)}
-    rows = found["people"].assumptions  # the same whoever labels: fitted once
-    return {kind: replace(one, what_if=rows) for kind, one in found.items()}
+    return {kind: jt.evaluate(y_pred, labels, labelers_are=kind) for kind in ("people", "llm_judges", None)}
 
 
 def test_evaluate_is_wider_for_judges_and_inside_the_bounds(by_kind):
@@ -160,7 +148,7 @@ WIDTHS = {
 }
 
 
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("asked", WIDTHS)
 def test_every_question_is_wider_for_judges_and_says_what_its_law_rests_on(asked):
     _, y_pred, labels = crowd()
@@ -175,19 +163,16 @@ def test_every_question_is_wider_for_judges_and_says_what_its_law_rests_on(asked
 
 
 @pytest.mark.parametrize("asked", CALLS)
-def test_unknown_words_are_refused_by_everybody(asked, as_installed):
-    _, y_pred, labels = crowd(20)
+def test_words_for_labelers_are_refused_where_they_are_unknown_or_of_no_use(asked, as_installed):
+    """Of no use are they where nothing is learned or somebody vouches."""
+    _, y_pred, labels = crowd(size=20)
+    useless = {
+        "known": {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]},
+        "vouched": {"assume": "independent"}, "plugged": {"method": "plug_in"},
+    }  # fmt: skip
+    taken = {"evaluate": useless, "labelers": (), "prevalence": ("vouched",)}.get(asked, ("known", "vouched"))
     with pytest.raises(ValueError, match=r"labelers_are must be one of .*'llm_judges'; got 'robots'"):
         CALLS[asked](y_pred, labels, labelers_are="robots")
-
-
-@pytest.mark.parametrize("asked", ["evaluate", "compare", "scores", "class scores", "metric", "prevalence"])
-def test_kinds_are_refused_where_nothing_is_learned_or_somebody_vouches(asked):
-    _, y_pred, labels = crowd(20)
-    known = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
-    for how in ([] if asked == "prevalence" else [known]) + [{"assume": "independent"}]:
-        with pytest.raises(ValueError, match="labelers_are='people' says how far"):
-            CALLS[asked](y_pred, labels, labelers_are="people", **how)
-    if asked == "evaluate":
-        with pytest.raises(ValueError, match="labelers_are='experts' says how far learned error rates"):
-            jt.evaluate(y_pred, labels, labelers_are="experts", method="plug_in")
+    for how in taken:
+        with pytest.raises(ValueError, match="labelers_are='experts' says how far"):
+            CALLS[asked](y_pred, labels, labelers_are="experts", **useless[how])

@@ -12,23 +12,12 @@ from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.model_error import group_of, law_of, size_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.tables.metrics import default_metrics, named_metric
-
-pytestmark = pytest.mark.usefixtures("enough_sweeps")
-
-
-def crowd(seed, n=300, labelers=4, classes=2, hard=0.3):
-    """Truth, predictions and labels; hard samples fool everybody."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, classes, n)
-    chance = np.where(rng.random(n) < hard, 0.55, 0.93)
-    wrong = (y[:, None] + rng.integers(1, classes, (n, labelers + 1))) % classes
-    given = np.where(rng.random((n, labelers + 1)) < chance[:, None], y[:, None], wrong)
-    return y, given[:, 0], jt.Labels.from_matrix(given[:, 1:], classes)
+from tests.evaluation.crowds import crowd
 
 
 @pytest.fixture(scope="module")
 def result(few_lineages):
-    _, y_pred, labels = crowd(0)
+    _, y_pred, labels = crowd()
     return jt.evaluate(y_pred, labels)
 
 
@@ -63,24 +52,29 @@ def test_the_law_is_that_of_the_two_readings(result, metric):
 def test_laws_of_different_numbers_are_not_laid_together(result):
     with pytest.raises(ValueError, match=r"has no joint posterior; say under which assumption=\.\.\."):
         result.joint()
+    with pytest.raises(ValueError, match="knows no 'ppi'"):
+        result.joint(assumption="ppi")
     with pytest.raises(ValueError, match="no joint law of recall and precision"):
         result.posterior.joint("recall", "precision")
     with pytest.raises(ValueError, match="there are no draws of tables"):
         result.posterior.draws(jax.random.key(0), 3)
-    assert result.joint(assumption="independent").mean.shape == (2,)
+    row = next(row for row in result.assumptions if row.name == "independent")
+    joint = result.joint("precision[0]", "recall[0]", assumption="independent")
+    own = [row.posterior.estimate(named_metric(f"{name}[0]", "01")).mean for name in ("precision", "recall")]
+    np.testing.assert_allclose(joint.mean, own, atol=1e-6)
     # Each metric has a law nevertheless, with all that a law has.
     assert result.recall.sd > 0 and result.recall.density(np.array([0.5])) >= 0
 
 
 def test_cells_add_up_to_the_predictions(result):
-    _, y_pred, _ = crowd(0)
+    _, y_pred, _ = crowd()
     np.testing.assert_allclose(result.confusion_matrix.sum(axis=0), np.bincount(y_pred), rtol=1e-12)
     assert (result.confusion_low <= result.confusion_matrix).all()
     assert (result.confusion_matrix <= result.confusion_high).all() and (result.confusion_low >= 0).all()
 
 
 def test_members_are_the_answers_that_one_gets_by_asking_for_them(result):
-    _, y_pred, labels = crowd(0)
+    _, y_pred, labels = crowd()
     alone = jt.evaluate(y_pred, labels, assume="independent")
     member = next(a for a in result.assumptions if a.name == "independent")
     assert alone.recall.mean == member.metrics["recall"].mean
@@ -88,8 +82,8 @@ def test_members_are_the_answers_that_one_gets_by_asking_for_them(result):
 
 
 @pytest.mark.slow
-def test_shared_difficulty_is_one_law_of_two_models():
-    _, y_pred, labels = crowd(0)
+def test_shared_difficulty_is_one_law_of_two_models(enough_sweeps):
+    _, y_pred, labels = crowd(size=300)
     result = jt.evaluate(y_pred, labels)
     pooled = jt.evaluate(y_pred, labels, assume="shared_difficulty")
     one, two = (
@@ -104,7 +98,7 @@ def test_shared_difficulty_is_one_law_of_two_models():
 
 @pytest.mark.slow
 def test_majority_vote_draws_have_the_mean_of_the_counts():
-    _, y_pred, labels = crowd(1, labelers=4)  # ties occur
+    _, y_pred, labels = crowd(1, 300)  # ties occur
     result = jt.evaluate(y_pred, labels)
     vote = next(a for a in result.assumptions if a.name == "majority_vote")
     for metric in ("accuracy", "recall"):
@@ -120,22 +114,17 @@ def test_majority_vote_draws_have_the_mean_of_the_counts():
     assert draws.std() == pytest.approx(expected, rel=0.1)
 
 
-def test_models_without_a_say_are_fitted_when_rows_are_asked_for(monkeypatch):
-    _, y_pred, labels = crowd(0)
-    asked = []
+def test_models_without_a_say_are_fitted_when_rows_are_asked_for(few_lineages, monkeypatch):
+    _, y_pred, labels = crowd()
+    fit, asked = registry.fit_joint, []
 
-    def quick(fit):  # who is asked, not what he says
-        def asks(*args, effort, **how):
-            asked.append(how["dependence"])
-            few = effort._replace(burn_in=40, min_sweeps=400, max_rhat=9.0, min_ess=1.0)
-            return fit(*args, effort=few, **how)
+    def asks(*args, **how):
+        asked.append(how["dependence"])
+        return fit(*args, **how)
 
-        return asks
-
-    monkeypatch.setattr(registry, "fit_joint", quick(registry.fit_joint))
+    monkeypatch.setattr(registry, "fit_joint", asks)
     found = jt.evaluate(y_pred, labels)
-    assert asked == ["independent"]
-    assert "recall" in repr(found) and "recall" in str(found) and len(found.to_frame()) == 5
+    assert "accuracy" in repr(found) and "accuracy" in str(found) and len(found.to_frame()) == 5
     assert asked == ["independent"]
     rows = found.assumptions
     assert [row.name for row in rows][:2] == ["majority_vote", "independent"] and "shared_strata" in asked
@@ -146,7 +135,7 @@ def test_models_without_a_say_are_fitted_when_rows_are_asked_for(monkeypatch):
 
 @pytest.mark.slow
 def test_three_classes():
-    _, y_pred, labels = crowd(3, classes=3, n=200)
+    _, y_pred, labels = crowd(3, 200, classes=3)
     result = jt.evaluate(y_pred, labels)
     assert [a.name for a in result.assumptions] == [
         "majority_vote", "independent", "labeler_strata", "shared_strata",
@@ -156,13 +145,12 @@ def test_three_classes():
     assert (result.confusion_matrix <= result.confusion_high).all()
 
 
-def test_a_member_that_has_switched_is_left_out_by_name(monkeypatch):
-    _, y_pred, labels = crowd(0)  # as in other tests: programs are shared
+def test_a_member_that_has_switched_is_left_out_by_name(few_lineages, monkeypatch):
+    _, y_pred, labels = crowd()
     fit = registry.fit_joint
 
-    def spoiled(*args, dependence, effort, **kwargs):
-        few = effort._replace(burn_in=40, min_sweeps=400, max_rhat=9.0, min_ess=1.0)
-        found = fit(*args, dependence=dependence, effort=few, **kwargs)
+    def spoiled(*args, dependence, **how):
+        found = fit(*args, dependence=dependence, **how)
         if dependence == "labeler_strata":
             return found._replace(switched=True, warnings=("Class labels have switched.",))
         return found

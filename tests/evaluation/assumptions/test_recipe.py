@@ -14,12 +14,13 @@ import pytest
 
 import jtruth as jt
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import ranges, registry, sensitivity
+from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.model_error import PredictiveTable
 from jtruth.latent import Effort
 from jtruth.learning import fit_joint
 from jtruth.tables.metrics import Metric, expected_table, named_metric
 from jtruth.tables.posterior import TableDraws
+from tests.evaluation.crowds import crowd, some_gold
 
 BLOCKS = re.findall(
     r"```python\n(.*?)```", (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text(), re.DOTALL
@@ -29,7 +30,6 @@ MODEL, ENTRY, QUESTION = (
 )
 KEY = jax.random.key(0)
 SHOWN = ["majority_vote", "independent", "labeler_strata", "shared_strata", "random_effect"]
-FEW = Effort(burn_in=100, min_sweeps=1200, max_sweeps=8000, max_rhat=1.1, min_ess=60, nuisance=False)
 
 
 def file_of(text: str) -> dict:
@@ -38,23 +38,12 @@ def file_of(text: str) -> dict:
     return vars(module)
 
 
-def crowd(n=120, empty=0.25, seed=0):
-    """Four labelers and a classifier; who sees nothing throws a coin."""
-    rng = np.random.default_rng(seed)
-    y, shows = rng.integers(0, 2, n), rng.random(n) >= empty
-    right = rng.random((n, 5)) < 0.92
-    given = np.where(shows[:, None], np.where(right, y[:, None], 1 - y[:, None]), rng.random((n, 5)) < 0.5)
-    return y, given[:, 0].astype(int), jt.Labels.from_matrix(given[:, 1:].astype(int), 2)
-
-
 @pytest.fixture(scope="module")
 def added(few_lineages):
-    """The entry in the table, with short runs: what is tested here is where it has a say."""
+    """The entry in the table: what is tested here is where it has a say."""
     entry = eval(ENTRY, vars(registry) | file_of(MODEL))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.ASSUMPTIONS, entry.name, entry)
-        patch.setattr(ranges, "EFFORT", FEW)
-        patch.setattr(sensitivity, "EFFORT", FEW)
         yield entry
 
 
@@ -83,9 +72,8 @@ def test_its_word_is_one_of_assume_and_said_as_taken_for_granted(added):
 
 @pytest.mark.slow
 def test_more_classes_are_taken_too_and_gold_needs_no_model_of_them(added):
-    y, y_pred, labels = crowd(n=90)
-    gold = np.where(np.arange(y.size) < 30, y, -1)
-    found = jt.evaluate(y_pred, labels, gold=gold, key=KEY)
+    y, y_pred, labels = crowd()
+    found = jt.evaluate(y_pred, labels, gold=some_gold(y, 30), key=KEY)
     names = [row.name for row in found.assumptions]
     assert names == ["majority_vote", "independent", "ppi", "gold_only"]
     three = inputs.read(y_pred, jt.Labels.from_matrix(labels.to_matrix(), 3), None, None, None, 1)
@@ -106,9 +94,12 @@ def test_sensitivity_moves_it_and_at_rest_errors_are_independent(added, answer):
 
 def test_the_model_finds_again_what_made_the_labels():
     """One seed: the true share of empty samples, and the habit, inside wide intervals (4.5 sd)."""
-    _, y_pred, labels = crowd(n=1500)
-    build = file_of(MODEL)["empty_samples"]
-    fit = fit_joint(labels, y_pred=y_pred, dependence=build, key=KEY, effort=FEW._replace(nuisance=True))
+    rng, size = np.random.default_rng(0), 1500
+    y, shows = rng.integers(0, 2, (size, 1)), rng.random((size, 1)) >= 0.25  # else everybody throws a coin
+    given = np.where(rng.random((size, 5)) < np.where(shows, 0.92, 0.5), y, 1 - y)
+    labels, build = jt.Labels.from_matrix(given[:, 1:], 2), file_of(MODEL)["empty_samples"]
+    effort = Effort(burn_in=100, min_sweeps=1200, max_sweeps=8000, max_rhat=1.1, min_ess=60)
+    fit = fit_joint(labels, y_pred=given[:, 0], dependence=build, key=KEY, effort=effort)
     assert fit.dependence == "empty_samples" and fit.weights is not None
     share = fit.weights[:, 0, 1]
     assert abs(share.mean() - 0.25) < 4.5 * np.hypot(share.std(), np.sqrt(0.25 * 0.75 / 1500))
@@ -126,7 +117,7 @@ PRICE = np.array([[0.0, 1.0], [5.0, 0.5]])
 
 
 def test_a_question_is_answered_by_every_holder(mean_cost, answer):
-    _, y_pred, labels = crowd(n=60)
+    _, y_pred, labels = crowd(size=60)
     given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
     exact = jt.evaluate(y_pred, labels, **given)
     by_hand = (exact.confusion_matrix * PRICE).sum() / 60  # linear: the mean is that of the mean table
@@ -146,7 +137,7 @@ def test_a_question_is_answered_by_every_holder(mean_cost, answer):
 @pytest.mark.slow
 def test_a_question_is_answered_with_gold(mean_cost):
     """All gold: the cost is the one that everybody can count."""
-    y, y_pred, labels = crowd(n=80)
+    y, y_pred, labels = crowd(size=80)
     found = jt.evaluate(y_pred, labels, gold=y, key=KEY)
     counted = (expected_table(np.eye(2)[y], y_pred, 2) * PRICE).sum() / y.size
     assert mean_cost(found.posterior, PRICE).mean == pytest.approx(counted, abs=1e-6)

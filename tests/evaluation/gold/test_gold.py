@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import softmax
 
 from jtruth.asking.gold import ask_next, gold_to_halve
 from jtruth.evaluation.gold.shares import gold_for_share
@@ -12,22 +13,18 @@ from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
 from jtruth.tables.metrics import binary_counts, named_metric
+from tests.evaluation.crowds import some_gold
 
 KEY = jax.random.key(5)
-NAMES = ("accuracy", "precision", "recall", "false_alarm_rate", "f1", "f2", "f0.5")
 
 
-def example(seed=0, size=400, gold=40, classes=2):
+def example(seed=0, size=400, gold=40):
     """True classes, predictions, a posterior that is a little too sure, gold."""
     rng = np.random.default_rng(seed)
-    y = rng.choice(classes, size, p=np.array([0.6, 0.4]) if classes == 2 else np.full(classes, 1 / classes))
-    y_pred = np.where(rng.random(size) < 0.8, y, rng.integers(0, classes, size))
-    logits = 2.0 * np.eye(classes)[y] + rng.standard_normal((size, classes))
-    h = np.exp(2 * logits)
-    known = np.full(size, -1)
-    chosen = rng.permutation(size)[:gold]
-    known[chosen] = y[chosen]
-    return y, y_pred, h / h.sum(axis=1, keepdims=True), known
+    y = rng.choice(2, size, p=[0.6, 0.4])
+    y_pred = np.where(rng.random(size) < 0.8, y, rng.integers(0, 2, size))
+    logits = 2.0 * np.eye(2)[y] + rng.standard_normal((size, 2))
+    return y, y_pred, softmax(2 * logits, axis=1), some_gold(y, gold, seed)
 
 
 def test_a_fifth_of_the_questions_is_spread_evenly():

@@ -7,8 +7,9 @@ import jtruth as jt
 from jtruth.evaluation.gold.tables import labeler_laws_by_gold
 from jtruth.io.gold import Gold
 from jtruth.stats.draws import DrawsEstimate
+from tests.evaluation.crowds import some_gold
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 FLAT = DrawsEstimate((np.arange(1000) + 0.5) / 1000)
 
 
@@ -21,10 +22,7 @@ def together(seed, size=400, gold=60):
     z = np.where(rng.random((size, 5)) < 0.9, heard, 1 - heard)
     labels = jt.Labels.from_matrix(z, 2)
     sure = 9.0 ** labels.counts()  # as if all were right in .9, independently
-    known = np.full(size, -1)
-    chosen = rng.choice(size, gold, replace=False)
-    known[chosen] = y[chosen]
-    return labels, sure / sure.sum(1, keepdims=True), known, (z == y[:, None]).mean(axis=0)
+    return labels, sure / sure.sum(1, keepdims=True), some_gold(y, gold, seed), (z == y[:, None]).mean(axis=0)
 
 
 def truths(seed, size=400):

@@ -10,7 +10,9 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation.gold.shares import prevalence
 from jtruth.evaluation.gold.tables import labels_only_posterior
+from jtruth.latent import STANDARD
 from jtruth.learning.joint.posterior import fit_joint
+from tests.evaluation.crowds import some_gold
 
 KEY = jax.random.key(2)
 
@@ -23,13 +25,6 @@ def judges(seed=0, size=300, share=0.7, copying=False):
     if copying:
         z[:, 2] = np.where(rng.random(size) < 0.9, z[:, 0], z[:, 2])
     return y, z
-
-
-def some_gold(y, number=30, seed=1):
-    gold = np.full(y.size, -1)
-    chosen = np.random.default_rng(seed).permutation(y.size)[:number]
-    gold[chosen] = y[chosen]
-    return gold
 
 
 def test_count_draws_are_the_joint_posterior():
@@ -56,7 +51,7 @@ def test_count_draws_are_the_joint_posterior():
         weight[y.sum()] += np.exp(log_p)
         of_right[(z[:, 0] == y).sum()] += np.exp(log_p)
     labels = jt.Labels.from_matrix(z, 2)
-    fit = fit_joint(labels, gold=gold, key=KEY)
+    fit = fit_joint(labels, gold=gold, key=KEY, effort=STANDARD)
     for draws, law in ((fit.class_counts[:, 1], weight), (fit.right[:, 0], of_right)):
         found, expected = np.bincount(draws, minlength=6) / len(draws), law / law.sum()
         # The fit has at least 400 effective draws: 4.5 standard errors of a probability.
@@ -66,7 +61,7 @@ def test_count_draws_are_the_joint_posterior():
 @pytest.mark.slow
 def test_rules_and_what_they_promise():
     y, z = judges()
-    labels, gold = jt.Labels.from_matrix(z, 2), some_gold(y)
+    labels, gold = jt.Labels.from_matrix(z, 2), some_gold(y, 30)
     free = prevalence(labels, key=KEY)
     safe = prevalence(labels, key=KEY, gold=gold)
     narrow = prevalence(labels, key=KEY, gold=gold, assume="independent")
@@ -78,10 +73,7 @@ def test_rules_and_what_they_promise():
         assert low <= y.mean() <= high  # these keys; coverage is measured in benchmarks/judges.py
         widths.append(high - low)
         other = result.shares["0"].interval(0.95)
-        assert (1 - other.high, 1 - other.low) == (
-            pytest.approx(low, abs=0.01),
-            pytest.approx(high, abs=0.01),
-        )
+        np.testing.assert_allclose([1 - other.high, 1 - other.low], [low, high], atol=0.01)
     assert widths[2] < widths[1] and len(free.assumptions) == 2 and not safe.assumptions
     low, high = free.shares["1"].interval(0.95)
     assert all(low < one["1"] < high and one["0"] + one["1"] == pytest.approx(1)
@@ -95,6 +87,7 @@ def test_rules_and_what_they_promise():
     np.testing.assert_allclose(safe.class_posterior.sum(axis=1), 1)
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_vouching_for_independence_does_not_forget_the_gold():
     y, z = judges(size=80)
     gold = some_gold(y, 20)
@@ -102,6 +95,7 @@ def test_vouching_for_independence_does_not_forget_the_gold():
     np.testing.assert_allclose(found.class_posterior[gold >= 0, 1], gold[gold >= 0], atol=1e-12)
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_all_gold_is_the_answer():
     y, z = judges(size=60)
     labels = jt.Labels.from_matrix(z, 2)
@@ -112,6 +106,7 @@ def test_all_gold_is_the_answer():
     assert found.shares["1"].mean == pytest.approx(y.mean()) and found.shares["1"].sd == 0
 
 
+@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("columns", [1, 2])
 def test_without_gold_one_or_two_judges_are_not_identified(columns):
     y, z = judges()
@@ -120,19 +115,21 @@ def test_without_gold_one_or_two_judges_are_not_identified(columns):
     assert found.rule == "not identified" and not found.shares
     assert found.summary(full=True).startswith("Not identified")
     assert "30 chosen at random" in found.summary(full=True)
-    with_gold = prevalence(labels, key=KEY, gold=some_gold(y))
+    with_gold = prevalence(labels, key=KEY, gold=some_gold(y, 30))
     low, high = with_gold.shares["1"].interval(0.95)
     assert low <= y.mean() <= high and "vote shares" in with_gold.warnings[0]
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_a_class_that_gold_hardly_met_is_named():
     y, z = judges(share=0.04)
-    gold = some_gold(y)
+    gold = some_gold(y, 30)
     found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=gold)
     assert f"only {(gold == 1).sum()} of 30 gold answers are of class '1'" in found.warnings[0]
     assert len(found.warnings) == 1
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_score_has_not_seen_the_gold():
     _, z = judges()
     score, doubts = labels_only_posterior(jt.Labels.from_matrix(z, 2), KEY)
@@ -157,13 +154,13 @@ def test_score_is_the_mean_of_joint_posterior_and_vote_shares():
     assert "ranked by their vote shares" in doubts[0]
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_more_classes_and_names():
     rng = np.random.default_rng(4)
     y = rng.choice(3, 200, p=[0.6, 0.3, 0.1])
     z = np.where(rng.random((200, 4)) < 0.75, y[:, None], rng.integers(0, 3, (200, 4)))
     names = np.array(["bad", "fair", "good"])
-    task, worker = np.broadcast_to(np.arange(200)[:, None], z.shape), np.broadcast_to(np.arange(4), z.shape)
-    labels = jt.Labels.from_long(task.ravel(), worker.ravel(), names[z.ravel()], classes=names.tolist())
+    labels = jt.Labels.from_matrix(z, 3).with_names(classes=names.tolist())
     gold = some_gold(y, 40)
     found = prevalence(labels, key=KEY, gold=gold, level=0.999)
     for c, name in enumerate(names):
@@ -178,19 +175,19 @@ def test_more_classes_and_names():
     assert all(f"class {str(n)!r} " in lines[0] for n in names) and "99.9 % posterior intervals" in lines[0]
 
 
-def test_input_that_cannot_be_used(as_installed):
-    y, z = judges(size=40)
-    labels = jt.Labels.from_matrix(z, 2)
-    with pytest.raises(ValueError, match="key is 'x' of type str: give a whole number"):
-        prevalence(labels, key="x")
-    with pytest.raises(ValueError, match="assume must be None or 'independent'"):
-        prevalence(labels, key=KEY, assume="copying")
-    with pytest.raises(ValueError, match="gold has 3 entries but there are 40"):
-        prevalence(labels, key=KEY, gold=y[:3])
-    with pytest.raises(ValueError, match=r"gold\[0\] is 7"):
-        prevalence(labels, key=KEY, gold=np.full(40, 7))
-    with pytest.raises(ValueError, match="level is 1"):
-        prevalence(labels, key=KEY, level=1.0)
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"key": "x"}, "key is 'x' of type str: give a whole number"),
+        ({"assume": "copying"}, "assume must be None or 'independent'"),
+        ({"gold": [1, 0, 1]}, "gold has 3 entries but there are 40"),
+        ({"gold": np.full(40, 7)}, r"gold\[0\] is 7"),
+        ({"level": 1.0}, "level is 1"),
+    ],
+)
+def test_input_that_cannot_be_used(as_installed, how, message):
+    with pytest.raises(ValueError, match=message):
+        prevalence(jt.Labels.from_matrix(judges(size=40)[1], 2), **how)
 
 
 @pytest.mark.slow
