@@ -64,7 +64,7 @@ def psis_loo(
     terms, k = np.empty((2, len(rows)))
     for block in (slice(first, first + step) for first in range(0, len(rows), step)):
         log_w, k[block] = _smoothed(-rows[block], size)
-        terms[block] = logsumexp(log_w + rows[block], axis=1) - logsumexp(log_w, axis=1)
+        terms[block] = np.subtract(*(logsumexp(x, axis=1) for x in (log_w + rows[block], log_w)))
     with_all = np.asarray(logsumexp(rows, axis=1)) - np.log(draws)
     if row_of_sample is not None:
         terms, k, with_all = (x[row_of_sample] for x in (terms, k, with_all))
