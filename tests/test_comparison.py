@@ -89,6 +89,7 @@ def test_a_gibbs_fit_can_be_compared(pooled, gibbs):
     assert (found.pointwise < lpd + 1e-6).all()
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_the_pointwise_values(pooled, gibbs):
     compared = compare_models(pooled.labels, key=jax.random.key(0), models={"alike": pooled, "gibbs": gibbs})
     first, second = compared.loo

@@ -215,6 +215,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_kills_at_ten_moments_lose_nothing(tmp_path):
     """Kill a process that writes all four again and again, and read what it left."""
     rng, nothing_yet = np.random.default_rng(1), queue()

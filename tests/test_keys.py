@@ -108,7 +108,10 @@ STATE_IT = {
 }
 
 
-@pytest.mark.parametrize("call", STATE_IT.values(), ids=STATE_IT)
+@pytest.mark.parametrize("call", [
+    pytest.param(call, id=name, marks=[pytest.mark.slow] * (name == "evaluate_calibration"))
+    for name, call in STATE_IT.items()
+])  # fmt: skip
 def test_an_answer_can_be_repeated_from_its_json(call):
     """Its key is in the JSON: 0 if none was given, and the words of a key that no number makes do too."""
     given = jax.random.split(jax.random.key(5))[0]

@@ -237,6 +237,7 @@ def test_a_consensus_is_its_samples_who_says_otherwise_and_a_curve(labels):
     np.testing.assert_allclose(y, [(found.probability >= at - 1e-9).mean() for at in x])
 
 
+@pytest.mark.slow
 def test_scores_of_every_class_and_their_averages():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 60)

@@ -147,6 +147,7 @@ def test_difficulties_follow_the_beta_law(shape):
     assert scipy.stats.kstest(np.asarray(drawn), scipy.stats.beta(*shape).cdf).pvalue >= 1e-4
 
 
+@pytest.mark.slow
 def test_jit_vmap_and_eager_agree():
     keys = jax.random.split(jax.random.key(8), 2)
     eager = [main_example(key) for key in keys]

@@ -95,6 +95,7 @@ def crowd(size=400):
     return y, z, y_pred, Labels.from_matrix(z, 2, allow_unlabelled=True), matrices
 
 
+@pytest.mark.slow
 def test_draws_agree_with_exact_tables(monkeypatch):
     _, _, y_pred, labels, matrices = crowd()
     options = {"key": KEY, "aim": Aim("recall"), "rates": (matrices, [0.7, 0.3])}

@@ -170,6 +170,7 @@ def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
     assert falls[wrong > 0.3].mean() > 10 * abs(falls[wrong < 0.1].mean())
 
 
+@pytest.mark.slow
 def test_probabilities_of_another_model_say_what_to_expect(naive, data):
     """The twin's own change nothing; of the true classes only wrong labels are worth an answer."""
     x, y, labels = data

@@ -104,6 +104,7 @@ def test_commands_that_do_not_use_the_chances_say_so(run, asked):
     assert code == 0 and "column 'inclusion' of the gold has no say in this answer" in out, err
 
 
+@pytest.mark.slow
 def test_strata_of_prediction_and_margin(run, answer, refusal, asked):
     """What --stratified writes is gold once its first rows are filled in: warned of only while one is not."""
     source = ("ask", asked / "labels.csv", "--predictions", asked / "predictions.csv", "--truth")

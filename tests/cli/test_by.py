@@ -78,6 +78,7 @@ def test_columns_that_are_no_groups(refusal, folder, tmp_path, change, message):
     assert message in refusal("prevalence", path, "--by", "sytem" if "sytem" in message else "system")
 
 
+@pytest.mark.slow
 def test_wide_tables_and_exports(run, refusal, folder, tmp_path):
     """With and without a column of tasks: the column of groups is no labeler."""
     rows = [(system, *labels) for _, system, *labels in rows_of(folder / "wide.csv")]
@@ -127,6 +128,7 @@ def test_a_classifier_in_every_group(answer, refusal, folder, tmp_path, monkeypa
     assert "--rater has no say" in refusal(*words, "--rater", "j1")
 
 
+@pytest.mark.slow
 def test_labelers_in_every_group(answer, refusal, folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     words = ["labelers", folder / "labels.csv", "--by", "system", "--gold", folder / "gold.csv"]

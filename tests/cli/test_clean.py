@@ -124,6 +124,7 @@ def test_what_it_refuses(refusal, files, arguments, part):
     assert part in refusal("clean", "labels.csv", *arguments, folder=files[0])
 
 
+@pytest.mark.slow
 def test_one_noisy_label_a_row_and_features_find_wrong_labels(answer, tmp_path):
     """No worker column, no error rates: one command."""
     rng = np.random.default_rng(2)

@@ -75,7 +75,8 @@ PLAIN = {
     "correct": "--called 680/1000 --sensitivity 45/50 --specificity 40/50",
     "simulate": "made --samples 30",
 }
-SLOW = ("models", "calibrate", "consensus", "plan", "simulate")  # the last three have tests of their own
+# What has tests of its own: all but the first two
+SLOW = ("models", "calibrate", "consensus", "plan", "prevalence --by system", "simulate")
 COMMANDS = [
     pytest.param(name, text, marks=pytest.mark.slow if name in SLOW else (), id=name)
     for name, text in (PAGES | PLAIN).items()

@@ -141,6 +141,7 @@ def test_numbers_for_named_classes_are_refused(y_pred):
         jt.evaluate(pd.Series(NAMES[PRED], index=IDS), NAMED, gold=y_pred, **KNOWN)
 
 
+@pytest.mark.slow
 def test_numbers_are_codes_once_the_order_of_the_classes_is_said():
     said = jt.Labels.from_frame(melted(names=NAMES), classes=list(NAMES))
     for y_pred in (PRED, PRED.astype(bool), PRED.astype(float), NAMES[PRED]):

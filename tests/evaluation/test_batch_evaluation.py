@@ -226,6 +226,7 @@ def test_em_that_guesses_or_did_not_arrive_is_not_ok():
 SYMBOLS = np.array([[[0.6, 0.3, 0.1], [0.1, 0.5, 0.4]], [[0.7, 0.1, 0.2], [0.2, 0.3, 0.5]]])
 
 
+@pytest.mark.slow
 def test_labels_of_more_symbols_than_classes_against_enumeration():
     """Nine samples, all 512 class vectors, p_D and p_FA integrated out."""
     rng = np.random.default_rng(8)
@@ -258,6 +259,7 @@ def test_a_symbol_that_says_nothing_is_no_label(sets, method):
     np.testing.assert_allclose(other.sd, one.sd, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_installed")
 def test_true_and_false_are_codes(sets):
     """As `evaluate` takes them, and whole numbers of a floating type."""

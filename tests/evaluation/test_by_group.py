@@ -24,6 +24,7 @@ LABELS = jt.Labels.from_matrix(Z, 2)
 GROUP = np.array(["a", "b", "c"])[np.arange(N) % 3]
 
 
+@pytest.mark.slow
 def test_counts_of_groups_are_the_joint_posterior():
     """Against the sum over all label vectors, with class shares, groups and matrices integrated out.
 

@@ -111,6 +111,7 @@ def test_chances_margins_ranks_and_requirements_follow_from_the_draws():
     assert again.to_dict() == found.to_dict()
 
 
+@pytest.mark.slow
 def test_an_unknown_prior_is_integrated_out():
     """Numbers of positives against a sum over 100 shares, each with the evidence of labels and tuples."""
     _, said, labels = rivals(3)
@@ -337,7 +338,11 @@ def test_three_classes():
         ({"metric": "kappa", "at_least": -1.5}, r"at_least is -1.5; kappa lies in \[-1, 1\]"),
         ({"metric": "mcc", "margin": 2.0}, r"give 0 or more and less than 2"),
         ({"assume": "luck"}, "assume"),
-        ({"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)}, "nothing can be compared"),
+        pytest.param(
+            {"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)},
+            "nothing can be compared",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 @pytest.mark.usefixtures("few_sweeps")

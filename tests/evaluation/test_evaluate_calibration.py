@@ -159,6 +159,7 @@ def test_from_the_shell(report, tmp_path, monkeypatch, capsys):
     np.testing.assert_allclose(again.probabilities, p, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_losses_that_few_second_labels_leave_undefined_are_called_so():
     z = np.column_stack([np.arange(150) % 3, np.where(np.arange(150) < 2, np.arange(150), -1)])
     p = np.tile([0.3, 0.4, 0.3], (150, 1))

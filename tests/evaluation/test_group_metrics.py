@@ -57,6 +57,7 @@ def test_perfect_labels_give_the_metric_of_each_group(metric):
     assert "group" in shown.question and "3 groups" in shown.about
 
 
+@pytest.mark.slow
 def test_the_same_items_in_two_groups_are_paired(few_sweeps):
     """A classifier and judge `d` fail on the same items in both: their differences are narrower."""
     rng = np.random.default_rng(2)

@@ -25,6 +25,7 @@ def panel():
     return labels, np.where(rng.random(400) < 0.85, y, 0)
 
 
+@pytest.mark.slow
 def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
     found = jt.evaluate_labelers(panel[0])
     said = {one.name: one.message for one in found.suspicious}

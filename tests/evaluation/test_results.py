@@ -202,6 +202,7 @@ def test_one_class_against_the_rest_only_where_it_is_asked_for():
     assert many("empirical_bayes", positive=0).classes == ("not 0", "0")
 
 
+@pytest.mark.slow
 def test_gold_shows_every_metric_that_one_gets_without():
     y, y_pred, z = crowd(3, n=150)
     gold = np.where(np.arange(y.size) < 60, y, -1)

@@ -140,6 +140,7 @@ def test_a_class_prior_that_labels_contradict_is_said():
     assert "far from the class prior" in far.summary(full=True) and not near.warnings
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_gold_gives_draws_of_whole_curves():
     """Every number follows from them, the cheapest threshold too; a score turned round says the same."""
@@ -219,7 +220,11 @@ GOOD = {"scores": [0.1, 0.9, 0.8, 0.2], "labels": np.log([[0.8, 0.2], [0.3, 0.7]
         ({"bins": 1}, "bins is 1"),
         ({"prior": None}, "needs? the class prior|need the class prior"),
         ({"assume": "shared_errors"}, "assume"),
-        ({"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)}, "cannot be learned"),
+        pytest.param(
+            {"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)},
+            "cannot be learned",
+            marks=pytest.mark.slow,
+        ),
         ({"labels": np.zeros((4, 3)), "prior": [0.2, 0.3, 0.5]}, "rank two classes"),
         ({"threshold": np.nan}, "threshold is nan"),
         ({"positive": "cat"}, "positive='cat' is not one of the classes"),

@@ -47,7 +47,9 @@ def suspicious_by_both(p, labels):
     return jt.cleaning.suspicious_labels(labels, half, probabilities=p, prior=half[0]).p_wrong
 
 
-@pytest.mark.parametrize("question", [scores, calibration, suspicious, suspicious_by_both])
+@pytest.mark.parametrize(
+    "question", [pytest.param(scores, marks=pytest.mark.slow), calibration, suspicious, suspicious_by_both]
+)
 def test_rows_are_matched_by_task_and_columns_by_class(probabilities, question):
     """A frame with shuffled rows or swapped columns gave other numbers without a word."""
     p, labels = probabilities

@@ -208,6 +208,7 @@ def test_gold_of_every_class_names_the_classes():
     assert fit.usable and (fit.labeler_accuracy.mean(axis=0) < 0.35).all()
 
 
+@pytest.mark.slow
 def test_a_mirror_image_is_assumed_away():
     """Weak labelers whose rows are alike: the prior hardly tells the images apart, and one is kept."""
     rng = np.random.default_rng(3)

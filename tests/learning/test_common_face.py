@@ -28,6 +28,7 @@ from tests.learning.crowds import from_matrix, simulate
 
 SIZE, LABELERS = 24, 5
 NAMES = list(METHODS)
+QUICK = [pytest.param(name, marks=[pytest.mark.slow] * (name == "hierarchical")) for name in NAMES]
 
 
 def crowd(classes):
@@ -175,7 +176,7 @@ def test_a_prior_has_a_say_or_is_refused(fitted, name):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", QUICK)
 def test_order_of_samples_labelers_and_classes_has_no_say(fitted, name):
     labels, _, fit = fitted(name)
     rng = np.random.default_rng(1)
@@ -190,7 +191,7 @@ def test_order_of_samples_labelers_and_classes_has_no_say(fitted, name):
     np.testing.assert_allclose(swapped.class_posterior[:, ::-1], fit.class_posterior, atol=atol)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", QUICK)
 def test_an_entry_without_label_says_nothing(fitted, name):
     labels, _, fit = fitted(name)
     more = Labels(

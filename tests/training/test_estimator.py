@@ -99,6 +99,7 @@ def test_estimated_prior_is_the_maximum_and_near_the_truth():
     assert abs(found[1] - y.mean()) < 0.04
 
 
+@pytest.mark.slow
 def test_cloned_searched_in_a_pipeline_and_pickled():
     x, _, z = crowd()
     estimator = NoisyLabelClassifier(noise=MATRICES, prior=PRIOR)

@@ -123,6 +123,7 @@ def test_vmapped_over_seeds_and_stopped_by_the_estimated_area():
     np.testing.assert_allclose(best, alone.validation[alone.best_epoch], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_losses_drop_into_a_loop_over_a_dictionary():
     """What flax's `module.apply(variables, x)` looks like from outside: a function of a dictionary."""
     x, y, log_likelihood = problem(n=400)

@@ -145,6 +145,7 @@ def test_three_classes():
     assert (result.confusion_matrix <= result.confusion_high).all()
 
 
+@pytest.mark.slow
 def test_a_member_that_has_switched_is_left_out_by_name(few_lineages, monkeypatch):
     _, y_pred, labels = crowd()
     fit = registry.fit_joint

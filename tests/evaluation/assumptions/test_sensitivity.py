@@ -69,6 +69,7 @@ def test_prior_that_moves():
         assert law.mean == pytest.approx(mean / total, abs=0.02)
 
 
+@pytest.mark.slow
 def test_shared_errors_are_found_again():
     """A classifier that copies in 40 of 100: at that rate the truth is inside, at rest it is not."""
     y, y_pred, labels = crowd(1, size=2000, sharing=0.4)
@@ -89,6 +90,7 @@ def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
     return Sensitivity("x", "share", np.array(values), base, {"recall": laws}, 0.9, (), (), (), "", 0)
 
 
+@pytest.mark.slow
 def test_printed_metrics_are_those_of_the_answer(answer):
     """Of two classes recall and precision of a named class; of three nobody named one, so of all classes."""
     two = answer.sensitivity("prior", values=[0.3, 0.4]).summary(full=True).replace("'", "")

@@ -192,6 +192,7 @@ def test_scores_that_point_the_other_way_and_a_threshold_outside():
     assert right.checks == () and not first_line(right).startswith("Look first")
 
 
+@pytest.mark.slow
 def test_columns_of_scores_in_another_order():
     y, z, _ = drawn(classes=3, labelers=3)
     scores = np.random.default_rng(1).dirichlet(np.ones(3), 300) + np.eye(3)[y]

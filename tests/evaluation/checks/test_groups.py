@@ -79,6 +79,7 @@ def test_nothing_is_said_where_nothing_can_be():
     assert all_refused((Check("labelers never disagree", 1.0, 0.0, "look first", ""),))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_lineages")
 def test_where_every_model_is_refused_no_answer_says_what_assumptions_say():
     y, labels = copying(0, (3, 3), size=400)

@@ -53,6 +53,7 @@ def test_gold_of_a_class_that_nobody_predicts():
     assert f"'one' never predicts {text}" in both.summary(full=True)
 
 
+@pytest.mark.slow
 def test_gold_of_one_class_and_two_gold_answers():
     """Learned error rates: the answers that rest on gold say how little it tells."""
     labels = jt.Labels.from_matrix(Z % 2, 2)

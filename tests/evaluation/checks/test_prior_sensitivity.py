@@ -168,6 +168,7 @@ def test_what_other_answers_say(asked, given, verdict):
     assert found.target == asked.get("target", "in-sample")
 
 
+@pytest.mark.slow
 def test_known_noise_of_three_classes():
     """Rows are alike: the prior has a say in what labels right in .45 leave open, little where .9."""
     moved = []

@@ -162,6 +162,7 @@ def test_unequal_chances_are_taken_into_account():
     assert held[0] >= 129 and held[1] < 115, held
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_evaluate_hands_the_draws_over():
     _, y_pred, labels, _, known = example(size=150)

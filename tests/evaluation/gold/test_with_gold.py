@@ -131,6 +131,7 @@ def test_a_class_that_may_not_occur_leaves_the_mean_of_recalls_open():
     assert found.metrics["macro_recall"].sd > 0 and found.metrics["recall[2]"].mean == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_lineages")
 def test_what_predictions_settle_is_said_without_gold_too():
     """The predictive law has no doubt about what the predictions fix; words call it undefined."""

@@ -124,7 +124,7 @@ def by_default(*names):
     return pytest.mark.parametrize("case", cases)
 
 
-@by_default("three classes", "more symbols than classes", "labeler strata", "partly shared")
+@by_default("three classes", "more symbols than classes", "labeler strata")
 def test_equal_to_enumeration(case):
     """Tables of states and predictions: their means, and how often a cell is 0, against all S^N vectors.
 

@@ -33,6 +33,7 @@ def simulated(seed=0, size=200, labelers=5, classes=2, accuracy=0.7):
     return crowds.from_matrix(z, classes), y_pred, y
 
 
+@pytest.mark.slow
 def test_anaesthetists_with_the_prior_of_rater():
     """Class shares of the R package rater (Stan): .3756 .4073 .1432 .0738, prior alpha = 3, N = 8, p = .6.
 

@@ -15,6 +15,7 @@ from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.stats.chains import effective_sample_size
 
 
+@pytest.mark.slow
 def test_gibbs_equals_enumeration():
     """Five samples with one to three labels; Beta-binomials of two groups' shares and of all rows.
 

@@ -209,6 +209,7 @@ def test_float32_ends_where_float64_does(name):
     assert abs(float(single.p_false_alarm) - float(double.p_false_alarm)) < 1e-4
 
 
+@pytest.mark.slow
 def test_power_sums_by_blocks_are_those_of_all_samples_at_once(monkeypatch):
     """Blocks that do not divide the samples, several sets and choices, weights; against NumPy's sums."""
     rng = np.random.default_rng(0)

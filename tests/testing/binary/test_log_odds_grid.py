@@ -109,6 +109,7 @@ def means(x, y, weight=None):
     return iterate(exact_step(x, y, weight=weight), dtype=x.dtype).path
 
 
+@pytest.mark.slow
 def test_exact_means_on_the_grid_are_those_of_the_samples(both):
     x, y = spread(60_000, seed=3)
     x[:40], x[40:70] = np.inf, -np.inf
