@@ -141,6 +141,20 @@ def test_few_labels_weak_labelers_and_adversaries_are_sampled():
         assert "weighed draws" not in fit.convergence.ess
 
 
+def test_a_law_that_misses_what_is_far_away_is_not_taken_for_any_key():
+    """60 samples, 4 of them positive: a tenth of the posterior is far from the mode, and weights are uneven.
+
+    Of some keys no draw came there, so Pareto's k was below .7 and the low end of accuracy .58 instead of .43.
+    """
+    rng = np.random.default_rng(0)
+    y = (np.arange(60) < 4).astype(int)
+    z = np.where(rng.random((60, 4)) < 0.8, y[:, None], 1 - y[:, None])
+    labels = Labels.from_matrix(z[:, :3], 2)
+    fits = [fit_joint(labels, y_pred=z[:, 3], effort=LAW, key=key) for key in range(10)]
+    assert any("Pareto k 0.5" in fit.convergence.stopped_by for fit in fits)
+    assert not any(fit.converged for fit in fits)
+
+
 def test_a_key_gives_the_same_draws_and_another_key_others():
     labels, y_pred, _ = crowd(300, 3, 2, 9)
     first, again, other = (fit_joint(labels, y_pred=y_pred, key=key) for key in (4, 4, 5))

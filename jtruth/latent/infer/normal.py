@@ -11,9 +11,9 @@ n the expected count of a row of probabilities, A the total of its concentration
 i, and D x = x - p times the sum of x, row by row. Draws are made to have that spread around the mode
 (`Law`). Each is weighed by the posterior over the density that it was drawn from, and as many are drawn
 again by these weights: what remains of the normal law is the tails that it does not reach. The largest
-weights, smoothed (Vehtari et al. 2024), say whether they matter: below `good_shape` of Pareto's k the draws
-are those of the posterior, and the mean of the weights is the evidence. Given each, states are drawn as in
-Gibbs sampling.
+weights, smoothed (Vehtari et al. 2024), and what all are worth say whether they matter: below `good_shape` of
+Pareto's k and above `_WORTH` the draws are those of the posterior, and the mean of the weights is the
+evidence. Given each, states are drawn as in Gibbs sampling.
 
 A law around one mode knows nothing of others (`learning.joint.guard`).
 """
@@ -39,7 +39,10 @@ from jtruth.stats.loo import good_shape, smoothed_weights
 MOST_TOGETHER = 2500  # probabilities whose joint information matrix is made
 _MOST_WORK = 5e5  # numbers of the data times states, beyond which Gibbs sampling starts at once
 _WORK, _MOST, _CHAINS = 2e9, 4000, 4  # numbers that all draws compute; draws, and parts they are dealt to
-_FIRST, _HOPELESS = 500, 0.05  # draws that are looked at before all others, and what they are worth at least
+_FIRST, _HOPELESS = 500, 0.15  # draws that are looked at before all others, and what they are worth at least
+# Share of the draws that weights are worth at least: below it ends of intervals were off by .1 to .4 of their
+# width, and Pareto's k did not tell (`benchmarks/engine.py`).
+_WORTH = 0.3
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
 _BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM
 # Another mode counts if it is this little below, half of the probabilities and besides; or if it is no other.
@@ -106,13 +109,13 @@ def run_normal(
     smooth, k = smoothed_weights(log_w[None], 1.0)
     weight = softmax(smooth[0])
     worth, shape = float(1 / (weight**2).sum()), float(k[0])  # as many equally weighted draws
-    good = shape < good_shape(number) and worth >= effort.min_ess
+    good = shape < good_shape(number) and worth >= max(effort.min_ess, _WORTH * number)
     if not (good or effort.normal):
         return None
     chosen = np.searchsorted(np.cumsum(weight), (rng.random() + np.arange(number)) / number)
     log_theta = log_theta[rng.permutation(np.minimum(chosen, number - 1))]
     store = _stored(problem, log_theta.reshape(number // _CHAINS, _CHAINS, -1), digest, effort, rng)
-    how = "converged" if good else f"weights of Pareto k {shape:.2f}"
+    how = "converged" if good else f"weights of Pareto k {shape:.2f}, worth {worth:.0f} draws"
     spent = time.monotonic() - began
     convergence = Convergence(good, how, {}, {"weighed draws": worth}, number, 0, spent)
     each = logsumexp(log_w.reshape(_PARTS, -1), axis=1) - np.log(number // _PARTS)
