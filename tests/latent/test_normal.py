@@ -144,7 +144,7 @@ def test_few_labels_weak_labelers_and_adversaries_are_sampled():
 def test_a_law_that_misses_what_is_far_away_is_not_taken_for_any_key():
     """60 samples, 4 of them positive: a tenth of the posterior is far from the mode, and weights are uneven.
 
-    Of some keys no draw came there, so Pareto's k was below .7 and the low end of accuracy .58 instead of .43.
+    Of some keys no draw came there: Pareto's k was below .7, the low end of accuracy .58 instead of .43.
     """
     rng = np.random.default_rng(0)
     y = (np.arange(60) < 4).astype(int)
