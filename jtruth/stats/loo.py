@@ -64,7 +64,8 @@ def psis_loo(
     terms, k = np.empty((2, len(rows)))
     for block in (slice(first, first + step) for first in range(0, len(rows), step)):
         log_w, k[block] = _smoothed(-rows[block], size)
-        terms[block] = np.subtract(*(logsumexp(x, axis=1) for x in (log_w + rows[block], log_w)))
+        over, under = (np.asarray(logsumexp(x, axis=1)) for x in (log_w + rows[block], log_w))
+        terms[block] = over - under
     with_all = np.asarray(logsumexp(rows, axis=1)) - np.log(draws)
     if row_of_sample is not None:
         terms, k, with_all = (x[row_of_sample] for x in (terms, k, with_all))
