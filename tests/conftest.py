@@ -165,6 +165,20 @@ def moves_are_optimized() -> Iterator[None]:
         yield
 
 
+SHORTENED = {"few_sweeps", "few_lineages", "enough_sweeps"}
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Tests of a file that want short chains come last: the fixture stays until the end of the file.
+
+    Otherwise those without it would run with or without, by what ran before them in the same worker.
+    """
+    first: dict[Any, int] = {}
+    for item in items:
+        first.setdefault(item.path, len(first))
+    items.sort(key=lambda item: (first[item.path], not SHORTENED.isdisjoint(item.fixturenames)))
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: Python need not look through it for garbage again and again.
 
