@@ -75,9 +75,10 @@ The normal law in place of the split t law of batches (traced, 1000 draws): weig
 74 of 100 of these sets of two classes (noise of a t law of 10 degrees of freedom: 87; the split t: 99), and
 in 4 of 50 of three classes. So batches keep the split t law for two classes, and chains for more.
 
-What the weighed draws of a batch must be worth (2026-11-27; ten sets each, 25 keys, whose weights are good and
-one hill; farthest that an end of the 95 % intervals of class share, accuracy and recall is from tempering's, in
-widths; median, 9 of 10, all; two keys of tempering differ by .03 to .06, 500 draws alone make .08):
+What the weighed draws of a batch must be worth (2026-11-27; ten sets each, 25 keys, whose weights are good
+and one hill; farthest that an end of the 95 % intervals of class share, accuracy and recall is from
+tempering's, in widths; median, 9 of 10, all; two keys of tempering differ by .03 to .06, 500 draws alone make
+.08):
 
     worth of 1000            125 to 175       175 to 225       225 to 275       275 to 350
     200 x 4, share .1     .07 .11 .13      .08 .14 .34      .08 .13 .17      .06 .09 .09

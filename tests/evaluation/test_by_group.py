@@ -213,9 +213,12 @@ def test_small_groups_and_labels_that_tell_nothing_are_said():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_lineages")
 def test_fifty_groups_and_groups_by_task():
     by = {f"t{k}": f"g{k % 50}" for k in range(400)}
-    z = np.random.default_rng(4).integers(0, 2, (400, 3))
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, (400, 1))
+    z = np.where(rng.random((400, 3)) < 0.8, y, 1 - y)
     labels = jt.Labels.from_matrix(z, 2).with_names(tasks=list(by))
     found = prevalence(labels, key=0, by=by, assume="independent").groups
     assert len(found.laws.differences) == 50 * 49 // 2 and tuple(found.sizes) == (8,) * 50
