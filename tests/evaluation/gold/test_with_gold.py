@@ -153,8 +153,9 @@ def test_labelers_beside_gold_are_those_of_the_labelers_report(answer):
     for one in result.labelers:
         row = report[one["worker"]]
         assert one["accuracy"] == pytest.approx(row["accuracy"], abs=0.03)
-        width = row["high"] - row["low"]  # there the classifier is no fourth rater
-        assert 0.6 * width < one["high"] - one["low"] < 1.05 * width
+        # There the classifier is no fourth rater; 400 effective draws leave an end .04 of the width (sd).
+        width = row["high"] - row["low"]
+        assert 0.6 * width < one["high"] - one["low"] < 1.15 * width
         right = (labels.to_matrix()[:, int(one["worker"])] == y).mean()
         assert one["low"] < right < one["high"]
 
