@@ -106,16 +106,6 @@ def test_differences_are_those_of_the_pointwise_values(pooled, gibbs):
     assert all(name in compared.summary(full=True) for name in ("alike", "gibbs", "Not told apart"))
 
 
-def test_export(pooled):
-    tree = to_datatree(pooled)
-    assert tree["posterior"]["matrix"].dims == ("chain", "draw", "class", "given")
-    np.testing.assert_array_equal(tree["posterior"]["matrix"].values, pooled.run.samples["matrix"])
-    by_sample = tree["log_likelihood"]["labels"].values
-    np.testing.assert_array_equal(by_sample.reshape(2000, 12), pooled.log_likelihood())
-    assert tree["sample_stats"]["diverging"].shape == (4, 500)
-    np.testing.assert_array_equal(tree["observed_data"]["votes"].values, pooled.labels.counts())
-
-
 def test_what_is_refused(pooled, gibbs):
     labels, key = pooled.labels, jax.random.key(0)
     other = crowd(5, 12, [0.8, 0.6, 0.8])

@@ -151,38 +151,10 @@ def test_who_waits_for_a_file_that_is_replaced_holds_the_new_one(tmp_path):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-_ONE = """
-import sys
-from jtruth.learning import begin_stream, read_stream, update, write_stream
-from tests.test_files import day
-k, path = int(sys.argv[1]), sys.argv[2]
-state = read_stream(path)
-state = update(state, day(k))
-print("ready", flush=True)
-sys.stdin.readline()
-write_stream(path, state)
-"""
-
-
 def process(code, *arguments):
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, env=HERE, text=True, **pipes)
-
-
-@pytest.mark.slow
-def test_two_real_processes_at_the_same_moment(tmp_path):
-    path = tmp_path / "state"
-    write_stream(path, begin_stream(day(0)))
-    both = [process(_ONE, k, path) for k in (1, 2)]
-    for one in both:
-        assert one.stdout.readline() == "ready\n"
-    for one in both:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    ends = sorted((one.communicate()[1], one.returncode) for one in both)
-    assert [code for _, code in ends] == [0, 1] and "another process wrote it meanwhile" in ends[1][0]
-    assert len(read_stream(path).batches) == 2 and os.listdir(tmp_path) == ["state"]
 
 
 _WRITER = """

@@ -12,7 +12,6 @@ import pytest
 
 import jtruth
 from jtruth import asking, evaluation, information, planning, simulation
-from jtruth._random import as_key
 from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.labels import Labels
 from jtruth.noise import Symmetric
@@ -126,15 +125,3 @@ def test_the_key_in_words():
     found = STATE_IT["evaluate"](key=jax.random.key(5))
     assert "; key 5; assumed: " in " ".join(str(found).split()) and found.key == 5
     assert "; key 5" in str(STATE_IT["prevalence"](key=5))
-
-
-@pytest.mark.parametrize("key", [[], [0, -1], [0, 0.5], [0, 2**32], ["a"]])
-def test_words_that_are_no_key(key):
-    with pytest.raises(ValueError, match="give a whole number"):
-        as_key(key)
-
-
-def test_keys_may_be_traced():
-    draw = jax.vmap(lambda key: simulation.sample_difficulty(key, 4, 1.0, 5.0))
-    keys = jax.random.split(as_key(3), 2)
-    assert same(draw(keys)[1], simulation.sample_difficulty(keys[1], 4, 1.0, 5.0))

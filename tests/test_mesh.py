@@ -8,7 +8,7 @@ import sys
 import jax
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from jax.sharding import AxisType
 
 import jtruth as jt
 from jtruth._mesh import even_rows, mesh_axis
@@ -81,18 +81,6 @@ def test_what_is_no_mesh_over_one_axis_is_refused():
         mesh_axis(square)
     one = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",), axis_types=(AxisType.Auto,))
     assert mesh_axis(one) == "s"
-
-
-NO_MESHES = [8, NamedSharding(jax.sharding.Mesh(np.array(jax.devices()[:1]), ("s",)), PartitionSpec("s"))]
-
-
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize("mesh", NO_MESHES, ids=["number", "sharding"])
-def test_em_refuses_what_is_no_mesh(mesh):
-    """In words, not by an attribute that it lacks."""
-    labels = jt.Labels.from_matrix(np.array([[0, 1], [1, 1], [0, 0]]), 2)
-    with pytest.raises(ValueError, match=f"mesh is of type {type(mesh).__name__}; give a jax.sharding.Mesh"):
-        jt.learning.fit_dawid_skene(labels, starts=jt.learning.Starts(mesh=mesh))
 
 
 @pytest.mark.usefixtures("as_installed")

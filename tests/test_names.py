@@ -90,9 +90,8 @@ def test_which_orders_can_be_expected():
     unsorted = Labels.from_long(["b", "a"], [1, 1], ["x", "y"])
     assert unsorted.inferred == ("tasks", "classes")
     assert unsorted.with_names(tasks=["b", "a"]).inferred == ("classes",)
-    assert (
-        Labels.from_long(["b", "a"], [1, 1], ["x", "y"], tasks=["b", "a"], classes=["x", "y"]).inferred == ()
-    )
+    both = {"tasks": ["b", "a"], "classes": ["x", "y"]}
+    assert Labels.from_long(["b", "a"], [1, 1], ["x", "y"], **both).inferred == ()
     assert Labels.from_matrix([["x", "y"]]).inferred == ("classes",)
     assert Labels.from_matrix([["x", "y"]], classes=["y", "x"]).inferred == ()
 
@@ -101,9 +100,7 @@ def test_which_orders_can_be_expected():
     "label", [range(30_000), [f"x{k}" for k in range(30_000)], [f"x{k % 2000}" for k in range(30_000)]]
 )
 def test_the_wrong_column_as_label(label):
-    with pytest.raises(
-        ValueError, match=r"label has (30000|2000) different values.*: is it the right column\?"
-    ):
+    with pytest.raises(ValueError, match=r"label has (30000|2000) different values.*the right column\?"):
         Labels.from_long(range(30_000), [1] * 30_000, label)
 
 

@@ -67,12 +67,3 @@ def run(notebook: nbformat.NotebookNode, quickly: bool = False) -> nbformat.Note
 def test_notebook_runs(path):
     done = run(nbformat.read(path, as_version=4), quickly=path.stem in COMPILES_MUCH)
     assert warnings_printed(done) == []
-
-
-@pytest.mark.slow
-def test_a_failing_or_warning_notebook_is_noticed():
-    failing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
-    with pytest.raises(nbclient.exceptions.CellExecutionError):
-        run(failing)
-    noisy = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import warnings; warnings.warn('x')")])
-    assert len(warnings_printed(run(noisy))) == 1

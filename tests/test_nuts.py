@@ -110,12 +110,9 @@ def test_short_run_says_that_it_did_not_converge():
     assert "did not converge in 8 draws of 4 chains" in short.warnings[0]
 
 
-def test_arguments_that_make_no_sense():
+def test_impossible_data_and_arguments_that_make_no_sense():
     with pytest.raises(ValueError, match="num_samples >= 4"):
         run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=0)
-
-
-def test_impossible_data():
     with pytest.raises(ValueError, match="probability 0 or NaN"):
         run([np.nan, 1.0, 2.0], [1, 1, 1])
 

@@ -13,14 +13,10 @@ import pytest
 
 import jtruth as jt
 from jtruth._one_line import one_line
-from jtruth.evaluation.calibration import evaluate_calibration
-from jtruth.inspection import inspect_labels
 from jtruth.learning.annotation.posterior import NutsFit
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.posterior import TablePosterior
-
-pytestmark = pytest.mark.usefixtures("few_lineages")
 
 MAKER = Path(__file__).resolve().parents[1] / "docs" / "make_results.py"
 BIG = (np.zeros((300, 70)), "two\nlines " * 40, tuple(range(900)), {n: "a" for n in range(90)}, jnp.zeros(99))
@@ -60,7 +56,7 @@ def plain(annotation):
 def test_every_type_of_the_page_has_a_line(kind):
     if issubclass(kind, Estimate | TablePosterior) or kind in OWN:
         assert type(kind.__repr__) is type(one_line) and kind.__repr__ is not one_line
-        return  # a line of its own: below
+        return  # a line of its own: in tests/answers
     if kind.__repr__ is not one_line:
         fields = typing.get_type_hints(kind).values()
         assert all(map(plain, fields)), f"say `__repr__ = one_line` in {kind.__name__}: not only numbers"
@@ -70,55 +66,6 @@ def test_every_type_of_the_page_has_a_line(kind):
 
 
 OWN = (jt.Evaluation, jt.Comparison, NutsFit)
-
-
-@pytest.fixture(scope="module")
-def crowd():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 90)
-    z = np.where(rng.random((90, 4)) < 0.8, y[:, None], 1 - y[:, None])
-    scores = np.clip(0.5 + (y - 0.5) * 0.4 + rng.normal(0, 0.2, 90), 0.01, 0.99)
-    return y, np.where(rng.random(90) < 0.85, y, 1 - y), scores, jt.Labels.from_matrix(z, 2)
-
-
-def codes(labels):
-    return labels.label.reshape(labels.num_samples, labels.num_labelers)
-
-
-KEY, ALONE = jax.random.key(0), "independent"
-MADE = {
-    "Prevalence": lambda y, p, s, z: jt.prevalence(z, assume=ALONE),
-    "Consensus": lambda y, p, s, z: jt.consensus(z),
-    "JointPosterior": lambda y, p, s, z: jt.learning.fit_joint(z, key=KEY),
-    "LabelerReport": lambda y, p, s, z: jt.evaluate_labelers(z, key=KEY),
-    "Fit": lambda y, p, s, z: jt.learning.fit_dawid_skene(z),
-    "BatchEvaluation": lambda y, p, s, z: jt.evaluate_batch(p[None], codes(z)[None], key=KEY),
-    "ScoreEvaluation": lambda y, p, s, z: jt.evaluate_scores(s, z, key=KEY, assume=ALONE),
-    "LabelerAgreement": lambda y, p, s, z: jt.labeler_agreement(z),
-    "Evaluation": lambda y, p, s, z: jt.evaluate(p, z, assume=ALONE),
-    "JointEstimate": lambda y, p, s, z: jt.evaluate(p, z, assume=ALONE).joint("recall", "precision"),
-    "Comparison": lambda y, p, s, z: jt.compare_classifiers({"one": p, "two": y}, z, assume=ALONE),
-    "CalibrationReport": lambda y, p, s, z: evaluate_calibration(np.stack([1 - s, s], 1), z, key=KEY),
-    "Inspection": lambda y, p, s, z: inspect_labels(z),
-}
-
-
-SLOW = ("BatchEvaluation", "CalibrationReport", "ScoreEvaluation")
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in MADE])
-def test_lines_of_real_answers(name, crowd):
-    """The answers of one small data set, the laws, tables and other results in their fields included."""
-    answer = MADE[name](*crowd)
-    assert type(answer).__name__ == name
-    parts = [getattr(answer, field, None) for field in names(type(answer))]
-    laws = [law for part in parts if isinstance(part, dict) for law in part.values()]
-    for one in (answer, *(part for part in (*parts, *laws) if type(part).__module__.startswith("jtruth"))):
-        line = repr(one)
-        assert "\n" not in line and line.startswith(type(one).__name__ + "("), line
-        assert len(line) <= 200 or isinstance(one, jt.Labels), line
-    if type(answer).__str__ is not object.__str__:
-        assert str(answer) != repr(answer)  # the text of `print` stays
 
 
 @dataclasses.dataclass(frozen=True)

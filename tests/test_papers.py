@@ -43,30 +43,6 @@ def test_every_table_and_figure_has_a_row_or_a_reason(name):
 
 
 @BY_NAME
-def test_the_head_counts_the_rows(name):
-    page = (FOLDER / f"{name}.md").read_text()
-    said = re.search(
-        r"\*\*(\d+) cells compared; (\d+) within 2 errors; (\d+) not reproduced; (\d+) not attempted", page
-    )
-    table_rows = [line for line in page.split("\n") if line.startswith("| ")]
-    count = {
-        "beyond": sum(line.count("**") // 2 for line in table_rows),
-        "missing": sum(line.count("→ –") for line in table_rows),
-    }
-    n = harness.counts(found(name))
-    assert tuple(map(int, said.groups())) == (n["compared"], n["within"], n["beyond"], n["not attempted"])
-    assert n["compared"] == n["within"] + n["beyond"]
-    assert count["beyond"] == n["beyond"]
-    printed = [
-        c
-        for part in found(name).values()
-        for c in part["cells"]
-        if c["ours"] is None and c["paper"] is not None
-    ]
-    assert count["missing"] == len(printed)
-
-
-@BY_NAME
 def test_pages_are_those_of_the_results(name):
     assert harness.page(PAPERS[name], found(name), name) == (FOLDER / f"{name}.md").read_text()
 

@@ -1,4 +1,4 @@
-"""Pictures hold what they should: the posterior, the true value, the level, names on the axes."""
+"""Pictures hold what they should: the posterior, the true value, names on the axes; and what answers say."""
 
 from dataclasses import replace
 
@@ -9,16 +9,24 @@ import numpy as np
 import pytest
 from matplotlib.contour import QuadContourSet
 from scipy import stats
+from sklearn.metrics import precision_recall_curve, roc_curve
 
 import jtruth as jt
-from jtruth import plots
-from jtruth.evaluation.parts import Assumption
+from jtruth import histograms as hist
+from jtruth import information, plots
+from jtruth.cleaning.state import State
+from jtruth.evaluation.gold.shares import Prevalence
+from jtruth.evaluation.labelers import LabelerReport
+from jtruth.evaluation.parts import Assumption, Check
+from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS
 from jtruth.tables.posterior import RangeEstimate
+from jtruth.testing import curve_density
 from jtruth.testing.binary.empirical_bayes import point_estimate
 from jtruth.testing.steps import FixedPoint
 
@@ -44,6 +52,11 @@ def clean():
     yield
     plt.close("all")
     assert dict(matplotlib.rcParams) == before
+
+
+@pytest.fixture(scope="module")
+def result(results):
+    return results["bayes"]
 
 
 def legend(ax):
@@ -91,12 +104,6 @@ def test_estimate_as_probabilities():
     np.testing.assert_allclose([bar.get_height() for bar in ax.patches], [0, 0.25, 0.5, 0.25])
     assert marks(ax, "^").tolist() == [[0.5, 0.5]]
     assert plots.plot_estimate(law, ideal=0.5).get_ylim()[0] == 0
-
-
-def test_later_curves_are_not_cut_off(results):
-    ax = plots.plot_estimate(results["bayes"].recall)
-    ax.plot([0.8, 0.9], [0.0, 1000.0])
-    assert ax.get_ylim()[0] == 0 and ax.get_ylim()[1] > 1000
 
 
 @pytest.mark.parametrize(
@@ -300,13 +307,304 @@ def test_path(results):
     assert ax.get_ylim()[0] < 0.15 and ax.get_ylim()[1] > 0.85
 
 
-def test_path_of_one_fit(results):
-    ax = plots.plot_path(results["empirical_bayes"].fit)
-    assert len(ax.get_lines()) == 2
-
-
 def test_axes_are_named_by_the_registry_of_metrics(monkeypatch):
     miss = METRICS["recall"]._replace(name="miss_rate", num=(0, 0, 1, 0), axis="miss rate $1 - P_D$")
     monkeypatch.setitem(METRICS, "miss_rate", miss)
     assert title("miss_rate") == miss.axis and title("kappa") == "Cohen's kappa"
     assert title("macro_recall") == "macro recall" and title("f0.5") == "$F_{0.5}$"
+
+
+# ---- answers
+
+
+def share(num_gold, mean, spread=0.05, law=DrawsEstimate):
+    """A prevalence as `jt.prevalence` returns it."""
+    draws = np.random.default_rng(num_gold).normal(mean, spread, 500)
+    shares = {"no": law(1 - draws), "yes": law(draws)} if spread else {}
+    return Prevalence(
+        0.9, "recalibration", shares, {"no": 0.4, "yes": 0.6}, 50, 3, 150, num_gold, "", (), 0, None
+    )
+
+
+def bars(ax, width):
+    return [line.get_xydata() for line in ax.lines if line.get_linewidth() == width]
+
+
+def test_an_evaluation_in_one_line(result):
+    figure = result.plot()
+    metrics, confusion, checks = figure.axes
+    means = [law.mean for law in result.metrics.values()]
+    drawn = np.concatenate([line.get_xdata() for line in metrics.lines if line.get_marker() == "o"])
+    np.testing.assert_allclose(drawn, means)
+    shade = result.confusion_matrix / result.confusion_matrix.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(confusion.images[0].get_array(), shade)
+    assert [t.get_text() for t in checks.get_yticklabels()] == [check.name for check in result.checks]
+    mine, ax = plt.subplots()
+    assert result.plot(ax) is mine and len(ax.lines) == len(metrics.lines)
+
+
+def test_a_block_with_the_true_value(result):
+    block = next(one for one in result.blocks().tables() if one.name == "metrics")
+    assert plots.plot_block(block, ideal={"accuracy": 0.85}).collections[0].get_label() == "true value"
+
+
+def test_shares_and_the_progress_of_gold():
+    found = share(30, 0.7)
+    (ax,) = found.plot().axes
+    low, high = found.shares["yes"].interval(0.9)
+    np.testing.assert_allclose(bars(ax, 5)[1], [[low, -1], [high, -1]])
+    crosses = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "x"])
+    assert crosses.tolist() == [[0.4, 0], [0.6, -1]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["share [interval]", "of the labels"]
+    many = [found, share(0, 0.6, 0), share(10, 0.65, 0.1)]
+    ax = plots.plot_gold_progress(many, "yes", ideal=0.68)
+    assert ax.lines[0].get_xdata().tolist() == [10, 30]
+    np.testing.assert_allclose(ax.collections[0].get_segments()[1], [[30, low], [30, high]])
+    assert notes(ax) == ["not identified"] and "share of yes" in ax.get_ylabel()
+    with pytest.raises(ValueError, match="metric='maybe' is no class; there are no, yes"):
+        plots.plot_gold_progress(many, "maybe")
+    with pytest.raises(ValueError, match="one answer or more"):
+        plots.plot_gold_progress([])
+
+
+def test_regions_of_every_assumption(result):
+    """An answer of one law has one filled region; of several, an outline for each."""
+    one = plots.plot_joints(result)
+    assert one.get_xlabel() == "false-alarm rate $P_{FA}$"
+    joint = result.joint()
+    marked = next(line.get_xydata()[0] for line in one.lines if line.get_marker() == "o")
+    np.testing.assert_allclose(marked, joint.mean[::-1])
+    part = result.assumptions[0]
+    parts = (part._replace(sentence="if this"), part._replace(sentence="if that"),
+             part._replace(sentence="by vote", posterior=None))  # fmt: skip
+    several = replace(result, what_if=parts)
+    texts = [text.get_text() for text in plots.plot_joints(several).get_legend().get_texts()]
+    assert texts[0] == "if this" and "if that" in texts and texts[-1] == "no region: by vote"
+    with pytest.raises(ValueError, match="no assumption of this answer"):
+        plots.plot_joints(replace(result, what_if=parts[2:]))
+
+
+def test_what_has_no_picture(result):
+    with pytest.raises(ValueError, match="no picture of a dict; there is one of"):
+        plots.plot_result({})
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three classes with known error rates, one of them rare."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 200, p=[0.6, 0.35, 0.05])
+    z = np.where(rng.random((200, 3)) < 0.15, rng.integers(0, 3, (200, 3)), y[:, None])
+    labels = jt.Labels.from_matrix(z, 3)
+    return jt.evaluate(y, labels, noise=jt.noise.Symmetric(0.1, 3), prior=[0.6, 0.35, 0.05])
+
+
+def test_confusion(three):
+    ax = plots.ConfusionMatrixDisplay.from_evaluation(three).plot().ax_
+    mean, low, high = three.confusion_matrix, three.confusion_low, three.confusion_high
+    shade = ax.images[0].get_array()
+    np.testing.assert_allclose(shade, mean / mean.sum(axis=1, keepdims=True))
+    said = [f"{m:.0f}\n[{a:.0f}, {b:.0f}]" for m, a, b in zip(mean.flat, low.flat, high.flat, strict=True)]
+    assert notes(ax) == said and (ax.get_xlabel(), ax.get_ylabel()) == ("predicted", "true")
+    dark = [text.get_color() == "white" for text in ax.texts]
+    assert dark == (shade > 0.5).ravel().tolist() and ax.images[0].get_cmap().name == "Greys"
+
+
+HALVES = [[0.5, 0.5], [0.5, 0.5]]
+
+
+MATRIX = {"confusion_matrix": {"mean": HALVES, "low": HALVES, "high": HALVES}}
+
+
+ROWS = tuple(
+    MATRIX | {"worker": w, "num_labels": n, "accuracy": a, "low": a - 0.1, "high": a + 0.05}
+    for w, n, a in (("bob", 20, 0.6), ("ann\n", 30, 0.8))
+)
+
+
+CHECKS = (
+    Check("one", 1.0, 0.4, "fits", "a"),
+    Check("two", 9.0, 1e-9, "does not fit", "b"),
+    Check("labelers alike", 3.0, 0.01, "worth knowing", "c"),
+    Check("none", None, None, "cannot be seen", "d"),
+)
+
+
+def test_labelers_and_checks():
+    unseen = tuple.__new__(JointPosterior, [None] * len(JointPosterior._fields))  # no picture looks at it
+    report = LabelerReport(0.9, ("no", "yes"), ROWS, (0.5, 0.5), (), unseen, 0, CHECKS)
+    ax = plots.plot_block(next(b for b in report.blocks().blocks if getattr(b, "name", "") == "labelers"))
+    bars = [line.get_xydata() for line in ax.lines if line.get_linewidth() == 5]
+    np.testing.assert_allclose(bars, [[[0.5, 0], [0.65, 0]], [[0.7, -1], [0.85, -1]]])
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["bob", "'ann\\n'"]
+    assert notes(ax)[0] == "0.600 [0.500, 0.650]" and "90 %" in ax.get_title()
+    ax = plots.plot_block(next(b for b in report.blocks().blocks if getattr(b, "name", "") == "checks"))
+    points = {line.get_marker(): line.get_xydata()[0].tolist() for line in ax.lines[:-1]}
+    assert points == {"x": [1e-4, 0], "^": [0.01, -2], "o": [0.4, -3]}
+    assert notes(ax) == ["does not fit", "cannot be seen", "worth knowing", "fits"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["does not fit", "worth knowing", "fits"]
+
+
+Z = np.array([[0, 0, 1], [1, 1, 1], [0, 0, -1], [0, 1, -1], [1, 1, 0]])
+
+
+@pytest.fixture(scope="module")
+def labels():
+    return jt.Labels.from_matrix(Z, 2).with_names(workers=["ann", "<b>", "cy"])
+
+
+def across(ax, marker="o"):
+    return [line.get_xdata()[0] for line in ax.lines if line.get_marker() == marker]
+
+
+def test_a_consensus_is_its_samples_who_says_otherwise_and_a_curve(labels):
+    found = jt.consensus(labels, "majority_vote")
+    samples, others, curve = found.plot().axes
+    assert across(samples) == sorted(found.probability.tolist())
+    shares = [row["num_disagree"] / row["num_labels"] for row in found.labelers()]
+    assert across(others) == shares
+    assert [text.get_text() for text in others.get_yticklabels()] == [r["worker"] for r in found.labelers()]
+    x, y = curve.lines[0].get_xdata(), curve.lines[0].get_ydata()
+    assert y[0] == 1 and x[-1] == 1
+    np.testing.assert_allclose(y, [(found.probability >= at - 1e-9).mean() for at in x])
+
+
+@pytest.mark.slow
+def test_scores_of_every_class_and_their_averages():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    labels = jt.Labels.from_matrix(np.stack([y, y], axis=1), 3)
+    p = np.eye(3)[y] * 0.5 + rng.random((60, 3)) * 0.5
+    found = jt.evaluate_class_scores(p, labels, noise=jt.noise.Symmetric(0.1, 3), prior=np.full(3, 1 / 3))
+    auc, *curves = found.plot().axes
+    laws = [*(one.auc for one in found.each.values()), found.auc["macro"], found.auc["weighted"]]
+    np.testing.assert_allclose(across(auc), [law.mean for law in laws])
+    precision = [*(one.average_precision for one in found.each.values()), *found.average_precision.values()]
+    np.testing.assert_allclose(across(auc, "s"), [law.mean for law in precision])
+    assert [ax.get_title() for ax in curves] == ["ROC curve", "Precision and recall"]
+    frame = found.to_frame("pandas")
+    np.testing.assert_allclose(frame["auc"], [law.mean for law in laws])
+    assert frame["class"].tolist() == ["0", "1", "2", "macro average", "weighted average"]
+
+
+def test_a_cleaning_is_a_learning_curve():
+    state = State(*[np.zeros(1)] * 7)
+    with pytest.raises(ValueError, match="no trail"):
+        state.plot()
+    one, two = (0, 0.6, 0.5), (5, 0.7, 0.8)
+    (ax,) = state._replace(trail=(one, two)).plot().axes
+    assert [line.get_ydata().tolist() for line in map(_arrays, ax.lines)] == [[0.6, 0.7], [0.5, 0.8]]
+    (ax,) = state._replace(trail=(one, (5, 0.7, None))).plot().axes
+    assert len(ax.lines) == 1
+
+
+def _arrays(line):
+    line.set_ydata(np.asarray(line.get_ydata()))
+    return line
+
+
+def test_bits_of_labelers_and_of_a_team():
+    noise = jt.noise.Symmetric([0.05, 0.3, 0.45], 2)
+    found = information.labeler_information(noise, [0.5, 0.5])
+    (ax,) = found.plot().axes
+    assert across(ax) == found.alone.tolist() and across(ax, "x") == found.last.tolist()
+    team = information.best_labelers(noise, [0.5, 0.5])
+    (ax,) = team.plot().axes
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), np.stack([team.cost, team.bits], axis=1))
+    assert ", ".join(map(str, team.order.tolist())) in ax.get_title()
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.4).astype(int)
+    z = np.where(rng.random((300, 3)) < 0.2, 1 - y[:, None], y[:, None])
+    score = np.round(rng.normal(1.5 * y, 1.0), 2)
+    found = jt.evaluate_scores(score, jt.Labels.from_matrix(z, 2), noise=jt.noise.Symmetric(0.2, 2),
+                               prior=[0.6, 0.4])  # fmt: skip
+    return y, score, found
+
+
+def ends(collection):
+    """Lowest and highest y of a filled band."""
+    points = collection.get_paths()[0].vertices
+    return points[:, 1].min(), points[:, 1].max()
+
+
+def test_displays(case):
+    y, score, found = case
+    for display, band in ((plots.RocDisplay, found.curves.roc()),
+                          (plots.PrecisionRecallDisplay, found.curves.precision_recall())):  # fmt: skip
+        shown = display.from_evaluation(found, y=y, scores=score).plot()
+        whole, each = shown.ax_.collections
+        assert ends(whole) == (band.low_all.min(), band.high_all.max())
+        assert ends(each) == (band.low.min(), band.high.max())
+        line = next(one for one in shown.ax_.lines if len(one.get_xdata()) == len(band.mean))
+        np.testing.assert_allclose(line.get_ydata(), band.mean)
+        assert shown.figure_ is shown.ax_.figure and "[" in shown.ax_.get_legend().get_title().get_text()
+        fa, d, _ = roc_curve(y, score, drop_intermediate=False)
+    actual = plots.RocDisplay.from_evaluation(found, y=y, scores=score).actual
+    np.testing.assert_allclose(actual, (fa, d), atol=1e-12)
+    precision, recall, _ = precision_recall_curve(y, score)
+    actual = plots.PrecisionRecallDisplay.from_evaluation(found, y=y, scores=score).actual
+    np.testing.assert_allclose(actual, (recall[-2::-1], precision[-2::-1]), atol=1e-12)
+
+
+def test_both_and_refused(case):
+    y, score, found = case
+    figure = plots.plot_curves(found)
+    assert [ax.get_ylabel() for ax in figure.axes] == ["recall", "precision"]
+    with pytest.raises(ValueError, match="needs the scores"):
+        plots.RocDisplay.from_evaluation(found, y=y)
+    with pytest.raises(ValueError, match="one of each"):
+        plots.RocDisplay.from_evaluation(found, y=y, scores=score[1:])
+
+
+def test_curve_density():
+    rng = np.random.default_rng(1)
+    y = (rng.random(60) < 0.4).astype(int)
+    found = curve_density(3.0 * y - 1.5, rng.normal(y, 1.0), thresholds=4, cells=15)
+    ax = plots.plot_curve_density(found, actual=(np.array([0, 1]), np.array([0, 1])))
+    np.testing.assert_array_equal(np.ma.filled(ax.collections[0].get_array(), 0).T,
+                                  np.where(found.density < 1e-3, 0, found.density))  # fmt: skip
+    assert ax.collections[0].norm.vmin == 1e-3 and "recall" in ax.get_ylabel()
+
+
+def test_reliability(case):
+    """Bars are the law of the share in each bin; with known classes the share itself."""
+    y, score, _ = case
+    p = 1 / (1 + np.exp(-score))
+    z = np.where(np.random.default_rng(1).random((300, 3)) < 0.2, 1 - y[:, None], y[:, None])
+    found = jt.evaluate_scores(p, jt.Labels.from_matrix(z, 2), noise=jt.noise.Symmetric(0.2, 2),
+                               prior=[0.6, 0.4], bins=6)  # fmt: skip
+    shown = plots.ReliabilityDisplay.from_evaluation(found, p, y=y).plot()
+    bins = np.searchsorted(found.edges, p, side="right")
+    np.testing.assert_allclose(shown.predicted, [p[bins == k].mean() for k in range(6)])
+    np.testing.assert_allclose(shown.actual, [y[bins == k].mean() for k in range(6)])
+    bars = np.array([segment[:, 1] for segment in shown.ax_.collections[0].get_segments()])
+    np.testing.assert_allclose(bars, np.stack([shown.low, shown.high], axis=1))
+    assert ((shown.low <= shown.mean) & (shown.mean <= shown.high)).all()
+    # Five of six 99.99 % intervals hold the actual share: fewer in less than 1e-6 of runs; the key is fixed.
+    assert (np.abs(shown.actual - shown.mean) < 4 * (shown.high - shown.low) / 3.9).sum() >= 5
+    with np.errstate(divide="ignore"):
+        certain = jt.evaluate_scores(p, np.log(np.eye(2)[y]), prior=[0.6, 0.4], bins=6)
+    same = plots.ReliabilityDisplay.from_evaluation(certain, p, y=y)
+    np.testing.assert_allclose(same.mean, same.actual)
+    for bad, message in ((None, "give probabilities"), (score, "between 0 and 1")):
+        with pytest.raises(ValueError, match=message):
+            plots.ReliabilityDisplay.from_evaluation(found, bad)
+
+
+def test_reliability_by_counts_draws_the_numbers():
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(2), 100)
+    h = hist.from_counts(np.stack([rng.multinomial(3, row) for row in q]))
+    table = hist.loss_estimates(h, q, bins=5)
+
+    ax = plots.plot_reliability(table.disagreement, name="x", what="disagreement")
+    points = np.asarray(ax.collections[-1].get_offsets())
+    bins = table.disagreement
+    used = np.asarray(bins.count)[0] > 0
+    np.testing.assert_allclose(points, np.stack([bins.predicted[0], bins.target[0]], 1)[used])
+    assert ax.get_xlabel() == "predicted disagreement"
+    assert "100 samples" in ax.get_legend().get_title().get_text()

@@ -111,9 +111,7 @@ def test_contradictions_name_the_samples():
         check_not_contradictory(log_likelihood, ("a", "b", "c", "d"))
     with pytest.raises(ValueError, match="0, 1, 2, 3, 4 and 5 more"):
         check_not_contradictory(np.full((10, 2), -np.inf))
-    with pytest.raises(
-        ValueError, match=r"1 sample\(s\) \(3\) are possible only under classes whose prior is 0"
-    ):
+    with pytest.raises(ValueError, match=r"\(3\) are possible only under classes whose prior is 0"):
         class_posterior(log_likelihood[np.array([1, 1, 1, 3])], np.array([1.0, 0.0]))
     with pytest.raises(ValueError, match=r"\(1\) is NaN"):
         class_posterior(np.array([[0.0, 0.0], [0.0, np.nan]]), prior)

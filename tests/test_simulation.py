@@ -70,18 +70,6 @@ def test_a_thousand_data_sets_by_vmap():
     assert scipy.stats.chisquare(counts, 20_000 * np.array(expected)).pvalue >= 1e-4
 
 
-def test_data_sets_of_different_keys_are_independent():
-    """The number of positives of 1000 data sets is Binomial(20, .2): mean and variance, false alarm 1e-4."""
-    noise, eta = Symmetric(0.1, 2), np.array([0.5, 0.5])
-    run = jax.jit(jax.vmap(lambda key: simulate(key, 20, PRIOR, CONFUSION, noise, eta).y.sum()))
-    positives = np.asarray(run(jax.random.split(jax.random.key(3), 1000)))
-    law = scipy.stats.binom(20, 0.2).pmf(np.arange(10))
-    expected = 1000 * np.append(law, 1 - law.sum())
-    assert (
-        scipy.stats.chisquare(np.bincount(np.minimum(positives, 10), minlength=11), expected).pvalue >= 1e-4
-    )
-
-
 def test_predictions_may_be_any_symbol():
     confusion = np.array([[0.5, 0.3, 0.2, 0.0], [0.0, 0.1, 0.2, 0.7]])
     data = simulate(jax.random.key(4), 20_000, PRIOR, confusion, Symmetric(0.2, 2), np.ones(1))
@@ -145,19 +133,6 @@ def test_difficulties_follow_the_beta_law(shape):
     drawn = sample_difficulty(jax.random.key(7), 20_000, *shape)
     assert drawn.dtype == jnp.float64 and (drawn >= 0).all() and (drawn <= 1).all()
     assert scipy.stats.kstest(np.asarray(drawn), scipy.stats.beta(*shape).cdf).pvalue >= 1e-4
-
-
-@pytest.mark.slow
-def test_jit_vmap_and_eager_agree():
-    keys = jax.random.split(jax.random.key(8), 2)
-    eager = [main_example(key) for key in keys]
-    batch = jax.vmap(main_example)(keys)
-    jitted = jax.jit(main_example)(keys[0])
-    for a, b in zip(jax.tree.leaves(jitted), jax.tree.leaves(eager[0]), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-13)
-    for k in range(2):
-        for a, b in zip(jax.tree.leaves(batch), jax.tree.leaves(eager[k]), strict=True):
-            np.testing.assert_allclose(a[k], b, rtol=1e-13)
 
 
 @pytest.mark.slow

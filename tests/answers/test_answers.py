@@ -88,7 +88,11 @@ ANSWERS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=ANSWERS)
+SLOW = ("Evaluation by what-if", "CalibrationReport", "ClassScores")  # what fits much has tests of its own
+PARAMS = [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ANSWERS]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def answer(request):
     return ANSWERS[request.param]()
 
@@ -180,7 +184,13 @@ def test_no_line_is_wider_than_the_terminal(answer):
 def test_brief_is_brief_and_the_default(answer, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert str(answer) == answer.summary() and len(str(answer).splitlines()) <= 28
-    assert "\n" not in repr(answer)
+    laws = [law for part in vars(answer).values() if isinstance(part, dict) for law in part.values()]
+    for one in (
+        answer,
+        getattr(answer, "posterior", None),
+        *(one for one in laws if hasattr(one, "interval")),
+    ):
+        assert "\n" not in repr(one) and len(repr(one)) <= 200
     html = answer._repr_html_()
     assert "<p><b>" in html and "<script" not in html
 

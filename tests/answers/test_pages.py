@@ -1,8 +1,6 @@
 """Pages to forward: valid HTML whatever the names, nothing loaded, bounded, and true to the answer."""
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
@@ -233,21 +231,3 @@ def test_every_block_is_valid_when_it_is_empty():
     answer = Document("title", "", "", parts)
     assert "name: worth knowing" in "".join(read(page_html(answer)).texts)
     assert "name: worth knowing: text" in terminal_text(answer, full=True)
-
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no headless Chromium is installed")
-def test_a_browser_reads_it_as_it_was_meant(tmp_path):
-    path = tmp_path / "page.html"
-    html = page_html(shown(HOSTILE))
-    path.write_text(html, encoding="utf-8")
-    done = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
-         "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    mine, browsers = read(html), read(done.stdout.replace("<!DOCTYPE html>", ""))
-    assert browsers.tags == mine.tags
-    assert "".join(browsers.texts).split() == "".join(mine.texts).split()

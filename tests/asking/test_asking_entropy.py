@@ -6,7 +6,7 @@ import pytest
 
 from jtruth.asking import expected_gain_of_labels
 from jtruth.asking.labels import _gains
-from jtruth.information import mixture, mutual_information
+from jtruth.information import mutual_information
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, SharedErrors
 from jtruth.posterior import class_posterior
@@ -79,17 +79,6 @@ def test_gain_of_labels_with_difficulty_uses_each_sample():
         rows = [[[1 - e, e], [e, 1 - e]] for e in ((d + f - d * f) / 2 for f in phi)]
         expected = np.where(Z[i] >= 0, 0, [gain_by_loops(rho[i], r) for r in rows])
         np.testing.assert_allclose(gain[i], expected, atol=1e-14)
-
-
-@pytest.mark.slow
-def test_gain_of_labels_of_an_unknown_difficulty():
-    """A disagreement says that the sample is difficult: a third label is worth less than if it were easy."""
-    parts = [DifficultyFallibility(d, 0.1, 2) for d in (0.0, 0.9)]
-    unknown = mixture(parts, [0.5, 0.5], num_labelers=3)
-    labels, prior = Labels.from_matrix(Z[:2], 2), np.array([0.5, 0.5])
-    unknown_gain = np.asarray(expected_gain_of_labels(unknown, labels, prior))[:, 2]
-    easy_gain = np.asarray(expected_gain_of_labels(parts[0], labels, prior))[:, 2]
-    assert unknown_gain[0] < easy_gain[0] and unknown_gain[1] != easy_gain[1]
 
 
 def test_other_classes_are_refused(as_installed):

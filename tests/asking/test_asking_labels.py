@@ -130,16 +130,6 @@ def test_asked_as_expected():
     assert population.variance > found.variance
 
 
-@pytest.mark.slow
-def test_learned_rates_are_near_known_ones():
-    _, _, y_pred, labels, matrices = crowd()
-    learned = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"))
-    known = next_labels(labels, y_pred, 10, key=KEY, aim=Aim("recall"), rates=(matrices, [0.7, 0.3]))
-    assert learned.variance > known.variance and "learned" in learned.method
-    assert np.corrcoef(learned.reductions.ravel(), known.reductions.ravel())[0, 1] > 0.8
-    assert "sd of" in learned.summary(full=True)
-
-
 def log_evidence(counts, alpha):
     """Rows of counts, their probabilities integrated out: Dirichlet-multinomial."""
     total = gammaln(counts + alpha).sum(-1) - gammaln((counts + alpha).sum(-1))
@@ -180,28 +170,6 @@ def test_learned_rates_by_enumeration(monkeypatch):
     assert found.variance == pytest.approx(spread(p), rel=0.1)  # some 400 effective draws
     np.testing.assert_allclose(found.reductions[z < 0], drop, atol=0.1 * drop.max())
     assert np.corrcoef(found.reductions[z < 0], drop)[0, 1] > 0.99
-
-
-@pytest.mark.slow
-def test_asking_pays():
-    """Asking by expected drop leaves less variance than asking at random; both use the true error rates."""
-    y, z, y_pred, _, matrices = crowd()
-    rng = np.random.default_rng(0)
-    options = {"key": KEY, "aim": Aim("recall"), "rates": (matrices, [0.7, 0.3])}
-    answers = np.where(rng.random(z.shape) < 1 - matrices[:, 0, 0], 1 - y[:, None], y[:, None])
-    chosen, random = z.copy(), z.copy()
-    for _ in range(4):
-        labels = Labels.from_matrix(chosen, 2, allow_unlabelled=True)
-        found = next_labels(labels, y_pred, 15, **options)
-        chosen[found.samples, found.labelers] = answers[found.samples, found.labelers]
-    free = np.argwhere(random < 0)
-    for i, t in free[rng.permutation(len(free))[:60]]:
-        random[i, t] = answers[i, t]
-    left = [
-        next_labels(Labels.from_matrix(m, 2, allow_unlabelled=True), y_pred, 1, **options).variance
-        for m in (chosen, random)
-    ]
-    assert left[0] < 0.8 * left[1]
 
 
 def test_what_is_refused(as_installed, monkeypatch):

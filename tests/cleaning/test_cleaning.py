@@ -198,9 +198,7 @@ def test_probabilities_of_another_model_say_what_to_expect(naive, data):
         with pytest.raises(ValueError, match=match):
             begun(given)
     sure = jt.noise.Symmetric(0.0, 2)
-    with pytest.raises(
-        ValueError, match=r"probabilities\[\d+\] gives 0 to every class that its labels allow"
-    ):
+    with pytest.raises(ValueError, match=r"probabilities\[\d+\] gives 0 to every class that its labels"):
         start(x, labels, sure, PRIOR, probabilities=np.eye(2)[1 - y])
 
 

@@ -98,12 +98,6 @@ def test_unusable_input_is_one_readable_line_and_exit_code_2(refusal, arguments,
     assert part in err and err.startswith("jtruth: ")
 
 
-@pytest.mark.slow
-def test_repeats_can_be_kept(run):
-    code, out, _ = run("evaluate", ANESTHESIA, "--rater", "2", "--repeats", "keep")
-    assert code == 0 and "45 samples" in out
-
-
 def test_plan(run, answer):
     """A plan from typed labelers, and from a file; the answer, its alternatives, and what was put in."""
     quick = ["--rates", "known", "--sets", "20"]

@@ -1,5 +1,7 @@
 """Commands for what Python knows: shares, corrections, what to ask, sensitivity, models, simulated files."""
 
+import csv
+import html
 import io
 import itertools
 import json
@@ -17,15 +19,17 @@ import typer
 
 import jtruth as jt
 from jtruth.answers import Document, facts
+from jtruth.cli import classifier
 from jtruth.cli.app import SECTIONS, Sectioned
-from jtruth.cli.classifier import evaluate
 from jtruth.cli.options import COMMANDS, LABELS, OUTPUT, as_typed, command, flat, option
 from jtruth.cli.output import give, progress
 from jtruth.cli.reading import Tables, inclusion_of, labels_of, noise_of
+from jtruth.evaluation import compare_classifiers
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
-from jtruth.io import read_gold, read_labels, read_noise
+from jtruth.io import read_gold, read_labels, read_noise, read_predictions
 from jtruth.latent import Progress
+from jtruth.noise import Symmetric
 from tests.cli.files import rows_of, write
 
 
@@ -146,16 +150,6 @@ def test_names_in_a_help_are_in_the_table_and_a_wrong_one_lists_all(run, refusal
         assert set(said.removeprefix("unknown (default), ").split(", ")) <= set(known), said
 
 
-@pytest.mark.slow
-def test_models(answer, small):
-    found, out = answer("models", small / "labels.csv", "--models", "one_coin,pooled", "--warmup", 100,
-                        "--samples", 100, "--report", small / "m.html")  # fmt: skip
-    names = [row["name"] for row in found["models"]]
-    shown = [line.split()[0] for line in out.splitlines() if line.startswith(("one_coin ", "pooled "))]
-    assert shown[:2] == names
-    assert "Which annotation model" in (small / "m.html").read_text()
-
-
 def test_version(run):
     code, out, _ = run("--version")
     assert code == 0 and out.strip() == f"jtruth {jt.__version__}"
@@ -174,11 +168,11 @@ def test_every_command_has_an_example_that_its_options_know(run):
 def test_order_is_a_number_for_each_task(small):
     rows = [(*row, 10 - int(row[0][1:])) for row in rows_of(small / "labels.csv")]
     path = write(small / "when.csv", ("task", "worker", "label", "when"), rows)
-    tables = Tables(as_typed(evaluate, file=path, order="when"))
+    tables = Tables(as_typed(classifier.evaluate, file=path, order="when"))
     assert tables.order().tolist() == [10 - int(task[1:]) for task in tables.labels.tasks]
     path.write_text(path.read_text().replace(",10", ",noon"))
     with pytest.raises(ValueError, match="--order when: task 't0' has 'noon'; a number is needed"):
-        Tables(as_typed(evaluate, file=path, order="when")).order()
+        Tables(as_typed(classifier.evaluate, file=path, order="when")).order()
 
 
 def test_help_groups_commands_and_options(run):
@@ -341,3 +335,98 @@ def test_a_command_is_one_function(capsys, small):
     assert json.loads((small / "n.json").read_text())["number"] == 240
     with pytest.raises(ValueError, match="below 0"):
         call(small / "labels.csv", "--least", -1)
+
+
+def test_agreement_says_what_python_says(run, answer, small):
+    found, out = answer("agreement", "labels.csv", "--report", "a.html", folder=small)
+    expected = jt.labeler_agreement(jt.read_labels(small / "labels.csv"))
+    coefficient = expected.overall["krippendorff"]
+    assert found["overall"]["krippendorff"]["value"] == pytest.approx(coefficient.value)
+    assert found["level"] == 0.95 and found["key"] == 0 and len(found["pairs"]) == 3
+    assert found["pairs"][0]["value"] == pytest.approx(next(iter(expected.pairs.values())).value)
+    page = html.unescape((small / "a.html").read_text())
+    for text in ("ann, bob", str(coefficient), str(list(expected.pairs.values())[2])):
+        assert text in " ".join(out.split()) and text in " ".join(page.split())
+    looked = " ".join(run("inspect", "labels.csv", folder=small)[1].split())
+    assert all(str(one) in looked for one in expected.overall.values())
+
+
+def test_agreement_by_weights_and_level(run, small):
+    code, out, err = run("agreement", "labels.csv", folder=small, full=False)
+    assert code == 0 and len(out.splitlines()) <= 15 and "Cohen's kappa is from" in " ".join(out.split()), err
+    code, out, _ = run("agreement", "labels.csv", "--weights", "quadratic", "--level", 0.5, folder=small)
+    assert code == 0 and "quadratic weights, interval differences" in out
+    found = jt.labeler_agreement(jt.read_labels(small / "labels.csv"), weights="quadratic", level=0.5)
+    assert str(found.overall["gwet_ac1"]) in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--weights", "linear"), "alpha has no linear differences"),
+        (("--weights", "cubic"), "cubic"),
+        (("--level", "2"), "level"),
+        (("--worker", "nobody"), "no column 'nobody'"),
+    ],
+)
+def test_what_cannot_be_asked_of_agreement(refusal, small, more, message):
+    assert message in refusal("agreement", "labels.csv", *more, folder=small)
+
+
+def test_compare(answer, refusal, small):
+    lines = (small / "pred.csv").read_text().splitlines()
+    turned = [line.replace("yes", "no") if k % 4 == 0 else line for k, line in enumerate(lines)]
+    (small / "worse.csv").write_text("\n".join(turned) + "\n")
+    (small / "part.csv").write_text("\n".join(lines[:31]) + "\n")
+    base = ["compare", small / "labels.csv", small / "pred.csv"]
+    asked = ["--classes", "no,yes", "--noise", small / "noise.json", "--metric", "recall", "--margin", ".01"]
+    both = [*base, small / "worse.csv", *asked, "--at-least", ".9"]
+    told, out = answer(*both, "--plot", small / "o.svg", "--report", small / "o.html")
+    assert "pred has the better recall" in out and "P(at least 0.9)" in out
+    page = (small / "o.html").read_text()
+    assert "Which classifier has the better recall?" in page and "pred - worse" in page
+    labels = read_labels(small / "labels.csv", classes=("no", "yes"))
+    said = {name: read_predictions(small / f"{name}.csv", labels).y_pred for name in ("pred", "worse")}
+    given = read_noise(small / "noise.json", labels)
+    noise, prior = Symmetric(given["symmetric"], 2), np.array(given["prior"])
+    options = {"metric": "recall", "margin": 0.01, "at_least": 0.9, "noise": noise, "prior": prior}
+    again, _ = answer(*both, "--metric", "sensitivity")
+    assert again["comparison"] == told["comparison"] | {"metric": "sensitivity"}
+    assert told.pop("next").startswith("jtruth compare")
+    assert told == compare_classifiers(said, labels, **options).to_dict()
+    assert "</svg>" in (small / "o.svg").read_text()
+
+    assert "common" in refusal(*base, small / "part.csv", *asked)
+    found, out = answer(*base, small / "part.csv", *asked, "--common-only")
+    assert found["comparison"]["num_samples"] == 30 and "30 common tasks" in out
+    assert "two classifiers are called 'pred'" in refusal(*base, small / "pred.csv", *asked)
+    assert "1 classifiers cannot be compared" in refusal(*base, *asked)
+
+
+def test_consensus(answer, small):
+    asked = ("--gold", small / "gold.csv", "--out", small / "c.csv", "--method", "majority_vote")
+    found, out = answer("consensus", small / "labels.csv", *asked)
+    assert "40 samples by majority_vote" in out and "every vote counts the same" in out
+    with open(small / "c.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["task", "label", "p_no", "p_yes", "labels", "disagree"]
+    for row, sample in zip(rows, found["samples"], strict=True):
+        assert (row["task"], row["label"]) == (sample["task"], sample["label"])
+        assert float(row[f"p_{row['label']}"]) == pytest.approx(sample["probability"])
+        assert row["disagree"].split() == sample["disagree"] and row["labels"] == "3"
+    gold = dict(rows_of(small / "gold.csv"))
+    assert all(row["label"] == gold[row["task"]] for row in rows if row["task"] in gold)
+    # Three votes on each task: whoever disagrees is one of three, or gold speaks against two and more.
+    assert all(len(s["disagree"]) <= 1 for s in found["samples"] if s["task"] not in gold)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--method", "vote"), "--method vote is not available; choose one of majority_vote,"),
+        (("--method", "majority_vote", "--prior", ".5,.5"), "leave prior out"),
+        (("--out", "nowhere/c.csv"), "there is no folder 'nowhere'"),
+    ],
+)
+def test_what_consensus_refuses(refusal, small, words, said):
+    assert said in refusal("consensus", small / "labels.csv", *words)

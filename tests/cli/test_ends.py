@@ -146,17 +146,6 @@ def test_pipes(run, monkeypatch, pytestconfig, tmp_path, command, part, code):
 
 
 @pytest.mark.slow
-def test_standard_input_of_a_process(pytestconfig):
-    """On cd70ba6 /dev/stdin was not seekable."""
-    words = [sys.executable, "-m", "jtruth", "inspect", "/dev/stdin"]
-    with subprocess.Popen(["cat", CARIES], stdout=subprocess.PIPE, cwd=pytestconfig.rootpath) as pipe:
-        done = subprocess.run(
-            words, stdin=pipe.stdout, capture_output=True, text=True, cwd=pytestconfig.rootpath
-        )
-    assert done.returncode == 0 and "5 labelers" in done.stdout, done.stderr
-
-
-@pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_fault_of_the_input(pytestconfig):
     command = f"{sys.executable} -m jtruth inspect {CARIES} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=pytestconfig.rootpath)

@@ -1,4 +1,4 @@
-"""Six newcomers with files as their tools write them: two commands at most, no refusal, a short screen."""
+"""Five newcomers with files as their tools write them: two commands at most, no refusal, a short screen."""
 
 import csv
 import json
@@ -79,18 +79,6 @@ def argilla(folder):
     (folder / "argilla.json").write_text(json.dumps(records))
 
 
-def mturk(folder):
-    """A batch with the true or false columns of a form's buttons."""
-    rows = [
-        (f"H{i}", "T", f"A{i}{who}", f"W{who}", "Approved", f"text {i}", "TRUE" if z[i] else "FALSE",
-         "FALSE" if z[i] else "TRUE")
-        for who, z in GIVEN.items() for i in range(SIZE)
-    ]  # fmt: skip
-    header = ("HITId", "HITTypeId", "AssignmentId", "WorkerId", "AssignmentStatus", "Input.text",
-              "Answer.cat.yes", "Answer.cat.no")  # fmt: skip
-    write(folder / "Batch_1_batch_results.csv", header, rows)
-
-
 def wide(folder):
     """A statistician's: one row for each case, raters in words of their own, NA, and the reference."""
     words = (PASS, ("no", "yes"), ("FALSE", "TRUE"), PASS)
@@ -102,20 +90,6 @@ def wide(folder):
     write(folder / "ratings.csv", ("case", "rater1", "rater2", "rater3", "rater4", "model", "truth"), rows)
 
 
-def one_label(folder):
-    """A training set: one noisy label for each row and nobody's name, and a model's probabilities."""
-    write(folder / "train.csv", ("id", "label"), [(i, ("cat", "dog")[GIVEN["bob"][i]]) for i in range(SIZE)])
-    rows = [(i, f"{1 - p:.4f}", f"{p:.4f}") for i, p in enumerate(SCORE)]
-    write(folder / "probs.csv", ("id", "cat", "dog"), rows)
-    (folder / "noise.json").write_text(json.dumps({"symmetric": 0.15}))
-
-
-def annotators(folder):
-    """Who is the bad annotator?"""
-    rows = [(f"d{i}", who, PASS[z[i]], "2024-01-02") for who, z in GIVEN.items() for i in range(SIZE)]
-    write(folder / "export.csv", ("document_id", "annotator", "category", "created_at"), rows)
-
-
 PATHS = [
     (judges, "inspect judges.jsonl", "4 labelers, 240 labels"),
     (judges, "prevalence judges.jsonl --gold column:human_gold --positive pass", "truth of: 'q"),
@@ -124,16 +98,12 @@ PATHS = [
     (label_studio, "inspect project-1.json", "--predictions export:v2 --gold"),
     (label_studio, "evaluate project-1.json --predictions export:v2 --gold export:ground_truth", "accuracy"),
     (argilla, "evaluate argilla.json --predictions export:gpt --positive pass", "accuracy"),
-    (mturk, "labelers Batch_1_batch_results.csv", "Wspammer"),
     (wide, "inspect ratings.csv", "column:model"),
     (
         wide,
         "evaluate ratings.csv --predictions column:model --gold column:truth --positive pass",
         "Recall",
     ),
-    (one_label, "inspect train.csv", "1 labeler"),
-    (one_label, "evaluate train.csv --predictions probs.csv --noise noise.json --prior .5,.5", "accuracy"),
-    (annotators, "labelers export.csv", "spammer"),
 ]
 
 

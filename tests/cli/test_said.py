@@ -5,13 +5,8 @@ import pytest
 
 from jtruth import compare_classifiers
 from jtruth import comparison as models
-from jtruth._validation.words import Source
-from jtruth.cli.words import shell_words
-from jtruth.evaluation.classifier import SENTENCES
 from jtruth.evaluation.compared import Laws
-from jtruth.histograms.label_counts import from_counts, with_at_least
 from jtruth.inspection import inspect_labels
-from jtruth.io.vocabulary import Words, in_words
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 
@@ -59,26 +54,10 @@ def test_who_was_read_as_a_labeler_is_said(run, tmp_path, command):
     assert code == 0 and out.count("Read as wide table, 3 labelers: 'ann', 'bob', 'cy'") == 1, err
 
 
-def test_words_of_samplers_in_the_shell():
-    assert shell_words("Raise num_samples and num_warmup.") == "Raise --samples and --warmup."
-    assert shell_words("leave them out with drop=True") == "leave them out with --drop"
-
-
-def test_samples_with_too_few_labels_are_named_by_their_task():
-    with pytest.raises(ValueError, match=r"1 of 2 samples have fewer than 2 labels \(b\)"):
-        with_at_least(from_counts(np.array([[2, 1], [1, 0]])), 2, tasks=("a", "b"))
-
-
 def test_the_worst_term_of_a_model_is_named_by_its_task():
     loo = models.LeaveOneOut(-1.0, 0.1, 1.0, np.zeros(2), np.array([0.1, 0.94]), 0.7)
     (said,) = models._doubts("m", loo, (), ("a", "b"))
     assert "worst 0.94 at task 'b'" in said
-
-
-def test_nothing_that_is_no_number_is_cut():
-    said = lambda values: in_words(values, Words(pass_at=1.0), Source("x.csv"))[1][0]  # noqa: E731
-    assert said(["pass", "fail"]) == "0 labels were cut at 1: none of them is a number."
-    assert said(["pass", "2"]) == "1 label was cut at 1: at least that is pass, below it fail."
 
 
 def test_random_labels_and_lists_of_classes_are_odd():
@@ -119,15 +98,3 @@ def test_a_comparison_with_gold_does_not_say_that_there_is_none(by_gold):
     assert "need not add up" not in text  # one law of all: they do
     a, b = (by_gold.values[name].draws for name in "ab")
     np.testing.assert_allclose(by_gold.differences["a", "b"].draws, a - b, atol=1e-12)
-
-
-def test_a_page_with_gold_does_not_say_that_nobody_can_choose():
-    from jtruth.evaluation import evaluate
-
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 100)
-    z = np.where(rng.random((100, 3)) < 0.8, y[:, None], 1 - y[:, None])
-    gold = np.where(np.arange(100) < 25, y, -1)
-    d = evaluate(z[:, 0], Labels.from_matrix(z[:, 1:], 2), gold=gold, key=0).blocks()
-    first = next(part for part in d.tables() if part.name == "assumptions")
-    assert [row["sentence"] for row in first.rows][-2:] == list(SENTENCES.values()) and first.note == ""

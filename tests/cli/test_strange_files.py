@@ -81,9 +81,7 @@ def test_semicolons_and_decimal_commas(tmp_path):
     np.testing.assert_array_equal(scores(texts, ","), numbers)
     np.testing.assert_array_equal(scores([text.replace(".", ",") for text in texts]), numbers)
     unclear = [f"1,{k:03}" for k in range(40)]  # 1234, or 1.234?
-    with pytest.raises(
-        ValueError, match=r"not a finite number\. If its comma stands before decimals, say --decimal ,"
-    ):
+    with pytest.raises(ValueError, match=r"If its comma stands before decimals, say --decimal ,"):
         scores(unclear)
     np.testing.assert_allclose(scores(unclear, decimal=","), 1 + np.arange(40) / 1000)
 

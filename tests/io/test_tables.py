@@ -4,7 +4,6 @@ import gzip
 import io
 import os
 import threading
-import time
 
 import hypothesis.strategies as st
 import numpy as np
@@ -87,21 +86,11 @@ BAD_LABELS = [
         "task by task=... (at the command line --task NAME)",
     ),
     (HEAD + "1,a,0\n1,b,0,7\n", "labels.csv, line 3: 4 fields where the header has 3"),
-    (HEAD + "1,a,0\n1,b\n", "line 3: 2 fields where the header has 3 (task, worker, label)"),
     (HEAD + "1,a,0\n\n1,b,0\n", "labels.csv, line 3 is empty. Delete the line"),
     ("task,task,label\n1,2,3\n", "the header has 'task' more than once"),
     (HEAD + "1,a,0\n1,b,\n2,a,nan\n", "labels.csv, lines 3, 4: no label (got '')"),
-    (HEAD + "1,,0\n", "labels.csv, line 2: no worker id (got '')"),
     (HEAD + "1,a,0\n,a,0\n", "labels.csv, line 3: no task id (got '')"),
     (HEAD + "1,a,0\n2,a,1\n1,a,0\n", "labels.csv, lines 2, 4: worker 'a' labelled task '1' 2 times"),
-    (
-        HEAD + "1,a,0\n1,b,7\n",
-        "line 3: label '7' is not one of the classes '0', '1'",
-        {"classes": ["0", "1"]},
-    ),
-    (HEAD + "1,a,0\n", "the only label is '0'"),
-    (HEAD + "1,a,0\n2,a,3\n", "labels are 0, 3, but nobody gave 1"),
-    (HEAD + "1,a,1\n2,a,-1\n", "line 3: no label (got '-1')"),
     (HEAD + "1,a, 0\n1,b,0\n", "line 2: label ' 0' begins or ends with a space, and '0' would"),
     (HEAD + '1,"a,0\n', "Check the quotation marks"),
     (HEAD.encode() + b"1,Jos\xe9,0\n", "not UTF-8 text"),
@@ -116,9 +105,9 @@ BAD_LABELS = [
 
 @pytest.mark.parametrize("case", BAD_LABELS, ids=[case[1] for case in BAD_LABELS])
 def test_bad_label_files(write, case):
-    content, fragment, *options = case
+    content, fragment = case
     with pytest.raises(ValueError) as caught:
-        read_labels(write(content), **dict(*options))
+        read_labels(write(content))
     assert fragment in str(caught.value)
 
 
@@ -279,20 +268,6 @@ def test_gold(write):
     assert read_gold(path, LABELS, common_only=True).tolist() == [-1, -1, 1]
     with pytest.raises(ValueError, match="No task is in both"):
         read_gold(write("task,label\n7,no\n"), LABELS, common_only=True)
-
-
-@pytest.mark.slow
-def test_a_million_rows_in_seconds(tmp_path):
-    rng = np.random.default_rng(0)
-    columns = (rng.integers(0, high, 1_000_000).tolist() for high in (200_000, 500, 4))
-    text = "".join(f"t{i},w{t},{c}\n" for i, t, c in zip(*columns, strict=True))
-    (tmp_path / "big.csv").write_text(HEAD + text)
-    start = time.perf_counter()
-    labels = read_labels(tmp_path / "big.csv", repeats="keep")
-    assert labels.num_labels == 1_000_000
-    assert (
-        time.perf_counter() - start < 20
-    )  # 1.5 s on a quiet machine; this catches a loop in Python, not noise
 
 
 def test_pipes_and_standard_input(tmp_path, monkeypatch):

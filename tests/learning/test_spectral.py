@@ -1,4 +1,4 @@
-"""Messages and moments: against loops and known laws, on public sets, what they refuse; assignments."""
+"""Messages and moments: against loops and known laws, on public sets, what they refuse."""
 
 import itertools
 
@@ -10,7 +10,6 @@ from jtruth.labels import Labels
 from jtruth.learning import fit_dawid_skene, fit_kos, fit_label_model
 from jtruth.learning.methods import METHODS
 from jtruth.learning.spectral import triplet_moments
-from jtruth.planning import regular_assignment
 from tests.learning.crowds import from_matrix, real_set, simulate
 from tests.reference import kos
 from tests.reference import moments as oracle
@@ -37,9 +36,9 @@ def test_one_label_a_sample_has_no_messages():
 
 
 def test_spammers_and_liars_are_found_where_the_vote_fails():
-    """7 of 15 labelers guess, 3 say the opposite: 300 samples of 8 labels each, assigned regularly."""
+    """7 of 15 labelers guess, 3 say the opposite: 300 samples of 8 labels each."""
     rng = np.random.default_rng(0)
-    mask = regular_assignment(300, 15, 8, key=0)
+    mask = rng.permuted(np.tile(np.arange(15) < 8, (300, 1)), axis=1)
     right = np.array([0.95] * 5 + [0.5] * 7 + [0.1] * 3)
     y = rng.integers(0, 2, 300)
     z = np.where(rng.random((300, 15)) < right[None, :], y[:, None], 1 - y[:, None])
@@ -62,36 +61,6 @@ def test_messages_on_public_sets(shared_data, name, accuracy):
 def test_more_classes_are_refused():
     labels = from_matrix(simulate(3, 24, 5, 3)[0], 3)
     assert "KOS knows two classes" in str(METHODS["kos"].refuses(labels))
-
-
-@pytest.mark.parametrize(
-    ("n", "t", "each"), [(12, 6, 3), (100, 7, 3), (50, 5, 5), (40, 9, 8), (2000, 30, 4), (3, 50, 2)]
-)
-def test_assignments_are_regular_and_nobody_sees_a_sample_twice(n, t, each):
-    found = regular_assignment(n, t, each, key=3)
-    assert found.shape == (n, t) and (found.sum(axis=1) == each).all() and np.ptp(found.sum(axis=0)) <= 1
-    np.testing.assert_array_equal(found, regular_assignment(n, t, each, key=3))
-
-
-def test_pairs_of_labelers_meet_as_often_as_chance_says():
-    """4000 samples x 3 of 12: each pair meets Binomial(4000, 3 * 2 / (12 * 11)) = 182 +- 13; 66 pairs, 5 sd:
-    4e-5."""
-    mask = regular_assignment(4000, 12, 3, key=0).astype(float)
-    meet = (mask.T @ mask)[np.triu_indices(12, 1)]
-    assert np.abs(meet - 4000 / 22).max() < 5 * np.sqrt(4000 / 22 * 21 / 22)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ((5, 2, 3), "labels_per_sample is 3 but there are 2 labelers"),
-        ((0, 2, 1), "num_samples must be a positive whole number"),
-        ((5, 2, 1.5), "labels_per_sample must be a positive whole number, got 1.5"),
-    ],
-)
-def test_impossible_assignments_are_refused(sizes, message, as_installed):
-    with pytest.raises(ValueError, match=message):
-        regular_assignment(*sizes)
 
 
 # p(symbol | class) of four labelers; the third symbol is an abstention, which depends on the class.
