@@ -108,8 +108,8 @@ def metropolis(propose: Any, density: Any, state: Any, moves: Any, random: Any) 
     """`state` (..., numbers) after a Metropolis step for each of `moves`.
 
     `propose(state, move)` is another state, `density(state)` (...,) its log density, -inf where it may not
-    be, and `random` (moves, ...) are uniform numbers. These come from outside and the first step stays where
-    it is, so that a traced program has one copy of the density, and one call for all random numbers.
+    be, and `random` (moves, ...) are uniform numbers. The first step stays where it is: a traced program has
+    one density.
     """
     xp = namespace(state)
     moves = xp.concatenate([xp.zeros_like(moves[:1]), moves])

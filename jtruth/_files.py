@@ -31,13 +31,8 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet 
 def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) -> Iterator[IO]:
     """A file that takes the place of `path` when the block ends well; otherwise nothing is changed.
 
-    Args:
-        path: pipes and devices are written as they are.
-        mode: "w" for text (UTF-8, line ends as they are given), "wb" for bytes.
-        new: nobody may have written it meanwhile (FileExistsError).
-
-    Raises:
-        OSError: a full disk and its like, with the name of the file.
+    `mode` "w" is text (UTF-8, line ends as they are given), "wb" bytes; `new`: nobody may have written it
+    meanwhile (FileExistsError). Pipes and devices are written as they are.
     """
     form: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     if os.path.exists(path) and not os.path.isfile(path):
@@ -63,7 +58,6 @@ def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) ->
 
 
 def _put(beside: Path, target: Path, new: bool) -> None:
-    """Give a file the name it is for."""
     if new:
         with suppress(PermissionError):  # a file system without links
             os.link(beside, target)

@@ -59,10 +59,7 @@ def log_odds(
 def most_likely_prior(
     log_likelihood: Float[np.ndarray, "samples classes"], *, max_steps: int = 10_000
 ) -> tuple[Float[np.ndarray, " classes"], bool]:
-    """The prior pi that maximises sum_i log sum_c pi[c] p(z_i | c), a concave function; and did EM get there.
-
-    EM from the uniform prior: pi becomes the mean class posterior, until no entry moves by 1e-10.
-    """
+    """The prior that maximises sum_i log sum_c pi[c] p(z_i | c), by EM; and whether EM got there."""
     prior = np.full(log_likelihood.shape[1], 1.0 / log_likelihood.shape[1])
     for _ in range(max_steps):
         new = softmax(log_likelihood + log(prior)[None, :]).mean(0)

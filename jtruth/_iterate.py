@@ -76,12 +76,11 @@ def climb(
     terms: Any = 0.0,
     kept: Any = None,
 ) -> Summit:
-    """Climb from `start`; pure, for `jit` and `vmap`.
+    """Climb from `start`, a pytree of float arrays; pure, for `jit` and `vmap`.
 
     Args:
         improve: (params, kept) -> (objective there, params after one step of EM, kept). A step that lowers
             the objective is taken back and tried at half its length, unless `terms` says that it cannot.
-        start: a pytree of float arrays.
         inside: (params after a jump, params after a plain step) -> the former, brought into their domain.
         max_steps, tol: most steps, and the change of any parameter in one step that counts as none.
         plain_steps: before the first jump.

@@ -23,11 +23,7 @@ from jtruth._validation.words import quoted
 
 
 def mesh_axis(mesh: Any, *, hosts: bool = False) -> str:
-    """The axis over which work is shared: the only one that is longer than 1, or the first.
-
-    Raises:
-        ValueError: no mesh, several long axes, or (unless `hosts`) devices of several processes.
-    """
+    """The only axis longer than 1, or the first; devices of several processes are for `hosts`."""
     if not isinstance(mesh, Mesh):
         raise ValueError(
             f"mesh is of type {type(mesh).__name__}; give a jax.sharding.Mesh, such as "
@@ -66,11 +62,7 @@ def as_auto(mesh: Mesh) -> Mesh:
 
 
 def even_rows(mesh: Any, size: int) -> NamedSharding:
-    """How a leading axis of this size lies on the devices of the mesh.
-
-    Raises:
-        ValueError: no mesh over one axis, or one that does not divide the size.
-    """
+    """How a leading axis of this size, which the devices must divide, lies on the devices of the mesh."""
     axis = mesh_axis(mesh)
     devices = mesh.shape[axis]
     if size % devices:
@@ -92,11 +84,7 @@ def gathered(thing: Any) -> list[Any]:
 
 
 def together(work: Callable[[], Any]) -> Any:
-    """What `work` gives here; a ValueError of any process is raised by all.
-
-    Raises:
-        ValueError: the first one, with the number of its process.
-    """
+    """What `work` gives here; the first ValueError of any process is raised by all."""
     found, problem = None, None
     try:
         found = work()
@@ -111,11 +99,7 @@ def together(work: Callable[[], Any]) -> Any:
 
 
 def same_everywhere(what: str, names: Sequence | None) -> None:
-    """Refuse names that differ between processes.
-
-    Raises:
-        ValueError: showing those of process 0 and of the first that has others.
-    """
+    """Refuse names that differ between processes, showing those of process 0 and another."""
     tables = gathered(None if names is None else list(names))
     other = next((k for k, one in enumerate(tables) if one != tables[0]), None)
     if other is not None:
@@ -127,11 +111,7 @@ def same_everywhere(what: str, names: Sequence | None) -> None:
 
 
 def no_common(what: str, names: Sequence[str]) -> None:
-    """Refuse names that two processes have.
-
-    Raises:
-        ValueError: naming the first of them.
-    """
+    """Refuse names that two processes have."""
     if jax.process_count() == 1:
         return
     marks = [int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in names]

@@ -28,9 +28,6 @@ _HOW = f"give a whole number 0..{_MOST}, or a JAX key such as jax.random.key(0)"
 def as_key(key: Any = None) -> jax.Array:
     """A typed JAX key from a whole number, a JAX key (typed, raw, or its words), or None, which is 0.
 
-    Raises:
-        ValueError: anything else, with what to give.
-
     >>> bool(as_key(7) == as_key(jax.random.PRNGKey(7))), bool(as_key() == as_key(0))
     (True, True)
     """

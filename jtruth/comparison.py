@@ -188,7 +188,6 @@ def _name(model: Any) -> str:
 
 
 def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple | None):
-    """Sentences about what cannot be trusted."""
     if loo.num_bad:
         worst = int(loo.pareto_k.argmax())
         where = f"sample {worst}" if tasks is None else f"task {tasks[worst]!r}"
@@ -222,10 +221,6 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
 
     Returns:
         `xarray.DataTree`. The log-likelihood of N samples takes 8 N bytes a draw.
-
-    Raises:
-        ImportError: without arviz-base and arviz-stats.
-        ValueError: something without draws, or labels that do not belong to the fit.
     """
     from_dict, _ = arviz()
     groups, dims, coords = _groups(fit, labels)

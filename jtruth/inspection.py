@@ -285,7 +285,6 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
 
 
 def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Check]:
-    """Said where the interval of Krippendorff's alpha holds 0, or lies below it."""
     one = coefficients["krippendorff"]
     if one.low <= 0:
         text = (
@@ -309,7 +308,6 @@ def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
 
 
 def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) -> Iterator[tuple[str, str]]:
-    """Commands worth running, each with what it answers."""
     names = {role: shlex.quote(name) for role, name in beside.items()}
     predictions = f"--predictions {names.get('predictions', 'PRED.csv')}"
     gold = f"--gold {names.get('gold', 'GOLD.csv')}"

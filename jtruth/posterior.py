@@ -93,11 +93,7 @@ def class_posterior_given_prediction(
 
 
 def validate_prior(prior, num_classes: int) -> np.ndarray:
-    """The prior as a (classes,) array of its own floating dtype, checked on the host.
-
-    Raises:
-        ValueError: wrong length, an entry that is negative or NaN, or a sum that is not 1 within 1e-6.
-    """
+    """The prior as a (classes,) array of its own floating dtype, checked on the host."""
     prior = np.asarray(prior)
     if prior.shape != (num_classes,):
         raise ValueError(
@@ -117,11 +113,7 @@ def validate_confusion(confusion) -> np.ndarray:
 def check_not_contradictory(
     log_likelihood: LogLikelihood, tasks: Sequence | None = None, *, prior: Prior | None = None
 ) -> None:
-    """Refuse samples that are impossible under every class (of positive prior): certain labelers contradict.
-
-    Raises:
-        ValueError: names the first five samples (by `tasks`), and says what to do.
-    """
+    """Refuse samples (named by `tasks`) that are impossible under every class of positive prior."""
     values = np.asarray(log_likelihood)
     if not jnp.issubdtype(values.dtype, jnp.floating):
         raise ValueError(
@@ -167,7 +159,6 @@ def _name(bad: np.ndarray, tasks: Sequence | None) -> str:
 
 
 def _distributions(x: np.ndarray, name: str) -> np.ndarray:
-    """Rows (last axis) of `x` that are distributions, in their own floating dtype."""
     x = x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(np.float64)
     check_rows(x, name)
     return x

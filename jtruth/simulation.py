@@ -115,16 +115,12 @@ def simulate_difficulty_fallibility(
 
     Args:
         key: a whole number or a JAX key.
-        num_samples: N.
-        num_labelers: T.
+        num_samples, num_labelers: N and T.
         prior: (classes,).
         confusion: K, (classes, symbols).
         difficulty: (a, b) of the beta distribution of delta, one draw per sample; (1, 1) is uniform.
-        fallibility: (low, high) of the uniform distribution of phi, one draw per labeler.
-        participation: (low, high) of the uniform distribution of eta, one draw per labeler.
-
-    Returns:
-        `Simulated`, whose `noise` is the `DifficultyFallibility` that was drawn.
+        fallibility, participation: (low, high) of the uniform distributions of phi and eta, one draw per
+            labeler.
 
     Raises:
         ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive;
@@ -164,9 +160,6 @@ def sample_participation(
 
     The first labeler F who takes part has P(F = t) ~ eta_t prod_{s < t} (1 - eta_s); the labelers after F
     are independent of the condition. This is the law of drawing again until a sample has a label, exactly.
-
-    Raises:
-        ValueError: an eta outside [0, 1], or no eta above 0 (no draw would ever have a label).
     """
     _check_participation(participation)
     (eta,) = current(participation)
@@ -211,7 +204,6 @@ def _draw_all(key, prior, confusion, eta, noise_model: NoiseModel, *, num_sample
 def _draw_participation(
     key: PRNGKeyArray, eta: Float[Array, " labelers"], *, num_samples: int
 ) -> Bool[Array, "samples labelers"]:
-    """First labeler by its law, later ones independently (see `sample_participation`)."""
     num_labelers = eta.shape[0]
     nobody = jnp.cumsum(jnp.log1p(-eta))  # log P(labelers 0..t all absent)
     before = jnp.concatenate([jnp.zeros((1,), eta.dtype), nobody[:-1]])

@@ -1,6 +1,4 @@
-"""A column of labels as class codes: whole numbers 0..C-1, or class names.
-
-Predictions and gold answers as class codes: class names, or the codes where nothing else can be meant.
+"""A column of labels, predictions or gold as class codes: whole numbers 0..C-1, or class names.
 
 A whole number is a code only if the classes are called "0", "1", ..., or if somebody gave their order. Where
 names were put in alphabetical order, 0 and 1 mean whatever the alphabet says ("accept" is 0), and an answer
@@ -43,14 +41,10 @@ def class_codes(
     if_missing: str | None,
     what: str = "",
 ) -> np.ndarray:
-    """(entries,) int32 codes of predictions or gold answers (names or numbers); -1 where one is missing.
+    """(entries,) int32 codes of predictions or gold, -1 where one is missing; what is no class is refused.
 
-    `coded` says that the order of the classes was given, so that numbers may be codes of named classes;
-    `if_missing` what to do about a missing entry (None, NaN, -1), None where they are allowed; `what` is the
-    word for an entry in messages, with a space after it.
-
-    Raises:
-        ValueError: naming the first entries that are no class.
+    `coded`: the order of the classes was given, so numbers may be codes; `if_missing`: what to do about a
+    missing entry, None where they are allowed; `what`: the word for an entry, with a space after it.
     """
     values = as_coded(np.asarray(values)) if isinstance(values, np.ndarray) else values
     position = {name: k for k, name in enumerate(classes)}
@@ -68,11 +62,10 @@ def class_codes(
     if None in found.values():
         rows = [k for k, value in enumerate(values) if found[value] is None]
         raise ValueError(_unknown(values[rows[0]], rows, classes, source, coded, if_missing is None, what))
-    if -1 in found.values():
+    if if_missing is not None and -1 in found.values():
         rows = [k for k, value in enumerate(values) if found[value] == -1]
-        if if_missing is not None:
-            found = f"no {what or 'class '}(got {values[rows[0]]!r})"
-            raise ValueError(f"{source.at(rows)}: {found}. {if_missing}")
+        nothing = f"no {what or 'class '}(got {values[rows[0]]!r})"
+        raise ValueError(f"{source.at(rows)}: {nothing}. {if_missing}")
     if if_missing is None and "-1" in position and any(value == -1 for value in found):
         raise ValueError(
             f"{source.name}: -1 is a class here and also the mark for unknown; give a dict of the known ones"
@@ -88,22 +81,19 @@ def _code(value: Any, position: dict[str, int], codes: bool) -> int | None:
         return position[str(value)]
     if isinstance(value, str):
         return int(value) if codes and is_integer(value) and int(value) < len(position) else None
-    if isinstance(value, bool):
-        plain = position.get(str(int(value)))
-        return plain if plain is not None else (int(value) if codes and len(position) == 2 else None)
     if not isinstance(value, int) and not (isinstance(value, float) and value.is_integer()):
         return None
     if str(int(value)) in position:
         return position[str(int(value))]
     if value == -1:
         return -1
+    codes = codes and (len(position) == 2 or not isinstance(value, bool))
     return int(value) if codes and 0 <= value < len(position) else None
 
 
 def _unknown(
     value: Any, rows: list, classes: Sequence[str], source: Source, coded: bool, missing: bool, what: str
 ) -> str:
-    """The message for entries that are no class."""
     place = source.entry(rows, what, value)
     number = not isinstance(value, str) or (is_integer(value) and int(value) < len(classes))
     if list(classes) == list(map(str, range(len(classes)))) and not isinstance(value, str):
@@ -134,9 +124,8 @@ def encode_classes(
 ) -> tuple[np.ndarray, tuple, tuple]:
     """(int32 codes of a column of labels, -1 where one is missing; class names; notes on how it was read).
 
-    Missing labels are refused with the advice `if_missing`, or accepted if it is None. `length` is that
-    of the column where `values` are only its different ones. Labels that are `silent` are as missing, and
-    never refused.
+    Missing labels are refused with the advice `if_missing`, or accepted if it is None; `silent` ones are as
+    missing, and never refused. `length` is that of the column where `values` are its different ones.
     """
     named = class_names(classes, num_classes)
     _check_one_type(values, source)
@@ -154,7 +143,7 @@ def encode_classes(
     check_visible(present, values, "label", source)
     order, notes = _class_order(present, named, num_classes)
     code = {name: k for k, name in enumerate(order)}
-    unnamed = _are_integers(present) and not code.keys() >= set(present)
+    unnamed = all(map(is_integer, present)) and not code.keys() >= set(present)
     if named and unnamed and not any(map(is_integer, named)):
         code = {str(k): k for k in range(len(named))}  # the labels are codes, `classes` names the codes
     unknown = {name for name in present if name not in code}
@@ -274,7 +263,7 @@ def _class_order(present: list[str], named: tuple | None, num_classes: int | Non
         found = f"the only label is {present[0]!r}" if present else "no label is given"
         raise ValueError(f"{found}: name all classes in `classes` (or set num_classes).")
     check_different_numbers(present, "class names")
-    if not _are_integers(present):
+    if not all(map(is_integer, present)):
         return tuple(sorted(present)), ()
     numbers = sorted(map(int, present))
     names = tuple(map(str, numbers))
@@ -287,7 +276,3 @@ def _class_order(present: list[str], named: tuple | None, num_classes: int | Non
             f"(or set num_classes)."
         )
     return names, ()
-
-
-def _are_integers(names: Iterable[str]) -> bool:
-    return all(map(is_integer, names))

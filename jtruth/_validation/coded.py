@@ -166,8 +166,7 @@ def row_codes(entries: tuple, sizes: tuple[int, int, int]) -> np.ndarray | None:
 def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows: index of the first row of each kind, kind of each row, number of rows of each kind.
 
-    Columns are folded in one by one: the kind so far and the next entry make a number. Only where it would
-    not fit into 63 bits are the numbers that occur renumbered in order, which takes a sort. This is exact,
+    Columns are folded into one number, renumbered by a sort only where it would not fit into 63 bits: exact,
     and faster than sorting whole rows.
     """
     kind, width, bound = np.zeros(len(table), np.int64), int(table.max(initial=0)) + 2, 1

@@ -1,15 +1,10 @@
-"""Labels as integer codes: three columns (task, worker, label) with a row per label, or a wide table.
+"""Labels as integer codes: three columns (task, worker, label), a wide table, or a table of an engine.
 
-A wide table has one row per sample, one column per labeler, class codes or class names inside.
-
-Tables that an engine holds (DuckDB, Polars, PySpark, whatever narwhals calls lazy) may be larger than memory.
-What comes here are their different ids and classes and, for each row, three whole numbers; joining, sorting
-and what does not fit into memory are the engine's work. Such a table has no order of rows, so samples,
-labelers and rows are in sorted order, and a row is named in messages by what it says.
-
-An engine also groups its table into distinct rows of labels, who gave what, and how often (`lazy_patterns`):
-the rows of a task become whole numbers in which every worker has some bits (label code + 1, 0 is no label),
-and tasks of equal numbers become one row with a count. Powers of 2 are exact in every engine.
+A table that an engine holds (DuckDB, Polars, PySpark, whatever narwhals calls lazy) may be larger than
+memory: joining and sorting are its work, and here come its different ids and classes and, for each row, three
+whole numbers. It has no order of rows, so all is in sorted order, and a row is named in messages by what it
+says. For `lazy_patterns` it groups its rows into distinct patterns of labels: a task is whole numbers in
+which every worker has some bits (label code + 1, 0 is no label). Powers of 2 are exact in every engine.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -40,7 +35,7 @@ def encode_columns(
     rules: tuple[str, str, Iterable],
     source: Source,
 ) -> Found:
-    """Codes of the columns "task", "worker" and "label"; options as in `Labels.from_long`.
+    """Codes of "task", "worker" and "label", options as in `Labels.from_long`.
 
     `rules` are its `repeats`, `missing` and `abstain`.
     """
@@ -105,10 +100,7 @@ def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:
 
 
 def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...], Source]:
-    """Columns of a lazy table of narwhals, coded by its engine, rows sorted by their codes; and their place.
-
-    `columns` maps what each holds to its name; one that is not there is refused.
-    """
+    """Columns of a lazy table (role -> name), coded by its engine and sorted by code; and their place."""
     import narwhals as nw
 
     ids.check_columns(table.collect_schema().names(), columns, Source())
@@ -152,13 +144,8 @@ def lazy_patterns(
 ) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple]:
     """Distinct rows of labels of a lazy table; `columns` are the names of "task", "worker" and "label".
 
-    Returns:
-        Labeler and label of every label of row 0, then of row 1, ...; labels and tasks of each row; names of
-        workers and of classes; and notes.
-
-    Raises:
-        ValueError: a table that is not lazy, a column that is not there, rows without an id or a label, a
-            worker who labelled a task twice.
+    Labeler and label of every label of row 0, then of row 1, ...; labels and tasks of each row; names of
+    workers and of classes; and notes.
     """
     choose("missing", missing, ("error", "drop"))
     table = ids.read_frame(frame, lazy=True)
@@ -198,9 +185,7 @@ def lazy_patterns(
 def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.ndarray, tuple, tuple]:
     """The different workers and labels, and what could be wrong with a task, through the readers' checks.
 
-    Returns:
-        The table with "code of worker" and "code of label"; its rows; workers; the class of each different
-        label, -1 for a word that means none; classes; notes.
+    The coded table; its rows; workers; class of each different label, -1 for none; classes; notes.
     """
     import narwhals as nw
 
@@ -295,7 +280,6 @@ def _unpacked(
 
 
 def _row_text(row: dict[str, Any]) -> str:
-    """What stands in a row."""
     parts = (f"{name} {brief(row[name])}" for name in ("task", "worker", "label") if name in row)
     return f"({', '.join(parts)})"
 
@@ -306,8 +290,7 @@ _COUNTED, _USUAL = 30, 0.7  # rows before equal sums are odd, and how probable o
 def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, missing: Any) -> Found:
     """The labels of a (samples, labelers) array or wide data frame; `missing` marks empty cells.
 
-    Numbers are class codes 0..num_classes-1; names, and numbers without `num_classes`, are read as
-    `encode_classes` does. None, and in data frames NaN, is no label either.
+    Numbers are codes 0..num_classes-1; names, and numbers without `num_classes`, as in `encode_classes`.
     """
     table, tasks, workers = _axes(z)
     if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "biufOU":

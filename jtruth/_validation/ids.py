@@ -1,10 +1,9 @@
-"""Columns of plain Python values, and task and worker ids as codes.
+"""Columns of plain Python values, task and worker ids as codes, and values put into the order of the samples.
 
-Values that belong to tasks, put into the order of the samples: the one place where ids meet. Predictions,
-gold answers, times and chances come as a file, a Series, a dictionary or a frame with task ids, or as a plain
-sequence without. Ids are matched as text (1 and "1" are the same task; ids of one table are all text or all
-numbers, so nothing can collide), and every difference is an error with counts both ways. A plain sequence is
-taken in the order of the samples; where nobody chose that order, a note names the first three ids.
+Predictions, gold answers, times and chances come with task ids, or as a plain sequence. Ids are matched as
+text (1 and "1" are the same task; ids of one table are all text or all numbers, so nothing can collide), and
+every difference is an error with counts both ways. A plain sequence is in the order of the samples; where
+nobody chose that order, a note names the first three ids.
 """
 
 import re
@@ -127,11 +126,7 @@ def check_ids(values: Sequence, what: str, source: Source) -> None:
 def encode_ids(
     values: Sequence, what: str, known: Iterable | None, source: Source
 ) -> tuple[np.ndarray, tuple]:
-    """Codes 0, 1, ... of ids, and the ids in that order.
-
-    The order is that of `known`; without it, ids 0..n-1 are numbered as they are, and others by first
-    appearance.
-    """
+    """Codes of ids, and the ids in that order: of `known`; else 0..n-1 as they are, others as they appear."""
     check_ids(values, what, source)
     if known is None and isinstance(values, Coded):
         check_visible(values.names, values, f"{what} id", source, inside=what != "task")
@@ -171,10 +166,7 @@ def _as_numbered(coded: np.ndarray, ids: tuple) -> tuple[np.ndarray, tuple]:
 
 
 def _numbers(names: Sequence[str], before: str = "") -> np.ndarray | None:
-    """Names as whole numbers without leading zeros after `before`, which all begin with; None if one is none.
-
-    All of them are one text, for there may be millions.
-    """
+    """Whole numbers without leading zeros behind `before`, with which all begin; None if one is none."""
     text = ("\n" + "\n".join(names) + "\n").replace("\n" + before, "\n")
     digits = text.replace("\n", "")
     if not (digits.isascii() and digits.isdecimal()) or "\n\n" in text:
@@ -230,10 +222,9 @@ ORDER_NOTE = (
 
 
 class TaskArray(np.ndarray):
-    """An array with one entry for each sample of some `Labels`, which remembers whose entries they are.
+    """An array with one entry for each sample, which remembers whose entries they are.
 
-    `read_gold`, `read_predictions`, `labels_of` and `split_rater` return it. It is an array like any other;
-    parts of it have no ids, and its whole numbers stay class codes.
+    Parts of it have no ids, and its whole numbers stay class codes.
     """
 
     tasks: tuple | None
@@ -251,11 +242,7 @@ def with_tasks(values: Any, tasks: tuple | None, notes: tuple = ()) -> TaskArray
 
 
 def align(data: Any, labels: Any, what: str, *, partial: bool = False) -> Aligned:
-    """What the user handed over as `what`, in the order of the samples; `partial`: some may have no entry.
-
-    Raises:
-        ValueError: ids that are unknown, missing, doubled or ambiguous, or a sequence of another length.
-    """
+    """What the user handed over as `what`, by sample; `partial`: some samples may have no entry."""
     return _aligned(*_split(data, labels, what), data, labels, what, partial)
 
 
@@ -290,11 +277,7 @@ def _aligned(
 def align_table(data: Any, labels: Any, columns: Sequence[Any], what: str) -> tuple[Any, tuple[str, ...]]:
     """A number for each sample and class, and notes: of a frame, rows by task id and columns by their names.
 
-    Anything else is handed back as it is: its rows are in the order of the samples, its columns in that of
-    the classes (`columns`). Task ids are the frame's index or its column "task".
-
-    Raises:
-        ValueError: columns that are no classes, and what `align` refuses.
+    Task ids are its index or column "task". Anything else is in order already, and handed back as it is.
     """
     if not is_frame(data):
         return data, ()
@@ -320,11 +303,8 @@ def match_ids(
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Rows of a table with one row per task in the order of the samples, these samples, and what differs.
 
-    `tasks` are ids of the samples as text; if `complete` every sample needs a row; `noun` is what a row is
-    called, `hint` what to say of a task with several rows after "One row per task is needed".
-
-    Raises:
-        ValueError: ids that are missing or of several types, or a task with several rows.
+    `tasks` are ids of the samples as text; if `complete` every sample needs a row, called `noun`; `hint`
+    follows "One row per task is needed".
     """
     check_ids(ids, "task", source)
     names = list(map(str, ids))

@@ -23,10 +23,9 @@ def check_codes(
     missing: bool = False,
     kinds: str = "iubf",
 ) -> None:
-    """ValueError unless `codes` are whole numbers 0..num_codes-1, in one axis or in the shape asked for.
+    """ValueError unless `codes` are whole numbers 0..num_codes-1, of this size or shape, or in one axis.
 
-    Of a traced array only the shape is looked at. `size` is how many there must be, or the whole shape; -1
-    may stand for "not known" if `missing`; `kinds` of NumPy's dtypes are taken (without "f" 1.0 is refused).
+    -1 may stand for "not known" if `missing`; `kinds` of NumPy's dtypes are taken (no "f": 1.0 is refused).
     """
     shape = (size,) if isinstance(size, int | np.integer) else size
     if shape is not None and np.shape(codes) != shape:
@@ -157,7 +156,6 @@ def check_whole(least: int = 1, **numbers: Any) -> None:
 
 
 def _all(good: Any, values: np.ndarray, name: str, what: str, advice: str) -> None:
-    """ValueError that names the first entry that is not good."""
     bad = np.argwhere(~np.asarray(good))
     if len(bad):
         at = tuple(map(int, bad[0]))

@@ -2,9 +2,8 @@
 
 Readers that guess turn a worker "NA" into a missing value and "001" into 1, and move all columns by one
 when a row has a field too many. Here every field stays the text it is and every row must fit the header.
-
-Long plain tables are split as whole blocks of text, all others, and every table that has a fault, are read by
-the csv module, so that there is one set of messages (`tests/io/test_long_tables.py` compares both).
+Long plain tables are split as whole blocks of text, all others, and every table with a fault, by the csv
+module (`tests/io/test_long_tables.py` compares both).
 """
 
 import csv
@@ -68,10 +67,7 @@ class PlainColumns(Sequence):
 
 
 def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str], PlainColumns] | None:
-    """(header, columns) of a plain table; None where the csv module has to look.
-
-    Plain is UTF-8 without quotation marks, lines that end alike, as many fields in each as in the header.
-    """
+    """(header, columns) of UTF-8 without quotation marks or faults; None: the csv module has to look."""
     data = data.removeprefix(_BOM).replace(b"\r\n", b"\n") if b"\r" in data else data.removeprefix(_BOM)
     if b'"' in data or b"\0" in data or b"\r" in data or not sep.isascii() or _is_escaped(data):
         return None
@@ -186,10 +182,7 @@ class TextTable(NamedTuple):
 
 
 def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTable:
-    """Read a whole text table; "-" is standard input.
-
-    `sep` is a comma unless given (a tab for .tsv), or the only such mark that the header has.
-    """
+    """A whole text table ("-": standard input); `sep`: a comma (.tsv: a tab), or what alone a header has."""
     file = read_bytes(path)
     if sep is None:
         sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]

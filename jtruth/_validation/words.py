@@ -1,13 +1,9 @@
 r"""Words for messages: short lists, where an entry stands, and text of strangers on a terminal.
 
-A class called "\x1b[2J" clears the screen of whoever prints it. Names go through `plain` where text is made;
-the command line sends everything that it prints through `escaped`, in case one was forgotten.
-
-Names that look alike or cannot be seen: "Yes" and "yes", "1" and "1.0", a zero-width space.
-
-Two names that a reader takes for one split a class or a labeler in two, and every number after that is wrong.
-What cannot be seen, and classes that are equal as numbers, are refused; other look-alikes may be meant, so
-they are kept and said.
+A class called "\x1b[2J" clears the screen of whoever prints it: names go through `plain` where text is made,
+and what the command line prints through `escaped`. Two names that a reader takes for one ("Yes" and "yes", a
+zero-width space) split a class or a labeler in two, and every number after that is wrong. What cannot be
+seen, and classes that are equal as numbers, are refused; other look-alikes are kept and said.
 """
 
 import re
@@ -79,8 +75,7 @@ def choose(name: str, value: str, allowed: Sequence[str]) -> None:
 class Source:
     """Where columns came from. Entry k stands in `unit` number `numbers[k]`, or first + k.
 
-    Entries of an argument have no unit: they stand at their number ("gold[3]"), or task id ("gold['t3']").
-    Those of a matrix are cells ("z[0, 1]").
+    Without a unit it stands at its number ("gold[3]"), or task id ("gold['t3']"); a "cell" at "z[0, 1]".
     """
 
     name: str = ""  # a file name, or nothing for columns handed over in Python
@@ -172,10 +167,7 @@ _BETWEEN = re.compile(r"[;,|+&]")  # what stands between the classes of a list
 def check_visible(
     names: Iterable, values: Sequence, what: str, source: Source, *, inside: bool = True
 ) -> None:
-    """Refuse names with characters that cannot be seen (line ends, zero-width or ideographic spaces, ...).
-
-    Only text is looked at, and unless `inside` only its first and last character.
-    """
+    """Refuse text with characters that cannot be seen, unless `inside` only as its first or last one."""
     texts = list(names)
     if set(map(type, texts)) != {str}:
         texts = [name for name in texts if isinstance(name, str)]

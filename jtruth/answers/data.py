@@ -33,7 +33,6 @@ def answer_dict(document: Document) -> dict[str, Any]:
 
 
 def _values(block: Block) -> list[tuple[str, Any]]:
-    """What a block holds, by name."""
     match block:
         case dict():
             return list(block.items())
@@ -91,11 +90,7 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def frame(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
-    """Rows, all with the same names in the same order, as a data frame.
-
-    Args:
-        rows: one at least.
-        backend: "pandas", "polars" or "pyarrow"; the first of them that is installed if None.
+    """Rows, all with the same names, as a data frame; `backend` None: the first library that is installed.
 
     Raises:
         ValueError: no such library, or no row.
@@ -113,10 +108,7 @@ def frame(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
 
 
 def answer_frame(document: Document, backend: str | None = None, table: str | None = None) -> Any:
-    """A table of an answer (the first if None) as a data frame: all numbers of its rows.
-
-    `backend` as in `frame`. ValueError: no such library, no such table, or no row.
-    """
+    """A table of an answer (the first if None) as a data frame: all numbers of its rows."""
     tables = {one.name: one for one in document.tables() if one.name}
     if table is not None and table not in tables:
         there = ", ".join(map(repr, tables)) or "none"

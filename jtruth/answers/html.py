@@ -3,9 +3,7 @@
 Every text is escaped here, in one function, and what cannot be printed is written as an escape; a policy in
 the head forbids the browser to load or run anything, so that even a mistake here could not. Long sentences
 and lists are cut with a word that says so: a page stays below 300 kB whatever it is about. Pictures are SVG
-that takes its colours from the page, with the fonts that the reader has.
-
-The functions of pictures take numbers and no text of users: names stand in the table around a picture.
+that takes its colours from the page, made of numbers: names of users stand in the table around them.
 """
 
 import math
@@ -121,10 +119,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str) -> str:
-    """The answer as an HTML file; `made` says more of how it was made, for instance the command and the seed.
-
-    `words` puts sentences of the library for this reader.
-    """
+    """The answer as an HTML file; `made`: how, beside versions; `words` puts sentences for this reader."""
     made_by = how(*made, ("versions", _versions()), title="How it was made")
     loud = (text for text in (*document.alarms, document.doubt) if text)
     first = "".join(f'<p class="doubt">{_text(words(text))}</p>' for text in loud)
@@ -292,10 +287,7 @@ _CHART = (560, 360, 56, 42)  # width, height, room for the axes at the left and 
 
 
 def axis_of(block: Table) -> tuple[float, float]:
-    """Ends of an axis that holds every number of the block's bars: its unit, or the part that is used.
-
-    A part is shown where the numbers lie in less than `_ZOOM` of the unit.
-    """
+    """Ends of an axis that holds every number of the bars: the unit, or less than `_ZOOM` of it."""
     column = block.bar()
     crosses = [at(row, block.cross) for row in block.rows] if block.cross else []
     drawn = [v for row in block.rows for v in value_of(column, row)] if column is not None else []

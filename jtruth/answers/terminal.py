@@ -39,11 +39,7 @@ _GAP = "  "
 def terminal_text(
     document: Document, *, full: bool = False, width: int | None = None, words: Words = str
 ) -> str:
-    """The answer as lines of at most `width` columns (None: those of the terminal, or 80).
-
-    In `full`, or the sentence, the table, three notes and the next command; `words` puts sentences of the
-    library for this reader.
-    """
+    """Lines of at most `width` columns (None: the terminal's, or 80), in the `words` of this reader."""
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": wrapped(escaped(words(text)), width, before)  # noqa: E731
@@ -68,7 +64,6 @@ def terminal_text(
 
 
 def _brief(document: Document, width: int, words: Words) -> list[str]:
-    """The first table, and the notes that matter most."""
     lines, tables = [], document.tables()
     if tables:
         lines += ["", *table_lines(tables[0], width, _BRIEF, whole=False)]
@@ -133,8 +128,7 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
 def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
     """A table as lines: name of the row, then its values; long names stand behind the values.
 
-    `most` rows, and how many of them are the last ones; `whole`: columns that find no room stand in a second
-    table.
+    `most` rows, and how many of them are the last ones; `whole`: what finds no room stands in a second table.
     """
     first, last, out = few(table.ordered(), *most)
     rows = (*first, *last)
@@ -218,7 +212,6 @@ def _aligned(column: Cells, k: int, width: int) -> str:
 
 
 def _matrix_lines(block: Matrix, width: int) -> list[str]:
-    """The whole matrix, or of a large one its largest cells beside the diagonal."""
     rows, columns = list(map(plain, block.rows)), list(map(plain, block.columns))
     if max(len(rows), len(columns)) <= _SQUARE:
         cells = [[name, *(block.text(a, b) for a in range(len(rows)))] for b, name in enumerate(columns)]

@@ -77,10 +77,7 @@ def exact_values(
     metric: Metric,
     first: Int[np.ndarray, " rows"],
 ) -> Values:
-    """Two classes, known rates: by exact tables in which one sample is certain, twice for every row.
-
-    `first` is a sample of each row. All given that the metric is defined.
-    """
+    """Two classes, known rates: by exact tables in which one sample (`first` of its row) is certain."""
     now = count_table(collapse(log_odds, y_pred)).estimate(metric)
     log_p, mean = np.empty((2, len(first), 2))
     for r, i in enumerate(first):
@@ -183,7 +180,7 @@ def next_labels(
     gold: Any = None,
     prices: tuple[Any, float] = (None, np.inf),
 ) -> LabelRequest:
-    """Choose labels to ask for, by expected drop of the metric's posterior variance per cost.
+    """Choose labels to ask for, by expected drop of the metric's posterior variance per cost (Su 6.3.2 asks).
 
     Args:
         labels: those given so far; a labeler who has labelled a sample is not asked again.
@@ -197,14 +194,9 @@ def next_labels(
         gold: (samples,) known classes, -1 where unknown.
         prices: of a label, (labelers,), equal if None, and of a gold answer; infinite: there are none.
 
-    Returns:
-        `LabelRequest`.
-
     Raises:
         ValueError: sizes that do not match, costs that are not positive, or more
             labels wanted than can be asked for.
-
-    Source: Su 6.3.2 asks how to distribute the labeling effort over samples.
 
     >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]])
     >>> good = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
@@ -274,7 +266,6 @@ Found = tuple[Values, np.ndarray, str, tuple[str, ...]]  # values, draws of the 
 
 
 def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> Found:
-    """Rates known: exact tables, or draws of the classifier's matrix."""
     matrices, prior, num_draws = rates
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
     psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)[None]
@@ -297,7 +288,6 @@ def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> Found:
 
 
 def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws) -> Found:
-    """Rates learned: draws of the joint posterior."""
     fit = fit_joint(labels, y_pred=y, gold=gold, key=key)
     if not fit.usable or fit.classifier is None:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")

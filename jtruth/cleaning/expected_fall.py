@@ -12,29 +12,28 @@ J at theta, and b_ik what the answer adds to it. To second order J falls by
     (r + b_ik)' H^-1 g_ik - 1/2 g_ik' H^-1 g_ik,
 
 and what is expected is the mean over answers, each as probable as p(y | z, x) says. A learner that knows the
-noise has r = 0 and b = g, and 1/2 g' H^-1 g is left: for logistic regression and the likelihood (32)
-p(1 - p) x' H^-1 x / (2 N^2), uncertain after all that is known, times leverage. A learner that takes labels
-as they are is wrong on average (r is not 0): there an answer is worth most that pulls the model to where it
-would be if all labels were clean, and p(y | x) is that of its twin, the same linear model trained with the
-noise known (other learners have none), or what was handed to `start(probabilities=)`.
-
-Batches: the answer to i adds N E[g g'] to H and takes E[g] from r, so that the next choice sees less to be
-gained near i (exactly so for the likelihood).
+noise has r = 0 and b = g, and 1/2 g' H^-1 g is left: for logistic regression and the likelihood (32) p(1 - p)
+x' H^-1 x / (2 N^2), uncertain after all that is known, times leverage. A learner that takes labels as they
+are is wrong on average (r is not 0): there an answer is worth most that pulls the model to where it would be
+if all labels were clean, and p(y | x) is that of its twin, the same linear model trained with the noise known
+(other learners have none), or what was handed to `start(probabilities=)`. In a batch the answer to i adds N
+E[g g'] to H and takes E[g] from r: the next choice sees less to be gained near i (exactly so for the
+likelihood).
 
 *Is more cleaning worth it?* The truth is drawn from what is believed: a model theta* around the one at hand
 (normal; for a likelihood with the covariance H^-1 / N of its penalised posterior, else the sandwich), then
 classes y ~ p(z | y) p_theta*(y | x) of the samples to be asked for. The answers move the model by one Newton
 step with the Hessian that they leave, and the gain is the accuracy of the moved model minus that of the model
-at hand, both judged by theta*. For a learner that takes labels as they are the truth is drawn around its
-twin; without one advice is refused. The twin has a tenth of the penalty: with all of it the gains were
-understated by half. Cleaning is not worth it where the expected gain is below what was asked for, and so is
-the gain in nine of ten of the simulated truths. Taken for granted: the learner's family contains a model that
-is right, and noise rates are as given.
+at hand, both judged by theta*. The truth of a learner that takes labels as they are is drawn around its twin;
+without one advice is refused. The twin has a tenth of the penalty: with all of it gains were understated by
+half. Cleaning is not worth it where the expected gain is below what was asked for, and so is the gain in nine
+of ten of the simulated truths. Taken for granted: the learner's family contains a model that is right, and
+noise rates are as given.
 
-*How should known labels be divided* between learning the noise, training and testing (Su 6.3.2)? The user's
-situation is simulated under each way: two classes, normal features, one noisy label a sample. Rates and class
-share are estimated from the first part (with one pseudo-count each); logistic regression is trained by the
-likelihood (32) with these and the second part known; the third part gives the accuracy.
+*How should known labels be divided* between learning the noise, training and testing (Su 6.3.2)? Each way is
+simulated: two classes, normal features, one noisy label a sample. Rates and class share are estimated from
+the first part (with one pseudo-count each); logistic regression is trained by the likelihood (32) with these
+and the second part known; the third part gives the accuracy.
 """
 
 from collections.abc import Callable, Sequence
@@ -143,11 +142,7 @@ def _now_and_then(derivative: Any, learner: Learner, model: Any, x: Any, evidenc
 
 
 def twin(state: State) -> State:
-    """The same linear model trained with the noise known, if there is one; else the state itself.
-
-    Raises:
-        RuntimeError: its training does not converge.
-    """
+    """The same linear model trained with the noise known, if there is one; else the state itself."""
     if not isinstance(state.learner, LinearLearner) or state.learner.kind == "ml":
         return state
     return state._replace(learner=LinearLearner("ml", state.learner.regularisation)).refitted()
@@ -180,10 +175,7 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
 
 
 def best_batch(found: Influence, value: Float[np.ndarray, " samples"], num: int) -> list[int]:
-    """`num` samples one after the other, each seeing less to gain near those before it.
-
-    `value` is a factor of each sample's fall (1 / cost), 0 for samples that may not be asked for.
-    """
+    """`num` samples, each seeing less to gain near those before it; `value`: factor of its fall, 0: never."""
     inverse, gap, free, chosen = found.inverse.copy(), found.gap.copy(), value > 0, []
     root = np.sqrt(found.chance)[..., None]
     weighted, aimed = root * found.changes, root * (found.aims - 0.5 * found.changes)

@@ -1,11 +1,10 @@
 """Which of these labels are wrong? Every label's probability of being wrong, without an oracle.
 
-A label is wrong if it is not the true class, so p(wrong) = 1 - p(y = label | everything known). The class
-posterior that jtruth computes from labels (and, out of sample, from features) is all it takes. Their sum is
-the expected number of wrong labels, with an interval. Uncertain error rates are carried by draws of the
-posterior (`posterior_draws` of a `fit_joint`), and dependence is shown as a range: a mapping of assumptions,
-each with its posterior. Where there is one label a sample and a classifier, `learning.fit_noise_layer` learns
-the error rates.
+A label is wrong if it is not the true class, so p(wrong) = 1 - p(y = label | everything known): the class
+posterior is all it takes. Their sum is the expected number of wrong labels, with an interval. Uncertain error
+rates are carried by draws of the posterior (`posterior_draws` of a `fit_joint`), and dependence is shown as a
+range: a mapping of assumptions, each with its posterior. Where there is one label a sample and a classifier,
+`learning.fit_noise_layer` learns the error rates.
 
 How many labels are wrong cannot be told from labels alone: where everybody makes the same mistake the model
 sees none (on six crowds 2 to 53 % more labels were wrong than expected, on MNIST four times as many). With
@@ -21,9 +20,9 @@ like a horse makes people err together, and a model of independent errors become
     q_i | y_i = c  ~  Dirichlet(concentration * matrix[c]),     labels of sample i  ~  q_i,
 
 so that its counts are Dirichlet-multinomial. The marginal likelihood is maximised, with one label of every
-kind and eight right ones as a prior of each row and log concentration ~ N(log 10, 2^2). That is a crowd of
-people who are alike. What one labeler's labels say is then taken from rows of their own, drawn to the crowd's
-by ten labels a class, and the evidence of the n labels of a sample is divided by their design effect,
+kind and eight right ones as a prior of each row and log concentration ~ N(log 10, 2^2). What one labeler's
+labels say is then taken from rows of their own, drawn to the crowd's by ten labels a class, and the evidence
+of the n labels of a sample is divided by their design effect,
 
     log p(labels | c)  =  (1 + concentration) / (n + concentration)  sum_t log row_t[c, z_t].
 
@@ -204,11 +203,7 @@ def suspicious_labels(
 
 
 def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
-    """Codes of true classes, -1 where unknown, and how their samples were chosen.
-
-    Raises:
-        ValueError: no codes of classes, or fewer than five known.
-    """
+    """Codes of true classes, -1 where unknown, and how their samples were chosen; five are the least."""
     known = gold if isinstance(gold, Gold) else Gold(gold)
     classes = np.asarray(known.classes)
     check_codes(classes, num_classes, "gold", size=num_samples, missing=True, kinds="iu")

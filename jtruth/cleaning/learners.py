@@ -100,11 +100,7 @@ class LinearLearner(Learner):
         return jax.tree.map(np.asarray, found.model), bool(found.converged)
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
-        """All copies at once (see `retrain`).
-
-        Raises:
-            RuntimeError: a copy does not settle; its sample is named.
-        """
+        """All copies at once (see `retrain`); a sample whose copy does not settle is named."""
         used, place = np.flatnonzero(where), np.cumsum(where) - 1  # samples held out cost nothing
         with jax.enable_x64(True):
             start = as_linear(model, x, evidence)
@@ -235,11 +231,7 @@ def _inverse(hessian, change, theta, rows, new):
 
 @partial(jax.jit, static_argnums=(5, 6, 7))
 def _newton(data, start, rows, new, regularisation, objective, loss, often):
-    """(flat models, gradients) by steps from `start` until no gradient is large.
-
-    The Hessian is that of the start; or (`often`) a new one at every step, which is halved until the
-    objective falls.
-    """
+    """(flat models, gradients) by steps with the Hessian of the start; or (`often`) with new, halved ones."""
     (x, evidence, where), (flat, unravel) = data, ravel_pytree(start)
     count, options = where.sum().astype(x.dtype), {"objective": objective, "loss": loss}
 

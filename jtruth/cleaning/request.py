@@ -46,16 +46,9 @@ def begin(
 ) -> tuple[State, tuple[str, ...]]:  # fmt: skip
     """A cleaning with features that has not begun, and notes on where error rates are from.
 
-    Args:
-        labels, noise, prior: as in `evaluate`; learned where noise is None.
-        features: (samples, features).
-        probabilities: (samples, classes) p(y | features), out of sample: which answers to expect.
-        costs: (samples, 1) of asking.
-        strategy: of the cleaning; None: "risk", of one label a sample "wrong_label".
-        seed: of whatever is drawn.
-
-    Raises:
-        ValueError: what the functions behind it refuse.
+    `noise` and `prior` are learned where noise is None; `probabilities` (samples, classes) p(y | features),
+    out of sample, say which answers to expect; `costs` (samples, 1); `strategy` is "risk", of one label a
+    sample "wrong_label", if None.
     """
     if noise is None and _one_label_each(labels):
         if probabilities is None:
@@ -81,15 +74,8 @@ def queue(
 ) -> Document:
     """The next samples to check of a cleaning, begun or continued.
 
-    Args:
-        state: from `begin`.
-        budget: how many samples.
-        gold: (samples,) classes known, -1 elsewhere: answers to what was asked.
-        path: of the file where the cleaning is remembered; read where there is one, and written.
-        notes: to show beside.
-
-    Raises:
-        ValueError: more samples than are left, answers that nobody asked for, a file of another cleaning.
+    `gold` (samples,) are answers to what was asked, -1 elsewhere; the cleaning is remembered in the file
+    `path`, which is read where there is one.
     """
     if path is not None and Path(path).exists():
         state = read_state(path, state)
@@ -130,8 +116,7 @@ def _one_label_each(labels: Labels) -> bool:
 def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarray:
     """(samples, classes) probabilities by features, of logistic regression that did not see these labels.
 
-    Folds hold equal parts of each label, and features are scaled. A first model of the labels teaches the
-    error rates, and the second is trained with these rates known.
+    A first model of the labels teaches the error rates, and the second is trained with these known.
     """
     sample, _, label = labels.entries()
     label_of = np.empty(labels.num_samples, np.int64)
@@ -248,10 +233,7 @@ def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "d
 
 
 def layer_draws(labels: Labels, fit: Fit) -> Float[np.ndarray, "draws samples classes"]:
-    """Class posteriors given each sample's one label alone, under 50 bootstrap samples of `fit_noise_layer`.
-
-    Give the probabilities of the fit and `fit.prior` to `suspicious_labels` beside them.
-    """
+    """Class posteriors given each sample's one label alone, under 50 bootstrap samples of the fit."""
     label = labels.counts().argmax(axis=1)
     rows = fit.prior[None, :, None] * fit.bootstrap[:_LAYER_DRAWS]
     draws = rows[:, :, label].swapaxes(1, 2)

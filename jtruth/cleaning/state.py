@@ -97,11 +97,7 @@ class State(NamedTuple):
         return self.learner.evidence(self.log_likelihood, self.prior, self.consolidated.label)
 
     def refitted(self) -> "State":
-        """The learner trained on what is known now, from the model at hand.
-
-        Raises:
-            RuntimeError: the training does not converge; the state from before the answers is still good.
-        """
+        """The learner trained on what is known now, from the model at hand; it must converge."""
         model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
         if not converged:
             raise RuntimeError(
@@ -149,8 +145,8 @@ def with_probabilities(state: State, probabilities: Any) -> State:
     check_rows(found, "probabilities")
     bad = np.flatnonzero(~((found > 0) & (log_likelihood > -np.inf)).any(axis=1))
     if bad.size:
-        raise ValueError(f"probabilities[{bad[0]}] gives 0 to every class that its labels allow ({bad.size} "
-                         "such rows); give the other classes a small probability")  # fmt: skip
+        why = f"gives 0 to every class that its labels allow ({bad.size} such rows)"
+        raise ValueError(f"probabilities[{bad[0]}] {why}; give the other classes a small probability")
     return state._replace(probabilities=found)
 
 
@@ -177,11 +173,7 @@ def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: i
 
 
 def write_state(path: str | Path, state: State) -> None:
-    """The state as one file, of which `read_state` makes it again.
-
-    Raises:
-        ValueError: the file holds answers or requests that this state does not know, or something else.
-    """
+    """The state as one file, which may not hold answers or requests that this state does not know."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.model)]
     if any(leaf.dtype == object for leaf in leaves):
         leaves = []  # scikit-learn's: fitted again when it is read
@@ -202,12 +194,7 @@ def _begun(state: State) -> dict[str, Any]:
 
 
 def read_state(path: str | Path, fresh: State) -> State:
-    """The state that was written, of the data, learner and strategy of a fresh one (from `start`).
-
-    Raises:
-        ValueError: a file of other data, another learner, strategy or seed, one that was damaged or changed,
-            or no such file.
-    """
+    """The state that was written, of the data, learner, strategy and seed of a fresh one (from `start`)."""
     try:
         arrays, words = present(Checkpoint(path, _MARK).read(), "the file")
     except (RuntimeError, ValueError) as error:

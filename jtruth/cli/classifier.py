@@ -25,7 +25,7 @@ GRADED = {  # what to grade, by what, and how
 def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...]]:
     """The `Evaluation` of what was asked for, and what was said when its tables were read.
 
-    `what_if`: whether what each assumption says will be shown, so that the bar runs while it is fitted.
+    `what_if`: what each assumption says will be shown too, so that the bar runs while it is fitted.
     """
     if (args.predictions is None) == (args.rater is None):
         raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
@@ -82,7 +82,6 @@ def _next(args: Any, kind: str) -> str:
 
 
 def _refuse_idle(args: Any, where: str) -> None:
-    """Refuse options that have no say."""
     idle = {"--rater": args.rater, "--target": args.target, "--order": args.order,
             "--fast": args.fast or None,
             "--method": None if args.method == "bayes" else args.method}  # fmt: skip
@@ -90,7 +89,6 @@ def _refuse_idle(args: Any, where: str) -> None:
 
 
 def _groups(args: Any) -> Any:
-    """Which group has the better metric."""
     _refuse_idle(args, "groups are compared (--by)")
     if args.predictions is None:
         raise ValueError("say what to grade in every group: --predictions PRED.csv")
@@ -108,7 +106,6 @@ def _groups(args: Any) -> Any:
 
 
 def _grade_scores(args: Any) -> None:
-    """Areas and curves of two classes, or one against the rest."""
     from jtruth.cli.reading import Tables, with_notes
 
     if args.predictions is None:
@@ -128,7 +125,6 @@ def _grade_scores(args: Any) -> None:
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
-    """The answer for two classes, or for each of more."""
     from jtruth.cli import reading
     from jtruth.evaluation import evaluate_class_scores, evaluate_scores
 

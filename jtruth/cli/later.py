@@ -39,8 +39,7 @@ def ask(args: Any) -> None:
     tables = Tables(args, args.predictions, args.gold)
     y_pred, notes = tables.predictions(args.predictions)
     labels = tables.labels
-    way = _labels if not args.truth else _strata if args.stratified else _truths
-    head, header, rows, doubts = way(args, tables, np.asarray(y_pred))
+    head, header, rows, doubts = (_truths if args.truth else _labels)(args, tables, np.asarray(y_pred))
     notes = tuple(dict.fromkeys((*labels.notes, *notes)))
     doubts = [text for text in doubts if text not in notes]
     items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
@@ -77,75 +76,53 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     return head, header, rows, found.warnings
 
 
-def _of_truth(args: Any, labels: Any) -> dict[str, Any]:
-    """What both ways to ask for the truth take."""
-    from jtruth.cli.reading import class_code
-
-    return {"key": args.seed, "metric": args.metric, "classes": tuple(map(str, labels.class_names)),
-            "positive": class_code(args.positive, labels)}  # fmt: skip
-
-
 def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
-    """The same with a row (task, inclusion)."""
+    """The same with a row (task, inclusion) or, in strata, (task, stratum); writes the tables."""
     import numpy as np
 
-    from jtruth.asking.gold import ask_next
+    from jtruth.asking.gold import ask_next, ask_strata
+    from jtruth.cli.reading import class_code
     from jtruth.evaluation.gold.tables import labels_only_posterior
-    from jtruth.io.gold import INCLUSION, Gold
+    from jtruth.io.gold import ASKED, INCLUSION, STRATUM, Gold
 
     labels, old = tables.labels, tables.gold_sample()
     known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
     posterior, doubts = labels_only_posterior(labels, args.seed)
-    gold = Gold(known, _before(old))
-    wanted = ask_next(y_pred, posterior, gold, args.num, **_of_truth(args, labels))
+    how: dict[str, Any] = {
+        "key": args.seed, "metric": args.metric, "classes": tuple(map(str, labels.class_names)),
+        "positive": class_code(args.positive, labels),
+    }  # fmt: skip
     names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
-    tasks, inclusion = map(str, labels.task_names), map(float, wanted.inclusion)
-    every = list(map(list, zip(tasks, names, inclusion, strict=True)))
     header = [args.gold_task or args.task, args.gold_label or args.label, INCLUSION]
-    filed = [*wanted.samples, *np.flatnonzero(known >= 0)]
-    for path, samples in ((args.out, filed), (args.inclusion, range(len(every)))):
+    head = f"Find out the truth of these {args.num}, all of them, and fill in column {header[1]} of the "
+    if args.stratified:
+        wanted = ask_strata(y_pred, posterior, args.num, **how)
+        others, column = np.setdiff1d(np.arange(labels.num_samples), wanted.samples), 3
+        asked = np.isin(np.arange(labels.num_samples), wanted.samples)
+        more = [
+            [wanted.names[k], "yes" if on else "no"]
+            for k, on in zip(np.asarray(wanted.strata), asked, strict=True)
+        ]
+        header += [STRATUM, ASKED]
+        head += (
+            "first rows that --out writes (asked: yes): the table is the --gold of `jtruth evaluate`. Leave "
+            "its other rows as they are, they say how large strata are. Inside a stratum gold is a random "
+            "sample, and its column stratum says so."
+        )
+    else:
+        wanted = ask_next(y_pred, posterior, Gold(known, _before(old)), args.num, **how)
+        others, column, more = np.flatnonzero(known >= 0), 2, [[]] * labels.num_samples
+        head += (
+            "table that --out writes: it is the --gold of `jtruth evaluate`. They are no simple random "
+            "sample, and its column inclusion says so."
+        )
+    parts = zip(map(str, labels.task_names), names, map(float, wanted.inclusion), more, strict=True)
+    every = [[task, name, chance, *rest] for task, name, chance, rest in parts]
+    for path, samples in ((args.out, [*wanted.samples, *others]), (args.inclusion, range(len(every)))):
         if path is not None:
             write_table(path, header, [every[i] for i in samples])
     doubts = (*getattr(old.classes, "notes", ()), *doubts) if old is not None else doubts
-    head = (
-        f"Find out the truth of these {args.num}, all of them, and fill in column {header[1]} of the "
-        "table that --out writes: it is the --gold of `jtruth evaluate`. They are no simple random "
-        "sample, and its column inclusion says so."
-    )
-    rows = [[every[i][0], every[i][2]] for i in wanted.samples]
-    return head, ["task", "inclusion"], rows, doubts
-
-
-def _strata(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
-    """The same in strata, with a row (task, stratum); writes a row of every task."""
-    import numpy as np
-
-    from jtruth.asking.gold import ask_strata
-    from jtruth.evaluation.gold.tables import labels_only_posterior
-    from jtruth.io.gold import ASKED, INCLUSION, STRATUM
-
-    labels = tables.labels
-    posterior, doubts = labels_only_posterior(labels, args.seed)
-    wanted = ask_strata(y_pred, posterior, args.num, **_of_truth(args, labels))
-    tasks = list(map(str, labels.task_names))
-    strata = [wanted.names[k] for k in np.asarray(wanted.strata)]
-    rest = np.setdiff1d(np.arange(len(tasks)), wanted.samples)
-    header = [args.gold_task or args.task, args.gold_label or args.label, INCLUSION, STRATUM, ASKED]
-    if args.out is not None:
-        rows = [
-            [tasks[i], "", float(wanted.inclusion[i]), strata[i], answer]
-            for some, answer in ((wanted.samples, "yes"), (rest, "no"))
-            for i in some
-        ]
-        write_table(args.out, header, rows)
-    head = (
-        f"Find out the truth of these {args.num}, all of them, and fill in column {header[1]} of the "
-        "first rows that --out writes (asked: yes): the table is the --gold of `jtruth evaluate`. Leave "
-        "its other rows as they are, they say how large strata are. Inside a stratum gold is a random "
-        "sample, and its column stratum says so."
-    )
-    rows = [[tasks[i], strata[i]] for i in wanted.samples]
-    return head, ["task", "stratum"], rows, doubts
+    return head, ["task", header[column]], [[every[i][0], every[i][column]] for i in wanted.samples], doubts
 
 
 def _before(gold: Any) -> Any:

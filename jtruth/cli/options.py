@@ -26,10 +26,7 @@ COMMANDS: dict[Callable[[Any], None], tuple[dict[str, Option], str]] = {}  # opt
 
 
 def option(text: str, default: Any = None, kind: Any = None, *, name: Any = ..., **more: Any) -> Option:
-    """An option with its help, its default (required if `...`) and its type, by default that of its default.
-
-    `name` is as it is typed, where that is not as the option is called; `more` is of `typer.Option`.
-    """
+    """Help, default (`...`: required), type (that of the default), and how it is typed if otherwise."""
     kind = kind or (str if default is None else type(default))
     more = {"rich_help_panel": QUESTION} | more
     hint = kind | None if default is None else kind
@@ -68,7 +65,6 @@ def refuse(values: dict[str, Any], why: str) -> None:
 
 
 def _separator(sep: str | None) -> str | None:
-    """Refuse what cannot stand between columns."""
     if sep is not None and len(sep) != 1:
         hint = "; for a tab type $'\\t'" if sep == "\\t" else ""
         raise ValueError(f"--sep {sep!r}: a separator is one character{hint}")
@@ -76,14 +72,12 @@ def _separator(sep: str | None) -> str | None:
 
 
 def _decimal(mark: str | None) -> str | None:
-    """Refuse what cannot stand before decimals."""
     if mark not in (None, ".", ","):
         raise ValueError(f"--decimal {mark!r}: decimals follow . or a comma; write --decimal ,")
     return mark
 
 
 def _cache(folder: Path | None) -> None:
-    """Begin to use a cache of compiled programs."""
     if folder is not None:
         from jtruth._cache import use_compilation_cache
 
@@ -159,7 +153,6 @@ TABLE, EVERY = DRAWS | LABELS | OUTPUT, DRAWS | LABELS | BESIDE | OUTPUT
 
 
 def _say_reading(ctx: Any, wanted: bool) -> None:
-    """Print how tables are read, and stop."""
     if wanted and not ctx.resilient_parsing:
         ctx.command.say_reading(ctx)  # a `Sectioned`
         ctx.exit()

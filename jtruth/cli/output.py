@@ -21,10 +21,7 @@ def whole(args: Any) -> bool:
 
 
 def give(args: Any, document: Any, next: str = "") -> None:
-    """Print an answer in the shell's words, and write it as JSON and as a page where that was asked for.
-
-    `document` is a `Document`, or an `Answer`; `next` the command worth running next.
-    """
+    """Print an `Answer` or `Document`, write it as was asked; `next` is the command worth running next."""
     from jtruth.answers import Document
     from jtruth.answers.data import answer_dict
     from jtruth.answers.html import write_page
@@ -46,8 +43,7 @@ def give(args: Any, document: Any, next: str = "") -> None:
 def progress(unit: str, parts: int = 1) -> Iterator[Callable[[int, int], None]]:
     """One bar for a whole answer, on a terminal's stderr after a second, no colours, gone at the end.
 
-    Yields what to call with (done, planned) of a run, of which there are `parts`, each a `unit`; one begins
-    where fewer steps are done than before. The bar never goes back, whatever is planned anew.
+    Yields what to call with (done, planned) of each of `parts` runs; it never goes back, whatever is planned.
     """
     from tqdm import tqdm
 

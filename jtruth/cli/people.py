@@ -70,7 +70,6 @@ def _needed(args: Any, labels: Any) -> str:
 
 
 def _file(look: Any) -> Any:
-    """The columns of a file and how to read it, as an answer."""
     from jtruth._validation import quoted
     from jtruth._validation.words import plain
     from jtruth.answers import Column, Document, Table, facts, sentence_notes
@@ -146,7 +145,6 @@ def simulate(args: Any) -> None:
 
 
 def _drawn(args: Any) -> tuple[Any, list[str], Any]:
-    """The data, names of the classes, and their prior."""
     import numpy as np
 
     from jtruth._validation.in_range import check_probabilities
@@ -220,7 +218,6 @@ def _sampled(args: Any) -> tuple[Any, Any]:
 
 
 def _by_group(args: Any, other: bool) -> None:
-    """Every labeler in each group."""
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation import labelers_by_group
 

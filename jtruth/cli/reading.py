@@ -32,16 +32,10 @@ def table_of(path: Any, columns: Any) -> TextTable:
 
 
 class Tables:
-    """The tables that a command reads: its labels, read once, and what stands beside them, by task.
-
-    `labels` lose the samples that predictions do not have (`--common-only`).
-    """
+    """The tables of a command; its labels lose the samples that predictions do not have (--common-only)."""
 
     def __init__(self, args: Any, *others: Path | None, by: str | None = None):
-        """Read the labels, `others` being the files that the command reads beside them.
-
-        `by` is a column of groups: tasks that stand in several groups are a sample in each.
-        """
+        """`others` are read beside the labels; `by` is a column of groups, each of which has its samples."""
         if [args.file, *others].count(_STDIN) > 1:
             raise ValueError("only one file can be '-': standard input is read once")
         self.args, self.by = args, by
@@ -120,10 +114,7 @@ class Tables:
         return read.y_pred, read.notes
 
     def scores(self, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-        """(scores, notes) of a file of predictions: its column score, or its probabilities.
-
-        Scores are (samples,) of a column score, or (samples, classes) of a probability for each class.
-        """
+        """(scores, notes): (samples,) of a column score, or (samples, classes) of probabilities."""
         table, options = self._scored(path)
         read = read_scores(table, self.labels, common_only=self.args.common_only, **options)
         either = (read.scores, read.probabilities)
@@ -182,8 +173,7 @@ class Tables:
     def _beside(self, path: Path, kind: Literal["pred", "gold"]) -> tuple[Any, dict[str, Any]]:
         """A table with a row for each task, and how to read it.
 
-        Of two columns that which is not the tasks' holds the classes, whatever its name (but a score or the
-        chance to be gold is no class). Predictions may be probabilities of each class, without such a column.
+        Of two columns that which is not the tasks' holds the classes, whatever its name.
         """
         args, options = self.args, {"words": words_of(self.args)}
         table = self._inside(path)
@@ -238,10 +228,7 @@ def labels_of(
     beside: tuple[Path | None, ...] = (),
     classes: Sequence[str] | None = None,
 ) -> Labels:
-    """The labels of a file; columns of it that are predictions or gold (`beside`) are no labelers.
-
-    `classes` are known from elsewhere; what `--classes` says must be the same.
-    """
+    """The labels of a file; columns `beside` are no labelers, and `--classes` must be the `classes` known."""
     typed = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
     if classes is not None and typed is not None and list(classes) != typed:
         names = ", ".join(classes)
@@ -274,7 +261,6 @@ def inclusion_of(path: Path, labels: Labels) -> np.ndarray:
 
 
 def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray:
-    """A number for each sample, by task."""
     tasks = list(map(str, labels.task_names))
     numbers = np.empty(len(tasks))
     for k, task in enumerate(tasks):

@@ -58,7 +58,6 @@ def prevalence(args: Any) -> None:
 
 
 def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
-    """Gold needed to halve the interval, and samples to ask for."""
     from jtruth._validation import quoted
 
     if request is None:
@@ -162,7 +161,6 @@ def correct(args: Any) -> None:
 
 
 def _pair(text: str, option: str) -> tuple[int, int]:
-    """68/1000 as (68, 1000)."""
     some, slash, of = text.partition("/")
     if not (slash and some.strip().isdecimal() and of.strip().isdecimal()):
         raise ValueError(f"--{option} {text!r}: give two counts {_PAIR}")
@@ -170,7 +168,6 @@ def _pair(text: str, option: str) -> tuple[int, int]:
 
 
 def _known(text: str, option: str) -> float | tuple[int, int]:
-    """A rate, 0.01, or counts, 2/200."""
     if "/" in text:
         return _pair(text, option)
     try:

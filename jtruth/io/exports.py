@@ -285,7 +285,6 @@ def _is_answer(value: Any) -> bool:
 
 
 def _answers_of(record: dict, question: str) -> Iterator[tuple[Any, Any, str]]:
-    """Value, user and status of every response to the question."""
     responses = record.get("responses")
     responses = responses.get(question) if isinstance(responses, dict) else record.get(question)
     for one in responses if isinstance(responses, list) else []:
@@ -320,7 +319,6 @@ def doccano(found: LabelRows, files: dict[str, list[dict]], _: str | None) -> La
 
 
 def _labels_of(record: dict, user: str, found: LabelRows) -> list[tuple]:
-    """(worker, label) of one document."""
     old = record.get("annotations")
     if isinstance(old, list) and old and "user" in old[0]:
         return [(one["user"], one["label"]) for one in old]
@@ -394,11 +392,7 @@ _TOOLS: tuple[tuple[Callable[[dict], bool], Callable], ...] = (  # of one file, 
 
 
 def of_records(files: dict[str, list[dict]], source: Source, label: str | None) -> LabelRows | None:
-    """Rows of objects, by the file in a zip that holds them ("" where there is one); None: no known export.
-
-    `label` is the field that the user named, if one was. ValueError: entries that are not as the tool writes
-    them, or hold no single class.
-    """
+    """Rows of objects by their file in a zip ("": one file); None: no known export. `label`: its field."""
     records, data = next(iter(files.values())), files
     reader = next((reader for recognises, reader in _TOOLS if recognises(records[0])), None)
     if len(files) > 1:

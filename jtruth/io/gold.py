@@ -80,13 +80,11 @@ def read_gold_sample(
     sep: str | None = None,
     words: Words = _WORDS,
 ) -> Gold:
-    """Gold and how it was chosen, for `evaluate(gold=...)` and its like.
+    """Gold and how it was chosen, for `evaluate(gold=...)` and its like; arguments as `read_predictions`.
 
-    Args:
-        path: as for `read_gold`. A column `inclusion` holds each task's probability to be asked for, a column
-            `stratum` the part of the tasks inside which gold is random. Beside such a column a row without a
-            label is a task of unknown class: strata need a row for each task.
-        labels, task, label, common_only, sep, words: as for `read_predictions`.
+    A column `inclusion` holds each task's probability to be asked for, a column `stratum` the part of the
+    tasks inside which gold is random. Beside such a column a row without a label is a task of unknown class:
+    strata need a row for each task.
 
     Raises:
         ValueError: as for `read_predictions`; no label at all, a probability outside [0, 1] or 0 where there
@@ -127,7 +125,7 @@ def _without_label(table: TextTable, label: str, empty: int) -> tuple[str, ...]:
 
 
 def _chances(table: TextTable, known: TextTable, whole: tuple, size: int) -> np.ndarray:
-    """(samples,) each sample's chance to be asked; NaN without a row."""
+    """(samples,) chances to be asked, NaN without a row."""
     for one, lowest in ((table, 0.0), (known, np.nextafter(0, 1))):
         p = numbers(one, INCLUSION)
         wrong = np.flatnonzero((p < lowest) | (p > 1))
@@ -141,7 +139,6 @@ def _chances(table: TextTable, known: TextTable, whole: tuple, size: int) -> np.
 
 
 def _strata(table: TextTable, whole: tuple, size: int) -> np.ndarray:
-    """(samples,) number of each sample's stratum."""
     (names,) = table.pick({STRATUM: STRATUM})
     rows, samples, _ = whole
     if samples.size < size:

@@ -52,7 +52,7 @@ def read_noise(path: str | PathLike, labels: Labels) -> dict[str, Any]:
 def _parsed(
     data: Any, tasks: Sequence[str], workers: Sequence[str], classes: Sequence[str]
 ) -> dict[str, Any]:
-    """The object that `read_noise` describes, checked; a ValueError says what is wrong with it."""
+    """The object that `read_noise` describes, checked."""
     models = [key for key in _MODELS if isinstance(data, dict) and key in data]
     if len(models) != 1:
         found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
@@ -84,7 +84,6 @@ def _parsed(
 
 
 def _draws(draws: Any, workers: Sequence[str], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(prior, matrices) of every draw, checked."""
     if not isinstance(draws, dict) or set(draws) != {"prior", "confusion_matrices"} or not draws["prior"]:
         raise ValueError("draws must be an object with prior and confusion_matrices")
     size, number = order.size, len(draws["prior"])
@@ -151,7 +150,6 @@ def _array(value: Any, shape: tuple, what: str) -> np.ndarray:
 
 
 def _distributions(value: Any, shape: tuple, what: str) -> np.ndarray:
-    """The same, where the last axis sums to 1."""
     rows = _array(value, shape, what)
     check_rows(rows, what)
     return rows

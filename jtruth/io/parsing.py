@@ -35,11 +35,7 @@ Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) ->
 
 
 def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTable:
-    """The objects of JSON, the table of anything else; what is parsed already stays as it is.
-
-    Raises:
-        ValueError: a file that is neither, with its line.
-    """
+    """The objects of JSON, the table of anything else; what is parsed already stays as it is."""
     if isinstance(path, TextTable) or type(path) is tuple:
         return path
     file = read_bytes(path)
@@ -66,11 +62,7 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
 
 
 def _zipped(file: File) -> list[File]:
-    """The files of a zip but for those that a Mac adds; none where it is Excel's, or damaged.
-
-    Raises:
-        ValueError: two files of one name, since the name of a file is an annotator, or too much.
-    """
+    """The files of a zip but for a Mac's; none where it is Excel's, or damaged. File names are annotators."""
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
@@ -123,11 +115,9 @@ def _cell(value: Any) -> str:
 
 
 def strict_json(text: str) -> Any:
-    """What a JSON text says.
+    """What a JSON text says; ValueError: a name twice in an object, or too many brackets.
 
-    Raises:
-        ValueError: a name twice in an object (the standard library takes the last), or too many brackets; of
-            what is no JSON a `json.JSONDecodeError`, which is one.
+    Of what is no JSON it is a `json.JSONDecodeError`.
     """
     try:
         return json.loads(text, object_pairs_hook=_once)
@@ -136,7 +126,6 @@ def strict_json(text: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object with every name once."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = quoted(duplicates(name for name, _ in pairs))
@@ -145,7 +134,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
-    """Objects of a JSON list, or one on each line."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -209,7 +197,6 @@ def _flat(record: dict, before: str = "") -> dict[str, Any]:
 
 
 def _parquet(name: str, data: bytes) -> TextTable:
-    """A Parquet file as a table of text."""
     try:
         from pyarrow import parquet
     except ImportError:

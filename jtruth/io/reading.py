@@ -140,11 +140,7 @@ def beside_of(path: Any, *, label: str = "label") -> dict[str, str]:
 
 
 def export_table(path: Any, name: str, *, label: str = "label") -> TextTable:
-    """What a model or gold says beside the labels of an export, as a table task, label.
-
-    Raises:
-        ValueError: nothing of this name is there.
-    """
+    """What a model or gold says beside the labels of an export, as a table task, label."""
     rows = label_rows(path, label=label)
     if name not in rows.beside:
         there = check.quoted(rows.beside) if rows.beside else "none"
@@ -175,7 +171,6 @@ def _by_one(table: TextTable) -> LabelRows | None:
 
 
 def _matrix(path: Any) -> np.ndarray | None:
-    """A matrix of codes, given or in a .npy file."""
     if isinstance(path, np.ndarray):
         return path
     path = Path(path)
@@ -205,12 +200,8 @@ def read_shard(
         path: this process's file, of any kind that `read_labels` takes; it may be a header alone.
         classes: names in the order of their codes, the same in every process. Otherwise all labels of all
             parts are the classes, in the order that `read_labels` would give them.
-        repeats, missing: as in `read_labels`.
+        repeats, missing, columns: as in `read_labels`.
         how: words for classes, only such as are said: nothing is recognised by what one part happens to hold.
-        columns: `task`, `worker`, `label`, `sep`, as in `read_labels`.
-
-    Returns:
-        The samples of this part, perhaps none; labelers of all parts in the order of the processes.
 
     Raises:
         ValueError: in every process, what one of them finds: bad rows, other classes than process 0 was given
@@ -250,5 +241,4 @@ def _rows(path: Any, how: Reading, columns: dict[str, Any]) -> tuple[LabelRows, 
 
 
 def _of_all(names: list) -> tuple:
-    """The names of all processes, in order of the processes."""
     return tuple(dict.fromkeys(name for some in _mesh.gathered(names) for name in some))

@@ -1,12 +1,8 @@
-"""Tables with one row for each task: predictions and gold labels, beside labels that are read already.
+"""Tables with one row for each task: predictions and gold beside labels, numbers, and wide tables of labels.
 
 Task ids connect the files. They are compared as text, so labels built in Python with tasks 1, 2, 3 meet the
 ids "1", "2", "3" of a file; where labels have no ids, the number of the sample is its id. Predictions and
 gold may also be a column of the file of labels: `task_table` makes a table of it.
-
-Numbers of each task: features of samples, or what an answer about each costs.
-
-Wide tables: one row for each task, one column for each labeler, and empty cells where nobody looked.
 """
 
 import re
@@ -135,18 +131,13 @@ def _scores(
 
 
 def _tasks_of(labels: Labels, samples: np.ndarray) -> tuple | None:
-    """Ids of some samples."""
     return None if labels.tasks is None else tuple(labels.tasks[i] for i in samples)
 
 
 def _most_probable(
     p: Float[np.ndarray, "covered classes"], rows: np.ndarray, source: check.Source
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The class of the greatest probability, and the sentence that it was taken.
-
-    Raises:
-        ValueError: naming the first rows where two classes are equally probable.
-    """
+    """The class of the greatest probability, and the sentence that it was taken; ties are refused."""
     tied = np.flatnonzero((p == p.max(axis=1, keepdims=True)).sum(axis=1) > 1)
     if tied.size:
         text = "no class is the most probable one. Give a column 'label' with the predicted classes."
@@ -177,10 +168,9 @@ def _against_probabilities(
 
 
 def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> TextTable:
-    """Column `name` of a table beside its tasks, a row for each task that has a value there.
+    """Column `name` of a table beside its tasks, a row for each task that has a value there, and one only.
 
-    Where there is no column `task`, the number of the row is the task. ValueError: no such column, or two
-    values for one task, which may stand in several rows.
+    Where there is no column `task`, the number of the row is the task.
     """
     table = as_table(path, sep)
     (values,) = table.pick({"label": name})
@@ -204,8 +194,7 @@ def tasks_by_group(table: TextTable, task: str, name: str) -> tuple[TextTable, d
     """A table whose tasks lie in one group each, by the column `name`, and the group and item of every task.
 
     A task that stands in several groups (one question, several systems) is a sample in each: it is called
-    "task | group" then, and so are all others. The item is the task as it was. ValueError: no such column, or
-    rows without a group.
+    "task | group" then, and so are all others. The item is the task as it was.
     """
     if name not in table.header:
         there = check.quoted(table.header, 12)
@@ -388,9 +377,8 @@ def wide_rows(
 ) -> LabelRows | None:
     """Rows of a wide table; None if it does not look like one and nobody said that it is (`forced`).
 
-    Without a column `task` it is guessed, or the number of the row; every column but it and `leave_out`
-    (predictions and gold) is a labeler where forced. ValueError: a table in which rows are counted, or
-    (forced) without a labeler.
+    Without a column `task` it is guessed, or the number of the row; every column but it and `leave_out` is a
+    labeler where forced.
     """
     look = look_at(table, {} if task is None else {"task": task})
     if not forced and look.layout != "wide":

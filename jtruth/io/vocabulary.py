@@ -46,11 +46,7 @@ class Words(NamedTuple):
 def in_words(
     values: Sequence[str], words: Words, source: Source, known: Sequence[str] = ()
 ) -> tuple[Sequence[str], tuple]:
-    """Labels in the words of the classes, and sentences of what was done.
-
-    Where names of classes are `known` already, only what is not among them is looked up. ValueError: a label
-    that is no number where `pass_at` cuts numbers.
-    """
+    """Labels in the words of the classes (of those `known`, where there are some), and what was done."""
     if not words.unsaid:
         return _by_map(list(values), words, source)
     labels = [value for value in different(values) if not words.says_nothing(value)]
@@ -131,10 +127,7 @@ def _number(value: str, at: float, source: Source, k: int) -> float:
 
 
 def _grades(cut: Mapping[float, int], at: float, values: Sequence[str], source: Source) -> None:
-    """Refuse probabilities where grades are cut: decimals in (0, 1), and every number above 1 is whole.
-
-    Halves and quarters of a grade are grades.
-    """
+    """Refuse probabilities among grades: decimals in (0, 1) but quarters, where numbers above 1 are whole."""
     between = [k for number, k in cut.items() if 0 < number < 1 and number * 4 % 1]
     if between and (at >= 1 or max(cut) > 1) and all(number < 1 or number % 1 == 0 for number in cut):
         k = between[0]

@@ -32,11 +32,7 @@ _MOST_PRIOR = 0.3  # of the information; beyond it the prior would answer, not t
 
 
 def mixes(setting: Setting) -> Iterator[Information]:
-    """What a sample tells under every mix, from no label to everybody, whole labels per sample.
-
-    Raises:
-        ValueError: more than 600 mixes.
-    """
+    """What a sample tells under every mix, from no label to everybody, whole labels per sample."""
     sizes = [kind.people + 1 for kind in setting.labelers]
     if np.prod(sizes, dtype=float) > MOST_MIXES:
         raise ValueError(
@@ -201,7 +197,6 @@ def _sentence(found: PlanSearch) -> str:
 
 
 def _guesses(setting: Setting) -> str:
-    """What was put in."""
     kinds = []
     for kind in setting.labelers:
         errors = np.unique((1 - np.diag(kind.matrix)).round(3))

@@ -16,17 +16,14 @@ x being what is seen on a sample: the first term is what is not known of the cla
 if all rates were known, the second what is not known of the rates. Apart from the prior, the population
 variance of accuracy is p (1 - p) / N with perfect labels, and with two even classes and one labeler and a
 classifier of symmetric errors that of Lam & Stork section 4. A beta law with this variance, its mean moved by
-the prior to first order, gives the width of the shortest interval: that matters near 0 and 1.
+the prior to first order, gives the width of the shortest interval: that matters near 0 and 1. It is off where
+priors count as much as data (`share_of_prior`): a handful of samples of a class, labelers near chance, rates
+that the labels hardly identify.
 
-It is an approximation at the guessed rates, and off where priors count as much as data (`share_of_prior`):
-a handful of samples of a class, labelers near chance, rates that the labels hardly identify.
-
-Labelers of one kind are exchangeable, so what matters of their labels is how many of them named each class:
-a pattern is one vector of such counts for every kind, and there are few of them. For a pattern, and for the
-predicted symbol u, the complete-data score of class c is e_k - p for every categorical law that was used (the
-prior, row c of K, row c of the labelers' matrices), in logits relative to class 0.
-
-Labelers of a kind share one parameter here; each is learned on his own, but exchangeable scores tell of K
+Labelers of one kind are exchangeable, so a pattern is how many of them named each class, and there are few of
+them. For a pattern and the predicted symbol u, the complete-data score of class c is e_k - p for every
+categorical law that was used (the prior, row c of K, row c of the labelers' matrices), in logits relative to
+class 0. Labelers of a kind share one parameter; each is learned on his own, but exchangeable scores tell of K
 through their sum alone.
 
 **Simulation.** Data sets are drawn under a plan and analysed, by what will be known:
@@ -37,10 +34,9 @@ rates="known"     two classes: the exact posterior of the counts (`testing.exact
 rates="learned"   the joint posterior `learning.fit_joint`: class prior, every person's matrix and the
                   classifier's matrix are drawn together; gold is clamped.
 
-Plans are compared on common random numbers: every sample of every set has its own row of uniform numbers,
-one for its class, one for its prediction, and two for each person who may label it. Plans use the first N
-rows and the first people of each kind, so a plan with more samples, labels or gold contains the data of a
-plan with fewer, and the difference of two plans is far better known than either.
+Plans are compared on common random numbers: every sample of every set has its own row of uniform numbers.
+Plans use the first N rows and the first people of each kind, so a plan with more samples, labels or gold
+contains the data of a plan with fewer, and the difference of two plans is far better known than either.
 """
 
 from collections.abc import Callable
@@ -137,10 +133,7 @@ def row_prior(classes: int, learned: bool) -> np.ndarray:
 
 
 def _prior_terms(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Minus the Hessian, and the gradient, of the log prior in logits: a0 (diag p - p p'), a - a0 p.
-
-    In the order of the scores; people who share a parameter bring a prior each.
-    """
+    """Minus the Hessian, and the gradient, of the log prior in logits; each person brings a prior."""
     learned = setting.rates == "learned"
     matrices = [(inside(setting.confusion), 1)]
     rows = [(setting.prior, np.ones(setting.prior.size))] if learned else []
@@ -230,10 +223,7 @@ def information(setting: Setting, labels: tuple[float, ...]) -> Information:
 def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
     """Predicted width of the metric's interval under a plan, in milliseconds; look at its `warnings`.
 
-    Raises:
-        ValueError: a plan that is impossible, or too many kinds of labelers at once.
-
-    Source: Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
+    Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
 
     >>> from jtruth.planning import Labeler
     >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")
@@ -289,10 +279,7 @@ def beta_width(mean: np.ndarray, variance: np.ndarray, level: float) -> np.ndarr
 def draw(
     setting: Setting, plan: Plan, key: Any, number: int
 ) -> tuple[Simulated, Int[np.ndarray, " samples"]]:
-    """Set `number` of a plan, and its gold, -1 where the class is not known.
-
-    The same key gives the same uniform numbers to every plan. A column of labels is a person.
-    """
+    """Set `number` of a plan, a column of labels for each person, and its gold, -1 where it is not known."""
     people = np.array([kind.people for kind in setting.labelers])
     rng = host_rng(key, "data set", number)
     u = rng.random((plan.num_samples, 2 + 2 * int(people.sum())))  # rows first: more samples only append
@@ -386,16 +373,9 @@ def simulated_width(
 ) -> PlanWidth:
     """Expected posterior width of the metric under a plan, on common random numbers.
 
-    Args:
-        setting: `setting.rates` says how a set is analysed.
-        plan: what to buy. `a.widths - b.widths` is what one plan costs or saves on the same data.
-        key: a whole number or a JAX key; left out, it is 0. The same key gives the same uniform
-            numbers to every plan.
-        num_sets: data sets; 200 for known rates, 16 for learned ones.
-        progress: called with (sets done, sets planned).
-
-    Raises:
-        ValueError: a plan that is impossible, or fewer than two sets.
+    `setting.rates` says how a set is analysed, of which there are 200 for known rates, 16 for learned ones,
+    or `num_sets`. The same key gives the same uniform numbers to every plan: `a.widths - b.widths` is what
+    one plan costs or saves on the same data.
 
     >>> from jtruth.planning import Labeler
     >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")

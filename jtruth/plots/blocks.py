@@ -50,13 +50,7 @@ _TICK_COLORS = [*(color for color in CYCLE if color not in (BLUE, ORANGE)), "#44
 
 
 def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None) -> Axes:
-    """A table, a matrix, a curve or the checks of an answer.
-
-    Args:
-        block: one of `answer.blocks().blocks`.
-        ax: where to draw; a new figure if None.
-        ideal: name of a row of a table -> its true value, where it is known.
-    """
+    """A table, a matrix, a curve or the checks of an answer; `ideal`: name of a row -> its true value."""
     match block:
         case Table():
             return _rows(block, ax, ideal or {})
@@ -73,12 +67,7 @@ def plot_metrics(
 ) -> Axes:
     """Every metric of an evaluation as mean and interval, beside what majority vote says.
 
-    The small ticks below a bar are what each assumption alone says.
-
-    Args:
-        evaluation: what `jtruth.evaluate` returned.
-        ax: where to draw; a new figure if None.
-        ideal: metric name -> true value, where it is known.
+    The small ticks below a bar are what each assumption alone says; `ideal`: metric name -> true value.
     """
     document = evaluation.blocks()
     several = block_of(document, "assumptions")
@@ -88,11 +77,7 @@ def plot_metrics(
 
 
 def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
-    """Any answer as a picture; what `result.plot()` calls.
-
-    Args:
-        result: an answer of jtruth.
-        ax: where to draw its first panel; None: a new figure with all of them.
+    """Any answer as a picture, all panels on a new figure or the first on `ax`; what `result.plot()` calls.
 
     Raises:
         ValueError: something of which there is no picture.
@@ -298,11 +283,7 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
 
 
 def _checks(block: Notes, ax: Axes | None) -> Axes:
-    """The p-value of every check on a logarithmic axis; a cross speaks against what the answer rests on.
-
-    Verdicts hold for all checks together, so that a single p below .05 may still fit. A check without a
-    p-value says so in its row.
-    """
+    """p-values on a logarithmic axis; verdicts hold for all checks together: one below .05 may fit."""
     ax, found = new_axes(ax, len(block.items)), [note.data for note in block.items]
     verdicts: dict[str, None] = {}
     for k, check in enumerate(found):
@@ -322,7 +303,6 @@ def _checks(block: Notes, ax: Axes | None) -> Axes:
 
 
 def _bits(found: Any) -> list[Drawn]:
-    """Bits of each labeler: alone, and beyond all others."""
     rows = [
         {"labeler": f"labeler {t}", "alone": float(alone), "last": float(last)}
         for t, (alone, last) in enumerate(zip(found.alone, found.last, strict=True))
@@ -333,7 +313,6 @@ def _bits(found: Any) -> list[Drawn]:
 
 
 def _team(found: Any) -> list[Drawn]:
-    """Bits of a growing team by what it costs."""
     who = ", ".join(map(str, np.asarray(found.order).tolist()))
     points = {"x": np.asarray(found.cost).tolist(), "mean": np.asarray(found.bits).tolist()}
     title = f"A growing team; labelers in the order of joining: {who}"

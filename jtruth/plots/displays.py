@@ -42,16 +42,6 @@ class _Display:
     def __init__(self, found: Any, actual: Any = None):
         self.found, self.actual = found, actual
 
-    @classmethod
-    def from_evaluation(cls, found: Any, *, y: Any = None, scores: Any = None) -> Any:
-        """Of an answer; of curves `y` and `scores`, where the classes are known, add the actual curve."""
-        return cls(found, None if y is None else cls._actual(_known_curves(y, scores)))
-
-    @staticmethod
-    def _actual(one: Curves) -> tuple[np.ndarray, np.ndarray] | None:
-        """x and y of the curve of known classes."""
-        return None
-
     def plot(self, ax: Axes | None = None) -> Any:
         """Draw on `ax`, or on a new figure; the display itself."""
         self.ax_ = self._draw(ax)
@@ -70,15 +60,23 @@ class ConfusionMatrixDisplay(_Display):
 
     block = "confusion_matrix"
 
+    @classmethod
+    def from_evaluation(cls, found: Any) -> "ConfusionMatrixDisplay":
+        """Of an answer."""
+        return cls(found)
+
 
 class RocDisplay(_Display):
     """Recall by false-alarm rate; of `evaluate_scores`."""
 
     block, law, words = "curves.roc", "auc", "AUC"
+    axes, first = ("false_alarm", "detection"), 0  # of the actual curve, and its first bin
 
-    @staticmethod
-    def _actual(one: Curves) -> tuple[np.ndarray, np.ndarray]:
-        return one.false_alarm[0], one.detection[0]
+    @classmethod
+    def from_evaluation(cls, found: Any, *, y: Any = None, scores: Any = None) -> Any:
+        """Of an answer; `y` and `scores`, where the classes are known, add the actual curve."""
+        one = None if y is None else _known_curves(y, scores)
+        return cls(found, one and tuple(getattr(one, name)[0, cls.first :] for name in cls.axes))
 
     def _draw(self, ax: Axes | None) -> Axes:
         ax, law = super()._draw(ax), getattr(self.found, self.law)
@@ -93,10 +91,7 @@ class PrecisionRecallDisplay(RocDisplay):
     """Precision by recall; of `evaluate_scores`."""
 
     block, law, words = "curves.precision_recall", "average_precision", "average precision"
-
-    @staticmethod
-    def _actual(one: Curves) -> tuple[np.ndarray, np.ndarray]:
-        return one.detection[0, 1:], one.precision[0, 1:]
+    axes, first = ("detection", "precision"), 1
 
 
 class ReliabilityDisplay(_Display):
@@ -125,11 +120,7 @@ class ReliabilityDisplay(_Display):
     def from_evaluation(
         cls, found: ScoreEvaluation, probabilities: Any = None, *, y: Any = None
     ) -> "ReliabilityDisplay":
-        """Of an answer and the probabilities that it judged; `y`, where classes are known, adds the truth.
-
-        Raises:
-            ValueError: no probabilities, or numbers that are none.
-        """
+        """Of an answer and the probabilities that it judged; `y`, where classes are known, adds the truth."""
         if probabilities is None:
             raise ValueError("reliability needs the probabilities that were judged: give probabilities=...")
         return cls(found, probabilities, y)
@@ -149,12 +140,9 @@ class ReliabilityDisplay(_Display):
 
 
 def plot_curves(found: ScoreEvaluation, *, y: Any = None, scores: Any = None) -> Figure:
-    """ROC and precision-recall curves with their bands, side by side.
+    """ROC and precision-recall curves of `evaluate_scores` with their bands, side by side.
 
-    Args:
-        found: of `evaluate_scores`.
-        y: (samples,) true classes, where they are known; they add the actual curves.
-        scores: (samples,) of the classifier, with `y`.
+    `y` (samples,) true classes, where they are known, with `scores` (samples,), add the actual curves.
     """
     import matplotlib.pyplot as plt
 
@@ -180,11 +168,7 @@ def plot_curve_density(
 ) -> Axes:
     """The density of a curve in the plane (Su Figures 22 to 25): log10 from 1e-3 to 1e4, dark is high.
 
-    Args:
-        found: of `jtruth.testing.curve_density`.
-        ax: where to draw; a new figure if None.
-        actual: x and y of the actual curve, where it is known; dashed.
-
+    `found` is of `jtruth.testing.curve_density`; `actual` is x and y of the actual curve, dashed.
     """
     ax = new_axes(ax)
     scale = LogNorm(1e-3, 1e4)
@@ -214,10 +198,8 @@ def plot_reliability(
         found: `LossTable.classes`, or `.disagreement` (Mimori et al. 2021, Figure 1), of
             `jtruth.histograms.loss_estimates`.
         of: which class, 0 for disagreement.
-        name: legend entry.
         what: name of the axes.
-        color: of points and band.
-        ax: where to draw; a new figure if None.
+        name, color, ax: as everywhere.
     """
     ax = new_axes(ax)
     used = np.asarray(found.count)[of] > 0
@@ -244,10 +226,7 @@ def plot_path(
 ) -> Axes:
     """How iterative methods moved the operating point (Su Figure 9): P_D solid, P_FA dashed.
 
-    Args:
-        fits: one `FixedPoint` (`Evaluation.fit`), or name -> FixedPoint.
-        ax: where to draw; a new figure if None.
-        ideal: the true (P_D, P_FA), where it is known; dotted lines.
+    `fits`: one `FixedPoint` (`Evaluation.fit`), or name -> FixedPoint; `ideal`: the true (P_D, P_FA), dotted.
     """
     ax = new_axes(ax)
     named = {"operating point": fits} if isinstance(fits, FixedPoint) else dict(fits)
@@ -278,11 +257,8 @@ def plot_gold_progress(
 ) -> Axes:
     """One number as gold came: mean and interval by the number of gold answers.
 
-    Args:
-        answers: evaluations, or prevalences, of the same samples with more and more gold.
-        metric: name of a metric; of prevalences the name of a class.
-        ideal: the true value, where it is known.
-        ax: where to draw; a new figure if None.
+    `answers` are evaluations, or prevalences, of the same samples with more and more gold; `metric` is the
+    name of a metric, of prevalences of a class.
 
     Raises:
         ValueError: no answer, or a metric or class that one of them does not have.

@@ -43,21 +43,17 @@ def plot_joint(
     """Highest-density regions of two metrics on the ROC or precision-recall plane (Su Figure 12).
 
     (recall, false-alarm rate) is drawn with the false-alarm rate to the right, (precision, recall) with the
-    recall to the right, as scikit-learn does; any other pair as it comes.
+    recall to the right, as scikit-learn does; any other pair as it comes. Of draws the mode is the peak of
+    what is drawn.
 
     Args:
         joint: `Evaluation.joint(first, second)`.
-        levels: probabilities of the regions. Atoms are smoothed for the picture, by a kernel much narrower
-            than the law; each region holds at least its level of the law itself, and the mode is the peak
-            of what is drawn.
-        ax: where to draw; a new figure if None.
-        ideal: the true (first, second), where it is known.
+        levels: of the regions, each of which holds at least its level of the law itself. Atoms are
+            smoothed for the picture, by a kernel much narrower than the law.
+        ax, ideal: as everywhere; `ideal` is (first, second).
         points: name -> (first, second) or (n, 2) of them: answers of methods that give only numbers.
         look: name, color and filling of the regions.
         plot_chance_level: on the ROC plane, draw the line of a classifier that guesses.
-
-    Raises:
-        ValueError: a level not in (0, 1).
     """
     for level in levels:
         check_level(level)
@@ -85,22 +81,16 @@ def plot_joint(
         star = np.asarray(ideal, np.float64)[order]
         ax.plot(*star, "*", color="black", mec="white", ms=13, label=TRUE, zorder=5)
     if plot_chance_level and pair == ("recall", "false_alarm_rate"):
-        _draw_chance(ax)
+        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()  # which the line does not move
+        label = "chance" if max(left, bottom) < min(right, top) else "_chance"  # out of sight
+        ax.add_artist(Line2D([0, 1], [0, 1], color=GREY, ls=":", label=label))
     ax.set(xlabel=title(pair[order[0]]), ylabel=title(pair[order[1]]))
     once = dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     ax.legend(once.values(), once.keys(), loc="upper left", bbox_to_anchor=(1, 1), **SMALL)
     return ax
 
 
-def _draw_chance(ax: Axes) -> None:
-    """The diagonal; it does not move the limits, and stays out of the legend where it is out of sight."""
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    label = "chance" if max(left, bottom) < min(right, top) else "_chance"
-    ax.add_artist(Line2D([0, 1], [0, 1], color=GREY, ls=":", label=label))
-
-
 def _draw_regions(ax, x, y, density, heights, look: Look) -> None:
-    """Nested regions, paler outwards."""
     heights = sorted(set(heights))
     if look.fill:
         base = np.array(to_rgb(look.color))
@@ -135,8 +125,8 @@ def _joint_regions(joint: JointEstimate | JointDensity, levels: tuple[float, ...
 def _smoothed_cells(joint: JointEstimate):
     """Cells of a count table on a grid: x, y, their mass in each bin, and a smooth density.
 
-    The kernel has the shape of the law; its width is 3/10 of the law's, or where cells are few 3/4 of
-    the distance between them, but never above 3/5. At 0 and 1 the density is reflected: no mass is lost.
+    The kernel has the shape of the law and 3/10 of its width, or where cells are few 3/4 of the distance
+    between them, but never above 3/5. At 0 and 1 the density is reflected: no mass is lost.
     """
     covariance = joint.covariance
     sd = np.sqrt(np.diag(covariance))
@@ -167,13 +157,8 @@ def plot_joints(
 ) -> Axes:
     """Regions of two metrics under every assumption: a range has no joint law, its parts have.
 
-    An assumption without a law of the table (the majority vote, PPI++) is named below the picture.
-
-    Args:
-        evaluation: what `jtruth.evaluate` returned; the regions are those of its `level`.
-        first, second: names of metrics, as in `plot_joint`.
-        ideal: the true (first, second), where it is known.
-        ax: where to draw; a new figure if None.
+    An assumption without a law of the table (the majority vote, PPI++) is named below the picture. The
+    regions are those of the evaluation's `level`; `first`, `second` and `ideal` are as in `plot_joint`.
 
     Raises:
         ValueError: no assumption of this answer has a law of the table.

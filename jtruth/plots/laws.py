@@ -45,12 +45,8 @@ def plot_estimate(
     Args:
         estimate: the law.
         level: probability of the highest-density region, which is shaded.
-        ax: where to draw; a new figure if None.
-        ideal: the true value, where it is known; a dotted line.
-        metric: name of the metric, for the axis.
-        name: name of the method, for the legend.
+        ax, ideal, metric, name, color: as everywhere.
         draws: draws of the metric, as a grey histogram behind.
-        color: of the curve.
 
     Raises:
         ValueError: level not in (0, 1).
@@ -131,14 +127,8 @@ def plot_comparison(
 ) -> Axes:
     """One metric by several methods, one a row (Su Figure 10): laws as density, mean, mode and region.
 
-    A range without a law is a bar without density.
-
-    Args:
-        answers: name of the method -> its law, or one number or several (NaN: not drawn).
-        level: probability of the highest-density regions.
-        ax: where to draw; a new figure if None.
-        ideal: the true value, where it is known; a dotted line.
-        metric: name of the metric, for the axis.
+    `answers`: name of the method -> its law, or one number or several (NaN: not drawn); a range without a law
+    is a bar without density. `level` is the probability of the highest-density regions.
 
     Raises:
         ValueError: level not in (0, 1).
@@ -173,7 +163,6 @@ def plot_comparison(
 
 
 def _law_row(ax: Axes, law: Estimate, row: int, level: float, unit: float, color: str) -> None:
-    """Density, region, mean and mode of a law."""
     x, density = density_curve(law)
     ax.fill_between(x, -row, -row + unit * density, color=color, alpha=0.25, lw=0)
     ax.plot(x, -row + unit * density, color=color, lw=1)
@@ -186,7 +175,6 @@ def _law_row(ax: Axes, law: Estimate, row: int, level: float, unit: float, color
 
 
 def _number_row(ax: Axes, answer: float | np.ndarray, row: int, color: str) -> None:
-    """Numbers without a law, each as a diamond."""
     numbers = np.atleast_1d(np.asarray(answer, np.float64))
     numbers = numbers[~np.isnan(numbers)]
     for number in numbers:
