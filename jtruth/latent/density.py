@@ -1,9 +1,7 @@
 """log p(row, class, level | parameters): the one place where labels meet parameters.
 
 A sample has a class c and, inside it, a level h (easy or hard; a node of a difficulty that is integrated),
-together a state s. Given its parameters a model is a `Channel`: log p(class), log p(level | class) and, for
-everything that may be seen (rater t gives symbol k), log p(seen | state). With a matrix of how often each was
-seen on each row,
+together a state s. Given its parameters a model is a `Channel`; with how often each thing was seen on a row,
 
     log p(row, s) = log p(c(s)) + log p(h(s) | c(s)) + sum of log p(seen | s) + offset(row, s),
 

@@ -6,20 +6,15 @@ Every sample has a hidden STATE s in 0..S-1. A state belongs to a class, and to 
   pi ~ Dirichlet(class_prior),  w[v] ~ Dirichlet(stratum_prior[v]),  p(s) = pi[c(s)] * w[v(c(s)), h(s)]
 
 and every rater t gives symbol k with probability theta[t, row(s), k]. Raters come in groups that have the
-same symbols: the labelers, and the classifier under test. `row_of_state` says which row of a rater's matrix
-a state uses, so strata that look alike to a rater share a row. The rows of a rater's matrix are
-independent, theta[t, r] ~ Dirichlet(prior[t, r]); or, with `strength` a, theta[t, r] ~ Dirichlet(a G[r])
-around rows G[r] ~ Dirichlet(common_prior[r]) that all raters of the group have in common; or they are `alike`
-(see there) and nothing about them is fixed.
+same symbols: the labelers, and the classifier under test. `row_of_state` says which row of a rater's matrix a
+state uses. Rows are independent, theta[t, r] ~ Dirichlet(prior[t, r]); or, with `strength` a, theta[t, r] ~
+Dirichlet(a G[r]) around rows G[r] ~ Dirichlet(common_prior[r]) that all raters of the group have in common;
+or they are `alike` (see there). Samples may be of several groups, each with a pi of its own. Whatever is
+certain about a sample, such as its class, enters as `offset`, a fixed log weight per state.
 
-Samples may be of several groups, each with a pi of its own and the same Dirichlet prior.
-
-Known classes and whatever else is certain about a sample enter as `offset`, a fixed log weight per state.
-
-What a sampler of log densities must know is coordinates without bounds, their prior, and what they mean. A
-`Kind` is pure functions of these that serve many data sets; the arrays of one data set (concentrations, which
-row a state uses, nodes) come apart from it, so that one compiled program serves all models of a kind whose
-arrays have equal shapes. Coordinates are (size, P): P points side by side.
+A sampler of log densities must know coordinates without bounds, their prior, and what they mean. A `Kind` is
+pure functions of these; the arrays of one data set come apart from it, so that one compiled program serves
+all models of a kind whose arrays have equal shapes. Coordinates are (size, P): P points side by side.
 """
 
 from collections.abc import Callable
@@ -90,12 +85,9 @@ class Kind(NamedTuple):
     named: Callable[[Arrays, Any], dict[str, Any]]  # natural parameters, (..., P) each
     draw: Callable[[Arrays, np.random.Generator, int], np.ndarray]  # P points of the prior, (size, P)
     size: Callable[[Arrays], int]  # number of coordinates
-    fold: Callable[[Arrays, np.ndarray], np.ndarray] = lambda arrays, x: (
-        x
-    )  # one image of each point, on the host
-    # one drawn by uniform u (classes, P)
+    # one image of each point, on the host; one drawn by uniform u (classes, P); x -> sign * x[place], each
+    fold: Callable[[Arrays, np.ndarray], np.ndarray] = lambda arrays, x: x
     unfold: Callable[[Arrays, Any, Any], Any] = lambda arrays, x, u: x
-    # x -> sign * x[place], each
     images: Callable[[Arrays], list[tuple[np.ndarray, np.ndarray]]] = lambda arrays: []
 
 

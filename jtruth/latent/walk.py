@@ -5,9 +5,8 @@ made its sweeps, or when it has done its work: the numbers that its sweeps compu
 one core, so the default is about two minutes).
 
 Chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for 250. After
-200 more of each chain, and then after multiples of 50, effective sample size and R-hat are looked at. Of
-`max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as the rest pays for, or
-`FEWEST`; with `give_up` data for which that is fewer are `TooLarge`.
+200 more of each chain effective sample size and R-hat are looked at. Of `max_work` a chain gets its burn-in,
+at most a third of it, and then as many sweeps as the rest pays for, or `FEWEST`.
 
 A mover (`GibbsMover`, `TemperMover`) can `start` its `num_chains` chains, `advance` them by some sweeps (at
 most `block` between two looks), and `settle` them once burn-in is over. The next sweep depends on a few

@@ -6,10 +6,9 @@ A fit of independent labelers is asked how probable a labeler's labels are if he
 - *drift*: his matrix was another one from some moment on (piecewise; the moment is summed over);
 - *duplicate*: he repeats another labeler, up to slips, on the samples that both labelled.
 
-Rows have Dirichlet priors, with the mean and spread of the others' (`population`), and are integrated out, so
-few labels move no probability far from `BEFORE`. The class of a sample is judged by the labels of the others;
-what that leaves open is integrated out by a variational bound, exact where classes are certain, else below
-the truth. Labelers who share errors with the rest look better than they are.
+Rows have Dirichlet priors, with the mean and spread of the others' (`population`), and are integrated out.
+The class of a sample is judged by the labels of the others; what that leaves open is integrated out by a
+variational bound, exact where classes are certain, else below the truth.
 """
 
 from types import MappingProxyType

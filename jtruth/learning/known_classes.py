@@ -8,12 +8,10 @@ n the labels k that t gave to gold samples of class c, and the posterior is Diri
 Labels of other samples have no say. `fit_joint(labels, priors=DirichletPriors(pseudo_counts=fit.counts))`
 learns from these counts and other labels; the same gold given there again would count twice.
 
-**When can they be learned without?** By maximum likelihood from labels alone, errors independent given the
-class (Donmez, Lebanon and Balasubramanian 2010), if every labeler is right more often than chance (else the
-mirror image, in which classes are exchanged, explains the same labels); and, for labelers with one error rate
-each, the class prior is not even (else a labeler of any accuracy gives each class half of its labels). Three
-labelers or more, compared, do not need the latter. `check_consistency` checks both at estimated rates, which
-come from the model: a check passed is no proof.
+**When can they be learned without?** By maximum likelihood from labels alone (Donmez, Lebanon and
+Balasubramanian 2010), if every labeler is right more often than chance and, for labelers with one error rate
+each, the class prior is not even; three labelers or more, compared, do not need the latter.
+`check_consistency` checks both at estimated rates, so a check passed is no proof.
 """
 
 from typing import Any

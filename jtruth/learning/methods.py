@@ -66,9 +66,8 @@ class Method(NamedTuple):
     takes_prior: bool = True  # a known class prior has a say; else it is refused
     estimates_noise: bool = True  # what it returns has `noise_model()`
     draws: bool = False  # answers are means over random draws: equal up to their Monte Carlo error
-    refuses: Callable[[Labels], str | None] = lambda labels: (
-        None
-    )  # why labels cannot be used; the fit raises the same
+    # why labels cannot be used; the fit raises the same
+    refuses: Callable[[Labels], str | None] = lambda labels: None
 
 
 _METHODS = (

@@ -2,43 +2,30 @@
 
 All are models for the one EM of labels in long form (`em.long_form`).
 
-**Difficulty and fallibility (Su 5.1.2).** Sample i has a difficulty delta_i, labeler t a fallibility phi_t,
-and a label is right with probability
+**Difficulty and fallibility (Su 5.1.2).** Sample i has a difficulty delta_i ~ Beta(1, 5), labeler t a
+fallibility phi_t. A label is right with probability r, (60), and else names each wrong class alike, (59):
 
-    r = 1/C + (1 - 1/C) (1 - delta_i) (1 - phi_t),                    which is 1 - eps of (60)
+    r = 1/C + (1 - 1/C) (1 - delta_i) (1 - phi_t).
 
-and else names each wrong class alike, (59). Difficulties, each seen through a few labels, are summed out
-under their prior, Beta(1, 5), exactly: a sample's likelihood is a polynomial in delta, and a Gauss-Jacobi
-rule integrates it without error. What is maximised is the posterior of fallibilities and class prior.
+Difficulties are summed out exactly: a sample's likelihood is a polynomial in delta, and a Gauss-Jacobi rule
+integrates it. What is maximised is the posterior of fallibilities and class prior.
 
-**GLAD (Whitehill et al. 2009).** A label of sample i by labeler t is right with probability
+**GLAD (Whitehill et al. 2009).** A label is right with probability r = 1 / (1 + exp(-alpha_t beta_i)), beta_i
+= exp(b_i), and names each wrong class alike. alpha_t is an ability, below 0 against the truth; 1 / beta_i is
+a difficulty. As there, alpha ~ N(1, 1) and b ~ N(1, 1), and both and (here) class shares are the most
+probable ones with the classes summed out, by EM whose M step is one Newton step a time.
 
-    r = 1 / (1 + exp(-alpha_t beta_i)),      beta_i = exp(b_i) > 0
+**Positions (Welinder et al. 2010).** Two classes, one dimension. A sample shows x_i ~ N(-1 or +1, sigma^2) by
+its class. Labeler t sees x_i with noise and says 1 with probability Phi(w_t x_i - tau_t): |w_t| is the
+expertise, tau_t / |w_t| the bias. As there, x, w and tau are the most probable ones jointly, and the class of
+a sample follows from its x alone. Priors are ours: w ~ N(1, 1), tau ~ N(0, 3^2); sigma .8. With few labels a
+sample class probabilities are too sure or too shy (`benchmarks/learners.py`); `fit_nuts("welinder", ...)`
+averages over positions.
 
-and names each of the C - 1 wrong classes alike. alpha_t is an ability, below 0 against the truth; 1 / beta_i
-is a difficulty. As there, alpha ~ N(1, 1) and b ~ N(1, 1), and abilities, difficulties and (here) class
-shares are the most probable ones with the classes summed out, by EM whose M step is one Newton step a time.
-With C > 2 a label says nothing at r = 1 / C, which needs an ability below 0.
+**Labels shown.** Labeler t repeats the last label given before with probability a_t, their influence, and
+else has a confusion matrix, the sequential dependence of Van Horn et al. (2018) in its simplest form:
 
-**Positions (Welinder et al. 2010).** Two classes. A sample of class z shows x_i ~ N(mu_z, sigma^2 I) in a
-space of one or more dimensions, the classes at -1 and +1 on the first axis. Labeler t sees x_i with noise of
-their own and says 1 if w_t . x lies above a line tau_t,
-
-    p(label 1 | x_i) = Phi(w_t . x_i - tau_t),
-
-so |w_t| is the expertise (1 / standard deviation of the noise), the direction of w_t what the labeler looks
-at, and tau_t / |w_t| the bias. As there, all of x, w and tau are the most probable ones jointly, and the
-class of a sample follows from its x alone. The priors are ours: w ~ N(first axis, I), tau ~ N(0, 3^2); sigma
-.8. With few labels a sample the class probabilities are too sure or too shy (`benchmarks/learners.py`);
-`fit_nuts("welinder", ...)` averages over positions (in one dimension) and draws the rest.
-
-**Labels shown.** Where a tool shows the label that a sample has already, models of independent labelers are
-too sure. Labeler t repeats the last label given before with probability a_t, their influence, and else has a
-confusion matrix:
-
-    p(z = k | y = c, h shown) = a_t [k = h] + (1 - a_t) psi_t[c, k];   the first label has psi_t[c, k] alone,
-
-the sequential dependence of Van Horn et al. (2018) in its simplest form.
+    p(z = k | y = c, h shown) = a_t [k = h] + (1 - a_t) psi_t[c, k];   the first label has psi_t[c, k] alone.
 """
 
 from collections.abc import Iterator
@@ -50,8 +37,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from jtruth import _host
-from jtruth._random import as_key, host_rng
-from jtruth._validation.in_range import check_finite, check_positive, check_whole
+from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
@@ -59,9 +45,10 @@ from jtruth.learning.em import long_form as lf
 from jtruth.learning.em.dawid_skene import Smoothing
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
-_SDS = (0.8, 1.0, 3.0)  # of x around the mean of its class, of w around the first axis, of tau around 0
+_SDS = (0.8, 1.0, 3.0)  # of x around the mean of its class, of w around 1, of tau around 0
 _AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
-_USUAL = Smoothing(0.5, 0.1)
+_PSEUDO = Smoothing(0.5, 0.1)  # counts added to the matrices of `fit_sequential`
+_SHOWN = 0.1, 0.5  # counts added to labels shown that were repeated unseen, and to those that were not
 
 
 def fit_difficulty_fallibility(
@@ -133,8 +120,6 @@ def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
 def fit_glad(
     labels: Labels,
     *,
-    ability: tuple[float, float] = (1.0, 1.0),
-    log_ease: tuple[float, float] = (1.0, 1.0),
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
@@ -145,7 +130,6 @@ def fit_glad(
 
     Args:
         labels, gold, prior, key: see `jtruth.learning.methods`; the prior (1/C, ...) is the paper's.
-        ability, log_ease: (mean, standard deviation) of normal laws, as in the authors' program.
         max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
 
     Returns:
@@ -160,10 +144,7 @@ def fit_glad(
     [1.32 1.32 0.47] True
     """
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
-    for name, law in (("ability", ability), ("log_ease", log_ease)):
-        check_finite(np.asarray(law), name, "give (mean, standard deviation)")
-        check_positive(law[1:], f"{name}[1:]", "one standard deviation", size=1)
-    labelers, laws = labels.num_labelers, np.array([ability, log_ease], np.float64)
+    labelers, laws = labels.num_labelers, np.ones((2, 2))  # mean and sd of both, as in the authors' program
     start = np.full(lf.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
     end = lf.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
     able, ease = end.params[0][:labelers], np.exp(end.params[1])[: labels.num_samples]
@@ -230,7 +211,6 @@ def not_two_classes(labels: Labels) -> str | None:
 def fit_welinder(
     labels: Labels,
     *,
-    dimensions: int = 1,
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
@@ -240,17 +220,16 @@ def fit_welinder(
     """Most probable positions, directions and thresholds, jointly; two classes.
 
     Args:
-        labels, gold: see `jtruth.learning.methods`.
-        dimensions: of the space. With more than one the start of the other axes is drawn, by `key`.
+        labels, gold, key: see `jtruth.learning.methods`.
         prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: they cannot be learned beside
             positions, which would all move to the more frequent class.
-        key, max_steps, tol: as for `fit_glad`.
+        max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`; its log-likelihood is NaN, since positions are not summed out. Its own: `position` x (samples,
-        dimensions); `direction` w (labelers, dimensions), `threshold` tau, `expertise` |w| and `bias` tau /
-        |w| (labelers,), NaN at expertise 0, above 0 class 0 is favoured; `matrices` with x summed out, p(1 |
-        z) = Phi((+-w_1 - tau) / sqrt(1 + sigma^2 |w|^2)); `spread` sigma; `log_posterior`, up to a constant.
+        1); `direction` w (labelers, 1), `threshold` tau, `expertise` |w| and `bias` tau / |w| (labelers,),
+        NaN at expertise 0, above 0 class 0 is favoured; `matrices` with x summed out, p(1 | z) = Phi((+-w -
+        tau) / sqrt(1 + sigma^2 w^2)); `spread` sigma; `log_posterior`, up to a constant.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_welinder(Labels.from_matrix(z, 2))
@@ -261,66 +240,45 @@ def fit_welinder(
     if reason := not_two_classes(labels):
         raise ValueError(reason)
     shares = np.full(2, 0.5) if prior is None else shares
-    check_whole(dimensions=dimensions)
-    start = (*_start(labels, data, dimensions, key), shares)
+    votes = 2 * _host.vote_shares(labels.counts())[:, 1] - 1
+    size, labelers = lf.bucket(labels.num_labelers), labels.num_labelers
+    start = np.pad(votes, (0, data.known.size - votes.size)), np.ones(size), np.zeros(size), shares
     end = lf.run(welinder, data, start, np.array(_SDS), shares, max_steps=max_steps, tol=tol)
     doubts = unlabelled(labels, "their position is that of the more frequent class.",
                         "their direction and threshold are those of the prior.")  # fmt: skip
     fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.kept[0], labels)))
-    position, labelers = end.params[0][: labels.num_samples], labels.num_labelers
-    own = _of_labelers(end.params[1][:labelers], end.params[2][:labelers], _SDS[0])
-    own |= {"position": position, "log_posterior": fit.log_posterior}
+    direction, threshold, spread = end.params[1][:labelers], end.params[2][:labelers], _SDS[0]
+    expertise, nowhere = np.abs(direction), np.full(labelers, np.nan)
+    far = direction[:, None] * np.array([-1.0, 1.0]) - threshold[:, None]
+    one = ndtr(far / np.sqrt(1 + spread**2 * direction**2)[:, None])
+    own = {
+        "position": end.params[0][: votes.size, None], "direction": direction[:, None],
+        "threshold": threshold, "spread": spread, "expertise": expertise,
+        "bias": np.divide(threshold, expertise, out=nowhere, where=expertise > 0),
+        "matrices": np.stack([1 - one, one], axis=2), "log_posterior": fit.log_posterior,
+    }  # fmt: skip
     return fit._replace(log_likelihood=float("nan"), own=own)
 
 
-def _of_labelers(direction: np.ndarray, threshold: np.ndarray, spread: float) -> dict[str, Any]:
-    """What w and tau say of labelers."""
-    expertise = np.linalg.norm(direction, axis=1)
-    nowhere = np.full(threshold.size, np.nan)
-    bias = np.divide(threshold, expertise, out=nowhere, where=expertise > 0)
-    centre = np.stack([-direction[:, 0], direction[:, 0]], axis=1)
-    one = ndtr((centre - threshold[:, None]) / np.sqrt(1 + spread**2 * expertise**2)[:, None])
-    return {"direction": direction, "threshold": threshold, "spread": spread, "expertise": expertise,
-            "bias": bias, "matrices": np.stack([1 - one, one], axis=2)}  # fmt: skip
-
-
-def _start(labels: Labels, data: lf.LongForm, dimensions: int, key: Any) -> tuple[np.ndarray, ...]:
-    """Votes on the first axis, a little chance on the others, labelers who look along the first axis."""
-    position = np.zeros((data.known.size, dimensions))
-    position[: labels.num_samples, 0] = 2 * _host.vote_shares(labels.counts())[:, 1] - 1
-    if dimensions > 1:
-        drawn = host_rng(as_key(key), "welinder").standard_normal((labels.num_samples, dimensions - 1))
-        position[: labels.num_samples, 1:] = 0.3 * drawn
-    direction = np.zeros((lf.bucket(labels.num_labelers), dimensions))
-    direction[:, 0] = 1.0
-    return position, direction, np.zeros(direction.shape[0])
-
-
 def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
-    """The model for `em`: position (samples, d), direction (labelers, d), threshold; `sds` of their priors.
+    """The model for `em`: position (samples,), direction and threshold (labelers,); `sds` of their priors.
 
     A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
     """
     sample_sd, direction_sd, threshold_sd = sds
-    each, mass = data.each[:, None], data.weight[:, None]
-    centre, sign = (
-        jnp.asarray([-1.0, 1.0], each.dtype),
-        jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype),
-    )
+    each, mass = data.each, data.weight
+    centre = jnp.asarray([-1.0, 1.0], each.dtype)
+    sign = jnp.where(data.label == 1, 1.0, -1.0).astype(each.dtype)
 
     def slopes(position, direction, threshold):
         """log p(label), its slope and -curvature in how far above the line a sample looks."""
-        far = (direction[data.labeler] * position[data.sample]).sum(axis=1) - threshold[data.labeler]
+        far = direction[data.labeler] * position[data.sample] - threshold[data.labeler]
         log_p = jax.scipy.stats.norm.logcdf(sign * far)
         mills = jnp.exp(jax.scipy.stats.norm.logpdf(far) - log_p)
-        return log_p, each * (sign * mills)[:, None], each * (mills * (mills + sign * far))[:, None]
-
-    def from_straight(direction):
-        return direction - jnp.zeros_like(direction).at[:, 0].set(1)
+        return log_p, each * sign * mills, each * mills * (mills + sign * far)
 
     def joint(params):
-        position = params[0]
-        apart = (position[:, :1] - centre[None, :]) ** 2 + (position[:, 1:] ** 2).sum(axis=1, keepdims=True)
+        apart = (params[0][:, None] - centre[None, :]) ** 2
         of_labels = data.by_sample(slopes(*params[:3])[0])
         return data.shares(params[3]) - 0.5 * apart / sample_sd**2 + of_labels[:, None]
 
@@ -328,22 +286,21 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
         position, direction, threshold, _ = params
         _, slope, bend = slopes(position, direction, threshold)
         w, none = direction[data.labeler], jnp.zeros_like(position)
-        pull = none.at[:, 0].set((of_class * centre[None, :]).sum(axis=1)) - position
+        pull = (of_class * centre[None, :]).sum(axis=1) - position
         gradient = none.at[data.sample].add(slope * w) + mass * pull / sample_sd**2
-        stiff = none.at[data.sample].add(w.shape[1] * bend * w**2) + jnp.maximum(mass, 1) / sample_sd**2
+        stiff = none.at[data.sample].add(bend * w**2) + jnp.maximum(mass, 1) / sample_sd**2
         moved = position + gradient / stiff
 
         _, slope, bend = slopes(moved, direction, threshold)
-        x, none, size = moved[data.sample], jnp.zeros_like(direction), w.shape[1] + 1
-        gradient = none.at[data.labeler].add(slope * x) - from_straight(direction) / direction_sd**2
-        stiff = none.at[data.labeler].add(size * bend * x**2) + 1 / direction_sd**2
-        none = jnp.zeros_like(threshold)
-        lower = none.at[data.labeler].add(-slope[:, 0]) - threshold / threshold_sd**2
-        firm = none.at[data.labeler].add(size * bend[:, 0]) + 1 / threshold_sd**2
+        x, none = moved[data.sample], jnp.zeros_like(direction)
+        gradient = none.at[data.labeler].add(slope * x) - (direction - 1) / direction_sd**2
+        stiff = none.at[data.labeler].add(2 * bend * x**2) + 1 / direction_sd**2
+        lower = none.at[data.labeler].add(-slope) - threshold / threshold_sd**2
+        firm = none.at[data.labeler].add(2 * bend) + 1 / threshold_sd**2
         return moved, direction + gradient / stiff, threshold + lower / firm
 
     def log_prior(params):
-        off = (from_straight(params[1]) ** 2).sum() / direction_sd**2
+        off = ((params[1] - 1) ** 2).sum() / direction_sd**2
         return -0.5 * (off + (params[2] ** 2).sum() / threshold_sd**2)
 
     return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
@@ -366,8 +323,6 @@ def fit_sequential(
     labels: Labels,
     order: Any,
     *,
-    smoothing: Smoothing = _USUAL,
-    influence: tuple[float, float] = (0.1, 0.5),
     gold: Any = None,
     prior: Any = None,
     max_steps: int = 10_000,
@@ -378,8 +333,6 @@ def fit_sequential(
     Args:
         order: (labels,) when each entry of `labels` was given, on any scale; equal times are refused within a
             sample, because nobody can tell then who was shown what.
-        smoothing: pseudo-counts of the matrices; of its numbers the first two are used.
-        influence: pseudo-counts of labels shown that were repeated unseen, and of those that were not.
         labels, gold, prior, max_steps, tol: as for `fit_glad`.
 
     Returns:
@@ -391,14 +344,12 @@ def fit_sequential(
         ValueError: equal times within a sample, or other input that cannot be used.
     """
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
-    pseudo_counts = (*smoothing[:2], *influence)
-    check_positive(pseudo_counts, "smoothing and influence", "two pseudo-counts of each", size=4)
     previous, labeled = previous_label(labels, order), labels.arrays[2] >= 0
     more = data.sample.size - labeled.sum()
     filled = np.pad(previous[labeled], (0, more), constant_values=-1).astype(np.int32)
     labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
-    pseudo = np.tile(smoothing.rows(labels.num_classes), (size, 1, 1))
-    rest = np.tile(np.array(influence, np.float64), (size, 1))
+    pseudo = np.tile(_PSEUDO.rows(labels.num_classes), (size, 1, 1))
+    rest = np.tile(_SHOWN, (size, 1))
     matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
     start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
     end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)

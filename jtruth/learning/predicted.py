@@ -8,21 +8,14 @@ of c over the samples labelled c (2); of several such classes it is the most pro
     joint[c, k]     counts[c, k] / sum_c counts[c, k] * (share of the labels that are k)                  (3)
 
 and from the joint follow p(y), p(label | y), and how many labels to distrust; rows are true classes (the
-paper's are given labels). Thresholds forgive a classifier that is too sure or too timid in the same way for
-a whole class; where classes overlap they mislead. `prune` holds the five rules of section 3.2 that say which
-labels to take out.
+paper's are given labels). Where classes overlap thresholds mislead.
 
 **The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, its base held fixed). If labels z_i err in a
-way that depends on the class alone, and q_i[c] = p(y_i = c | x_i),
-
-    p(z_i = k | x_i) = sum_c q_i[c] psi[c, k].
-
-The log-likelihood is concave in psi and EM finds its maximum; a sample halfway between two classes counts
-half. Intervals are by EM of bootstrap samples, and `thresholds_mislead` says where thresholds do by more than
-chance. Whether q fits: the slope of the log-likelihood when all log q are multiplied by a factor, at factor
-1, in units of its bootstrap error (`slope`): far above 0 the classifier is too timid about the TRUE class,
-far below too sure, and psi shows too few or too many errors. What nothing here can find: a classifier that
-predicts noisy labels explains them by psi = identity.
+way that depends on the class alone, p(z_i = k | x_i) = sum_c q_i[c] psi[c, k] with q_i[c] = p(y_i = c | x_i).
+The log-likelihood is concave in psi and EM finds its maximum. Whether q fits: the slope of the log-likelihood
+when all log q are multiplied by a factor, at factor 1, in units of its bootstrap error (`slope`): far above 0
+the classifier is too timid about the TRUE class, far below too sure. What nothing here can find: a classifier
+that predicts noisy labels explains them by psi = identity.
 """
 
 from functools import partial

@@ -1,18 +1,16 @@
 """Gold that says how to read what labels alone made too sure, or sure of the wrong thing.
 
-Labels alone give h[i, c] = p(y_i = c | labels) under some model, mostly that labelers err independently.
-Where they copy each other or share mistakes, h is too sure and may be biased, yet it still ranks the samples.
-So keep it as a score and learn from the gold how to read it:
+Labels alone give h[i, c] = p(y_i = c | labels) under some model. Where labelers copy each other or share
+mistakes, h is too sure and may be biased, yet it still ranks the samples. So learn from the gold how to read
+it:
 
     p(y_i = c) proportional to exp(bias_c + slope * log h[i, c]),
     bias_c ~ N(0, 1.5^2 / 2),  log slope ~ N(0, LOG_SLOPE_SD^2).
 
-For two classes this is p(y_i = 1) = sigmoid(a + b logit h_i) with a = bias_1 - bias_0 ~ N(0, 1.5^2): shift
-and temperature of the log-odds. Gold that is clamped inside an independence model instead hardly moves it.
-
-The posterior of bias and slope given the gold is sampled by importance sampling around its mode, from a
-Student t law; gold samples keep their class, the others are drawn. h must not have seen the gold. Gold may be
-chosen at random, or by h itself as far as bias and slope say all.
+For two classes this is p(y_i = 1) = sigmoid(a + b logit h_i) with a = bias_1 - bias_0 ~ N(0, 1.5^2). The
+posterior of bias and slope is sampled by importance sampling around its mode, from a Student t law; gold
+samples keep their class, the others are drawn. h must not have seen the gold. Gold may be chosen at random,
+or by h itself as far as bias and slope say all.
 """
 
 from typing import Any

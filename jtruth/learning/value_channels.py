@@ -1,18 +1,17 @@
 """What a value says of a class: symbols, sets, probabilities, grades and ratings as channels of `fit_values`.
 
-**Symbols.** "Cannot tell" is an answer like any other: a matrix has a row for each class and a column for
-each symbol. A column that is the same in every row is an abstention that tells nothing.
+**Symbols.** "Cannot tell" is an answer like any other: a matrix has a column for each symbol.
 
 **Sets.** Su 3.6.1, after Cid-Sueiro (2012). A labeler has one class in mind, by a confusion matrix, and
 reports a set that holds it; which other classes he adds depends on what he has in mind alone (coarsening at
-random). Then p(set | class c) is proportional to the sum over k in the set of psi[c, k]; the set of all
-classes is no label at all. Where sets mean more than that, make every set a symbol.
+random). Then p(set | class c) is proportional to the sum over k in the set of psi[c, k]. Where sets mean more
+than that, make every set a symbol.
 
 **Probabilities.** A person's confidence, or a model's softmax, is drawn from Dirichlet(a[t, c]). Its mean
-says whom a labeler confuses, its total how sure he makes himself: overconfident ones have a small total.
+says whom a labeler confuses, its total how sure he makes himself.
 
 **Grades.** Class c stands at c on a line, seen with logistic noise: p(grade <= k | class c) =
-logistic(threshold[t, k] - slope[t] c). C parameters a labeler instead of C (C - 1).
+logistic(threshold[t, k] - slope[t] c).
 
 **Ratings.** The first step of Su 6.3.3: Normal(mean[t, c], sd[t, c]), after each labeler's ratings are moved
 and stretched to mean 0 and sd 1; there, one with few ratings leans on all labelers.

@@ -7,13 +7,11 @@ A *channel* says how probable a value is in each class, and fits itself to weigh
 
 It is a NamedTuple of arrays, the parameters, with these methods: `before` (checks the values), `votes` (what
 EM starts from), `log_p`, `refit` and `log_prior`, pure JAX the last three; `inside` brings a jump of EM back
-into the domain. Symbols, sets and grades have proper priors, and EM raises the posterior in every step;
-ratings and probabilities lean on the mean of all labelers, which moves, have no `log_prior`, and stop when it
-does not move.
+into the domain. Ratings and probabilities lean on the mean of all labelers, which moves, have no `log_prior`,
+and stop when it does not move.
 
 **Several classes at once** (`fit_multilabel`). Each class is a binary problem of its own: who named it said
-yes, who labelled the sample and did not name it said no. That classes exclude or imply one another is not
-used, so a set may come out that nobody would give.
+yes, who labelled the sample and did not name it said no.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -135,26 +135,3 @@ def test_moves_leave_the_posterior_of_a_family_alone():
     )
     for k, cdf in enumerate(laws):
         assert stats.kstest(state[:, 0, k], cdf).pvalue > 1e-5, k
-
-
-@pytest.mark.slow
-def test_ten_classes_are_covered_where_fixed_rows_are_not():
-    """16 sets, known noise, one class of share .7: a Dirichlet(1) prior pulls the accuracy down by its sd.
-
-    9 of 16 or fewer within 95 % intervals have probability 2e-6 if the intervals are honest.
-    """
-    classes, samples, rng = 10, 200, np.random.default_rng(5)
-    prior = np.array([0.7, *np.full(classes - 1, 0.3 / 9)])
-    effort = Effort(chains=16, burn_in=30, min_sweeps=960, max_sweeps=960)
-    held = {None: 0, 1.0: 0}
-    for number in range(16):
-        y = rng.choice(classes, samples, p=prior)
-        y_pred = np.where(rng.random(samples) < 0.8, y, rng.integers(0, classes, samples))
-        z = np.where(rng.random((3, samples)) < 0.7, y, rng.integers(0, classes, (3, samples)))
-        log_lik = np.log(0.73 / 0.03) * (z[:, :, None] == np.arange(classes)).sum(axis=0)
-        for alpha in held:
-            key = jax.random.key(number)
-            found = count_posterior(log_lik, prior, y_pred, key=key, alpha=alpha, effort=effort)
-            law = found.estimate("accuracy").interval(0.95)
-            held[alpha] += law.low <= (y == y_pred).mean() <= law.high
-    assert held[None] > 9 and held[1.0] <= 9, held

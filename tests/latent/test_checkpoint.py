@@ -2,10 +2,6 @@
 
 import errno
 import os
-import signal
-import subprocess
-import sys
-import time
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -160,31 +156,3 @@ def day_of(x):
 
 def hour_of(x):
     return x % 24
-
-
-SCRIPT = """
-import sys, jax, numpy as np
-jax.config.update("jax_enable_x64", True)
-from jtruth.latent import Progress
-from tests import test_nuts
-found = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=int(sys.argv[2]),
-                      progress=Progress(lambda d, t: print(d, flush=True), sys.argv[1], seconds=0))
-np.save(sys.argv[3], found.samples["total"])
-"""
-
-
-@pytest.mark.slow
-def test_nuts_goes_on_in_a_second_process_after_sigkill(tmp_path):
-    path, out = tmp_path / "run.npz", tmp_path / "total.npy"
-    about = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", SCRIPT, str(path), "20000", str(out)]
-    first = subprocess.Popen(command, env=about, cwd=ROOT, stdout=subprocess.DEVNULL)
-    until = time.monotonic() + 120
-    while not path.exists() and first.poll() is None and time.monotonic() < until:
-        time.sleep(0.02)
-    first.send_signal(signal.SIGKILL)
-    assert first.wait() == -signal.SIGKILL and path.exists() and not out.exists()
-    second = subprocess.run(command, env=about, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(second.stdout.split()[0]) > 0  # went on
-    whole = test_nuts.run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=20_000)
-    np.testing.assert_array_equal(np.load(out), whole.samples["total"])

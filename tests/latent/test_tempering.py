@@ -17,8 +17,7 @@ from jtruth.latent.infer import laplace, temper
 from jtruth.latent.models import random_effect as effect
 from jtruth.latent.models import strata
 from jtruth.latent.models.strata import arrays_of
-from jtruth.learning import fit_joint
-from jtruth.learning.joint.models import random_effect
+from jtruth.learning import DirichletPriors, fit_joint
 from jtruth.stats.chains import mean_error
 from tests.learning.joint.test_gibbs import CASES, build, by_default, enumerated, keep_everything, tiny
 
@@ -64,20 +63,6 @@ def test_from_a_law_about_the_modes_equal_to_enumeration(case, monkeypatch):
     """The law is far too narrow for six samples; weights and moves must mend all of it."""
     monkeypatch.setattr(temper, "HEAVY", 0.0)
     test_equal_to_enumeration(case)
-
-
-@pytest.mark.slow
-def test_both_starts_tell_the_same_evidence(monkeypatch):
-    """Three classes, where six exchanges of names are modes of almost no weight."""
-    labels, y_pred = tiny(3, 150, 4, 3)
-    model, observed, _ = build("independent", labels, y_pred)
-    found = model_of(strata.KIND, arrays_of(model), observed, 3)
-    from_prior = temper.temper(found, np.random.default_rng(1), 256)
-    monkeypatch.setattr(temper, "HEAVY", 0.0)
-    from_modes = temper.temper(found, np.random.default_rng(2), 256)
-    (one, error, few), (other, more, many) = from_modes.evidence, from_prior.evidence
-    assert few < many
-    assert abs(one - other) < 5 * np.hypot(error, more)
 
 
 def test_islands_that_agree_by_luck_do_not_make_the_evidence_certain():
@@ -161,8 +146,9 @@ def test_random_effect_against_draws_of_its_prior(spread):
             value = value + term.sum(axis=1)
         log_p += np.log(value)
     weight = np.exp(log_p - logsumexp(log_p))
+    priors = DirichletPriors(diagonal=None if spread == "learned" else 2.0)
     fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, gold=gold, key=0, effort=EFFORT,
-                    dependence=partial(random_effect, spread=spread))  # fmt: skip
+                    priors=priors, dependence="random_effect")  # fmt: skip
     log, error = fit.evidence
     assert abs(log - (logsumexp(log_p) - np.log(size))) < 4 * error + 0.1
     classifier = own @ (w / w.sum())
@@ -171,31 +157,6 @@ def test_random_effect_against_draws_of_its_prior(spread):
         mean = weight @ exact
         assert abs(drawn.mean() - mean) < 0.02
         assert 0.85 < drawn.std() / np.sqrt(weight @ (exact - mean) ** 2) < 1.15
-
-
-def test_random_effect_is_that_of_loops():
-    """log p(row) of a channel against sums over classes and nodes."""
-    arrays = effect.arrays_of(3, None, groups=1, learned=True)
-    x = effect.draw(arrays, np.random.default_rng(1), 4)
-    assert len(x) == effect.size_of(arrays)
-    p, _ = jax.tree.map(np.asarray, jax.jit(partial(effect.split, arrays))(x))
-    channel = jax.jit(partial(effect.channel, arrays))(x)
-    nodes, weight = np.polynomial.hermite_e.hermegauss(effect.NODES)
-    seen = np.zeros(8)
-    z = np.array([1, 0, 1, 0])  # three labelers and the classifier
-    seen[2 * np.arange(4) + z] = 1
-    joint = np.einsum("k,ksp->sp", seen, np.asarray(channel.log_seen, float))
-    joint += np.asarray(channel.log_class[0] + channel.log_level)
-    for d in range(4):
-        value = 0.0
-        for c in (0, 1):
-            share = expit(p["logit_share"][0, d])
-            for e, w in zip(nodes, weight / weight.sum(), strict=True):
-                right = [expit(p["a"][t, c, d] + p["m"][c, d] + p["lam"][c, d] * e) for t in range(3)]
-                right.append(expit(p["k"][c, d] + p["kap"][c, d] * e))
-                each = [r if label == c else 1 - r for r, label in zip(right, z, strict=True)]
-                value += (share if c else 1 - share) * w * np.prod(each)
-        assert logsumexp(joint[:, d]) == pytest.approx(np.log(value), abs=2e-5)
 
 
 def test_gold_of_every_class_names_the_classes():

@@ -57,22 +57,3 @@ def test_what_is_refused():
         carried(draws[:5], rows, ["x"], labels)
     with pytest.raises(ValueError, match="for 2 workers and 2 classes"):
         carried(draws, rows, ["x", "y"], labels)
-
-
-def test_known_classes_are_carried_on_without_loss():
-    """Gold of a day against the closed form, a Dirichlet law with its counts; concentrations of 20000
-    independent draws, a ratio of moments, are off by 1 % (sd), 6 % allowed."""
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 2, (2, 40))
-    z = np.where(rng.random((2, 40, 3)) < (0.7, 0.8, 0.9), y[:, :, None], 1 - y[:, :, None])
-    own = np.array([[2.0, 1], [1, 2]])
-    counts = np.array(
-        [[[np.bincount(z[d, y[d] == c, t], minlength=2) for c in (0, 1)] for t in range(3)] for d in (0, 1)]
-    )
-    shares = np.array([np.bincount(day, minlength=2) for day in y])
-    gamma = rng.gamma(own + counts[0], size=(20_000, 3, 2, 2))
-    matrices, prior = gamma / gamma.sum(axis=3, keepdims=True), rng.dirichlet(1 + shares[0], 20_000)
-    today = Labels.from_matrix(z[1], 2)
-    more = carried(prior, matrices, range(3), today)
-    np.testing.assert_allclose(more.pseudo_counts + own, counts[0] + own, rtol=0.06)
-    np.testing.assert_allclose(more.prior_concentration, 1 + shares[0], rtol=0.06)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from jtruth.labels import Labels
-from jtruth.learning import DirichletPriors, check_consistency, fit_joint, fit_known_classes
+from jtruth.learning import check_consistency, fit_known_classes
 from tests.learning.crowds import from_matrix, simulate
 from tests.reference import dawid_skene as oracle
 
@@ -35,23 +35,6 @@ def test_rates_and_classes_are_dawid_and_skenes_with_known_classes():
     np.testing.assert_allclose(
         beta.cdf(fit.interval(0.9)[:, 2, 1, 0], a[0], a[1] + a[2]), [0.05, 0.95], atol=1e-9
     )
-
-
-@pytest.mark.slow
-def test_its_counts_are_what_gold_says_to_the_joint_posterior():
-    """Gold samples as pseudo-counts beside the other labels, or as gold among all: the same posterior of
-    rates.
-
-    Means of draws differ by Monte Carlo error, 5 of about .006 (ESS 400 and more of sd .05 to .1)."""
-    z, _, gold = case()
-    labels = from_matrix(z, 3)
-    rest = labels.restrict(np.flatnonzero(gold < 0))
-    counts = fit_known_classes(labels, gold=gold).counts
-    options = {"key": 0, "prior": [0.3, 0.4, 0.3]}
-    fixed = DirichletPriors(diagonal=2.0, off_diagonal_total=1.0)
-    apart = fit_joint(rest, priors=fixed._replace(pseudo_counts=counts), **options)
-    together = fit_joint(labels, gold=gold, priors=fixed, **options)
-    np.testing.assert_allclose(apart.mean_matrices, together.mean_matrices, atol=0.03)
 
 
 def test_what_is_refused_and_said():

@@ -53,15 +53,6 @@ def test_confident_learning_is_the_papers(case):
     assert (np.diff(own[prune(labels, q, fit, "class")]) >= 0).all()
 
 
-def test_classes_and_samples_may_be_permuted(case):
-    _, z, q, labels = case
-    fit, new = fit_confident(labels, q), np.array([2, 0, 1])  # class c becomes new[c]
-    order = np.random.default_rng(1).permutation(z.size)
-    other = fit_confident(Labels.from_matrix(new[z][order][:, None], 3), q[order][:, np.argsort(new)])
-    np.testing.assert_allclose(other.joint[np.ix_(new, new)], fit.joint, rtol=1e-12)
-    np.testing.assert_allclose(other.class_posterior[:, new], fit.class_posterior[order], rtol=1e-12)
-
-
 def test_gold_asks_no_threshold(case):
     _, z, q, labels = case
     gold = np.where(np.arange(z.size) < 9, 2, -1)

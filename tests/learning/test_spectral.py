@@ -7,10 +7,9 @@ import pytest
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.learning import fit_dawid_skene, fit_kos, fit_label_model
-from jtruth.learning.methods import METHODS
+from jtruth.learning import fit_kos, fit_label_model
 from jtruth.learning.spectral import triplet_moments
-from tests.learning.crowds import from_matrix, real_set, simulate
+from tests.learning.crowds import from_matrix, simulate
 from tests.reference import kos
 from tests.reference import moments as oracle
 
@@ -49,20 +48,6 @@ def test_spammers_and_liars_are_found_where_the_vote_fails():
     assert share > 0.93 > 0.85 > _host.majority(labels.counts())[np.arange(300), y].mean()
 
 
-@pytest.mark.parametrize(("name", "accuracy"), [("bluebirds", 0.7222), ("rte", 0.4975)])
-def test_messages_on_public_sets(shared_data, name, accuracy):
-    labels, truth = real_set(shared_data(name))
-    fit = fit_kos(labels)
-    assert fit.converged and (fit.class_posterior.argmax(axis=1) == truth).mean() == pytest.approx(
-        accuracy, abs=1e-4
-    )
-
-
-def test_more_classes_are_refused():
-    labels = from_matrix(simulate(3, 24, 5, 3)[0], 3)
-    assert "KOS knows two classes" in str(METHODS["kos"].refuses(labels))
-
-
 @pytest.mark.parametrize("prior", [None, [0.7, 0.3]])
 def test_exact_moments_give_the_exact_law(prior):
     """100 000 samples in which every pattern of four labelers is as frequent as its probability says."""
@@ -85,14 +70,6 @@ def test_formulas_by_loops():
     np.testing.assert_allclose(found["strength"] ** 2, np.maximum(expected, 0), atol=1e-10)
     of_loops = oracle.prior_of_class_1(x, seen, apart, found["strength"])
     assert float(found["prior"]) == pytest.approx(of_loops, abs=1e-10)
-
-
-@pytest.mark.slow
-def test_about_as_good_as_maximum_likelihood_on_bluebirds(shared_data):
-    labels, truth = real_set(shared_data("bluebirds"))
-    fit = fit_label_model(labels)
-    assert (fit.class_posterior.argmax(axis=1) == truth).mean() == pytest.approx(0.8981, abs=0.03)
-    assert fit.log_likelihood < fit_dawid_skene(labels).log_likelihood
 
 
 def test_what_is_refused():

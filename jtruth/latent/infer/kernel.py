@@ -11,17 +11,13 @@ column uses in a state. Then everything is two sparse products:
   log weight of the states of a row = design @ log theta[place]           (rows, states)
   counts that belong to a probability = tie @ (design.T @ state counts)   (probabilities,)
 
-so the time of a sweep follows the number of labels in distinct rows. The states of a row that stands for m
-samples are multinomial counts; that of a row for one sample comes from one uniform number.
-
-Rows that raters have in common, theta[t, r] ~ Dirichlet(a G[r]), G[r] ~ Dirichlet(g[r]).
-
-Given the raters' rows, everything about G[r] is in n raters and L[k] = sum_t log theta[t, r, k]:
+Of rows that raters have in common, theta[t, r] ~ Dirichlet(a G[r]), G[r] ~ Dirichlet(g[r]), everything about
+G[r] is in n raters and L[k] = sum_t log theta[t, r, k]:
 
   log p(G[r] | theta) = n log Gamma(a) + sum_k [(a G_k - 1) L_k - n log Gamma(a G_k) + (g_k - 1) log G_k]
 
-Metropolis steps move log G at a scale that is drawn anew each time over two powers of ten. Raters without
-labels are left out: their rows are drawn from the prior and would only slow G down.
+Metropolis steps move log G at a scale drawn anew each time over two powers of ten. Raters without labels are
+left out: their rows are drawn from the prior and would only slow G down.
 """
 
 from collections.abc import Iterator

@@ -4,21 +4,18 @@ A row r of a rater gives its right symbol with probability d[r], and wrong ones 
 
     theta[r, right] = d[r],   theta[r, u] = (1 - d[r]) w[r, u]
     d[r] ~ Beta(mu kappa, (1 - mu) kappa),   w[r] ~ Dirichlet(alpha q[r]),   q[r, u] ~ share[u]^g
-
-mu, kappa, alpha and g belong to a family of rows and are drawn too (methods 15.3): kappa says how much rows
-of a family differ in accuracy, alpha how much in the pattern of their errors, and g how far errors go to
-frequent symbols. A fixed Dirichlet prior decides the answer where rows are many and samples few
-(`benchmarks/honesty.py`).
-
     mu ~ Beta(mean_prior),  log kappa ~ N(log 10, 1.5),  log alpha ~ N(log(symbols - 1), 1.5),  g ~ U(0, 1)
 
+mu, kappa, alpha and g belong to a family of rows and are drawn too (methods 15.3): a fixed Dirichlet prior
+decides the answer where rows are many and samples few (`benchmarks/honesty.py`).
+
 Given the counts of a row d and w can be summed out, so the four move by Metropolis steps on a product of
-beta-binomial and Dirichlet-multinomial laws, and rows are drawn afterwards: exact, and nothing but counts is
-looked at. A step's scale is drawn anew each time over one and a half powers of ten.
+beta-binomial and Dirichlet-multinomial laws, and rows are drawn afterwards. A step's scale is drawn anew each
+time over one and a half powers of ten.
 
 As a log density the coordinates of d and w are distances from the family's centre in (about) standard
-deviations of the family, var log Gamma(a) being about 1/a + 1/a^2: with kappa = 1000 logits of d lie within
-.1 of each other, with kappa = 1 they spread over many. Any scale is exact, its Jacobian is in the density.
+deviations of the family, var log Gamma(a) being about 1/a + 1/a^2. Any scale is exact, its Jacobian is in the
+density.
 """
 
 from typing import Any, NamedTuple

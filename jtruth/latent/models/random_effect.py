@@ -1,13 +1,12 @@
 """Gradual difficulty that labelers and classifier feel, two classes: its levels are nodes of a Gauss rule.
 
-Two classes. A sample of class c has a hidden ease e ~ N(0, 1), and given both everybody errs independently:
+A sample of class c has a hidden ease e ~ N(0, 1), and given both everybody errs independently:
 
   P(labeler t is right | c, e)    = sigmoid(a[t, c] + m[c] + lam[c] e)
   P(classifier is right | c, e)   = sigmoid(k[c] + kap[c] e)
 
 with a ~ N(0, .8), m ~ N(1.2, 1), lam ~ N+(0, 1), kap ~ N+(lam, .5), k ~ N(1.2, 1.2) and a uniform class
-share. Where labels are few, the spread of labelers is not fixed at .8: a = spread[c] u with u ~ N(0, 1) and
-log spread ~ N(log .8, .75), so that labelers who gave little are known by the others.
+share. Where labels are few, a = spread[c] u with u ~ N(0, 1) and log spread ~ N(log .8, .75).
 
 Coordinates are logit of the share of class 1, [log spread,] a or u, m, soft lam, k, soft kap. A slope is
 log(1 + exp(3 soft)) / 3: near 0 its logarithm is the coordinate, so that 0 is no border, and beyond a third

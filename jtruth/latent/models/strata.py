@@ -1,11 +1,8 @@
 """Samples of several strata: independence, labeler strata, shared strata, partly shared, copying.
 
-One array program for all of them (`jtruth.latent.model` says what they mean).
-
 Where a class has two strata with rows and weights of their own, the strata may exchange names: the likelihood
-stays, and only the prior says which one is easy. Each class can do so by itself, so 2^C modes are images of
-one another, with weights that a chain in one of them never learns. The prior is a product over classes of
-what depends on names, so the density of all images together is
+stays, and only the prior says which one is easy. So 2^C modes are images of one another, with weights that a
+chain in one of them never learns. The density of all images together is
 
     log prior = rest + sum_c log( named_c + exchanged_c ),
 

@@ -1,20 +1,16 @@
 """The EM steps of Dawid and Skene (1979) as one pure, jitted function of a fixed shape.
 
 Sample i has an unknown class y_i, drawn from the prior pi. Labeler t, shown a sample of class c, gives label
-k with probability psi_t[c, k], independently of everything else (Su (58)). EM repeats two steps that can only
-raise the marginal likelihood of the labels:
+k with probability psi_t[c, k], independently of everything else (Su (58)). EM repeats (2.3)-(2.5) there:
 
     M:  psi_t[c, k]  proportional to  the sum of rho_i[c] over the samples to which t gave label k
         pi[c]        proportional to  the sum of rho_i[c] over all samples
     E:  rho_i[c]     proportional to  pi[c] * the product of psi_t[c, k] over the labels k, by t, of sample i
 
-((2.3)-(2.5) there). A sample whose class is known keeps that class;
-pseudo-counts turn maximum likelihood into the mode of a posterior; a sample may carry a weight, so that equal
-samples are handled once and a bootstrap is a `vmap` over weights.
-
-A step is one pass over the labels, probabilities in, expected counts and the log-likelihood out, in logs:
-nothing underflows, nothing branches, so that `vmap` is cheap (benchmarks/dawid_skene_speed.py). Sums over
-samples are of 64 bits where JAX has them: in float32 a sum stops growing at 2**24 times what is added.
+A sample whose class is known keeps it; pseudo-counts turn maximum likelihood into the mode of a posterior; a
+sample may carry a weight, so that a bootstrap is a `vmap` over weights. A step is one pass over the labels in
+logs: nothing underflows. Sums over samples are of 64 bits where JAX has them: in float32 a sum stops growing
+at 2**24 times what is added (benchmarks/dawid_skene_speed.py).
 """
 
 from functools import partial

@@ -1,13 +1,11 @@
 """Dawid and Skene (1979): learn every labeler's confusion matrix and the class prior from the labels alone.
 
 `fit_dawid_skene` finds the prior and the matrices of highest likelihood (or, with pseudo-counts, of highest
-posterior density) by EM (`_steps`) from majority vote, and from random starts if asked; in float64, whatever
-JAX's default is.
+posterior density) by EM (`_steps`) from majority vote, and from random starts if asked; in float64.
 
-EM finds a local maximum; restarts look for better ones. Labels alone do not name the classes: swapping two of
-them everywhere gives the same likelihood, and only the start (majority vote), gold labels or pseudo-counts
-tie class c to label c; a result that looks swapped says so in `warnings`. And the model takes labelers to err
-independently, several labels of one sample by one labeler included, as the paper does; where they do not, the
+EM finds a local maximum. Labels alone do not name the classes: only the start (majority vote), gold labels or
+pseudo-counts tie class c to label c; a result that looks swapped says so in `warnings`. The model takes
+labelers to err independently, several labels of one sample by one labeler included; where they do not, the
 class posterior is too sure of itself.
 
 Over devices of several processes each brings the samples of its shard, filled up to the largest by samples of

@@ -1,17 +1,14 @@
 """Labels that come day by day: the fit of yesterday, and today's labels, give the fit of today.
 
-`begin_stream` fits Dawid and Skene's model to the first labels; `update` adds labels to what it returned.
-New samples, new labelers and new labels of old samples may come in any order and any number of times. Of the
-samples the distinct rows of labels are kept and how many have each (`patterns`), so an update ends where a
-fit of all labels together would, at a fixed point of the same EM. It begins at yesterday's parameters, which
-is what makes it quick; where the likelihood has several maxima a stream stays with its own.
+`begin_stream` fits Dawid and Skene's model to the first labels; `update` adds labels to what it returned. Of
+the samples the distinct rows of labels are kept and how many have each (`patterns`), so an update ends where
+a fit of all labels together would, at a fixed point of the same EM. It begins at yesterday's parameters;
+where the likelihood has several maxima a stream stays with its own.
 
-With many labelers almost every sample is a row of its own, and what is kept grows with the labels. `close`
-forgets the samples: they stay as expected counts of labels at the parameters of that day (the incremental EM
-of Neal and Hinton 1998, nothing visited again). From then on an update takes memory and time by its own
-labels alone, and answers a little differently from a fit of all, since the closed samples never learn what
-later days teach (`benchmarks/streaming.py`). Labels of a closed sample that come later are taken for those of
-a new one: close what is finished.
+`close` forgets the samples: they stay as expected counts of labels at the parameters of that day (the
+incremental EM of Neal and Hinton 1998, nothing visited again). From then on an update takes memory and time
+by its own labels alone, and answers a little differently from a fit of all (`benchmarks/streaming.py`).
+Labels of a closed sample that come later are taken for those of a new one: close what is finished.
 
 A table larger than memory is one query for whatever holds it (`stream_of_table`): an engine groups it, and
 only the distinct rows come here. Such samples have no names, as after `close`, but they learn.

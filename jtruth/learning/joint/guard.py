@@ -1,15 +1,14 @@
 """Two doubts that no convergence check sees: swapped classes, and data that determine nothing.
 
-Swap two classes in pi and in the rows of every matrix, and the likelihood is the same; only the prior
-(labelers are more often right than wrong) and the start tell the twins apart, and a chain can sit in the
-wrong one and look perfect. So the mean matrices of all raters are looked at, over all chains and in each one:
-for two classes their mean diagonal must not be below 1/2, for more the best matching of true classes to given
-labels must be the identity. Gold of every class names the classes.
+Swap two classes in pi and in the rows of every matrix, and the likelihood is the same. So the mean matrices
+of all raters are looked at, over all chains and in each one: for two classes their mean diagonal must not be
+below 1/2, for more the best matching of true classes to given labels must be the identity. Gold of every
+class names the classes.
 
-Where a labeler is more often wrong than right there are several modes, and EM from the votes may climb to the
-poorer one. There half of the chains start where one labeler is believed: the one who contradicts the mode
-most among those whom the other labelers confirm more often than chance, so neither at an adversary nor in the
-mirror image. A start that leads to a mode without weight is given up (`latent.infer.gibbs.sources`).
+Where a labeler is more often wrong than right there are several modes. There half of the chains start where
+one labeler is believed: the one who contradicts the mode most among those whom the other labelers confirm
+more often than chance. A start that leads to a mode without weight is given up
+(`latent.infer.gibbs.sources`).
 """
 
 from collections.abc import Callable

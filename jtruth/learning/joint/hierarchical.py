@@ -1,15 +1,13 @@
 """Labelers of one population: rows are alike, so that whoever gave two labels is known by all others.
 
-Rows of one class are alike over labelers: how often they are right, how much labelers differ, and where
-errors go is learned from all labels (`latent.models.alike`) by the sampler of `fit_joint`, which pools so by
-itself where labels say little of each labeler (see `DirichletPriors`). A labeler without labels has the
+Rows of one class are alike over labelers (`latent.models.alike`), by the sampler of `fit_joint`, which pools
+so by itself where labels say little of each labeler (see `DirichletPriors`). A labeler without labels has the
 population's matrix and an interval as wide as labelers differ. Each group of labelers (a site, a language) is
 a population of its own, so groups should hold a few labelers each.
 
 In `fit_domains` a labeler is a population of domains (languages, sites, kinds of question), as in the coupled
 models of Platanios, Dubey and Mitchell (2016), whose law is a mixture of clusters and whose class shares
-differ by domain. A domain in which a labeler gave two labels has that labeler's mean matrix and a wide
-interval.
+differ by domain.
 """
 
 from typing import Any

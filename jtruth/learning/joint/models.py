@@ -6,30 +6,20 @@ What it is given is the model of one stratum with the class prior and the rows t
 - independent: given the class, labelers and classifier err independently; one stratum.
 - shared_strata: a sample is easy or hard for everybody, labelers and classifier alike.
 - labeler_strata: easy or hard for the labelers; the classifier does not notice.
-- random_effect: difficulty is gradual, two classes, and everybody feels it (`latent.models.random_effect`,
-  where independence is lam = kap = 0). It fits data in which hard samples fool everybody, and pulls the
-  estimate of the classifier down where independence pulls it up. Matrices are averaged over ease.
+- random_effect: difficulty is gradual, two classes, and everybody feels it (`latent.models.random_effect`).
 - copying: with an unknown probability the classifier repeats one of the sample's labels, picked at random;
   the stratum says whether it did, and is as likely in one class as in another.
+- partly_shared (by hand): four labelers or more a sample identify which samples are hard for them, but not
+  whether the classifier errs there too (Albert and Dodd 2004; Pepe and Janes 2007). The share rho of the hard
+  samples where it does is unknown and integrated: a class has three kinds of samples,
 
-`partly_shared` (assume="partly_shared"): how many of the samples that are hard for labelers does the
-classifier feel? Four labelers or more a sample identify which samples are hard for them and how hard; that
-the classifier errs there too they do not tell (Albert and Dodd 2004; Pepe and Janes 2007). What is not
-identified is the share rho of the hard samples where the classifier is another one than on the easy ones.
-Here it is unknown and integrated. A class has three kinds of samples,
+      easy                        labelers easy rows, classifier easy row     1 - w
+      hard, not felt              labelers hard rows, classifier easy row     w (1 - rho)
+      hard, felt                  labelers hard rows, classifier hard row     w rho
 
-    easy                        labelers easy rows, classifier easy row     1 - w
-    hard, not felt              labelers hard rows, classifier easy row     w (1 - rho)
-    hard, felt                  labelers hard rows, classifier hard row     w rho
-
-so on hard samples the classifier's row is (1 - rho) K_easy + rho K_hard: rho = 0 is `labeler_strata` and
-rho = 1 `shared_strata`, whose rows and share w of hard samples these are. (With symbols that are the classes
-the classifier's easy row is that of `shared_strata`, Dirichlet(3, 1), where `labeler_strata` has (2, 1).)
-
-A Dirichlet draw is its sums of parts and, independently, the shares inside them. If the share of hard samples
-is w ~ Beta(1, 10), weights ~ Dirichlet(10, 1 - felt, felt) leave it as it is and give rho ~ Beta(felt,
-1 - felt) of mean `felt`: it likes the ends 0 and 1, since a classifier mostly either shares what makes
-samples hard or does not. For more than two classes w ~ Beta(1, 2). Each class has its own rho.
+  rho = 0 is `labeler_strata` (with the easy row of `shared_strata`) and rho = 1 `shared_strata`. Weights ~
+  Dirichlet(10, 1 - felt, felt) leave w ~ Beta(1, 10) as it is and give rho ~ Beta(felt, 1 - felt), which
+  likes the ends 0 and 1; for more than two classes w ~ Beta(1, 2). Each class has its own rho.
 """
 
 from collections.abc import Callable
@@ -138,16 +128,10 @@ def copying(base: LatentModel, rows: Rows) -> Built:
     return Built(model, offset, np.tile([[0.8], [0.2]], (1, total.size)))
 
 
-def random_effect(base: LatentModel, rows: Rows, *, spread: str | None = None) -> Built:
-    """Every sample has an ease that labelers and classifier feel.
+def random_effect(base: LatentModel, rows: Rows) -> Built:
+    """Every sample has an ease that labelers and classifier feel; two classes.
 
-    Args:
-        base, rows: as for the others; the logit of the class share is drawn, with a uniform share.
-        spread: "fixed": labelers' logits spread by .8; "learned"; None: learned where labels say little of
-            each labeler, as rows are alike there in other models.
-
-    Raises:
-        ValueError: more than two classes, or symbols that are no classes.
+    The spread of labelers is learned where labels say little of each: rows are alike there in other models.
     """
     classes, labelers = base.num_classes, base.raters[0]
     if any(raters.prior.shape[1:] != (2, 2) for raters in base.raters):
@@ -155,8 +139,7 @@ def random_effect(base: LatentModel, rows: Rows, *, spread: str | None = None) -
             f"the random-effect model is for two classes, these labels have {classes}; "
             'use dependence="shared_strata"'
         )
-    check.choose("spread", spread or "fixed", ("fixed", "learned"))
-    learned = labelers.alike is not None if spread is None else spread == "learned"
+    learned = labelers.alike is not None
     fixed, nodes = base.class_prior if base.class_fixed else None, np.repeat([0, 1], effect.NODES)
 
     def other(groups: int) -> tuple[Any, Any]:

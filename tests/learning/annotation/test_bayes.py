@@ -20,17 +20,11 @@ from scipy.integrate import quad
 from scipy.special import betaln, expit, logsumexp
 
 from jtruth.labels import Labels
-from jtruth.latent import Effort, NutsSettings, density
+from jtruth.latent import NutsSettings, density
 from jtruth.latent.infer import nuts
-from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
-from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
+from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, prepare
 from jtruth.learning.annotation.posterior import labeler_agreement, majority_matrices, merged_rows, pointwise
-from jtruth.learning.joint.models import independent
-from jtruth.learning.joint.posterior import fit_joint
-from jtruth.learning.modes import fit_welinder
-from jtruth.stats.chains import mean_error
-from tests.learning import crowds
 from tests.learning.crowds import dirichlet_multinomial
 
 LABELERS, CLASSES = 3, 3
@@ -164,17 +158,6 @@ def log_p_rows(channel, z, classes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ANY_CLASSES)
-def test_every_model_simulates_from_its_prior(model):
-    drawn = bayes.simulate_from_prior(model, num=4, num_samples=6, num_labelers=LABELERS, num_classes=CLASSES)
-    label = drawn.pop("label")
-    assert label.shape == (4, 6, LABELERS) and label.min() >= 0 and label.max() < CLASSES
-    point, _ = random_parameters(model, np.random.default_rng(0))
-    assert {k: v.shape[1:] for k, v in drawn.items()} == {k: v.shape for k, v in point.items()}
-    assert all(np.isfinite(v).all() for v in drawn.values())
-
-
-@pytest.mark.slow
 def test_prior_predictive_means():
     sizes = {"num_samples": 6, "num_labelers": 2, "num_classes": 3}
     drawn = bayes.simulate_from_prior("one_coin", key=jax.random.key(0), num=2000, **sizes)
@@ -235,21 +218,6 @@ def test_gauss_jacobi_levels_are_exact_for_polynomials():
         assert (nodes > 0).all() and (nodes < 1).all() and nodes.size == (degree + 2) // 2
         moment = np.exp(betaln(1.5 + degree, 4) - betaln(1.5, 4))
         assert np.exp(log_weight) @ nodes**degree == pytest.approx(moment, rel=1e-12)
-
-
-@pytest.mark.slow
-def test_simulated_labels_have_the_probabilities_of_the_model():
-    hyper = prepare(SPECS["difficulty_fallibility"], 2, 2, None)
-    p = {"prior": np.array([0.3, 0.7]), "fallibility": np.array([0.2, 0.6])}
-    channel = SPECS["difficulty_fallibility"].channel(jax.tree.map(jnp.asarray, p), hyper, 2)
-    labeler = jnp.asarray(np.tile(np.array([[0, 1, -1]], np.int32), (20_000, 1)))
-    label = np.asarray(draw_labels(channel, 2, jax.random.key(0), labeler))
-    assert (label[:, 2] == -1).all()
-    seen = np.bincount(label[:, :2] @ [2, 1], minlength=4)
-    patterns = np.array(list(itertools.product([0, 1], repeat=2)), np.int32)
-    expected = np.exp(log_p_rows(channel, patterns, 2))
-    assert expected.sum() == pytest.approx(1)
-    assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
 
 
 @pytest.mark.slow
@@ -393,54 +361,6 @@ def test_float64_in_a_float32_process():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("optimized")
-@pytest.mark.parametrize("model", ANY_CLASSES)
-def test_every_model_finds_the_classes(model):
-    z, y = crowds.simulate(0, size=200, labelers=5, classes=3, accuracy=0.75, present=1.0)
-    accept = 0.99 if model == "alike" else 0.95  # rows are centred at what they share: a narrow funnel
-    fit = bayes.fit_nuts(
-        model, Labels.from_matrix(z, 3), key=jax.random.key(0), settings=NutsSettings(target_accept=accept)
-    )
-    assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.85
-    assert fit.usable and fit.run.divergences == 0
-    np.testing.assert_allclose(fit.prior, np.bincount(y) / 200, atol=0.1)
-    np.testing.assert_allclose(
-        np.einsum("tcc->t", fit.mean_matrices) / 3, (z == y[:, None]).mean(axis=0), atol=0.1
-    )
-    np.testing.assert_allclose(fit.mean_matrices.sum(axis=2), 1)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("optimized")
-@pytest.mark.parametrize("seed", [0, 1])
-def test_rows_that_are_alike_are_those_of_gibbs(seed):
-    """The law that `fit_joint` samples with rows summed out, where no transition diverges.
-
-    Means five standard errors apart at most: 1e-5 for ten numbers.
-    """
-    z, _ = crowds.simulate(seed, size=60, labelers=5, classes=2, accuracy=0.8, present=1.0)
-    labels = Labels.from_matrix(z, 2)
-
-    def alike_rows(base, rows):
-        labelers = base.raters[0]._replace(alike=alike_raters(np.ones(2), 5))
-        return independent(base._replace(raters=(labelers,)), rows)
-
-    gibbs = fit_joint(labels, key=seed, dependence=alike_rows, effort=Effort(min_ess=2000))
-    settings = NutsSettings(target_accept=0.99)
-    fit = bayes.fit_nuts("alike", labels, key=jax.random.key(seed), settings=settings)
-    assert fit.run.divergences < 0.001 * fit.run.samples["prior"][..., 0].size
-    right = fit.run.samples["right"]  # (chains, draws, labelers, classes)
-    for t in range(5):
-        for c in (0, 1):
-            other = np.asarray(gibbs.matrices[:, t, c, c], np.float64).reshape(
-                np.unique(gibbs.chain).size, -1
-            )
-            both = np.asarray(right[:, :, t, c]), other
-            error = np.hypot(*(mean_error(v) for v in both))
-            assert abs(both[0].mean() - both[1].mean()) < 5 * error
-
-
-@pytest.mark.slow
 def test_welinder_against_quadrature_over_positions():
     """log p(labels) of a sample with x integrated out by scipy: 25 nodes are within 1e-6; the start."""
     rng = np.random.default_rng(0)
@@ -467,19 +387,6 @@ def test_welinder_against_quadrature_over_positions():
 
 
 @pytest.mark.slow
-def test_welinder_by_nuts_finds_classes_where_the_most_probable_positions_do_not():
-    """Five labelers of .8: jointly most probable positions follow one of them, and say so."""
-    z, y = crowds.simulate(0, size=200, labelers=5, classes=2, accuracy=0.6, present=1.0)
-    labels = Labels.from_matrix(z, 2)
-    fit = bayes.fit_nuts("welinder", labels, key=jax.random.key(0), settings=SETTINGS)
-    assert fit.usable and fit.run.divergences == 0
-    assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.85
-    most = fit_welinder(labels)
-    assert (most.class_posterior.argmax(axis=1) == y).mean() < 0.7
-    assert "another class than most of their labels" in most.warnings[0]
-
-
-@pytest.mark.slow
 def test_one_label_a_sample_is_not_identified():
     alone = Labels.from_matrix(np.array([[0], [1], [1], [0], [1]]), 2)
     fit = bayes.fit_nuts("one_coin", alone, key=jax.random.key(0), settings=SETTINGS)
@@ -499,20 +406,3 @@ def test_a_model_of_your_own(fitted):
     fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
     assert fit.model == "mine"
     np.testing.assert_array_equal(fit.run.samples["prior"], fitted.run.samples["prior"])
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("optimized")
-def test_anaesthetists_as_in_rater():
-    # README of the R package rater (Stan): its prior, its posterior mean of pi, itself with ~1e-3 of error.
-    rows = np.where(np.eye(4) > 0, 8 * 0.6, 8 * 0.4 / 3)
-    fit = bayes.fit_nuts(
-        "dawid_skene",
-        crowds.anaesthetists(),
-        key=jax.random.key(0),
-        hyper={"class_concentration": 3.0, "row_concentration": rows},
-        settings=NutsSettings(num_warmup=1000, num_samples=4000),
-    )
-    assert fit.converged and fit.usable
-    error = mean_error(fit.run.samples["prior"])
-    assert (np.abs(fit.prior - [0.3756, 0.4073, 0.1432, 0.0738]) < 3 * error + 1e-3).all()

@@ -23,27 +23,6 @@ from tests.learning.crowds import CARIES, as_counts, caries, from_matrix, simula
 from tests.reference import dawid_skene as oracle
 
 
-@pytest.mark.slow
-def test_vmap_over_data_sets_equals_one_by_one():
-    tables = np.stack([simulate(seed, size=30, labelers=4)[0] for seed in range(3)])
-
-    def em(z):
-        votes = (z[:, :, None] == jnp.arange(3)[None, None, :]).astype(float).sum(axis=1) + 1e-3
-        start = votes / votes.sum(axis=1, keepdims=True)
-        columns = columns_from_matrix(z, 3)
-        return dawid_skene_em(
-            columns, start, (jnp.full(3, 0.1), jnp.full((4, 3, 3), 0.2)), max_steps=200, tol=1e-9
-        )
-
-    together = jax.vmap(em)(tables)
-    assert together.converged.all()
-    assert len(set(np.asarray(together.num_steps).tolist())) > 1  # each stopped at its own step
-    for k, table in enumerate(tables):
-        alone = em(jnp.asarray(table))
-        for a, b in zip(alone, jax.tree.map(lambda x, k=k: x[k], together), strict=True):
-            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-9, atol=1e-12)
-
-
 def test_vmap_over_weights_is_a_bootstrap():
     z, _ = simulate(12, size=30, labelers=4, present=1.0)
     columns, _ = columns_from_labels(from_matrix(z), merge=False)
@@ -90,21 +69,6 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
     drops = -np.diff(np.asarray(results[0].path))
     assert drops.max() > 0.1
     assert float(results[0].largest_drop) == pytest.approx(drops.max(), rel=1e-12)
-
-
-@pytest.mark.slow
-def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
-    # Labelers near chance: plain EM needs thousands of steps, and jumps must not go elsewhere.
-    labels = from_matrix(simulate(2, size=300, labelers=8, classes=2, accuracy=0.35, present=1.0)[0], 2)
-    fit = fit_dawid_skene(labels, tol=1e-10)
-    monkeypatch.setattr(em_module, "_PLAIN_STEPS", 10**6)
-    monkeypatch.setattr(starts_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
-    plain = fit_dawid_skene(labels, tol=1e-10, max_steps=20_000)
-    assert fit.converged and plain.converged
-    assert fit.num_steps < plain.num_steps / 2
-    assert np.diff(fit.path).min() > -1e-9
-    np.testing.assert_allclose(fit.matrices, plain.matrices, atol=1e-6)
-    np.testing.assert_allclose(fit.log_likelihood, plain.log_likelihood, rtol=1e-12)
 
 
 @pytest.mark.slow

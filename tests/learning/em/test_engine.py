@@ -108,23 +108,6 @@ def test_missing_labels(engine, given):
 
 
 @engines
-@pytest.mark.parametrize(
-    ("column", "value", "message"),
-    [
-        ("item", None, r"row .task None.*no task id .got None.. Fill it in"),
-        ("rater", None, r"worker None.*no worker id .got None.. Fill it in"),
-        ("rating", "si", "label 'si' is not one of the classes"),
-    ],
-)
-def test_rows_that_cannot_be_used(engine, given, column, value, message):
-    """By what they say; nothing is repaired."""
-    columns = {name: list(values) for name, values in given.items()}
-    columns[column][5] = value
-    with pytest.raises(ValueError, match=message):
-        stream_of_table(engine(columns), **NAMES, classes=["no", "yes", "maybe"])
-
-
-@engines
 def test_a_worker_who_labelled_a_task_twice(engine, given):
     """A sum of two labels would be another label, or another worker's."""
     columns = {name: [*values, values[4]] for name, values in given.items()}
@@ -191,14 +174,14 @@ def test_what_a_frame_in_memory_says_is_said(engine, case, missing):
 @engines
 def test_a_refusal_shows_the_row(engine):
     """As it stands in the table."""
-    frame = pl.DataFrame(BASE | {"worker": np.array(["a", "b", ""])[BASE["worker"]]})
-    with pytest.raises(ValueError, match=r"row \(task \d+, worker '', label [01]\): no worker id \(got ''\)"):
-        stream_of_table(engine(frame))
-    frame = pl.DataFrame(BASE | {"task": BASE["task"].astype(str)}).with_columns(
-        task=pl.when(pl.col("task") == "7").then(pl.lit("")).otherwise(pl.col("task"))
-    )
-    with pytest.raises(ValueError, match=r"row \(task '', worker [012], label 1\): no task id \(got ''\)"):
-        stream_of_table(engine(frame))
+    for name, values, said in (
+        ("worker", np.array(["a", "b", ""])[BASE["worker"]], r"\d+, worker '', label '\w+'\): no worker id"),
+        ("task", np.where(TASKS == "7", "", TASKS), r"'', worker \d, label 'yes'\): no task id"),
+        ("label", np.where(HOLE == "", "si", WORDS), r"\d+, worker \d, label 'si'\): .*not one of the class"),
+    ):
+        with pytest.raises(ValueError, match=rf"rows? \(task {said}"):
+            frame = pl.DataFrame(BASE | {"label": WORDS} | {name: values})
+            stream_of_table(engine(frame), classes=["no", "yes"])
 
 
 def test_tables_that_are_none():

@@ -164,20 +164,6 @@ def test_a_permuted_start_is_caught(classes):
     assert right.usable and not right.switched
 
 
-@pytest.mark.slow
-def test_random_starts_are_judged_by_the_truth():
-    """Every verdict on 24 random starts agrees with the true classes, and both verdicts occur."""
-    verdicts = []
-    for seed in range(24):
-        labels, y_pred, y = simulated(seed)
-        start = np.random.default_rng(seed).dirichlet(np.ones(2), y.size)
-        fit = fit_joint(labels, y_pred=y_pred, key=KEY, priors=DirichletPriors(start=start), effort=QUICK)
-        mirrored = (fit.class_posterior.argmax(axis=1) == y).mean() < 0.5
-        assert fit.switched == mirrored
-        verdicts.append(mirrored)
-    assert 0 < sum(verdicts) < len(verdicts)
-
-
 def test_chains_that_disagree_are_named():
     right = np.broadcast_to([[0.9, 0.1], [0.2, 0.8]], (3, 2, 2))
     verdict = check_switching(np.stack([right, right, right[:, ::-1], right]), ("no", "yes"))
@@ -254,19 +240,14 @@ def test_bad_arguments(options, message, as_installed):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bluebirds", "dogs", "rte", "anaesthetists"])
 def test_default_never_switches(name, shared_data):
-    """4 keys each (dogs, whose rows are alike, is the largest: 2); classes as good as by EM's.
-
-    The first key samples until the draws are good. Whether names are exchanged a chain decides where it
-    starts, so the other keys keep a few hundred sweeps of every chain after the same burn-in.
-    """
+    """Classes as good as by EM's; whether names are exchanged a chain decides where it starts."""
     if name == "anaesthetists":
         labels, y = crowds.anaesthetists(), None
     else:
         labels, y = crowds.real_set(shared_data(name))
     known = {"bluebirds": 0.88, "dogs": 0.83, "rte": 0.92}
-    for seed in range(2 if name == "dogs" else 4):
-        effort = SHORT if seed else STANDARD
-        fit = fit_joint(labels, key=jax.random.key(seed), effort=effort)
+    for seed in range(1 if name == "dogs" else 2):
+        fit = fit_joint(labels, key=jax.random.key(seed), effort=SHORT)
         assert fit.usable and not fit.switched
         if y is not None:
             assert (fit.class_posterior.argmax(axis=1) == y).mean() > known[name]

@@ -3,8 +3,6 @@
 That the sampler is right is tested by enumeration, in `test_gibbs`.
 """
 
-import functools
-
 import jax
 import numpy as np
 import pytest
@@ -32,37 +30,6 @@ def crowd(n=300, labelers=5, seed=1):
     right = rng.random((n, labelers + 1)) < np.where(hard, 0.55, 0.9)[:, None]
     given = np.where(right, y[:, None], 1 - y[:, None])
     return given[:, 0], jt.Labels.from_matrix(given[:, 1:], 2)
-
-
-@functools.cache
-def fitted(model):
-    y_pred, labels = crowd()
-    return fit_joint(labels, y_pred=y_pred, dependence=model, key=KEY, effort=EFFORT)
-
-
-def accuracy(fit):
-    return np.trace(fit.counts, axis1=1, axis2=2) / fit.counts[0].sum()
-
-
-@pytest.mark.slow
-def test_it_is_between_its_ends_and_as_wide_as_their_distance_asks():
-    """Measured .802, .771, .745 here; Monte Carlo errors of the means are below .004."""
-    low, middle, high = (
-        accuracy(fitted(model)) for model in ("shared_strata", partly_shared, "labeler_strata")
-    )
-    assert low.mean() + 0.01 < middle.mean() < high.mean() - 0.01
-    ends = [np.quantile(part, [0.025, 0.975]) for part in (low, middle, high)]
-    assert ends[0][0] - 0.02 < ends[1][0] and ends[1][1] < ends[2][1] + 0.02
-    assert fitted(partly_shared).usable and fitted(partly_shared).dependence == "partly_shared"
-
-
-@pytest.mark.slow
-def test_labels_do_not_tell_rho():
-    """Five labelers tell the share of hard samples; rho stays near its prior of mean 1/2 and sd .35."""
-    weights = fitted(partly_shared).weights
-    rho = weights[:, :, 2] / weights[:, :, 1:].sum(axis=2)
-    assert rho.shape[1] == 2 and (np.abs(rho.mean(axis=0) - 0.5) < 0.2).all()
-    assert (rho.std(axis=0) > 0.25).all()
 
 
 def test_hard_samples_are_as_frequent_as_in_shared_strata(monkeypatch):

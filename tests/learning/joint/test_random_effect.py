@@ -6,8 +6,6 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from scipy.special import expit
-from scipy.stats import chisquare, truncnorm
 
 import jtruth as jt
 from jtruth.latent import Effort
@@ -51,35 +49,3 @@ def test_what_it_cannot_take():
     for how in ({"effort": Effort(mesh=object())}, {"priors": DirichletPriors(start=np.full((30, 2), 0.5))}):
         with pytest.raises(ValueError, match=r"leave priors\.start and mesh out"):
             fit_joint(two, dependence="random_effect", **how)
-
-
-@pytest.mark.slow
-def test_ranks_of_the_truth_are_uniform():
-    """Simulation-based calibration: 60 sets from the prior, 6 bins; false alarm 1e-4 for each number."""
-    draw, ranks = np.random.default_rng(5), []
-    effort = Effort(min_ess=100, max_rhat=1.05, max_sweeps=8000)
-    while len(ranks) < 60:
-        share, m, k = draw.beta(1, 1), draw.normal(1.2, 1, 2), draw.normal(1.2, 1.2, 2)
-        lam, a = np.abs(draw.normal(0, 1, 2)), draw.normal(0, 0.8, (4, 2))
-        kap = truncnorm.rvs((0 - lam) / 0.5, np.inf, lam, 0.5, random_state=draw)
-        y, e = (draw.random(50) < share).astype(int), draw.standard_normal(50)
-        right = draw.random((50, 4)) < expit(a[:, y].T + m[y][:, None] + (lam[y] * e)[:, None])
-        z = np.where(right, y[:, None], 1 - y[:, None])
-        y_pred = np.where(draw.random(50) < expit(k[y] + kap[y] * e), y, 1 - y)
-        fit = fit_effect(
-            jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=jax.random.key(len(ranks)), effort=effort
-        )
-        table = fit.tables("in-sample").astype(float)
-        truth = np.zeros((2, 2))
-        np.add.at(truth, (y, y_pred), 1)
-        row = []
-        for true, drawn in (
-            (truth[0, 0] + truth[1, 1], table[:, 0, 0] + table[:, 1, 1]),
-            (truth[1].sum(), table[:, 1].sum(1)),
-        ):
-            drawn = drawn[:: max(1, len(drawn) // 49)]
-            tie = (drawn == true).sum()
-            row.append(((drawn < true).sum() + draw.random() * (tie + 1)) / (len(drawn) + 1))
-        ranks.append(row)
-    for column in np.array(ranks).T:
-        assert chisquare(np.histogram(column, 6, (0, 1))[0]).pvalue > 1e-4
