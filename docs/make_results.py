@@ -66,7 +66,6 @@ BESIDE = (  # public, but imported from their own file so that their room loads 
     "evaluation.gold.tables.ppi_metric",
     "learning.annotation.bayes.simulate_from_prior",
     "learning.behaviour.labeler_behaviour",
-    "learning.carry.carried",
     "learning.values.fit_multilabel",
     "learning.values.fit_values",
     "testing.bayes.binary_nuts",

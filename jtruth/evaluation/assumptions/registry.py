@@ -28,7 +28,6 @@ from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs
 from jtruth.evaluation.parts import POPULATION
 from jtruth.latent import Effort, Progress
-from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.models import Build, fixed_share, partly_shared
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
@@ -57,14 +56,10 @@ def latent_classes(model: str | Build) -> Fitter:
 def sampled(
     data: Inputs, model: str | Build, key: Key, effort: Effort, share: float | None = None
 ) -> JointPosterior:
-    """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`).
-
-    What the data do not determine is refused whatever was drawn: draws that cost least are enough for it.
-    """
+    """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`)."""
     labels, y_pred = data.own_labels(), data.y_pred if data.judged else None
     concentration = data.symbols if data.judged else None
-    refused = check_identified(labels, y_pred, data.some_gold, informed=False) is not None
-    effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or refused or None)
+    effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
     return fit_joint(
         labels, y_pred=y_pred, gold=data.some_gold, prior=data.prior,
         priors=DirichletPriors(classifier_concentration=concentration, shares=data.shares,

@@ -154,6 +154,11 @@ def fit_joint(
     asked = given_start or effort.device or effort.chains or effort.mesh is not None
     usual = not asked and effort.normal is None and not prior_decides(labels)
     run, here = None, not (given_start or effort.device or effort.mesh is not None)
+    informed = priors.pseudo_counts is not None and bool(np.any(priors.pseudo_counts))
+    seen = rows.y_pred[rows.row_of_sample] if len(model.raters) > 1 else None
+    doubt = check_identified(labels, seen, rows.gold[rows.row_of_sample], informed)
+    if doubt is not None and effort.normal is None:
+        effort = effort._replace(normal=True)  # the draws that cost least are enough for a refusal
     if (usual or effort.normal) and built.other is None and has_normal_law(model):
         starts = start, *believing_each(rows)
         run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
@@ -167,10 +172,9 @@ def fit_joint(
     if run is None:
         away = None if given_start else away_from(model, rows)
         run = run_gibbs(model, observed, key=key, start=start, away=away, digest=kept, effort=effort)
-    informed = priors.pseudo_counts is not None and bool(np.any(priors.pseudo_counts))
     if group_share is not None:  # the log prior of their class shares is left out
         built = built._replace(model=model._replace(class_fixed=True))
-    found = gather(run, labels, rows, built, informed, name)
+    found = gather(run, labels, rows, built, doubt, name)
     if not effort.pointwise:
         return found
     if run.evidence is not None:
@@ -196,7 +200,7 @@ def _model(
 
 
 def gather(
-    run: GibbsRun, labels: Labels, rows: Rows, built: Built, informed: bool, dependence: str
+    run: GibbsRun, labels: Labels, rows: Rows, built: Built, not_identified: str | None, dependence: str
 ) -> JointPosterior:  # fmt: skip
     """The run as a `JointPosterior`, with its doubts."""
     draws = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
@@ -208,8 +212,6 @@ def gather(
     by_class = by_state.reshape(labels.num_samples, labels.num_classes, -1).sum(axis=2)
     model, gold = built.model, rows.gold[rows.row_of_sample]
     switched = check_switching(_rater_means(run, labels), labels.class_names, gold)
-    y_pred = rows.y_pred[rows.row_of_sample] if len(model.raters) > 1 else None
-    not_identified = check_identified(labels, y_pred, gold, informed)
     several = several_modes({k: run.draws[k] for k in _COMPARED if k in run.draws}) if run.apart else None
     doubts = (not_identified, switched, several, run.convergence.sentence())
     same = ("prior", "labeler_accuracy", "classifier", "counts", "weights", "right", "class_counts")
