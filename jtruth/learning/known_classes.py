@@ -100,11 +100,6 @@ def check_consistency(
         number: how many labels each labeler gave; those without are left out.
         num_samples: samples behind the prior.
         workers: names, for the sentences.
-
-    >>> matrices = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]])
-    >>> found = check_consistency(np.array([0.5, 0.5]), matrices, np.array([100, 100]), num_samples=100)
-    >>> [text[:31] for text in found]
-    ['Labelers 1 are not clearly bett', 'The class prior is even and the']
     """
     classes = prior.size
     accuracy = np.einsum("c,tcc->t", prior, matrices)

@@ -296,12 +296,9 @@ def fit_noise_layer(
 
 
 def thresholds_mislead(fit: Fit, matrix: Any, *, level: float = 0.99) -> tuple[str, ...]:
-    """A sentence for each class whose rate of right labels in another matrix is unlikely.
+    """A sentence for each class whose rate of right labels in another matrix is unlikely by the noise layer.
 
-    Args:
-        fit: of `fit_noise_layer`.
-        matrix: (classes, classes), rows of true classes.
-        level: probability that no class of all is named if `matrix` is right.
+    `level`: probability that no class of all is named if `matrix` (classes, classes) is right.
     """
     other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(fit.matrices[0])
     error = np.maximum(np.diagonal(fit.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (fit.row_labels + 2))

@@ -224,7 +224,8 @@ def fit_label_model(labels: Labels, *, key: Any = None, gold: Any = None, prior:
     found = triplet_moments(labels.to_matrix(), float("nan") if fixed is None else float(fixed[1]))
     if np.isnan(found["prior"]):
         raise ValueError(
-            "no three labelers share a sample, so third moments do not give the class prior; give prior"
+            "no three labelers share a sample, or all triplets contradict each other: third moments do not "
+            "give the class prior, so give prior"
         )
     share = np.array([1 - found["prior"], found["prior"]])
     shares, shifts = found["shares"][:, None], found["shifts"][:, None]

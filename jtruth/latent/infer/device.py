@@ -196,9 +196,8 @@ def _part(problem: kernel.Problem, rows: np.ndarray, shards: int) -> Part:
 def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, dict, np.ndarray]:
     """Some sweeps of all chains, at most `most`, for which the program is compiled.
 
-    Returns:
-        The chain; "log_theta", "symbols", "alike0", "common0", ... of every sweep; and p(state | the rest) of
-        every row, summed over sweeps and chains, (states, rows).
+    Gives the chain; "log_theta", "symbols", "alike0", ... of every sweep; and p(state | the rest) (states,
+    rows), summed over sweeps and chains.
     """
     with jax.enable_x64(True):
         mesh = program.mesh

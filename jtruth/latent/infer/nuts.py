@@ -170,8 +170,8 @@ def run_nuts(
         model: function of `args` and the keywords of `static`. Reuse the same function object: a new closure
             compiles anew.
         args: arrays, or pytrees of them (None allowed).
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None. The same key gives the same draws
-            to the last bit, also when a run was killed and resumed from its checkpoint.
+        key: of whatever is drawn; the same key gives the same draws to the last bit, also when a run was
+            killed and resumed from its checkpoint.
         static: sizes and other hashable keywords of the model.
         init: site name -> value to start at (model space); other sites start at a prior draw.
         jitter: chains start uniformly within +-jitter of it in unconstrained space.

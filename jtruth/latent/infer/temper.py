@@ -68,20 +68,11 @@ def moves(
     learning: Any,
     start: Start | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Some moves of all points, from the prior or from a `start`.
+    """Some moves of all points of `state`, from the prior (temperature 0) or from a `start`.
 
-    Args:
-        kind, arrays, seen: of the model.
-        state: where the points are; without evidence.
-        random: momentum (moves, size, P), normal; for acceptance (moves, P), uniform; and the length of a
-            step (moves, P), around 1.
-        steps: leapfrog steps of a move.
-        learning: whether the size of a step changes, 1 or 0.
-        start: of temperature 0; None: the prior.
-
-    Returns:
-        The points after every move (moves, size, P), log of what the temperature is the power of (moves, P),
-        and the size of a step.
+    `random`: momentum (moves, size, P), normal; for acceptance (moves, P), uniform; and the length of a step
+    (moves, P), around 1. `learning`: whether the size of a step changes, 1 or 0. Gives the points after every
+    move (moves, size, P), log of what the temperature is the power of (moves, P), and the size of a step.
     """
     b, root = state.temperature, state.root
 
@@ -181,9 +172,8 @@ def settled(model: Model, rng: np.random.Generator, state: Tempered) -> Tempered
 def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) -> tuple[Any, ...]:
     """From points of temperature 0 to such that weights make them points of temperature 1.
 
-    Returns:
-        Points (islands, points, size), their log weights, the log evidence as a sum over the start and all
-        temperatures (parts, islands), the size of a step, and the squared error of the evidence by lineages.
+    Those (islands, points, size), their log weights, the log evidence as a sum over the start and all
+    temperatures (parts, islands), the size of a step, and the squared error of the evidence by lineages.
     """
     times, share = (np.asarray(a, np.float64) for a in (model.seen.times, model.seen.saturated))
     state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), [np.full(ISLANDS, times @ share)]
@@ -215,12 +205,7 @@ def _folded_path(model: Model, path: Any) -> Float[np.ndarray, "moves size point
 
 
 def advance(
-    model: Model,
-    rng: np.random.Generator,
-    state: Tempered,
-    learning: float,
-    start: Start | None = None,
-    steps: int = STEPS,
+    model: Model, rng: np.random.Generator, state: Tempered, learning: float, start: Start | None = None
 ) -> tuple[Any, Float[np.ndarray, "moves lineages"], float]:
     """`MOVES` moves of all points, as `moves` has them."""
     size, points = state.x.shape
@@ -229,7 +214,7 @@ def advance(
     length = (0.5 + 0.6 * length) * np.where(short < _OFTEN, _SHORT, 1.0)
     random = momentum, accept, length.astype(np.float32)
     here = Tempered(state.x, np.float32(state.step), state.root, np.float32(state.temperature))
-    how = np.int32(steps), np.float32(learning)
+    how = np.int32(STEPS), np.float32(learning)
     path, ratio, step = moves(model.kind, model.arrays, model.seen, here, random, *how, start)
     return path, np.asarray(ratio, np.float64), float(step)
 

@@ -70,11 +70,8 @@ def alike_raters(counts: np.ndarray, raters: int, known: np.ndarray | None = Non
 def alike_in_strata(alike: Alike, classes: int, means: np.ndarray, *, by_class: bool) -> Alike:
     """The same raters where samples are of several strata: rows class 0 stratum 0, class 0 stratum 1, ...
 
-    Args:
-        alike: of the raters in one stratum.
-        classes: how many there are.
-        means: (strata, 2) Beta law of a family's mean in each stratum.
-        by_class: whether the rows of a class are a family, or those of all classes; of one stratum each.
+    The rows of a class (`by_class`), or of all classes, are a family in each stratum, whose mean has the Beta
+    law `means` (strata, 2).
     """
     strata = len(means)
     rows = np.arange(classes * strata)

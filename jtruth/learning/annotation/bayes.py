@@ -240,14 +240,9 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
 
 
 def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
-    """log p(all labels) of a fitted model, everything unknown integrated out, by tempering from the prior.
+    """log p(all labels) of the model of a `NutsFit`, by tempering from the prior, and its standard error.
 
-    Args:
-        fit: a `NutsFit`; its draws have no say, its model, prior settings and labels have.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-
-    Returns:
-        It and its standard error; None where tempering would take long, or does not get to the posterior.
+    None where tempering would take long, or does not get to the posterior.
     """
     labels, classes = fit.labels, fit.labels.num_classes
     parameters = fit.spec.parameters or _LAWS[fit.model]

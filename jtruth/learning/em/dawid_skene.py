@@ -87,12 +87,10 @@ def fit_dawid_skene(
         gold: (samples,) known classes, -1 where unknown; samples of a known class keep it.
         prior: (classes,) a known class prior, held fixed. By default the prior is learned.
         key: of the restarts: a whole number or a JAX key; 0 if None.
-        starts: `num_restarts` further starts, from votes in which each labeler has a random weight: they
-            believe different labelers, and hardly ever swap classes, which wholly random starts often do. One
-            of them wins only by an objective that is higher by more than rounding. `mesh`: devices that share
-            the samples; counts are added up once a step (docs/many_devices.md). Of several processes, each
-            gives its part of the labels (`jtruth.io.read_shard`) and gets the class posterior of it; what is
-            doubtful is then said of that part.
+        starts: `num_restarts` further starts, from votes in which each labeler has a random weight, one of
+            which wins only by an objective that is higher by more than rounding. `mesh`: devices that share
+            the samples (docs/many_devices.md). Of several processes, each gives its part of the labels
+            (`jtruth.io.read_shard`) and gets the class posterior, and the doubts, of that part.
         max_steps: most EM steps from each start.
         tol: a start is done when EM would change no probability by this much.
 
@@ -133,9 +131,7 @@ def fit_one_coin(
 
         p(z_t = k | y = c) = q_t if k = c, else (1 - q_t) / (C - 1),
 
-    for crowds in which nobody has enough labels for a matrix. It is the same EM with rows that are tied: the
-    M step makes q_t the expected share of the labeler's right labels. Below 1 / C a labeler is worse than
-    chance, and the labels then speak against what they say. Arguments and errors are those of
+    for crowds in which nobody has enough labels for a matrix. Arguments and errors are those of
     `fit_dawid_skene`. Pseudo-counts are those of a matrix: `Smoothing(diagonal=1, off_diagonal=.5)` adds C
     right labels to each labeler and C (C - 1) / 2 wrong ones.
 

@@ -33,13 +33,7 @@ def laplace_draws(
 ) -> LabelerDraws:
     """Draws of prior and matrices from the normal law around a fitted stream.
 
-    Args:
-        state: fitted with pseudo-counts above 0, which keep every probability off 0.
-        key: of the draws.
-        posterior: class posterior of each row of the state, where it has been computed.
-
-    Raises:
-        ValueError: a pseudo-count of 0.
+    Its pseudo-counts must be above 0. `posterior` is that of its rows, where it has been computed.
     """
     if min(state.smoothing) <= 0:
         raise ValueError(

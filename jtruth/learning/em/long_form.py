@@ -144,14 +144,12 @@ def em(
     max_steps: int,
     tol: Any,
 ) -> Summit:
-    """EM from `start`; pure and jitted; `vmap` it over starts or `data.weight`.
+    """EM from first parameters; pure and jitted; `vmap` it over starts or `data.weight`.
 
     Args:
         model_of: (labels, settings) -> the model; one function object for each model.
-        data, start: the labels, and first parameters.
         settings: arrays of the model: priors, nodes.
         prior: (classes,) a known class prior; -1 to learn it.
-        max_steps, tol: see `climb`.
 
     Returns:
         Where EM stopped, and as `kept` what the parameters there say: p(class) (samples, classes) or p(class,

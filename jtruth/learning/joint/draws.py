@@ -33,13 +33,9 @@ def joint_digest(
 ) -> Digest:  # fmt: skip
     """What is kept of the draws of a model, and what of it must converge.
 
-    Args:
-        model: whose draws they are.
-        effort: with `pointwise` rows of every state are kept too; without `nuisance` less must converge.
-        labeler_share: (labelers,) how often a copied label is whose, for the copying model.
-        group_share: (groups,) share of the samples in each group with a class prior of its own.
-        shared: draws hold what all raters feel, "shared", and its "log_prior".
-        named: gold names the classes, so no draw is a mirror image.
+    Of an effort with `pointwise` rows of every state are kept too; without `nuisance` less must converge.
+    `labeler_share`: how often a copied label is whose; `group_share` of the samples, where groups have class
+    priors of their own; `shared`: draws hold what all raters feel; `named`: gold names the classes.
     """
     has_classifier = len(model.raters) > 1
     metrics = ("accuracy", "precision", "recall") if _same_symbols(model) else ("mean_symbol",)
@@ -169,11 +165,7 @@ class LogPrior(NamedTuple):
 def log_prior(model: LatentModel, found: Any, large: Mapping[str, np.ndarray]) -> LogPrior:
     """Sum of the log priors of class shares, strata and rows, for draws `found.matrix_draw`.
 
-    Args:
-        model: with rows that are independent, alike, or around common ones.
-        found: the `JointPosterior` of its draws.
-        large: the draws that were kept like `found.matrices`, (chains, kept, ...): of several strata with
-            weights and rows, and what rows share.
+    `large`: the draws that were kept like `found.matrices`, (chains, kept, ...).
     """
     draw, flat = found.matrix_draw, {n: a.reshape(-1, *a.shape[2:]) for n, a in large.items()}
     parts = [] if model.class_fixed else [row_prior(found.prior[draw], model.class_prior, "classes")]
