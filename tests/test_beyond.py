@@ -1,9 +1,11 @@
 """Formulas of docs/papers/beyond.md, computed as they are written there, beside enumeration and jtruth.
 
-What stands in other tests (the page names them) is not repeated; here are errors of convolution and of the
-Fourier transform, and the bound of the flat part.
+What stands in other tests (the page names them) is not repeated; here are the arguments that a reader would
+have to take on trust: errors of convolution and of the Fourier transform, the example that is not identified,
+the bound of the flat part, and that the evidence by tempering is unbiased.
 """
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -39,6 +41,21 @@ def test_a_convolution_keeps_relative_errors_and_a_fourier_transform_does_not():
     assert np.abs(fourier / law - 1).max() > 1
 
 
+def test_the_example_of_section_2_is_not_identified():
+    """Labelers who copy one label: all (r, e) of a line give each (label, prediction) the same chance."""
+    seen = 0.8
+
+    def law(r, e):
+        return {(z, p): sum(0.5 * (1 - e if z == y else e) * (r if p == y else 1 - r) for y in (0, 1))
+                for z, p in itertools.product((0, 1), repeat=2)}  # fmt: skip
+
+    first = law(seen, 0.0)
+    for r in (0.85, 0.9, 1.0):
+        e = (r - seen) / (2 * r - 1)
+        assert 0 <= e < 0.5 and r * (1 - e) + (1 - r) * e == pytest.approx(seen)
+        assert law(r, e) == pytest.approx(first, abs=1e-15)
+
+
 def test_the_law_of_section_2_is_a_density_that_never_loses_more_than_its_flat_part():
     """(2) by quadrature over log tau, beside `predictive`."""
     at, sd, mu, sigma, w0 = 1.2, 0.3, np.log(0.4), 0.5, 0.02
@@ -54,3 +71,41 @@ def test_the_law_of_section_2_is_a_density_that_never_loses_more_than_its_flat_p
     upto = np.cumsum(density * theta * (1 - theta)) * (logits[1] - logits[0])
     ends = np.interp([0.05, 0.95], upto / upto[-1], theta)
     assert predictive(opinions, flat=w0).equal_tails(0.9) == pytest.approx(ends, abs=1e-3)
+
+
+def test_evidence_by_tempering_is_unbiased():
+    """(5): every history of two points, three temperatures, two states, with its probability."""
+    prior, like, beta = np.array([0.7, 0.3]), np.array([0.2, 1.5]), (0.0, 0.3, 1.0)
+    bridge = prior * like ** beta[1]
+    bridge = bridge / bridge.sum()
+    accept = [min(1.0, bridge[1 - k] / bridge[k]) for k in (0, 1)]
+    move = np.array([[1 - accept[0], accept[0]], [accept[1], 1 - accept[1]]])  # Metropolis, leaves p_1
+    assert bridge @ move == pytest.approx(bridge)
+    mean = 0.0
+    for points in itertools.product((0, 1), repeat=2):
+        w = like[list(points)] ** (beta[1] - beta[0])
+        for parents in itertools.product((0, 1), repeat=2):  # indices of resampled points
+            for moved in itertools.product((0, 1), repeat=2):
+                chance = prior[list(points)].prod() * (w[list(parents)] / w.sum()).prod()
+                chance *= np.prod([move[points[j], m] for j, m in zip(parents, moved, strict=True)])
+                mean += chance * w.mean() * (like[list(moved)] ** (beta[2] - beta[1])).mean()
+    assert mean == pytest.approx(prior @ like, abs=1e-14)
+
+
+def test_gold_of_any_weight_is_unbiased_with_the_stated_variance():
+    """(3) over all 20 gold samples of 3 from 6, and its least variance."""
+    rng = np.random.default_rng(0)
+    u, n, size = rng.random(6), 3, 6
+    f = 0.5 * u + 0.5 * rng.random(6)
+    samples = [list(s) for s in itertools.combinations(range(size), n)]
+    covariance = np.cov(u, f)
+    best = covariance[0, 1] / covariance[1, 1]
+    variances = {}
+    for power in (-0.5, 0.0, best, best + 0.2, 1.0):
+        found = np.array([power * f.mean() + (u - power * f)[s].mean() for s in samples])
+        assert found.mean() == pytest.approx(u.mean(), abs=1e-14)
+        stated = (1 - n / size) * (u - power * f).var(ddof=1) / n
+        assert found.var() == pytest.approx(stated, rel=1e-12)
+        variances[power] = stated
+    assert min(variances, key=variances.get) == best
+    assert variances[best] == pytest.approx((1 - np.corrcoef(u, f)[0, 1] ** 2) * variances[0.0])

@@ -167,13 +167,10 @@ def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(
     assert len([line for line in ax.lines if line.get_linewidth() == 5]) == len(law)  # one bar a metric
 
 
-def test_metrics_that_are_not_identified(results):
+def test_metrics_that_are_not_identified_or_below_zero(results):
     nothing = {metric: point_estimate(np.nan) for metric in results["bayes"].metrics}
     ax = plots.plot_metrics(replace(results["bayes"], metrics=nothing))
     assert notes(ax) == ["not identified"] * 5 and len(marks(ax, "o")) == 0 and len(marks(ax, "x")) == 5
-
-
-def test_metrics_below_zero_are_in_sight(results):
     law = PmfEstimate(np.array([-0.4, -0.2, 0.0]), np.array([0.3, 0.4, 0.3]), lattice=True)
     ax = plots.plot_metrics(replace(results["bayes"], metrics={"macro_kappa": law}))
     assert ax.get_xlim()[0] < -0.4 and "kappa" in ax.get_yticklabels()[0].get_text()

@@ -185,7 +185,7 @@ def plan(args: Any) -> None:
     budget=option("How many labels to ask about.", 50),
     strategy=option("risk, masked_tars, ...; of one label a task: wrong_label."),
     costs=option("Table with columns task, cost.", kind=Path),
-    state=written("File that remembers what was args."),
+    state=written("File that remembers what was asked."),
     gold=option("Table task, label: the expert's answers; without --features true classes of tasks chosen "
         "at random (or a column inclusion or stratum), which say how many labels are wrong.", kind=Path),
     common_only=KNOWN_GOLD["common_only"],

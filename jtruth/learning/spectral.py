@@ -8,10 +8,10 @@ labels A_it = +1 or -1, two messages go back and forth along every label ((3), (
 
 x is what the others think of sample i; y how reliable t looks without sample i. The answer is the sign of
 sum_t A[i, t] y[t, i]: a power iteration that leaves out what came from the receiver. On a random regular
-assignment with enough labels it needs, up to a constant, as few labels as any method could. The class
-posterior here is 1 or 0, or 1/2 where the sum is 0. First messages are 1, where the paper draws them from
-N(1, 1). Messages are scaled in every step, and a sample of known class sends +-1, the root mean square of
-what others send.
+assignment (`jtruth.planning.regular_assignment`) with enough labels it needs, up to a constant, as few labels
+as any method could. The class posterior here is 1 or 0, or 1/2 where the sum is 0. First messages are
+1, where the paper draws them from N(1, 1). Messages are scaled in every step, and a sample of known class
+sends +-1, the root mean square of what others send.
 
 **The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020).** With x = +1, -1 for
 the classes, the covariance of two labelers who err independently given the class is

@@ -1,4 +1,4 @@
-"""What a plan is made for, as Python or as a person types it, and what a plan is.
+"""What a plan is made for, as Python or as a person types it, what a plan is, and who labels what under it.
 
 A `Setting` holds what stays fixed while plans are compared: the class prior, how the classifier under test is
 thought to err, the kinds of labelers with their matrices and costs, the metric, and what will be known when
@@ -7,6 +7,12 @@ the answers are in. A `Plan` is what can be bought: samples, labels per sample o
 Labelers are typed as name:error:cost:people, the last optional, or learned from a file of labels, which are
 put into at most three kinds by accuracy, each with the mean matrix of its members, so that mixes stay few. A
 file's labels only say how well people label: the plan is for new samples.
+
+Who labels what, before there is any label: a random regular assignment (Karger, Oh and Shah 2014). Such a
+graph has few short circles, so opinions reach a labeler's evaluation by independent ways, and no method can
+do better, up to a constant, by assigning otherwise without looking at answers. The draw is the configuration
+model of the paper: as many slots as labels, shuffled; a labeler who got a sample twice swaps one of the two
+with a random slot. Where more than half of all labelers see a sample, those who do NOT are drawn.
 """
 
 from collections.abc import Sequence
@@ -16,10 +22,10 @@ from math import comb, prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line
-from jtruth._random import as_key
+from jtruth._random import as_key, host_rng
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_probabilities, check_whole
 from jtruth.labels import Labels
@@ -34,6 +40,7 @@ _MOST_PEOPLE = 5  # labels per sample of one kind that a search tries, for label
 _MOST_PATTERNS = 4000  # of labels in a mix, likewise
 _ALONE = 3  # so few labelers are not put into kinds
 _GRADES = ("good", "fair", "poor")
+_MOST_SWAPS = 200  # rounds of swaps; each one halves the number of repeats, or nearly
 
 
 class Labeler(NamedTuple):
@@ -312,3 +319,54 @@ def _classifier(text: str, classes: int) -> Any:
         raise ValueError(f"an operating point is for two classes; the prior has {classes}: give an accuracy")
     detection, alarm = numbers
     return [[1 - alarm, alarm], [1 - detection, detection]]
+
+
+def regular_assignment(
+    num_samples: int, num_labelers: int, labels_per_sample: int, *, key: Any = None
+) -> Bool[np.ndarray, "samples labelers"]:
+    """Give every sample to as many labelers, and every labeler as many samples (or one more), at random.
+
+    Args:
+        num_samples, num_labelers: sizes.
+        labels_per_sample: at least 1, at most `num_labelers`.
+        key: of the draw; 0 if None.
+
+    Returns:
+        Whether a labeler sees a sample, as the noise models' `sample` takes it.
+
+    Raises:
+        ValueError: sizes that cannot be met.
+
+    >>> found = regular_assignment(num_samples=12, num_labelers=6, labels_per_sample=3)
+    >>> found.shape, found.sum(axis=0).tolist()
+    ((12, 6), [6, 6, 6, 6, 6, 6])
+    """
+    check_whole(num_samples=num_samples, num_labelers=num_labelers, labels_per_sample=labels_per_sample)
+    if labels_per_sample > num_labelers:
+        raise ValueError(
+            f"labels_per_sample is {labels_per_sample} but there are {num_labelers} labelers, and nobody "
+            "labels a sample twice; ask more people or for fewer labels"
+        )
+    most = 2 * labels_per_sample > num_labelers
+    each = num_labelers - labels_per_sample if most else labels_per_sample
+    drawn = _draw(host_rng(as_key(key), "regular assignment"), num_samples, num_labelers, each)
+    mask = np.full((num_samples, num_labelers), most)
+    np.put_along_axis(mask, drawn, not most, axis=1)
+    return mask
+
+
+def _draw(rng: np.random.Generator, samples: int, labelers: int, each: int) -> np.ndarray:
+    """(samples, each) different labelers in every row, each as often as any other, give or take one."""
+    slots = np.resize(rng.permutation(labelers), samples * each)  # who gets one more is random too
+    table = rng.permutation(slots).reshape(samples, each)
+    for _ in range(_MOST_SWAPS):
+        order = np.argsort(table, axis=1, kind="stable")
+        ranked = np.take_along_axis(table, order, axis=1)
+        row, place = np.nonzero(ranked[:, 1:] == ranked[:, :-1])
+        if not row.size:
+            return table
+        here = np.ravel_multi_index((row, order[row, place + 1]), table.shape)
+        flat = table.ravel()
+        for a, b in zip(here, rng.integers(0, flat.size, here.size), strict=True):
+            flat[a], flat[b] = flat[b], flat[a]
+    raise RuntimeError(f"no assignment of {each} of {labelers} labelers to {samples} samples was found")
