@@ -16,6 +16,7 @@ from benchmarks._papers.harness import Cell, Panel, Part, average, over_sets, st
 from jtruth import testing
 from jtruth.noise import DifficultyFallibility
 from jtruth.simulation import sample_difficulty, sample_participation, to_labels
+from jtruth.stats.ratio_of_normals import second_order_mean
 from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.empirical_bayes import NormalTable, joint_density, metric_ratio
 
@@ -338,7 +339,7 @@ def metric_errors(x, y_pred, y, z, points):
     @jax.vmap
     def means(y_one, point):
         m = eb.moments(jnp.asarray(x), y_one, point)
-        return jnp.stack([eb.ratio_mean(metric_ratio(m, one), "second_order_always") for one in metrics])
+        return jnp.stack([second_order_mean(metric_ratio(m, one)) for one in metrics])
 
     found = {"Alg. 1, mean": np.asarray(means(jnp.asarray(y_pred), jnp.asarray(points["Ratios"][:, :2])))}
     labels = [(x + np.where(p == 1, np.log(q[0] / q[1]), np.log((1 - q[0]) / (1 - q[1]))) > 0).astype(int)

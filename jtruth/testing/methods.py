@@ -36,6 +36,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
+from jtruth._validation import choose
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
@@ -47,7 +48,6 @@ from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import exact_posterior, law_at
 from jtruth.testing.binary.operating_point import (
     FROM_VALUES,
-    BetaPrior,
     LogOdds,
     collapse,
     merged_samples,
@@ -56,14 +56,8 @@ from jtruth.testing.binary.operating_point import (
 from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
-    "bayes",
-    "empirical_bayes",
-    "sampling",
-    "exact_means",
-    "labels",
-    "no_predictions",
-    "prior_marginal",
-)
+    "bayes", "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions", "prior_marginal",
+)  # fmt: skip
 MULTICLASS_METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
 _DRAWS = 4000  # of the count table given K; "bayes" takes as many as it needs
 _NO_PREDICTIONS = "no_predictions ignores what the predictions say about the labels; it is a baseline"
@@ -105,7 +99,6 @@ def binary_posterior(
     y_pred: Int[np.ndarray, " samples"],
     *,
     method: str = "bayes",
-    operating_point_prior: BetaPrior = BetaPrior(),
     key: Any = None,
 ) -> Tested:
     """Posterior of the metrics by a named method.
@@ -113,18 +106,13 @@ def binary_posterior(
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), float64, +-inf where certain.
         y_pred: (samples,) predictions, 0 or 1.
-        method: see the module docstring.
-        operating_point_prior: Beta priors of p_D and p_FA ("bayes" only).
+        method: see the module docstring; ValueError for any other.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-
-    Raises:
-        ValueError: unknown method.
     """
-    if method not in BINARY_METHODS:
-        raise ValueError(f"method={method!r}; choose one of {', '.join(BINARY_METHODS)}")
+    choose("method", method, BINARY_METHODS)
     data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
     if method == "bayes":
-        table, warnings = exact_posterior(data, operating_point_prior), ()
+        table, warnings = exact_posterior(data), ()
     elif method == "prior_marginal":
         table, warnings = prior_marginal_table(data), (_PRIOR_MARGINAL,)
     elif method == "no_predictions":
@@ -158,8 +146,6 @@ def multiclass_posterior(
     *,
     key: Any = None,
     method: str = "bayes",
-    num_symbols: int | None = None,
-    alpha: Float[Array | np.ndarray, "classes symbols"] | float | int | None = None,
     classes: Sequence[Any] | None = None,
 ) -> Tested:
     """Posterior of the metrics by a named method.
@@ -167,16 +153,12 @@ def multiclass_posterior(
     Args:
         log_likelihood: (samples, classes), log p(z_i | y_i = c); a known class is a row with 0 and -inf.
         prior: (classes,), sums to 1.
-        y_pred: (samples,) predicted symbols 0..num_symbols-1.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        method: see the module docstring.
-        num_symbols: number of symbols; the number of classes if None.
-        alpha: Dirichlet concentration of the rows of K, (classes, symbols) or one number; None as in
-            `count_posterior` ("bayes" only).
+        y_pred: (samples,) predicted classes.
+        key, method: as of `binary_posterior`.
         classes: names of the classes in metric names, "recall[cat]"; 0, 1, ... if None.
 
     Raises:
-        ValueError: unknown method, bad prior, predictions, alpha or sizes, or impossible samples.
+        ValueError: bad prior, predictions or sizes, or impossible samples.
 
     Example:
         >>> import jax, numpy as np
@@ -186,22 +168,21 @@ def multiclass_posterior(
         >>> print(f"{found.estimate('accuracy').mean:.3f}")
         0.799
     """
-    if method not in MULTICLASS_METHODS:
-        raise ValueError(f"method={method!r}; choose one of {', '.join(MULTICLASS_METHODS)}")
-    log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
-    num_classes, symbols = concentration.shape
+    choose("method", method, MULTICLASS_METHODS)
+    log_lik, y, _ = checked_inputs(log_likelihood, prior, y_pred, None, None)
+    num_classes = log_lik.shape[1]
     names = tuple(map(str, range(num_classes) if classes is None else classes))
     if len(names) != num_classes:
         raise ValueError(f"{len(names)} class names for {num_classes} classes")
     if method == "bayes":
-        found = count_posterior(log_lik, prior, y, key=key, num_symbols=symbols, alpha=alpha, effort=EFFORT)
+        found = count_posterior(log_lik, prior, y, key=key, effort=EFFORT)
         return Tested(method, found, found, float("nan"), converged_or_not(found), names)
     key, log_rho = as_key(key), log_lik + log(np.asarray(prior, np.float64))
     with jax.enable_x64(True):
         x, y_jax = jnp.asarray(log_rho, jnp.float64), jnp.asarray(y, jnp.int32)
-        fit, confusion = None, jnp.asarray(steps.uniform_rows(num_classes, symbols))
+        fit, confusion = None, jnp.asarray(steps.uniform_rows(num_classes))
         if method != "no_predictions":
-            fit = _fit(key, x, y_jax, method=method, symbols=symbols)
+            fit = _fit(key, x, y_jax, method=method)
             confusion = fit.confusion
         log_p = np.asarray(steps.log_testing_posterior(x, y_jax, confusion))
         table = _drawn(method, stream(key, "table draws"), x, y_jax, confusion, _DRAWS)
@@ -211,8 +192,8 @@ def multiclass_posterior(
     return Tested(method, table, fit, float("nan"), _warnings(method, fit, "matrix"), names)
 
 
-@partial(jax.jit, static_argnames=("method", "symbols"))
-def _fit(key, x, y_pred, weight=None, *, method: str, symbols: int = 2) -> steps.FixedPoint:
+@partial(jax.jit, static_argnames="method")
+def _fit(key, x, y_pred, weight=None, *, method: str) -> steps.FixedPoint:
     """The fixed point of a method; `x` is log-odds (samples,), of two classes, or log p(class | labels)."""
     two = x.ndim == 1
     log_rho = eb.class_law(x) if two else x
@@ -220,13 +201,13 @@ def _fit(key, x, y_pred, weight=None, *, method: str, symbols: int = 2) -> steps
         "empirical_bayes": lambda: eb.ratio_step(x, y_pred, weight=weight),
         "sampling": lambda: steps.sampling_step(key, log_rho, y_pred),
         "exact_means": lambda: steps.exact_step(log_rho, y_pred, weight),
-        "plug_in": lambda: steps.plug_in_step(log_rho, y_pred, weight),
+        "plug_in": lambda: steps.plug_in_step(log_rho, y_pred),
         "labels": lambda: steps.labels_step(log_rho, y_pred),
     }[method]()
     if two:
         step = step if method == "empirical_bayes" else eb.of_point(step)
         return steps.iterate(step, dtype=x.dtype)
-    start = steps.uniform_rows(x.shape[1], symbols)
+    start = steps.uniform_rows(x.shape[1])
     return steps.iterate(step, dtype=x.dtype, start=start, max_steps=50)
 
 

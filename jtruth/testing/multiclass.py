@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._host import log, log_odds
 from jtruth._random import stream
+from jtruth._validation.in_range import check_codes
 from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
 from jtruth.latent.infer.kernel import Problem, draw_counts, state_probabilities
 from jtruth.latent.models.alike import alike_classes, centre, log_prior
@@ -206,14 +207,7 @@ def checked_inputs(
     symbols = classes if num_symbols is None else num_symbols
     validate_prior(prior, classes)
     check_not_contradictory(log_lik, prior=np.asarray(prior))
-    if y.shape != (samples,):
-        raise ValueError(f"y_pred has shape {y.shape} but log_likelihood has {samples} samples")
-    bad = np.flatnonzero((y < 0) | (y >= symbols))
-    if bad.size:
-        raise ValueError(
-            f"y_pred[{bad[0]}] is {y[bad[0]]} but there are {symbols} symbols, 0 to {symbols - 1} "
-            f"({bad.size} such predictions); set num_symbols, or leave these samples out"
-        )
+    check_codes(y, symbols, "y_pred", size=samples)
     alpha = checked_alpha(1.0 if alpha is None else alpha, (classes, symbols), _SMALLEST_ALPHA)
     return log_lik, y.astype(np.int64), alpha
 

@@ -24,7 +24,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
-from scipy.special import comb
 
 from jtruth._arrays import from_here, safe_log
 from jtruth._one_line import one_line
@@ -37,35 +36,28 @@ Confusion = Float[Array, "classes symbols"]
 Weight = Float[Array, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
 
+_EDGE = 1e-3  # no rate is nearer to 0 or 1 in an iteration
 _CHUNK = 500_000  # label draws held at a time: what fits a cache is three times as fast on a CPU
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _POWERS = 8
 _ENOUGH = 64.0  # expected count above which 8 power sums give 1e-10 (at 50: 4e-10)
 _BLOCK = 4096  # samples whose powers stay in the cache
-_RARE = 1e-3  # share of tails below which the sums of their powers are not taken from those of heads
-# (1 - p)^k = 1 - k p + ...: rows k = 0..9, columns the powers of p
-_BINOMIAL = comb(np.arange(_POWERS + 2)[:, None], np.arange(_POWERS + 2)) * (-1.0) ** np.arange(_POWERS + 2)
 
 
 def mean_shares(
     p: Float[Array, "sets samples"],
     chosen: Bool[Array, "choices samples"],
     weight: Weight = None,
-    *,
-    complementary: bool = False,
 ) -> Float[Array, "sets choices"]:
     """E[A/(A+B) | A+B > 0], A (B) the number of heads among (not) chosen coins with probabilities p.
 
     `weight` is how many coins of each there are, where equal ones are merged (or on a grid).
     E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G; with
     t = 1 - u both are expanded in u when the expected count is large, else evaluated node by node. Sets that
-    are all large are expanded together. `complementary`: the two sets are heads and tails of the same coins.
-    Power sums of the tails are then binomials of those of the heads; their rounding, N 2^k 1e-16 u^k in the
-    k-th, stays below 1e-10 while u < 40/expected is small where N is large.
+    are all large are expanded together.
     """
-    power_sums = _sums_of_both if complementary and p.dtype == jnp.float64 else _power_sums
-    sums = power_sums(p, chosen, weight)
+    sums = _power_sums(p, chosen, weight)
     expected = sums[:, 0, 0]
     reach = jnp.minimum(1.0, 40.0 / jnp.maximum(expected, 1e-30))[:, None]
     u = 0.5 * reach * (1.0 + jnp.asarray(_NODES, p.dtype)[None, :])
@@ -133,18 +125,6 @@ def _columns(
     return jnp.concatenate([every, chosen.astype(dtype) * every])
 
 
-def _sums_of_both(
-    p: Float[Array, "2 samples"], chosen: Bool[Array, "choices samples"], weight: Weight
-) -> Float[Array, "2 powers all_and_choices"]:
-    """Those of heads, and from them those of tails, p[1] = 1 - p[0], unless these are rare."""
-    heads, total = _power_sums(p[:1], chosen, weight), _columns(chosen, weight, p.dtype).sum(axis=1)
-    known = jnp.concatenate([total[None], heads[0]])
-    tails = jnp.matmul(_BINOMIAL, known, precision=jax.lax.Precision.HIGHEST)[None, 1:]
-    rare = tails[0, 0, 0] < jnp.maximum(_ENOUGH, _RARE * total[0])
-    tails = jax.lax.cond(rare, lambda: _power_sums(p[1:], chosen, weight), lambda: tails)
-    return jnp.concatenate([heads, tails])
-
-
 def _product(
     a: Float[Array, "rows samples"], b: Float[Array, "columns samples"]
 ) -> Float[Array, "rows columns"]:
@@ -158,7 +138,7 @@ def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confu
 
 
 def expected_counts(
-    log_rho: LogRho, y_pred: Predictions, confusion: Confusion, weight: Weight = None
+    log_rho: LogRho, y_pred: Predictions, confusion: Confusion
 ) -> tuple[Confusion, Confusion]:
     """Means and variances of the elements of the confusion matrix given K (2.7.2).
 
@@ -167,7 +147,7 @@ def expected_counts(
     """
     log_p = log_testing_posterior(log_rho, y_pred, confusion)
     p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
-    chosen = _columns(_predicted(y_pred, 0, confusion.shape[1]), weight, p.dtype)[1:]
+    chosen = _predicted(y_pred, 0, confusion.shape[1]).astype(p.dtype)
     return _product(p.T, chosen), _product((p * not_p).T, chosen)
 
 
@@ -176,11 +156,11 @@ def _predicted(y_pred: Predictions, first: int, end: int) -> Bool[Array, "symbol
     return y_pred[None] == jnp.arange(first, end, dtype=y_pred.dtype)[:, None]
 
 
-def plug_in_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> Step:
+def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
 
     def step(confusion, _):
-        mean, _ = expected_counts(log_rho, y_pred, confusion, weight)
+        mean, _ = expected_counts(log_rho, y_pred, confusion)
         return ratio(mean, mean.sum(1, keepdims=True))
 
     return step
@@ -195,13 +175,12 @@ def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> S
     rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
 
     def step(confusion, _):
-        classes, symbols = confusion.shape
+        symbols = confusion.shape[1]
         if symbols == 2:  # faster than to gather
             p = rho * jnp.where(y_pred[None] == 1, confusion[:, 1:], confusion[:, :1])
         else:
             p = rho * confusion[:, y_pred]
-        p, chosen = p / p.sum(axis=0, keepdims=True), _predicted(y_pred, 1, symbols)
-        shares = mean_shares(p, chosen, weight, complementary=classes == 2)
+        shares = mean_shares(p / p.sum(axis=0, keepdims=True), _predicted(y_pred, 1, symbols), weight)
         return jnp.concatenate([1 - shares.sum(axis=1, keepdims=True), shares], axis=1)
 
     return step
@@ -253,11 +232,9 @@ def draw_tables(
     return tables.reshape(-1, *confusion.shape)[:num_draws]
 
 
-def sampling_step(
-    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, *, num_draws: int | None = None
-) -> Step:
-    """Algorithm 4; `num_draws` is 2500 a class if None. Draws without a class are left out of its row."""
-    draws = 2500 * log_rho.shape[1] if num_draws is None else num_draws
+def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions) -> Step:
+    """Algorithm 4, by 2500 draws a class. Draws without a class are left out of its row."""
+    draws = 2500 * log_rho.shape[1]
 
     def step(confusion, number):
         tables = draw_tables(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
@@ -292,12 +269,10 @@ class FixedPoint(NamedTuple):
         return self.value
 
 
-def iterate(
-    step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3, alpha: float = 1e-3
-) -> FixedPoint:
+def iterate(step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3) -> FixedPoint:
     """The loop that Algorithms 1 to 4 share: x <- step(x, number) until no element changes by `tol`.
 
-    Every element is clipped to [alpha, 1 - alpha]; rows of a matrix are divided by their sums. What a step
+    Every element is clipped to [.001, .999]; rows of a matrix are divided by their sums. What a step
     leaves undefined keeps its value. `start`: (p_D, p_FA), or a matrix (`uniform_rows`).
     """
     start = jnp.asarray(start, dtype)
@@ -305,7 +280,7 @@ def iterate(
     def body(state):
         old, path, number, _ = state
         new = step(old, number)
-        new = jnp.clip(jnp.where(jnp.isnan(new), old, new), alpha, 1.0 - alpha)
+        new = jnp.clip(jnp.where(jnp.isnan(new), old, new), _EDGE, 1.0 - _EDGE)
         new = new / new.sum(1, keepdims=True) if new.ndim == 2 else new
         return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
 
@@ -320,6 +295,6 @@ def iterate(
     return FixedPoint(path[number], change < tol, jnp.asarray(number), path)
 
 
-def uniform_rows(classes: int, symbols: int) -> Float[np.ndarray, "classes symbols"]:
+def uniform_rows(classes: int) -> Float[np.ndarray, "classes classes"]:
     """Where matrices start: a classifier that knows nothing."""
-    return np.full((classes, symbols), 1.0 / symbols)
+    return np.full((classes, classes), 1.0 / classes)

@@ -11,12 +11,9 @@ that class is: E[W(c) | y] = sum_k R[y, k] R^-1[k, c] = [y = c]; for two classes
 (true class c, prediction u) is the sum of W(c) over the samples predicted u, unbiased and not confined to
 0..N; so is precision, but not recall and F. (Figure 3 of the paper swaps FP and FN.)
 
-**Intervals** (9)-(15), 4.2.2: confidence, not probability, about one of two targets. "population": all
-samples that might have been drawn, by the bootstrap; samples that add the same to the counts are
-interchangeable, so a resample is one multinomial draw. "in-sample": these very samples, so only the labels'
-noise varies: a normal law whose covariance is that of W given the true class, estimated by W(c) W(d) - [c =
-d] W(c) (unbiased; negative eigenvalues are 0). A resample in which a metric's denominator is not positive has
-no value (`probability_defined`).
+**Intervals** (9)-(15), 4.2.2: confidence, not probability, about all samples that might have been drawn, by
+the bootstrap; samples that add the same to the counts are interchangeable, so a resample is one multinomial
+draw. One in which a metric's denominator is not positive has no value (`probability_defined`).
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +26,7 @@ from scipy.special import ndtri
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
-from jtruth._validation import choose, some
+from jtruth._validation import some
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
@@ -40,9 +37,6 @@ from jtruth.stats.poisson_binomial import binomial_pmf
 from jtruth.tables.metrics import expected_table, named_metric
 from jtruth.tables.posterior import TableDraws
 
-TIES = ("random", "first")
-TARGETS = ("population", "in-sample")
-WEIGHTS = ("equal", "inverse_variance")
 TOLERANCE = 1e-12  # log-odds of so small a part of the largest possible are 0 but for rounding
 LEAST_SIGNAL = 0.01  # of |1 - a - b|: below it the error is more than a hundred times that of true labels
 _MOST_NUMBERS = 1 << 22  # strata x classes x label vectors that are enumerated
@@ -64,18 +58,17 @@ class Consolidated(NamedTuple):
     __repr__ = one_line
 
 
-def consolidate(
-    labels: Labels, noise: NoiseModel, prior: Any, *, ties: str = "random", key: Any = None
-) -> Consolidated:
+def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = None) -> Consolidated:
     """The most probable class of each sample given its labels, and how often that rule errs (TARS (1)-(5)).
+
+    Of tied classes one is taken at random.
 
     Args:
         labels: of any number of classes.
         noise: a noise model of known error rates that says the law of a sample's labels (`strata`).
         prior: (classes,), positive. The estimators are unbiased whatever it is; a prior near 0 or 1 makes
             rules that say the same class whatever the labels, from which nothing can be estimated.
-        ties: "random", or "first" of the tied classes.
-        key: of random ties and of laws by draws; 0 if None.
+        key: of ties and of laws by draws; 0 if None.
 
     Raises:
         ValueError: a model that does not say its law, a prior of 0, or labelers who cannot err and contradict
@@ -88,7 +81,6 @@ def consolidate(
         >>> print(found.label, found.rates[:, 0, 1].round(3))
         [1 0] [0.104 0.2  ]
     """
-    choose("ties", ties, TIES)
     prior = validate_prior(np.asarray(prior, np.float64), labels.num_classes)
     if (prior <= 0).any():
         raise ValueError(f"prior is {prior.tolist()}: a class of prior 0 is never the consolidated label")
@@ -105,14 +97,12 @@ def consolidate(
     joint = log_likelihood + log(prior)[None, :]
     sizes = np.where(np.isfinite(joint), np.abs(joint), 1.0).max(axis=1, keepdims=True)
     among = joint >= joint.max(axis=1, keepdims=True) - TOLERANCE * np.maximum(sizes, 1.0)
-    height = np.where(among, 1.0, 0.0)
-    if ties == "random":
-        height = height * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
+    height = among * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
     label, tied = height.argmax(axis=1).astype(np.int32), among.sum(axis=1) > 1  # (2)
     who = _who_labelled(labels, strata)
     for members in who:
         if members not in law_of:
-            law_of[members] = law_of_rule(strata, members, prior, ties, key)
+            law_of[members] = law_of_rule(strata, members, prior, key)
     rates, error = zip(*(law_of[members] for members in who), strict=True)
     return Consolidated(label, np.stack(rates), np.array(error), tied, prior)
 
@@ -134,23 +124,21 @@ def _who_labelled(labels: Labels, strata: Strata) -> list[Members]:
 # ---- the law of the rule -----------------------------------------------------------------------------------
 
 
-def law_of_rule(
-    strata: Strata, members: Members, prior: np.ndarray, ties: str, key: Any
-) -> tuple[np.ndarray, float]:
+def law_of_rule(strata: Strata, members: Members, prior: np.ndarray, key: Any) -> tuple[np.ndarray, float]:
     """(classes, classes) P(rule says k | true class c), and how far that may be off."""
     stratum, labelers = members
     rows, weights = strata.rows[:, list(labelers)], strata.weights
     if stratum is not None:
         rows, weights = rows[stratum : stratum + 1], np.ones((1, prior.size))
-    if len(rows) == 1 and prior.size == 2 and (law := independent_law(rows[0], prior, ties)) is not None:
+    if len(rows) == 1 and prior.size == 2 and (law := independent_law(rows[0], prior)) is not None:
         return law, 0.0
     count, symbols = rows.shape[1], rows.shape[3]
     if len(rows) * prior.size * float(symbols) ** count <= _MOST_NUMBERS:
-        return enumerated_law(rows, weights, prior, ties), 0.0
-    return drawn_law(rows, weights, prior, ties, key)
+        return enumerated_law(rows, weights, prior), 0.0
+    return drawn_law(rows, weights, prior, key)
 
 
-def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray | None:
+def independent_law(rows: np.ndarray, prior: np.ndarray) -> np.ndarray | None:
     """Two classes, independent labelers: the sign of the log-odds, meeting in the middle.
 
     `rows`: (labelers, classes, labels). Equal labelers are one group, whose sum has counts + 1 values. The
@@ -174,9 +162,9 @@ def independent_law(rows: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarra
     above = np.searchsorted(second, tie - offset - first, side="right")
     from_on = np.pad(np.cumsum(w2[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
     says_1 = (w1 * from_on[:, above]).sum(axis=1)
-    if ties == "random":  # few are tied: their probability is a difference, so it is summed by itself
-        upto, tied = np.pad(np.cumsum(w2, axis=1), ((0, 0), (1, 0))), above > below
-        says_1 += 0.5 * (w1[:, tied] * (upto[:, above[tied]] - upto[:, below[tied]])).sum(axis=1)
+    # Few are tied: their probability is a difference, so it is summed by itself.
+    upto, tied = np.pad(np.cumsum(w2, axis=1), ((0, 0), (1, 0))), above > below
+    says_1 += 0.5 * (w1[:, tied] * (upto[:, above[tied]] - upto[:, below[tied]])).sum(axis=1)
     return np.stack([1 - says_1, says_1], axis=1)
 
 
@@ -196,19 +184,17 @@ def _sums(odds: np.ndarray, distinct: np.ndarray, counts: np.ndarray) -> tuple[n
     return values[order], weight[:, order]
 
 
-def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str) -> np.ndarray:
+def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """(3) over all label vectors: `rows` (strata, labelers, classes, labels), p(stratum | class)."""
     p = np.ones((*rows.shape[:1], prior.size, 1))
     for t in range(rows.shape[1]):
         p = (p[..., None] * rows[:, t, :, None, :]).reshape(*p.shape[:2], -1)
     of_class = np.einsum("sc,scv->cv", weights, p)
     sizes = np.abs(np.where(rows > 0, log(rows), 0.0)).max(axis=(0, 2, 3)).sum()
-    return of_class @ _winners(log(prior)[:, None] + log(of_class), ties, float(sizes)).T
+    return of_class @ _winners(log(prior)[:, None] + log(of_class), float(sizes)).T
 
 
-def drawn_law(
-    rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, ties: str, key: Any
-) -> tuple[np.ndarray, float]:
+def drawn_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, key: Any) -> tuple[np.ndarray, float]:
     """The same by draws of labels, and the largest standard error."""
     rng, law = host_rng(key, "laws of consolidated labels"), np.zeros((prior.size, prior.size))
     top = np.cumsum(rows, axis=3)
@@ -221,16 +207,14 @@ def drawn_law(
             log_p += np.moveaxis(log(rows[:, t])[:, :, z[:, t]], 2, 0)
         of_class = np.logaddexp.reduce(log_p, axis=1).T
         sizes = float(np.abs(np.where(np.isfinite(of_class), of_class, 0.0)).max())
-        law[c] = _winners(log(prior)[:, None] + of_class, ties, sizes).mean(axis=1)
+        law[c] = _winners(log(prior)[:, None] + of_class, sizes).mean(axis=1)
     return law, float(np.sqrt(law * (1 - law) / _DRAWS).max())
 
 
-def _winners(joint: np.ndarray, ties: str, sizes: float) -> np.ndarray:
-    """(classes, vectors) share of each class in the decision; tied classes share it, or the first has it."""
+def _winners(joint: np.ndarray, sizes: float) -> np.ndarray:
+    """(classes, vectors) share of each class in the decision; tied classes share it."""
     best = joint.max(axis=0, keepdims=True)
     among = (joint >= best - TOLERANCE * max(1.0, sizes)) & np.isfinite(best)
-    if ties == "first":
-        among &= np.cumsum(among, axis=0) == 1
     return among / np.maximum(among.sum(axis=0, keepdims=True), 1)
 
 
@@ -242,7 +226,6 @@ class CountEstimate(NamedTuple):
 
     table: Float[np.ndarray, "classes symbols"]  # rows true, columns predicted
     truth: Float[np.ndarray, "samples classes"]  # W: in the place of "1 at the true class"
-    weight: Float[np.ndarray, " samples"]  # of each sample; the mean is 1
     y_pred: Int[np.ndarray, " samples"]
 
     __repr__ = one_line
@@ -251,42 +234,21 @@ class CountEstimate(NamedTuple):
         """A metric of the estimated table, by name; class 1 is positive. It may lie outside of [0, 1]."""
         return float(named_metric(name, range(len(self.table)), 1).of_table(self.table))
 
-    def accuracy_interval(self, level: float = 0.95, target: str = "population") -> Interval:
+    def accuracy_interval(self, level: float = 0.95) -> Interval:
         """(10): accuracy +- lambda sqrt(var / N), by the central limit theorem."""
         check_level(level)
-        half = float(ndtri(0.5 + level / 2)) * float(np.sqrt(self.accuracy_variance(target)))
+        x = self.truth[np.arange(self.y_pred.size), self.y_pred]
+        half = float(ndtri(0.5 + level / 2) * x.std() / np.sqrt(x.size))
         centre = self.metric("accuracy")
         return Interval(centre - half, centre + half, level)
 
-    def accuracy_variance(self, target: str = "population") -> float:
-        """Estimated variance of the accuracy. In-sample: E[X (X - 1) | y] is the variance of X given y."""
-        _check_target(target, self.weight)
-        x = self.truth[np.arange(self.y_pred.size), self.y_pred]
-        if target == "in-sample":
-            return max(float((x * (x - 1)).sum()) / x.size**2, 0.0)
-        off = self.weight * (x - float(self.weight @ x) / x.size)
-        return float(off @ off) / x.size**2
 
-
-def _check_target(target: str, weight: np.ndarray) -> None:
-    """Weights have no meaning for the samples at hand."""
-    choose("target", target, TARGETS)
-    if target == "in-sample" and (weight != 1).any():
-        raise ValueError("target 'in-sample' needs weights='equal'")
-
-
-def estimate_counts(
-    y_pred: Int[np.ndarray, " samples"], consolidated: Consolidated, *, weights: str = "equal"
-) -> CountEstimate:
+def estimate_counts(y_pred: Int[np.ndarray, " samples"], consolidated: Consolidated) -> CountEstimate:
     """Unbiased estimates of the count table (TARS (6)-(8)).
 
     Args:
         y_pred: (samples,) predicted classes, 0..C-1.
         consolidated: labels and their noise rates, from `consolidate`, or built from known rates.
-        weights: "equal", the paper's plain mean, also right for these very samples; or "inverse_variance",
-            for populations whose samples differ in noise: the weight of a sample is 1 / (variance of its
-            label's noise + 1/4). It depends on rates alone, so the estimate stays unbiased where who labelled
-            a sample says nothing about whether its prediction is right.
 
     Raises:
         ValueError: predictions that do not fit, or labels that say nothing about the class (|1 - a - b| below
@@ -301,7 +263,6 @@ def estimate_counts(
         [[ 2.33 -0.33]
          [ 0.67  1.33]] 0.917
     """
-    choose("weights", weights, WEIGHTS)
     y_pred, rates, classes = np.asarray(y_pred), consolidated.rates, consolidated.rates.shape[-1]
     check_codes(y_pred, classes, "y_pred", size=consolidated.label.size)
     if classes == 2:  # |1 - a - b|; the smallest singular value where there are more classes
@@ -309,64 +270,32 @@ def estimate_counts(
     else:
         distinct, inverse = np.unique(rates, axis=0, return_inverse=True)
         signal = np.linalg.svd(distinct, compute_uv=False).min(axis=-1)[inverse.ravel()]
-    weight = np.ones(y_pred.size) if weights == "equal" else _precisions(consolidated, signal)
-    bad, used = np.flatnonzero((signal < LEAST_SIGNAL) & (weight > 0)), weight > 0
-    if bad.size or not used.any():
-        bad = bad if bad.size else np.arange(signal.size)
+    bad = np.flatnonzero(signal < LEAST_SIGNAL)
+    if bad.size:
         raise ValueError(
             f"the consolidated label of sample(s) {some(bad)} hardly depends on the class (|1 - a - b| is "
             f"{signal[bad[0]]:.3g}, the limit {LEAST_SIGNAL}): dividing by that makes any number. Leave them "
-            "out, consolidate with a prior nearer to equal classes, take weights='inverse_variance', or use "
-            "method='bayes', which needs no division"
+            "out, consolidate with a prior nearer to equal classes, or use method='bayes', which needs no "
+            "division"
         )
-    truth, chosen = np.zeros((used.size, classes)), np.eye(classes)[consolidated.label[used]]
-    truth[used] = np.linalg.solve(np.swapaxes(rates[used], 1, 2), chosen[..., None])[..., 0]
-    table = expected_table(truth * weight[:, None], y_pred, classes)
-    return CountEstimate(table, truth, weight, y_pred)
+    chosen = np.eye(classes)[consolidated.label]
+    truth = np.linalg.solve(np.swapaxes(rates, 1, 2), chosen[..., None])[..., 0]
+    return CountEstimate(expected_table(truth, y_pred, classes), truth, y_pred)
 
 
-def _precisions(consolidated: Consolidated, signal: np.ndarray) -> np.ndarray:
-    """1 / (variance of the label's noise + 1/4), mean 1; 0 where the label says nothing."""
-    usable, weight = signal >= LEAST_SIGNAL, np.zeros(signal.size)
-    if usable.any():
-        rates = consolidated.rates[usable]
-        noise = np.einsum("y,iyk,ikc->i", consolidated.prior, rates, np.linalg.inv(rates) ** 2) - 1.0
-        weight[usable] = 1.0 / (0.5 * np.maximum(noise, 0.0) + 0.25)
-        weight *= weight.size / weight.sum()
-    return weight
-
-
-def resampled_table(
-    counts: CountEstimate, *, target: str = "population", num: int = 2000, key: Any = None
-) -> TableDraws:
+def resampled_table(counts: CountEstimate, *, num: int = 2000, key: Any = None) -> TableDraws:
     """The estimated table with `num` resamples, for confidence intervals of any metric: no posterior.
 
     Args:
         counts: from `estimate_counts`.
-        target: "population" (bootstrap) or "in-sample" (labels' noise alone); see the module docstring.
         num: number of resamples.
         key: 0 if None.
-
-    Raises:
-        ValueError: an unknown target, or "in-sample" with weights.
     """
-    _check_target(target, counts.weight)
     rng, (classes, symbols) = host_rng(as_key(key), "resampled counts"), counts.table.shape
-    if target == "in-sample":  # the normal law of the labels' noise; columns are independent
-        tables = np.repeat(counts.table[None], num, axis=0)
-        for symbol in range(symbols):
-            w = counts.truth[counts.y_pred == symbol]
-            values, vectors = np.linalg.eigh(w.T @ w - np.diag(w.sum(axis=0)))
-            root = vectors * np.sqrt(np.maximum(values, 0.0))[None, :]
-            tables[:, :, symbol] += rng.standard_normal((num, len(root))) @ root.T
-        return TableDraws(tables, point=counts.table)
     # Multinomial numbers of each kind of sample times what it adds.
-    what = np.column_stack([counts.y_pred, counts.weight, counts.truth])
+    what = np.column_stack([counts.y_pred, counts.truth])
     distinct, often = np.unique(what, axis=0, return_counts=True)
-    chosen = np.eye(symbols)[distinct[:, 0].astype(int)]
-    adds = (distinct[:, 1, None] * distinct[:, 2:])[:, :, None] * chosen[:, None, :]
-    total = counts.y_pred.size
-    drawn = rng.multinomial(total, often / total, num).astype(np.float64)
+    adds = distinct[:, 1:, None] * np.eye(symbols)[distinct[:, 0].astype(int)][:, None, :]
+    drawn = rng.multinomial(counts.y_pred.size, often / counts.y_pred.size, num).astype(np.float64)
     tables = (drawn @ adds.reshape(len(distinct), -1)).reshape(num, classes, -1)
-    tables = tables * (total / (drawn @ distinct[:, 1]))[:, None, None]
     return TableDraws(tables, point=counts.table)

@@ -1,10 +1,8 @@
-"""Accuracy from agreement: by loops, where the truth is known, and where labelers depend on each other."""
+"""Accuracy from agreement, by loops."""
 
-import jax
 import numpy as np
 import pytest
 
-from jtruth.noise import SharedErrors
 from jtruth.testing import lehner_accuracy, weighted_vote_accuracy
 from jtruth.testing.baselines import labeler_accuracy_by_agreement
 from tests.learning.crowds import from_matrix, simulate
@@ -65,25 +63,6 @@ def test_both_are_their_formulas(classes):
     labels = from_matrix(z, classes)
     assert lehner_accuracy(y_pred, labels) == pytest.approx(lehner_by_loops(y_pred, z, classes), abs=1e-9)
     assert weighted_vote_accuracy(y_pred, labels) == pytest.approx(votes_by_loops(y_pred, z, classes))
-
-
-def crowd(copying):
-    """20 000 samples of four classes, a classifier right in .85 of them, five labelers right in .7."""
-    rng = np.random.default_rng(1)
-    y = rng.integers(0, 4, 20_000)
-    rows = np.where(np.eye(4) > 0, 0.7, 0.1)
-    model = SharedErrors(np.tile(rows, (5, 1, 1)), rows, copying)
-    z = np.asarray(model.sample(jax.random.key(0), y, np.ones((y.size, 5), bool)))
-    return np.where(rng.random(y.size) < 0.85, y, (y + rng.integers(1, 4, y.size)) % 4), from_matrix(z, 4)
-
-
-def test_they_know_independent_raters_and_mistake_dependent_ones():
-    """Su on Holodnak et al.: estimates by independence are worse, the more labelers depend on each other."""
-    found = [[f(*crowd(r)) for r in (0.0, 0.4, 0.8)] for f in (lehner_accuracy, weighted_vote_accuracy)]
-    off = np.abs(np.array(found) - 0.85)
-    assert off[0, 0] < 0.02  # 5 sd of .003, and .005 for the bins
-    assert off[1, 0] < 0.05  # its classes are taken to be right
-    assert (np.diff(off, axis=1) > 0.0125).all()  # 5 sd of .0025
 
 
 def test_what_says_nothing_is_refused(as_installed):

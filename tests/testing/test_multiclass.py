@@ -75,24 +75,6 @@ def assert_law(law, values, p):
         np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
-@pytest.mark.slow
-def test_algorithm_4_by_sampling_ends_near_its_exact_twin(multi3):
-    """Monte Carlo errors of a step are < .0012 (sd of a rate / sqrt(7500)), and steps contract."""
-    _, lik, prior, y_pred = multi3
-    sampled = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="sampling")
-    exact = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="exact_means")
-    assert abs(sampled.fit.confusion - exact.fit.confusion).max() < 0.01
-    assert bool(sampled.fit.converged) and sampled.fit.path.shape == (51, 3, 3)
-    # Normal and exact laws of the same numbers.
-    for pair in ((0, 0), (0, 1), (0, 2)):  # far from 0 and 1, where a normal law cannot fit
-        normal, law = sampled.table.cell(*pair), exact.table.cell(*pair)
-        assert abs(normal.mean - law.mean) < 0.5 and abs(normal.sd / law.sd - 1) < 0.1
-        normal, law = sampled.table.rate(*pair), exact.table.rate(*pair)
-        assert abs(normal.mean - law.mean) < 0.02 and abs(normal.sd / law.sd - 1) < 0.15
-    for name in ("accuracy", "recall[0]", "precision[2]", "f1[0]"):
-        assert abs(sampled.estimate(name).mean - exact.estimate(name).mean) < 0.01
-
-
 @pytest.mark.parametrize("method", ["exact_means", "plug_in", "no_predictions", "sampling"])
 def test_joint_draws_agree_with_the_laws_of_single_metrics(multi3, method):
     """Means of 4000 draws within 5 standard errors (normal laws: plus their own error) of the laws."""
@@ -169,7 +151,7 @@ def test_a_known_label_and_a_class_that_never_occurs():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "magic"}, "method='magic'; choose one of bayes"),
+        ({"method": "magic"}, "method must be one of"),
         ({"y_pred": np.array([0, 3])}, r"y_pred\[1\] is 3"),
         ({"classes": "ab"}, "2 class names for 3 classes"),
         ({"prior": np.array([0.5, 0.6, 0.1])}, "sums to 1.2"),

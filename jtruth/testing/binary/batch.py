@@ -9,16 +9,13 @@ formulas are those of `operating_point` and `exact`, and the prior is a `BetaPri
    the relative error stays small in the tails, where the gamma factors move the mass.
 3. The gamma functions enter as sums of log-ratios from the centre, which keep their accuracy in float32.
 4. Accuracy and precision live on lattices, so their intervals are exact. The atoms of the ratios (recall,
-   false alarms, F1) are pooled in `bins` equal bins over mean +- 8 sd (less where 0 or 1 is nearer), and an
-   interval is a run of whole bins that holds the level: `resolution` is the width of a bin, at most sd/128 at
-   the default of 2048, and the interval is at most two bins wider than the shortest of `exact`.
+   false alarms, F1) are pooled in 2048 equal bins over mean +- 8 sd (less where 0 or 1 is nearer), and an
+   interval is a run of whole bins that holds the level: `resolution` is the width of a bin, at most sd/128,
+   and the interval is at most two bins wider than the shortest of `exact`.
 
-`edge_mass` is the posterior mass in the outermost cells that the window, or the range of the floating-point
-numbers, leaves, and `ok` says whether it is negligible; if not, take a larger window, or `exact.count_table`.
-
-At N = 1000 float64 agrees with `count_table` to 1e-12 (means, sd); float32 to 1e-5 sd (means), 1e-5 of itself
-(sd), a bin (intervals) and 1e-3 (log evidence). Where the posterior is much wider than the tilted laws
-(labelers near chance), these underflow and the set is flagged.
+Where `ok` is False the window, or the range of the floating-point numbers (labelers near chance), cuts off
+posterior mass: take a larger window, or `exact.count_table`. At N = 1000 float64 agrees with that to 1e-12
+(means, sd); float32 to 1e-5 sd (means), 1e-5 of itself (sd), a bin (intervals) and 1e-3 (log evidence).
 """
 
 from functools import partial
@@ -38,7 +35,8 @@ from jtruth.testing.binary.operating_point import BetaPrior, curvature, tilts
 
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
 _SPREAD = 8.0  # half-width of the binned range of a ratio, in standard deviations
-_SETS_AT_ONCE = 16  # on a CPU this keeps the tables in the cache
+_BINS = 2048  # for the laws of recall, false alarms and F1
+_SETS_AT_ONCE = 16  # on a CPU this keeps the tables in the cache; 512 elsewhere
 _MAX_STEPS = 100  # Newton steps
 
 
@@ -67,8 +65,6 @@ def exact_batch(
     prior: BetaPrior | Float[Array | np.ndarray, "sets 2"] = BetaPrior(),
     level: float = 0.95,
     window: tuple[int, int] | None = None,
-    bins: int = 2048,
-    sets_at_once: int | None = None,
     mesh: jax.sharding.Mesh | None = None,
 ) -> BatchSummary:
     """Exact posterior of the five metrics for every data set.
@@ -82,13 +78,10 @@ def exact_batch(
         level: probability of the intervals.
         window: how many counts (A, B) to keep; by default what the widest set needs, found by a first pass
             (which needs concrete input: give the window under jit or vmap).
-        bins: bins for the laws of recall, false alarms and F1.
-        sets_at_once: how many sets are worked on together; memory is about 60 bytes x window[0] x window[1]
-            for each. Default 16 on CPU, 512 elsewhere.
         mesh: devices that share the sets (`jtruth._mesh`); sets are filled up to a multiple of them.
 
     Raises:
-        ValueError: level outside (0, 1), shapes that differ or are empty, or a size that is not positive.
+        ValueError: level outside (0, 1), shapes that differ or are empty, or a window that is not positive.
 
     Example:
         >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
@@ -106,14 +99,10 @@ def exact_batch(
     x = jnp.where(y < 0, -jnp.inf, jnp.asarray(log_odds))
     beta = prior if isinstance(prior, BetaPrior) else None
     window = enough_window(x, y, beta or BetaPrior()) if window is None else window
-    if sets_at_once is None:
-        sets_at_once = _SETS_AT_ONCE if jax.default_backend() == "cpu" else 512
-    for name, value in (("window", min(window)), ("bins", bins), ("sets_at_once", sets_at_once)):
-        if value < 1:
-            raise ValueError(f"{name} is {value}; it must be positive")
-    options = {"window": tuple(window), "bins": bins, "chunk": sets_at_once}
+    if min(window) < 1:
+        raise ValueError(f"window is {window}; both counts must be positive")
     beta = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), beta)
-    run = partial(_summarise_all, prior=beta, level=jnp.asarray(level, x.dtype), **options)
+    run = partial(_summarise_all, prior=beta, level=jnp.asarray(level, x.dtype), window=tuple(window))
     return over_sets(run, mesh, x, y, *([] if beta else [jnp.asarray(prior, x.dtype)]))
 
 
@@ -142,22 +131,22 @@ def _spreads(x, y, prior):
     return jax.lax.map(spread, (x, y), batch_size=_SETS_AT_ONCE)
 
 
-@partial(jax.jit, static_argnames=("window", "bins", "chunk"))
-def _summarise_all(x, y, point=None, *, prior, level, window, bins, chunk) -> BatchSummary:
-    """`chunk` sets at a time; the last chunk is filled up with copies of the last set."""
+@partial(jax.jit, static_argnames="window")
+def _summarise_all(x, y, point=None, *, prior, level, window) -> BatchSummary:
+    """Some sets at a time; the last chunk is filled up with copies of the last set."""
     sets = x.shape[0]
-    chunk = min(chunk, sets)
+    chunk = min(_SETS_AT_ONCE if jax.default_backend() == "cpu" else 512, sets)
     where = jnp.minimum(jnp.arange(-(-sets // chunk) * chunk), sets - 1).reshape(-1, chunk)
 
     def one_chunk(index):
         at = None if point is None else point[index]
-        return _summarise_chunk(x[index], y[index], at, prior, level, window, bins)
+        return _summarise_chunk(x[index], y[index], at, prior, level, window)
 
     found = jax.lax.map(one_chunk, where)
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:sets], found)
 
 
-def _summarise_chunk(x, y, point, prior, level, window, bins) -> BatchSummary:
+def _summarise_chunk(x, y, point, prior, level, window) -> BatchSummary:
     one, size, found = y == 1, (y >= 0).sum(axis=1), jnp.ones(x.shape[0], bool)
     if prior is not None:
         point, _, found = jax.vmap(_mode, in_axes=(0, 0, 0, None))(x, one, size, prior)
@@ -165,7 +154,7 @@ def _summarise_chunk(x, y, point, prior, level, window, bins) -> BatchSummary:
 
     def of_set(one, size, point, found, laws):
         p, log_evidence, counts, edge_mass = _table(one, size, point, laws, prior, window)
-        numbers = _metrics(p, counts, one.sum(), size, level, bins)
+        numbers = _metrics(p, counts, one.sum(), size, level)
         ok = found & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
         return BatchSummary(
             **numbers, log_evidence=log_evidence, operating_point=point, edge_mass=edge_mass, ok=ok
@@ -190,10 +179,7 @@ def _information(x, one, size, point, prior):
 
 
 def _mode(x, one, size, prior):
-    """`size` samples count; the others have log-odds -inf, are not predicted positive and fill up the array.
-
-    Most probable (p_D, p_FA), posterior sd of (A, B) by Laplace, and whether Newton converged.
-    """
+    """Mode (p_D, p_FA), Laplace sd of (A, B), convergence; `size` samples count, the others have x = -inf."""
 
     def body(state):
         point, _, number = state
@@ -219,12 +205,7 @@ def _mode(x, one, size, prior):
 
 
 def _tilted_laws(x, one, point, width) -> tuple[Array, Array, Array, Array]:
-    """Laws of A (side 0) and B (side 1), tilted by the operating point, (sets, 2, width).
-
-    And the counts of their first entries; how many flips of a side are heads for certain, tails for certain
-    (sets, 2, 2); log E[e^(tilt count)] before the tilt. One flip of each side a step: the window follows the
-    running mean by at most one count a step, and the loop ends with the longer side.
-    """
+    """Tilted laws (sets, 2, width) of A and B, first counts, certain heads, tails, log E[e^(tilt count)]."""
     sets, samples = x.shape
     t1, t0 = tilts(point[:, 0], point[:, 1], jnp)
     tilt = jnp.where(one, t1[:, None], t0[:, None])
@@ -262,11 +243,7 @@ def _tilted_laws(x, one, point, width) -> tuple[Array, Array, Array, Array]:
 
 
 def _log_gamma_bend(first, size, centre, offset):
-    """log Gamma(k + offset) - log Gamma(centre + offset) - (k - centre) log(centre + offset), k = first + i.
-
-    A sum of log1p((k - centre)/(centre + offset)) away from the centre, so that nothing large cancels. Where
-    k + offset is not positive, outside the possible range, it means nothing.
-    """
+    """log Gamma(k + offset), k = first + i, less its value and slope at `centre`; nothing large cancels."""
     k = first + jnp.arange(size, dtype=first.dtype)
     inside = k.astype(offset.dtype) + offset > 0
     away = (k - centre).astype(offset.dtype) / (centre.astype(offset.dtype) + offset)
@@ -299,10 +276,7 @@ def _edge_mass(mass, law, counts, lowest, highest):
 
 
 def _table(one, n, point, laws, prior, window):
-    """P(A, B | y_pred, z) on its window, log p(y_pred | z), the counts of both axes, and the edge mass.
-
-    Without a prior the operating point is given: the tilted laws are the laws, A and B independent.
-    """
+    """P(A, B | y_pred, z) on its window, log p(y_pred | z), the counts of both axes, and the edge mass."""
     pmf, start, certain, log_gain = laws
     n1, shifts = one.sum(), tilts(point[0], point[1], jnp)
     totals = (n1, n - n1)
@@ -339,7 +313,7 @@ def _table(one, n, point, laws, prior, window):
 # ---- the metrics -------------------------------------------------------------------------------------------
 
 
-def _metrics(p, counts, n1, n, level, bins):
+def _metrics(p, counts, n1, n, level):
     """The first seven fields of `BatchSummary`, each (metrics,)."""
     tp, fn = counts[0].astype(p.dtype)[:, None], counts[1].astype(p.dtype)[None, :]
     positive, total = n1.astype(p.dtype), n.astype(p.dtype)
@@ -357,7 +331,7 @@ def _metrics(p, counts, n1, n, level, bins):
     names = default_metrics("01")
     ratios = [name for name in names if name not in found]
     values = jnp.stack([jnp.broadcast_to(METRICS[name](*cells), p.shape) for name in ratios])
-    laws = jax.vmap(lambda v: _binned(v, p, level, bins))(values)
+    laws = jax.vmap(lambda v: _binned(v, p, level))(values)
     found |= {name: tuple(part[i] for part in laws) for i, name in enumerate(ratios)}
     each = [found[name] for name in names]
     fields = BatchSummary._fields[: len(each[0])]
@@ -382,27 +356,24 @@ def _lattice(values, pmf, level, step):
     return mean, sd, low, low + length.astype(pmf.dtype) * step, mass + 0 * low, zero, defined
 
 
-def _binned(values, p, level, bins):
+def _binned(values, p, level):
     """A metric with a value for every cell: the interval is a run of equal bins."""
     mean, sd, defined = _moments(values, p)
     low, high = jnp.maximum(mean - _SPREAD * sd, 0), jnp.minimum(mean + _SPREAD * sd, 1)
-    width = (high - low) / bins
+    width = (high - low) / _BINS
     safe = jnp.where(width > 0, width, 1)
     used = ~jnp.isnan(values) & (p > 0)
     place = jnp.where(used, (values - low) / safe, 0).astype(jnp.int32)
-    place, weight = jnp.clip(place, 0, bins - 1).ravel(), jnp.where(used, p, 0).ravel()
+    place, weight = jnp.clip(place, 0, _BINS - 1).ravel(), jnp.where(used, p, 0).ravel()
     # Without the promise a CPU scatter takes eight times as long.
-    mass = jnp.zeros(bins, p.dtype).at[place].add(weight, mode="promise_in_bounds")
+    mass = jnp.zeros(_BINS, p.dtype).at[place].add(weight, mode="promise_in_bounds")
     first, length, inside = _shortest_run(mass / defined, level)
     start = low + first.astype(p.dtype) * width
     return mean, sd, start, start + (length + 1).astype(p.dtype) * width, inside, width, defined
 
 
 def _shortest_run(mass, level):
-    """First entry, further entries and mass of the shortest run that holds `level`; ties: the most mass.
-
-    A longer run can only hold more, so the length is found by bisection.
-    """
+    """First entry, further entries and mass of the shortest run that holds `level`; ties: the most mass."""
     size = mass.size
     upto = jnp.concatenate([jnp.zeros(1, mass.dtype), jnp.cumsum(mass)])
     padded = jnp.concatenate([upto, jnp.full(size, upto[-1])])

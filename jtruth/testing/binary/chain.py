@@ -9,9 +9,8 @@ samples, a_u of them positive; PB_u is the law of a_u given the labels alone. Ho
     f_u(a) = PB_u(a) Gamma(a + alpha_1u) Gamma(N_u - a + alpha_0u),
     g(S)   = 1 / (Gamma(S + sum alpha_1) Gamma(N - S + sum alpha_0)).
 
-One backward pass along the running sum gives the evidence and independent draws. f_u is
-tilted by e^(t a), with the t at which the tilted means add up to a sum where g falls by e^(-t) a step. With
-B = 2 this is `exact.count_table`.
+One backward pass along the running sum gives the evidence and independent draws, f_u tilted by e^(t a) so
+that the tilted means add up to a sum where g falls by e^(-t) a step. With B = 2: `exact.count_table`.
 
 **Ordered score bins, whose neighbours are alike** (`symbol_walk`). Bin b has a share pi_b of positives; its
 logit f_b is a walk along the bins in the normal quantile u of their middle ranks,
@@ -39,7 +38,7 @@ from scipy.special import digamma, expit, gammaln, logit, ndtr, ndtri, softmax
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
-from jtruth._validation.in_range import check_no_nan
+from jtruth._validation.in_range import check_codes, check_no_nan
 from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.tables.posterior import TableDraws
 
@@ -175,12 +174,8 @@ def _checked_symbols(log_odds: Any, symbols: Any, num_symbols: int) -> tuple[np.
     x, u = np.asarray(log_odds, np.float64), np.asarray(symbols)
     if num_symbols < 2:
         raise ValueError(f"num_symbols is {num_symbols}; with fewer than 2 nothing is predicted")
-    if x.ndim != 1 or u.shape != x.shape or u.dtype.kind not in "iu":
-        raise ValueError(f"log_odds and symbols must be of one size; got shapes {x.shape} and {u.shape}")
     check_no_nan(x, "log_odds")
-    bad = np.flatnonzero((u < 0) | (u >= num_symbols))
-    if bad.size:
-        raise ValueError(f"symbols[{bad[0]}] is {u[bad[0]]}; there are {num_symbols} symbols, from 0 up")
+    check_codes(u, num_symbols, "symbols", size=x.size, kinds="iu")
     return x, u.astype(np.int64)
 
 
@@ -202,6 +197,7 @@ _SLOPES = np.array([-6, -3, -1, 0, 0.5, 1, 1.5, 2, 3, 4.5, 6.5, 9, 13.0])
 _STEPS = np.array([0.3, 0.8, 2.0, 5.0, 12.0])  # of a half-Cauchy prior of scale 1
 _SLOPE_SD, _MIDDLE_SD = 5.0, 3.0  # of their normal priors; the middle is f at u = 0
 _FARTHEST, _NEAR = 15.0, 30.0  # a share is never nearer to 0 than e^-15; e^-30 of likelihoods are left out
+_CELLS = 64  # of the grid of each bin
 _SPARE, _ENOUGH = 8, 100  # walks drawn for each that is kept; fewer good ones are tempered to so many
 
 
@@ -212,8 +208,6 @@ def symbol_walk(
     prior: Float[Array | np.ndarray, "*rates"] | float,
     key: Key,
     n: int,
-    *,
-    cells: int = 64,
 ) -> tuple[TableDraws, Float[np.ndarray, "draws bins"], float]:
     """Independent draws of the numbers and shares of positives in ordered bins.
 
@@ -225,7 +219,6 @@ def symbol_walk(
         prior: p(y = 1) that is in `log_odds`, for each row.
         key: random.
         n: number of draws, a multiple of the number of rows.
-        cells: of the grid of each bin.
 
     Returns:
         Count tables (draws, 2, bins) of the samples at hand; shares (draws, bins) of positives in the
@@ -252,7 +245,7 @@ def symbol_walk(
         sure = np.tile(sure, (each, 1))
         return _tables(sizes, sure), (sure + 0.5) / (sizes + 1), 1.0
     laws = [[_law_of_positives(x[u == b]) for x in rows] for b in range(num_bins)]
-    grids = [_grid(law, share, int(size), cells) for law, size in zip(laws, sizes, strict=True)]
+    grids = [_grid(law, share, int(size)) for law, size in zip(laws, sizes, strict=True)]
     edges, log_p = (np.stack(part) for part in zip(*grids, strict=True))
     middle = ndtri((np.cumsum(sizes) - sizes / 2 + 1e-3) / (sizes.sum() + 2e-3))
     place = _walked(edges, log_p, middle, logit(share), _SPARE * each, rng)
@@ -267,17 +260,17 @@ def symbol_walk(
 
 
 def _grid(
-    laws: list[_Law], prior: np.ndarray, size: int, cells: int
+    laws: list[_Law], prior: np.ndarray, size: int
 ) -> tuple[Float[np.ndarray, " cells_and_one"], Float[np.ndarray, "rates cells"]]:
     """Edges of a bin's grid and the log-likelihood, laid three times, each time where the likelihood was."""
     low, high = -_FARTHEST, _FARTHEST
     for _ in range(3):
-        edges = np.linspace(low, high, cells + 1)
+        edges = np.linspace(low, high, _CELLS + 1)
         f = (edges[1:] + edges[:-1]) / 2
         total = np.stack([_weights(law, p, f)[1] for law, p in zip(laws, prior, strict=True)])
         value = total - size * (np.logaddexp(0, f) + np.log1p(-prior)[:, None])
         near = np.flatnonzero((value > value.max(axis=1, keepdims=True) - _NEAR).any(axis=0))
-        low, high = edges[max(near[0] - 1, 0)], edges[min(near[-1] + 2, cells)]
+        low, high = edges[max(near[0] - 1, 0)], edges[min(near[-1] + 2, _CELLS)]
     return edges, value
 
 
@@ -306,10 +299,7 @@ def _walked(
     number: int,
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "rates number bins"]:
-    """Cells of every bin by the hidden Markov chain, `number` of each row of rates.
-
-    `middle` holds u of the bins, `start` the logit of the class prior, around which f begins.
-    """
+    """Cells of every bin by the hidden Markov chain; `middle`: u of the bins, `start`: the prior's logit."""
     grid = [(slope, step) for slope in _SLOPES for step in _STEPS]
     slope_weight = np.gradient(_SLOPES) * np.exp(-0.5 * (_SLOPES / _SLOPE_SD) ** 2)
     weight = np.outer(slope_weight, np.gradient(_STEPS) / (1 + _STEPS**2))

@@ -78,36 +78,19 @@ def moments(
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)
 
 
-def ratio_mean(ratio: Ratio, mean: str) -> Float[Array, ""]:
-    """Mean of a ratio: the named closed form where the moment condition holds, else a numerical integral.
-
-    mean: "second_order" (default elsewhere; integral over [0, 1] divided by the mass there), "marsaglia" (as
-    printed: closed form, or the integral not divided), "integral" (always the divided integral) or
-    "second_order_always" (no condition).
-    """
-    if mean == "second_order_always":
-        return ratio_of_normals.second_order_mean(ratio)
-    integral = ratio_of_normals.mean_on_unit_interval(ratio, normalised=mean != "marsaglia")
-    if mean == "integral":
-        return integral
-    closed = {
-        "second_order": ratio_of_normals.second_order_mean,
-        "marsaglia": ratio_of_normals.marsaglia_mean,
-    }
-    if mean not in closed:
-        raise ValueError(f"mean={mean!r}; choose second_order, marsaglia, integral or second_order_always")
-    moments_exist = ratio.mean_w > ratio_of_normals.MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
-    return jnp.where(moments_exist, closed[mean](ratio), integral)
+def ratio_mean(ratio: Ratio) -> Float[Array, ""]:
+    """To second order where moments exist (Marsaglia's condition), else the integral over [0, 1]."""
+    exists = ratio.mean_w > ratio_of_normals.MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
+    closed = ratio_of_normals.second_order_mean(ratio)
+    return jnp.where(exists, closed, ratio_of_normals.mean_on_unit_interval(ratio))
 
 
-def ratio_step(
-    log_odds: Array, y_pred: Array, *, mean: str = "second_order", weight: Array | None = None
-) -> Step:
+def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
     """Algorithm 1."""
 
     def step(point, _):
         m = moments(log_odds, y_pred, point, weight)
-        return jnp.stack([ratio_mean(metric_ratio(m, rate), mean) for rate in _RATES])
+        return jnp.stack([ratio_mean(metric_ratio(m, rate)) for rate in _RATES])
 
     return step
 
@@ -115,11 +98,6 @@ def ratio_step(
 def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
     """Conditional means of P_D and P_FA given the operating point, each given that it is defined."""
     return of_point(steps.exact_step(class_law(log_odds), y_pred, weight))
-
-
-def plug_in_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
-    """Ratio of means: one step of EM on the collapsed likelihood."""
-    return of_point(steps.plug_in_step(class_law(log_odds), y_pred, weight))
 
 
 def class_law(log_odds: Float[Array, " samples"]) -> Float[Array, "samples 2"]:

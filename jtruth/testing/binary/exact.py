@@ -121,11 +121,7 @@ def _whole_numbers(side: Side, end: np.ndarray) -> _Axis:
 def _summed(
     data: LogOdds, prior: BetaPrior | None, mode: OperatingPoint, axes: Callable[[np.ndarray], Any]
 ) -> tuple[_Axis, _Axis, np.ndarray, float] | None:
-    """The posterior on a window, which grows until its edges hold no mass or are those of the possible range.
-
-    `axes` makes both axes between ends (2, 2), or None. These, the probabilities (a, b), and the logarithm of
-    what these were divided by, the evidence.
-    """
+    """Both axes, P(a, b) and the log evidence on a window that grows until its edges hold no mass."""
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
     limits, reach = _limits(data), np.full(2, 9.0)
     while True:

@@ -12,7 +12,6 @@ import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
-from scipy.special import betaln, xlog1py, xlogy
 
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.tables.joint import JointEstimate
@@ -80,23 +79,14 @@ def mix(laws: Sequence[Estimate], weight: Float[np.ndarray, " laws"]) -> Estimat
     return DensityEstimate(grid, np.sum([w * law.density(grid) for law, w in used], axis=0), known)
 
 
-def unknown_prior(
-    log_ratio: Float[np.ndarray, " samples"],
-    y_pred: Int[np.ndarray, " samples"],
-    *,
-    beta: tuple[float, float] = (1.0, 1.0),
-) -> Mixture:
-    """The class prior pi(1) ~ Beta(*beta), the mixture's parameter, integrated out of the exact posterior.
+def unknown_prior(log_ratio: Float[np.ndarray, " samples"], y_pred: Int[np.ndarray, " samples"]) -> Mixture:
+    """The class prior pi(1), uniform, the mixture's parameter, integrated out of the exact posterior.
 
     Args:
         log_ratio: log p(z_i | y_i = 1) - log p(z_i | y_i = 0); `log_evidence` is then log p(y_pred, z) up to
             the sum of log p(z_i | y_i = 0), which does not depend on the prior.
         y_pred: predictions, 0 or 1.
-        beta: parameters of the Beta prior of pi(1).
     """
-
-    def log_prior(share):
-        return float(xlogy(beta[0] - 1, share) + xlog1py(beta[1] - 1, -share) - betaln(*beta))
 
     def data_at(share):
         return collapse(log_ratio + np.log(share) - np.log1p(-share), y_pred)
@@ -111,7 +101,7 @@ def unknown_prior(
         mode = most_probable(data)
         spread = 0.5 * np.linalg.slogdet(mode.covariance)[1]
         height = log_likelihood(data, mode.p_detection, mode.p_false_alarm)
-        return height + spread + log_label_evidence(share) + log_prior(share)
+        return height + spread + log_label_evidence(share)
 
     low, high = 0.0, 1.0
     for _ in range(3):  # the part that holds the mass of exp(roughly)
@@ -123,6 +113,6 @@ def unknown_prior(
     parameter = 0.5 * (high + low) + 0.5 * (high - low) * node
     tables = [exact_posterior(data_at(float(v))) for v in parameter]
     pairs = zip(tables, parameter, strict=True)
-    log_w = np.array([t.log_evidence + log_label_evidence(v) + log_prior(v) for t, v in pairs])
+    log_w = np.array([t.log_evidence + log_label_evidence(v) for t, v in pairs])
     mass = 0.5 * (high - low) * weight * np.exp(log_w - log_w.max())
     return Mixture(parameter, mass / mass.sum(), tables, float(log_w.max() + np.log(mass.sum())))

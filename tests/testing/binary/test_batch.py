@@ -9,6 +9,7 @@ import pytest
 from scipy.special import betaln, expit, logsumexp
 
 from jtruth.tables.metrics import METRICS, binary_counts, default_metrics
+from jtruth.testing.binary import batch
 from jtruth.testing.binary.batch import enough_window, exact_batch
 from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
@@ -110,14 +111,16 @@ def test_float32_is_good_to_a_hundred_thousandth_of_the_sd(sets, found):
 
 
 @pytest.mark.slow
-def test_jit_vmap_and_chunks_do_not_change_the_answer(sets, found):
+def test_jit_vmap_and_chunks_do_not_change_the_answer(sets, found, monkeypatch):
     x, y_pred = sets
     plain = partial(exact_batch, window=WINDOW)
+    monkeypatch.setattr(batch, "_SETS_AT_ONCE", 4)
     mapped = jax.jit(jax.vmap(plain))(x.reshape(2, 3, -1), y_pred.reshape(2, 3, -1))
     mapped = jax.tree.map(lambda leaf: leaf.reshape(6, *leaf.shape[2:]), mapped)
-    for other in (plain(x, y_pred, sets_at_once=4), mapped):
+    for other in (plain(x[:5], y_pred[:5]), mapped):
         for name in ("mean", "sd", "low", "high", "log_evidence"):
-            np.testing.assert_allclose(getattr(other, name), getattr(found, name), rtol=0, atol=1e-9)
+            ours = getattr(other, name)
+            np.testing.assert_allclose(ours, getattr(found, name)[: len(ours)], rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -149,13 +152,7 @@ def test_numbers_that_underflow_are_flagged():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"level": 1.0}, "level is 1.0"),
-        ({"window": (0, 8)}, "window is 0"),
-        ({"bins": 0}, "bins is 0"),
-        ({"sets_at_once": 0}, "sets_at_once is 0"),
-    ],
+    ("options", "message"), [({"level": 1.0}, "level is 1.0"), ({"window": (0, 8)}, "window is .0, 8.")]
 )
 def test_bad_options(sets, options, message):
     with pytest.raises(ValueError, match=message):

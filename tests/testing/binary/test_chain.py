@@ -83,7 +83,7 @@ def test_two_symbols_are_the_binary_table():
         (([1.0], [0], 1), "fewer than 2"),
         (([1.0, np.nan], [0, 1], 2), r"log_odds\[1\] is NaN"),
         (([1.0, 2.0], [0, 2], 2), r"symbols\[1\] is 2"),
-        (([1.0], [0, 1], 2), "one size"),
+        (([1.0], [0, 1], 2), "symbols must have shape"),
         (([1.0], [0], 2, 0.0), "positive"),
         (([1.0], [0], 2, np.ones((2, 3))), "alpha has shape"),
     ],

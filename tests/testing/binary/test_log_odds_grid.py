@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from jtruth.testing import BetaPrior, binary_posterior, collapse, exact_posterior, exact_step, iterate
+from jtruth.testing import binary_posterior, collapse, exact_posterior, exact_step, iterate
 from jtruth.testing.binary.exact import count_table, law_at, node_table
 from jtruth.testing.binary.operating_point import (
     FROM_VALUES,
@@ -15,7 +15,6 @@ from jtruth.testing.binary.operating_point import (
     grid_weights,
     log_likelihood,
     merged_samples,
-    most_probable,
     on_grid,
     shifted,
 )
@@ -61,21 +60,6 @@ def both():
     x[:40], x[40:70] = np.inf, -np.inf
     data = collapse(x, y)
     return data, on_grid(data)
-
-
-def test_the_numbers_of_samples_stay_whole(both):
-    data, grid = both
-    assert [side.total for side in grid] == [side.total for side in data]
-    assert [side[2:] for side in grid] == [side[2:] for side in data]
-    few, many = grid[0], data[0]
-    assert few.x.size < 3000 and abs(few.counts.sum() - many.counts.sum()) < 1e-8
-
-
-def test_mode_and_spread_are_those_of_the_samples(both):
-    fine, coarse = (most_probable(data, BetaPrior(2.0, 1.0, 1.0, 3.0)) for data in both)
-    sd = np.sqrt(np.diag(fine.covariance))
-    np.testing.assert_allclose(coarse[:2], fine[:2], rtol=0, atol=1e-6 * sd.min())
-    np.testing.assert_allclose(coarse.count_covariance, fine.count_covariance, rtol=1e-7)
 
 
 def test_the_exact_posterior_of_the_whole_table_is_met(both):
@@ -126,11 +110,3 @@ def test_a_weight_is_so_many_samples_and_none_is_none():
     x[:, :4], y[4:7] = [[0.3, 0.3, -1.2, np.inf], [-1.2, 0.3, 5.0, np.inf]], 0
     x[:, 4:7], weight[:, 4:7], weight[:, :4] = [-2.0, 0.5, -np.inf], 1, [[1, 1, 1, 1], [1, 2, 0, 1]]
     np.testing.assert_allclose(means(x[0], y, weight[0]), means(x[1], y, weight[1]), rtol=1e-12)
-
-
-def test_collapse_merges_many_equal_values_and_leaves_distinct_ones():
-    x, y = spread(100_000)
-    assert collapse(x, y)[0].counts.max() == 1
-    merged = collapse(np.round(x, 1), y)[0]
-    assert merged.x.size < 200 and merged.total == y.sum()
-    np.testing.assert_allclose(merged.counts @ merged.x, np.round(x, 1)[y == 1].sum(), rtol=1e-12)

@@ -1,17 +1,15 @@
 """Nodes against the exact table, an integral over (p_D, p_FA) and, where labels say little, a closed form."""
 
-import jax
 import numpy as np
 import pytest
 from scipy.special import betaln, gammaln
 
-from jtruth.stats.poisson_binomial import cumulants, log_pmf
 from jtruth.tables.binary import CountTable
 from jtruth.tables.metrics import default_metrics
 from jtruth.testing import METRICS, BetaPrior, collapse, exact_posterior
 from jtruth.testing.binary import exact as nodes_of
-from jtruth.testing.binary.exact import count_table, log_law, node_table
-from jtruth.testing.binary.operating_point import Side, log_likelihood, most_probable
+from jtruth.testing.binary.exact import count_table, node_table
+from jtruth.testing.binary.operating_point import log_likelihood, most_probable
 from tests.testing.golden_cases import simulated
 
 # (seed, samples, settings, prior, whether B stays on the integers)
@@ -75,13 +73,7 @@ def test_accuracy_and_precision_have_the_same_atoms_and_probabilities(tables):
 
 @pytest.mark.parametrize("metric", ["recall", "false_alarm_rate", "f2"])
 def test_quantiles_of_ratios_up_to_the_atoms(tables, metric):
-    """The exact law jumps at its atoms and the smooth one does not.
-
-    So the exact probability below a smooth quantile may miss its level by the atoms around it: 1/2, 2/3 and
-    other ratios of small numbers hold up to a few per thousand together with what lies closest. For recall
-    with B on its integers the smooth law itself has steps of 1/16 sd of A. In terms of the ends this is less
-    than 1/50 of a standard deviation, for shortest intervals too.
-    """
+    """The exact law jumps at its atoms and the smooth one does not."""
     table, smooth = tables
     exact, law = table.estimate(metric), smooth.estimate(metric)
     for level in (0.5, 0.95):
@@ -92,18 +84,6 @@ def test_quantiles_of_ratios_up_to_the_atoms(tables, metric):
         np.testing.assert_allclose(found[:2], expected[:2], rtol=0, atol=0.02 * exact.sd)
         width = law.interval(level).high - law.interval(level).low
         assert abs(width - (exact.interval(level).high - exact.interval(level).low)) < 0.02 * exact.sd
-
-
-@pytest.mark.parametrize(("spread", "count"), [(0.5, 3000), (3.0, 4000), (6.0, 8000)])
-def test_the_polynomial_reproduces_the_count_law_over_twelve_standard_deviations(spread, count):
-    rng = np.random.default_rng(7)
-    x, ones = rng.normal(-0.5, spread, size=count), np.ones(count, np.int64)
-    mean, variance = cumulants(x, ones, 0.0)[1:3]
-    low, high = (int(mean + side * 12 * np.sqrt(variance)) for side in (-1, 1))
-    law, sure = log_law(Side(x, ones, 5, 0), low + 5, high + 5), 5
-    at = np.unique(np.linspace(low, high, 40).astype(int))
-    exact = log_pmf(x, ones, low, high)[at - low]
-    np.testing.assert_allclose(law(at + float(sure)), exact, rtol=0, atol=2e-7)  # of log P from -1 to -80
 
 
 def integral(data, prior):
@@ -203,22 +183,6 @@ def test_labels_that_say_nothing_have_a_law_in_closed_form():
     assert a.sd == pytest.approx(np.sqrt(second - mean_a**2), rel=2e-4)
     right = p @ (low + high - s + n0) / n
     assert table.estimate("accuracy").mean == pytest.approx(right, abs=1e-5)
-
-
-def test_everything_else_of_a_table_is_there():
-    table = exact_posterior(weak(30_000, 0.49))
-    assert table.density is None and table.whole == (False, False)
-    cells = table.cells()
-    assert (
-        np.isfinite(cells.mean).all() and (cells.low < cells.mean).all() and (cells.mean < cells.high).all()
-    )
-    draws = table.draws(jax.random.key(0), 4000)
-    accuracy = (draws[:, 0, 0] + draws[:, 1, 1]) / 30_000
-    law = table.estimate("accuracy")
-    assert accuracy.mean() == pytest.approx(law.mean, abs=4 * law.sd / np.sqrt(4000))
-    joint = table.joint("recall", "precision")
-    assert joint.probability_defined == pytest.approx(1)
-    assert 0 < law.mode < 1 and law.interval().mass == pytest.approx(0.95, abs=0.01)
 
 
 def test_small_tables_stay_whole_and_a_few_predictions_too():
