@@ -215,7 +215,7 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
 
     Args:
         fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, tables by NUTS,
-            that of `fit_bayes`, or `NutsRun`. Of a `JointPosterior` that keeps the matrices of every few
+            or `NutsRun`. Of a `JointPosterior` that keeps the matrices of every few
             sweeps only, all variables are those of these sweeps.
         labels: those that a `JointPosterior` was fitted to, for its log-likelihood; not for other fits.
 

@@ -21,8 +21,6 @@ from jtruth.learning.annotation.bayes import MODELS
 from jtruth.learning.annotation.models import SPECS, prepare
 from jtruth.learning.annotation.posterior import merged_rows, pointwise
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.training._inputs import ModelFit
-from jtruth.training.linear import Linear
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "your_own_model.md"
 
@@ -122,9 +120,8 @@ def test_arviz_compares_as_we_do(page):
 def test_fits_without_labels_and_what_has_no_draws():
     rng = np.random.default_rng(1)
     weights = run_of({"intercept": rng.normal(size=(2, 50)), "weights": rng.normal(size=(2, 50, 3))})
-    theta = Linear(weights.flat("intercept"), weights.flat("weights"))
     table = run_of({"confusion": rng.dirichlet(np.ones(3), (2, 50, 3))})
-    for fit in (ModelFit(theta, 0.0, True, 50, run=weights), table, SimpleNamespace(run=table)):
+    for fit in (weights, table, SimpleNamespace(run=table)):
         run = fit if isinstance(fit, NutsRun) else fit.run
         rows = arviz_stats.summary(to_datatree(fit))
         assert len(rows) == sum(x[0, 0].size for x in run.samples.values())

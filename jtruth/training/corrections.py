@@ -30,7 +30,6 @@ from jaxtyping import Array, Float, Int
 
 from jtruth import _host
 from jtruth._arrays import is_concrete, safe_log
-from jtruth._validation import choose
 from jtruth._validation import in_range as check
 from jtruth.labels import Labels
 from jtruth.posterior import validate_confusion
@@ -38,7 +37,6 @@ from jtruth.training import _inputs as inputs
 from jtruth.training._inputs import ModelFit, Stop, check_matrices, check_per_class
 from jtruth.training.linear import check_options, solve_linear, zero_start
 from jtruth.training.objectives import (
-    LOSSES,
     BatchObjective,
     Mask,
     PerClass,
@@ -48,7 +46,6 @@ from jtruth.training.objectives import (
     log_probabilities,
 )
 
-Matrices = Float[Array | np.ndarray, "labelers classes classes"]
 LabelMatrix = Int[Array | np.ndarray, "samples labelers"]
 
 
@@ -77,23 +74,6 @@ def weak_losses(
     channel = jnp.asarray(channel, losses.dtype)
     square = shape[1] == classes
     return (jnp.linalg.solve(channel, losses.T) if square else jnp.linalg.lstsq(channel, losses.T)[0]).T
-
-
-def backward_risk(losses: PerClass, matrices: Matrices, z: LabelMatrix, *, where: Mask = None) -> Array:
-    """Backward correction: the mean proxy loss of all labels given, of losses as for `weak_losses`.
-
-    Raises:
-        ValueError: sizes that do not match, rows that do not sum to 1, a label that is no class, or a matrix
-            that is (nearly) singular.
-    """
-    check_per_class({"losses": losses}, where=where)
-    check_matrices(matrices, np.shape(losses)[1])
-    _check_invertible(matrices)
-    _check_labels(z, np.shape(losses)[0], matrices)
-    losses, z = jnp.asarray(losses), jnp.asarray(z, jnp.int32)
-    by_labeler = jax.vmap(weak_losses, in_axes=(None, 0))(losses, jnp.asarray(matrices, losses.dtype))
-    rows = by_labeler.reshape(-1, losses.shape[1])
-    return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_label_mask(z, where).T.ravel())
 
 
 def forward_risk(
@@ -125,14 +105,17 @@ def forward_risk(
 
 
 @cache
-def _corrected(loss: str | None, confusion: tuple) -> BatchObjective:
-    """Backward correction of a loss, or (None) forward; of the same matrices one object, compiled once."""
+def _corrected(ahead: bool, confusion: tuple) -> BatchObjective:
+    """Forward or backward correction; of the same matrices one object, compiled once."""
 
     def objective(outputs, evidence, *, where=None):
-        if loss is not None:
-            return backward_risk(LOSSES[loss](outputs), np.array(confusion), evidence, where=where)
-        log_p = log_probabilities(outputs)
-        return forward_risk(log_p, safe_log(jnp.array(confusion, log_p.dtype)), evidence, where=where)
+        log_p, z = log_probabilities(outputs), jnp.asarray(evidence, jnp.int32)
+        matrices = jnp.array(confusion, log_p.dtype)
+        if ahead:
+            return forward_risk(log_p, safe_log(matrices), z, where=where)
+        _check_labels(z, len(log_p), confusion)
+        rows = jax.vmap(weak_losses, in_axes=(None, 0))(-log_p, matrices).reshape(-1, log_p.shape[1])
+        return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_label_mask(z, where).T.ravel())
 
     return checked(objective, lambda z: _check_labels(z, len(z), confusion))
 
@@ -143,16 +126,15 @@ def _check_labels(z: Any, num_samples: int, matrices: Any) -> None:
     check.check_codes(z, classes, "z", size=(num_samples, labelers), missing=True, kinds="iu")
 
 
-def backward(matrices: Any, loss: str = "cross_entropy") -> BatchObjective:
-    """`backward_risk` as a batch objective of `fit`; the evidence is z (samples, labelers).
+def backward(matrices: Any) -> BatchObjective:
+    """Mean proxy loss of all labels, of the cross-entropy, as a batch objective of `fit`; the evidence is z.
 
     Raises:
-        ValueError: an unknown loss, matrices whose rows do not sum to 1 or that are (nearly) singular.
+        ValueError: matrices whose rows do not sum to 1 or that are (nearly) singular.
     """
-    choose("loss", loss, tuple(LOSSES))
     check_matrices(matrices)
     _check_invertible(matrices)
-    return _corrected(loss, _frozen(matrices))
+    return _corrected(False, _frozen(matrices))
 
 
 def forward(matrices: Any) -> BatchObjective:
@@ -162,7 +144,7 @@ def forward(matrices: Any) -> BatchObjective:
         ValueError: matrices that are not (labelers, classes, classes) with rows that sum to 1.
     """
     check_matrices(matrices)
-    return _corrected(None, _frozen(matrices))
+    return _corrected(True, _frozen(matrices))
 
 
 def _frozen(matrices: Any) -> tuple:
@@ -194,18 +176,15 @@ def _check_invertible(channel: Any) -> None:
 WithLabelers = tuple[Any, Float[Array, "labelers classes classes"]]
 
 
-def with_labelers(base: Any, num_labelers: int, num_classes: int, *, diagonal: float = 0.9) -> WithLabelers:
-    """A model with labelers that start out right with probability `diagonal`, their errors spread evenly.
+def with_labelers(base: Any, num_labelers: int, num_classes: int) -> WithLabelers:
+    """A model with labelers that start out right with probability .9, their errors spread evenly.
 
     The start says which class is which: labelers are better than chance, and not much worse than they are.
-    `base` is any pytree of parameters, `diagonal` between 1/C and 1.
+    `base` is any pytree of parameters.
     """
     check.check_whole(num_labelers=num_labelers)
     check.check_whole(2, num_classes=num_classes)
-    if not 1 / num_classes < diagonal < 1:
-        raise ValueError(f"diagonal must lie between 1/{num_classes} and 1, got {diagonal}")
-    wrong = (1 - diagonal) / (num_classes - 1)
-    logits = jnp.eye(num_classes) * np.log(diagonal / wrong)
+    logits = jnp.eye(num_classes) * np.log(9.0 * (num_classes - 1))
     return base, jnp.broadcast_to(logits[None], (num_labelers, num_classes, num_classes))
 
 
@@ -270,20 +249,13 @@ def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
     return _host.vote_shares(inputs.as_labels(labels).counts())
 
 
-def fit_voters(
-    x: Any,
-    labels: Labels,
-    *,
-    loss: str | None = None,
-    regularisation: float = 1.0,
-    stop: Stop = Stop(),
-) -> ModelFit:
+def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelFit:
     """Voting (Su 3.7) with linear models: one fit for each labeler, with an axis of labelers in front.
 
     Args:
         x: (samples, features), finite numbers.
         labels: at most one label of each labeler for a sample.
-        loss, regularisation, stop: as for `fit_linear`; N is what that labeler has labelled.
+        regularisation: as for `fit_linear`; N is what that labeler has labelled.
 
     Raises:
         ValueError: bad features or options, repeated labels, or a labeler without labels.
@@ -293,15 +265,14 @@ def fit_voters(
     idle = np.flatnonzero(labels.labels_per_labeler() == 0)
     if idle.size:
         raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
-    loss = check_options("mmse", loss, labels.num_classes)
+    loss = check_options("mmse", None, labels.num_classes)
     check.check_not_negative(regularisation, "regularisation")
     z = labels.to_matrix().T  # (labelers, samples), -1 where there is none
     one_hot = (z[:, :, None] == np.arange(labels.num_classes)).astype(np.float64)
-    stop = stop.checked(x.dtype)
     start, lam = zero_start(x, labels.num_classes, loss), jnp.asarray(regularisation, x.dtype)
 
     def one(evidence, where):
-        return solve_linear(x, evidence, lam, start, loss=loss, where=where, stop=stop)
+        return solve_linear(x, evidence, lam, start, loss=loss, where=where, stop=Stop())
 
     return jax.vmap(one)(jnp.asarray(one_hot, x.dtype), jnp.asarray(z >= 0))
 

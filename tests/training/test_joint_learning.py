@@ -52,20 +52,6 @@ def test_raykar_learns_labelers_and_classifier():
         np.testing.assert_allclose(leaf, 0, atol=1e-6)
 
 
-@pytest.mark.slow
-def test_raykar_for_three_classes_with_pseudo_counts():
-    rng = np.random.default_rng(2)
-    y = rng.integers(0, 3, 300)
-    x = rng.normal(size=(300, 2)) + np.array([[0, 0], [3, 0], [0, 3]])[y]
-    matrices = np.array([0.7 * np.eye(3) + 0.1, 0.4 * np.eye(3) + 0.2])
-    z = np.array([[rng.choice(3, p=m[c]) for m in matrices] for c in y])
-    found = tr.fit_raykar(x, Labels.from_matrix(z, 3), pseudo_counts=(2.0, 1.0))
-    path = np.asarray(found.path)[: int(found.num_steps)]
-    assert found.converged and (np.diff(path) < 1e-10).all()
-    np.testing.assert_allclose(found.matrices, matrices, atol=0.15)
-    assert (np.argmax(tr.linear_outputs(found.model, x), axis=1) == y).mean() > 0.85
-
-
 def train_linear(x):
     def train(rho):
         model = tr.fit_linear(x, np.log(rho + 1e-12), np.array([0.5, 0.5])).model
@@ -92,21 +78,11 @@ def test_mbem_with_one_label_for_each_sample():
 
 
 @pytest.mark.slow
-def test_matrices_of_mbem_are_counts_against_the_predictions():
-    x, _, z, _ = crowd(seed=4, n=40)
-    found = tr.fit_mbem(train_linear(x), Labels.from_matrix(z, 2), num_rounds=1, pseudo_counts=(2.0, 1.0))
-    for t, c in np.ndindex(3, 2):
-        mine = z[found.y_pred == c, t]
-        counts = np.bincount(mine, minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
-        np.testing.assert_allclose(found.matrices[t, c], counts / counts.sum(), rtol=1e-12)
-
-
-@pytest.mark.slow
 def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_single_out():
     x, y, z, matrices = crowd(seed=5, n=1500, matrices=(GOOD, POOR, GOOD))
-    start = tr.with_labelers(tr.Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2, diagonal=0.8)
-    np.testing.assert_allclose(labeler_matrices(start)[0], [[0.8, 0.2], [0.2, 0.8]])
-    assert float(tr.trace_penalty(0.5)(start)) == pytest.approx(0.4)
+    start = tr.with_labelers(tr.Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2)
+    np.testing.assert_allclose(labeler_matrices(start)[0], [[0.9, 0.1], [0.1, 0.9]])
+    assert float(tr.trace_penalty(0.5)(start)) == pytest.approx(0.45)
 
     def train(penalty):
         recipe = tr.Recipe(

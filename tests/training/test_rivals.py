@@ -9,8 +9,7 @@ import pytest
 
 from jtruth import training as tr
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices
-from jtruth.training.corrections import forward_risk, weak_losses
+from jtruth.training.corrections import weak_losses
 
 
 def test_estimated_labels_and_vote_shares():
@@ -87,15 +86,3 @@ def test_forward_and_backward_risk_by_loops():
         masked = compiled(jnp.asarray(logits), z, where=half)
         np.testing.assert_allclose(masked, np.nanmean(values[:10]), rtol=1e-12)
     assert tr.forward(matrices) is tr.forward(matrices.tolist())
-
-
-def test_forward_correction_of_one_labeler_is_the_likelihood():
-    logits, matrices, z = crowd(labelers=1)
-    z = np.maximum(z, 0)
-    log_p = jax.jit(tr.log_probabilities)(logits)
-    log_likelihood = ConfusionMatrices(matrices).log_likelihood(Labels.from_matrix(z, 3))
-    np.testing.assert_allclose(
-        jax.jit(forward_risk)(log_p, np.log(matrices), z),
-        jax.jit(tr.discriminative_ml)(log_p, log_likelihood),
-        rtol=1e-12,
-    )
