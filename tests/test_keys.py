@@ -36,7 +36,7 @@ MAY_BE_LEFT_OUT = {
 }  # fmt: skip
 FIRST = {  # the first argument, as in jax.random
     "mutual_information": lambda key: information.mutual_information(
-        Symmetric(0.2, 2), PRIOR, num_labelers=3, method="monte_carlo", key=key, num_draws=100
+        Symmetric(np.linspace(0.3, 0.6, 30), 4), np.full(4, 0.25), key=key
     ),
     "simulate": lambda key: simulation.simulate(key, 5, PRIOR, GOOD[0], Symmetric(0.2, 2), ETA)[:3],
     "simulate_difficulty_fallibility": lambda key: simulation.simulate_difficulty_fallibility(

@@ -1,26 +1,22 @@
 """Calibration and dispersion loss by bins: (11)-(14), (33)-(36), and (42)-(45) for any other target.
 
-Class k has its own bins [e_0, e_1), ..., [e_{B-1}, e_B] (Mimori et al. 2021, section 3.2): of equal width, of
-equal mass, or given. Edges are made once and then fixed. In bin b the mean target c-bar is compared with the
-mean prediction z-bar:
+Class k has its own bins [e_0, e_1), ..., [e_{B-1}, e_B] (Mimori et al. 2021, section 3.2): of equal width or
+given. Edges are made once and then fixed. In bin b the mean target c-bar is compared with the mean prediction
+z-bar:
 
     plugin    (13)  CL_kb = m/N (c-bar - z-bar)^2                     too large: c-bar is noisy
-    "paper"   (14)  ... - m/N sigma^2 / (m - 1), sigma^2 = variance of the target in the bin
-    "exact"         the same with the variance of target - prediction: unbiased given the bins
+    debiased        ... - m/N sigma^2 / (m - 1), sigma^2 = variance of target - prediction in the bin
 
-(14) treats z-bar as known: what remains is small and negative (-.003 for 30 samples in two bins). A bin of
-one sample has no variance: it counts 0 ("zero", the paper) or with its plugin value ("plugin", the authors'
-program). DL = EL - CL (33) is the spread of Q around the prediction inside a bin, EL less the CL that is
-shown.
+(14) takes the variance of the target alone: a little too small. A bin of one sample counts 0. DL = EL - CL
+(33) is the spread of Q around the prediction inside a bin.
 
-Standard errors. Inside a bin the exact estimate is a U-statistic of gaps d = target - prediction: sample i
+Standard errors. Inside a bin the debiased estimate is a U-statistic of gaps d = target - prediction: sample i
 moves it by 2 d-bar d_i - d-bar^2, and pairs of samples, which matter where d-bar is near 0, add 2/N^2 times
 the sum of squared pair products. Classes share samples; both parts keep their covariances. 95 % intervals of
 CL cover 94.7 to 98.2 % (N = 150 and 400, true CL .0045 to .07), 100 % at CL = 0; targets are losses with
 these bins held fixed. Sums run over blocks of samples, so float32 sums of millions of terms stay exact.
 
-All losses at once: `loss_values` is one pure pass; `loss_estimates` turns values and standard errors into
-Student laws with N - 1 degrees of freedom, not cut at 0, which would bias unbiased losses again.
+`loss_estimates` has Student laws of N - 1 degrees of freedom, not cut at 0, which would bias losses.
 """
 
 from collections.abc import Iterator
@@ -31,11 +27,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array
 from jtruth._one_line import one_line
-from jtruth._validation import choose
 from jtruth.histograms.concentration import disagreement_probability
 from jtruth.histograms.label_counts import (
     Histograms,
@@ -46,7 +41,6 @@ from jtruth.histograms.label_counts import (
     epistemic_loss,
     log_loss,
     mean_of,
-    samples_of,
     squared_loss,
     with_at_least,
 )
@@ -69,16 +63,6 @@ def equal_width_edges(num_bins: int, dtype: Any = None) -> Float[Array, " edges"
     if num_bins < 1:
         raise ValueError(f"there must be at least one bin, got {num_bins}")
     return jnp.asarray(np.linspace(0, 1, num_bins + 1), jnp.result_type(float) if dtype is None else dtype)
-
-
-@eqx.filter_jit
-def equal_mass_edges(
-    predicted: Float[Array | np.ndarray, "samples classes"], num_bins: int
-) -> Float[Array, "classes edges"]:
-    """Edges with equally many predictions between them, by class; equal predictions leave bins empty."""
-    z = as_array(predicted)
-    inner = jnp.quantile(z, jnp.linspace(0, 1, num_bins + 1, dtype=z.dtype), axis=0).T
-    return inner.at[:, 0].set(0.0).at[:, -1].set(1.0)
 
 
 def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
@@ -151,10 +135,7 @@ def of_bin(table: Float[Array, "classes bins"], bins: Int[Array, "samples classe
     return table[jnp.arange(bins.shape[1], dtype=jnp.int32)[None], bins]
 
 
-DEBIASING = ("paper", "exact", "none")
-SINGLETONS = ("zero", "plugin")
 Edges = Float[Array | np.ndarray, "*classes edges"]
-Where = Bool[Array | np.ndarray, " samples"] | None
 
 
 class Calibration(NamedTuple):
@@ -166,8 +147,7 @@ class Calibration(NamedTuple):
     count: Int[Array, "classes bins"]
     target: Float[Array, "classes bins"]  # c-bar: mean of what was observed
     predicted: Float[Array, "classes bins"]  # z-bar: mean prediction
-    spread: Float[Array, "classes bins"]  # mean of (target - c-bar)^2, sigma-bar^2 of (14)
-    gap_spread: Float[Array, "classes bins"]  # the same of target - prediction
+    gap_spread: Float[Array, "classes bins"]  # mean square of target - prediction less its mean
     by_bin: Float[Array, "classes bins"]
     total: Float[Array, ""]
     standard_error: Float[Array, ""]
@@ -189,9 +169,7 @@ def calibration_loss(
     predicted: Float[Array | np.ndarray, "samples classes"],
     edges: Edges,
     *,
-    debias: str = "paper",
-    singletons: str = "zero",
-    where: Where = None,
+    debias: bool = True,
 ) -> Calibration:
     """Calibration loss of predictions against unbiased observations of what they predict.
 
@@ -199,41 +177,33 @@ def calibration_loss(
         target: shares of labels (`Histograms.shares`), or one column, such as how often two labels differ.
         predicted: of the same shape.
         edges: (bins + 1,) or (classes, bins + 1).
-        debias: "paper" (14), "exact" or "none" (13).
-        singletons: rule for bins of one sample, "zero" or "plugin".
-        where: samples to use.
+        debias: False is (13).
     """
-    choose("debias", debias, DEBIASING)
-    choose("singletons", singletons, SINGLETONS)
     z = as_array(predicted)
-    y, edges, mask = jnp.asarray(target, z.dtype), jnp.asarray(edges, z.dtype), samples_of(where, z.shape[0])
-    bins, num_bins, total = bins_of(z, edges), edges.shape[-1] - 1, mask.sum().astype(z.dtype)
-    there, d = jnp.broadcast_to(mask[:, None], bins.shape), y - z
-    count = bin_sums(there.astype(jnp.int32), bins, num_bins)
+    y, edges, total = jnp.asarray(target, z.dtype), jnp.asarray(edges, z.dtype), float(z.shape[0])
+    bins, num_bins, d = bins_of(z, edges), edges.shape[-1] - 1, y - z
+    count = bin_sums(jnp.ones_like(bins), bins, num_bins)
 
     def mean(values: Array) -> Array:
-        sums = bin_sums(jnp.where(there, values, 0.0), bins, num_bins)
-        return sums / jnp.maximum(count, 1).astype(z.dtype)
+        return bin_sums(values, bins, num_bins) / jnp.maximum(count, 1).astype(z.dtype)
 
     # In two passes, means first, so that nothing cancels.
     target_mean, predicted_mean = mean(y), mean(z)
     gap = of_bin(target_mean - predicted_mean, bins)
-    spread, gap_spread = mean((y - of_bin(target_mean, bins)) ** 2), mean((d - gap) ** 2)
-    m = count.astype(z.dtype)
-    by_bin = plugin = m / total * (target_mean - predicted_mean) ** 2  # (13)
-    if debias != "none":  # (14), or (14) with the variance of the gap
-        by_bin -= m / total * (spread if debias == "paper" else gap_spread) / jnp.maximum(m - 1, 1.0)
-        by_bin = jnp.where(m > 1, by_bin, plugin if singletons == "plugin" else 0.0)
-    influence = jnp.where(mask, (2 * gap * d - gap**2).sum(axis=1), 0.0)
-    pairs = _pair_variance(jnp.where(there, d - gap, 0.0), bins, count, total)
-    error = jnp.sqrt(mean_of(influence, where=mask)[1] ** 2 + pairs)  # of both orders: module docstring
+    gap_spread, m = mean((d - gap) ** 2), count.astype(z.dtype)
+    by_bin = m / total * (target_mean - predicted_mean) ** 2  # (13)
+    if debias:
+        by_bin = jnp.where(m > 1, by_bin - m / total * gap_spread / jnp.maximum(m - 1, 1.0), 0.0)
+    influence = (2 * gap * d - gap**2).sum(axis=1)
+    pairs = _pair_variance(d - gap, bins, count)
+    error = jnp.sqrt(mean_of(influence)[1] ** 2 + pairs)  # of both orders: module docstring
     return Calibration(
-        count, target_mean, predicted_mean, spread, gap_spread, by_bin, by_bin.sum(), error, influence, pairs,
+        count, target_mean, predicted_mean, gap_spread, by_bin, by_bin.sum(), error, influence, pairs,
         (count == 1).sum(),
     )  # fmt: skip
 
 
-def _pair_variance(eps: Array, bins: Array, count: Array, total: Array) -> Array:
+def _pair_variance(eps: Array, bins: Array, count: Array) -> Array:
     """2 sum_{i != j} h_ij^2, h_ij = sum over classes that bin i and j together of e_i e_j / ((m - 1) N)."""
     m, (classes, num_bins) = count.astype(eps.dtype), count.shape
     scale = jnp.where(count > 1, jnp.sqrt(m) / jnp.maximum(m - 1, 1.0), 0.0)
@@ -251,18 +221,14 @@ def _pair_variance(eps: Array, bins: Array, count: Array, total: Array) -> Array
     times = jnp.where(2 * apart == classes, 1.0, 2.0).astype(eps.dtype)
     paired = (bin_sums(a**2, bins, num_bins) ** 2).sum() + times @ jax.lax.map(squares, apart)
     paired = paired - ((a**2).sum(axis=1) ** 2).sum()
-    return 2 * jnp.maximum(paired, 0.0) / total**2
+    return 2 * jnp.maximum(paired, 0.0) / len(eps) ** 2
 
 
 @eqx.filter_jit
-def dispersion_loss(
-    epistemic: Float[Array, "samples classes"], calibration: Calibration, *, where: Where = None
-) -> Mean:
+def dispersion_loss(epistemic: Float[Array, "samples classes"], calibration: Calibration) -> Mean:
     """(33)-(36): epistemic less calibration loss DL = EL - CL, both plugin or both debiased."""
-    mask = samples_of(where, epistemic.shape[0])
-    number = mask.sum().astype(epistemic.dtype)
-    total = jnp.where(mask[:, None], epistemic, 0.0).sum() / number - calibration.total
-    _, first = mean_of(epistemic.sum(axis=1) - calibration.influence, where=mask)
+    total = epistemic.sum() / len(epistemic) - calibration.total
+    _, first = mean_of(epistemic.sum(axis=1) - calibration.influence)
     return total, jnp.sqrt(first**2 + calibration.pair_variance)
 
 
@@ -292,9 +258,7 @@ def loss_values(
     predicted_disagreement: Float[Array | np.ndarray, " samples"],
     *,
     disagreement_edges: Float[Array | np.ndarray, " bins"] | None = None,
-    debias: str = "paper",
-    singletons: str = "zero",
-    where: Any = None,
+    debias: bool = True,
 ) -> tuple[dict[str, Mean], Calibration, Calibration]:
     """Every loss with its standard error, and both calibrations; samples need two labels each.
 
@@ -304,28 +268,27 @@ def loss_values(
         predicted_disagreement: probability that two labels differ, for instance `disagreement_probability`.
         disagreement_edges: of its bins; None: `edges` where these are common to all classes, otherwise as
             many bins of equal width.
-        debias, singletons, where: as `calibration_loss`; "none" gives the plugin forms of all.
+        debias: False gives the plugin forms of all.
     """
     z = as_array(probabilities)
     edges = jnp.asarray(edges, z.dtype)
-    options = {"debias": debias, "singletons": singletons, "where": where}
-    epistemic = epistemic_loss(histograms, z, debias=debias != "none")
-    classes = calibration_loss(histograms.shares(z.dtype), z, edges, **options)
+    epistemic = epistemic_loss(histograms, z, debias=debias)
+    classes = calibration_loss(histograms.shares(z.dtype), z, edges, debias=debias)
     differ, phi = disagreement(histograms, z.dtype), jnp.asarray(predicted_disagreement, z.dtype)
     common = edges if edges.ndim == 1 else equal_width_edges(edges.shape[-1] - 1, z.dtype)
     common = common if disagreement_edges is None else jnp.asarray(disagreement_edges, z.dtype)
-    pairs = calibration_loss(differ[:, None], phi[:, None], common, **options)
+    pairs = calibration_loss(differ[:, None], phi[:, None], common, debias=debias)
 
     def total(by_class: Array) -> Mean:
-        return mean_of(by_class.sum(axis=1), where=where)
+        return mean_of(by_class.sum(axis=1))
 
     values = {
         "squared_loss": total(squared_loss(histograms, z)),
         "epistemic_loss": total(epistemic),
         "calibration_loss": (classes.total, classes.standard_error),
-        "dispersion_loss": dispersion_loss(epistemic, classes, where=where),
+        "dispersion_loss": dispersion_loss(epistemic, classes),
         "log_loss": total(log_loss(histograms, z)),
-        "disagreement_loss": mean_of(disagreement_loss(differ, phi), where=where),
+        "disagreement_loss": mean_of(disagreement_loss(differ, phi)),
         "disagreement_calibration_loss": (pairs.total, pairs.standard_error),
     }
     return values, classes, pairs
@@ -337,8 +300,6 @@ def loss_estimates(
     *,
     concentration: Float[Array | np.ndarray, " samples"] | None = None,
     bins: Any = 15,
-    debias: str = "exact",
-    singletons: str = "zero",
     drop: bool = False,
     tasks: tuple | None = None,
 ) -> LossTable:
@@ -348,10 +309,8 @@ def loss_estimates(
         histograms, probabilities: of the same samples.
         concentration: alpha_0 of each sample; without it all disagreement is taken for doubt of the
             classifier.
-        bins: a number (of equal width), "mass" (15 of equal mass), edges, or `MergedBins(15)`, which merges
-            bins of too few samples and says so.
-        debias: "exact", "paper" or "none", see `calibration`.
-        singletons: rule for bins of one sample.
+        bins: a number (of equal width), edges, or `MergedBins(15)`, which merges bins of too few samples and
+            says so.
         drop: leave out samples with one label from the losses that need two; by default they are an error.
         tasks: ids of the samples, for messages.
 
@@ -365,16 +324,16 @@ def loss_estimates(
         alpha = None if concentration is None else np.asarray(concentration, np.float64)
         phi = np.asarray(disagreement_probability(z, alpha))
         edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
-        options: dict[str, Any] = {"singletons": singletons, "disagreement_edges": of_phi}
-        values, classes, differ = loss_values(pairs, z[kept], edges, phi[kept], debias=debias, **options)
-        plugin, _, _ = loss_values(pairs, z[kept], edges, phi[kept], debias="none", **options)
+        given, shown = (pairs, z[kept], edges, phi[kept]), {"disagreement_edges": of_phi}
+        values, classes, differ = loss_values(*given, **shown)
+        plugin, _, _ = loss_values(*given, debias=False, **shown)
         if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
-            whole, classes, _ = loss_values(histograms, z, edges, phi, debias=debias, **options)
-            naive, _, _ = loss_values(histograms, z, edges, phi, debias="none", **options)
+            whole, classes, _ = loss_values(histograms, z, edges, phi, **shown)
+            naive, _, _ = loss_values(histograms, z, edges, phi, debias=False, **shown)
             values |= {name: whole[name] for name in _ONE_LABEL}
             plugin |= {name: naive[name] for name in _ONE_LABEL}
-        lonely = int(classes.num_singletons) + int(differ.num_singletons) if debias != "none" else 0
-        notes = [text for text in (note, *merged, *_doubts(histograms, z, lonely, singletons)) if text]
+        lonely = int(classes.num_singletons) + int(differ.num_singletons)
+        notes = [text for text in (note, *merged, *_doubts(histograms, z, lonely)) if text]
     laws: dict[str, Estimate] = {}
     for name, (value, error) in values.items():
         size = histograms.num_samples if name in _ONE_LABEL else kept.size
@@ -397,17 +356,13 @@ def _edges(bins: Any, z: np.ndarray, phi: np.ndarray) -> tuple[Any, Any, list[st
         edges, merged = merged_by_class(z, bins)
         (of_phi,), also = merged_by_class(phi[:, None], bins)
         return edges, of_phi, [merged and f"Class probabilities: {merged}", also and f"Disagreement: {also}"]
-    if isinstance(bins, str):
-        if bins != "mass":
-            raise ValueError(f"bins must be a number, 'mass', edges or MergedBins; got {bins!r}")
-        return equal_mass_edges(z, 15), None, []
     if np.ndim(bins) == 0:
         return equal_width_edges(int(bins), z.dtype), None, []
     return check_edges(bins), None, []
 
 
-def _doubts(histograms: Histograms, z: np.ndarray, lonely: int, singletons: str) -> Iterator[str]:
-    """A class that was predicted with probability 0 and given; bins of one sample, and the rule for them."""
+def _doubts(histograms: Histograms, z: np.ndarray, lonely: int) -> Iterator[str]:
+    """A class that was predicted with probability 0 and given; bins of one sample."""
     wrong = np.argwhere((z == 0) & (np.asarray(histograms.counts) > 0))
     if len(wrong):
         i, k = map(int, wrong[0])
@@ -416,8 +371,7 @@ def _doubts(histograms: Histograms, z: np.ndarray, lonely: int, singletons: str)
             f"({len(wrong)} such)."
         )
     if lonely:
-        how = "count 0" if singletons == "zero" else "count with their plugin value"
         yield (
-            f"{lonely} bins hold one sample: they {how} in the calibration loss. Fewer bins avoid them, or "
+            f"{lonely} bins hold one sample: they count 0 in the calibration loss. Fewer bins avoid them, or "
             "bins=MergedBins(15)."
         )

@@ -39,7 +39,7 @@ from jtruth._arrays import as_array, safe_log
 from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth.histograms.label_counts import Histograms, check_probabilities_of, epistemic_loss, samples_of
+from jtruth.histograms.label_counts import Histograms, check_probabilities_of, epistemic_loss
 
 Rows = Float[Array | np.ndarray, "samples classes"]
 Samples = Float[Array | np.ndarray, " samples"]
@@ -47,10 +47,7 @@ Samples = Float[Array | np.ndarray, " samples"]
 
 @jax.custom_jvp
 def _log_step(alpha: Array, f: Array, before: Array, mine: Array) -> Array:
-    """log of (alpha f + mine) / (alpha + before + mine), `before` labels of other classes; -inf if 0.
-
-    Near 1 it is taken as log1p of the difference.
-    """
+    """log of (alpha f + mine) / (alpha + before + mine), `before` labels of other classes; -inf if 0."""
     top, whole = alpha * f + mine, alpha + before + mine
     rest = (alpha * (1 - f) + before) / whole
     return jnp.where(rest < 0.5, jnp.log1p(-jnp.minimum(rest, 0.75)), safe_log(top / whole))
@@ -161,9 +158,9 @@ def concentration_loss(
     coefficient: bool = True,
     where: Where = None,
 ) -> Float[Array, ""]:
-    """(50)."""
+    """(50), of the samples `where`."""
     t = as_array(log_concentration)
-    f, mask = jnp.asarray(probabilities, t.dtype), samples_of(where, t.shape[0])
+    f, mask = jnp.asarray(probabilities, t.dtype), jnp.ones(t.shape, bool) if where is None else where
     log_p = log_dirichlet_multinomial(histograms, f, jnp.exp(t), coefficient=coefficient)
     number = mask.sum().astype(t.dtype)
     total = jnp.where(mask, jnp.asarray(histograms.n), 0).sum().astype(t.dtype)
@@ -175,8 +172,6 @@ def fit_concentration_head(
     features: Float[Array | np.ndarray, "samples features"],
     histograms: Histograms,
     probabilities: Rows,
-    *,
-    penalty: float = PENALTY,
 ) -> Head:
     """Fit log alpha_0(x) = x w + b until (50) on held-out samples has not improved for a while.
 
@@ -184,7 +179,6 @@ def fit_concentration_head(
         key: of the split: a fifth is held out, as in the paper.
         features: (samples, features), of the classifier's last layer for instance, or its logits.
         histograms, probabilities: of the same samples.
-        penalty: lambda.
     """
     f = as_array(probabilities)
     x = jnp.asarray(features, f.dtype)
@@ -195,7 +189,7 @@ def fit_concentration_head(
 
     def loss(params: Head, where: Array) -> Array:
         t = standard @ params[0] + params[1]
-        return concentration_loss(t, histograms, f, penalty=penalty, coefficient=False, where=where)
+        return concentration_loss(t, histograms, f, coefficient=False, where=where)
 
     start = jnp.zeros_like(sd), jnp.zeros((), f.dtype)
     weights, bias = _early_stopped(lambda p: loss(p, ~held_out), lambda p: loss(p, held_out), *start)
@@ -320,9 +314,6 @@ def fit_calibrator(
     probabilities: Rows,
     *,
     method: str = "alpha",
-    bias_penalty: float = 0.1,
-    weight_penalty: float = 1.0,
-    penalty: float = 0.005,
 ) -> Callable[[Rows], Calibrated]:
     """Fit on label histograms; calibrates predicted class probabilities of the same classifier.
 
@@ -330,8 +321,6 @@ def fit_calibrator(
         key: of the validation split of the head.
         histograms, probabilities: of the same samples.
         method: "alpha" (class probabilities stay), "temperature", "vector", "matrix" or "dirichlet".
-        bias_penalty, weight_penalty: (48), (49), where the method has them.
-        penalty: of alpha-calibration, see `concentration`.
 
     Raises:
         ValueError: a probability of 0 where its logarithm is needed or its class was given, or a class
@@ -355,21 +344,20 @@ def fit_calibrator(
             f"no label of class {absent[0]} in the samples to fit on ({absent.size} classes are missing): "
             "use more samples, or method='temperature'"
         )
-    return partial(calibrated, *_fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty))
+    return partial(calibrated, *_fit(key, histograms, p, method))
 
 
 @eqx.filter_jit
-def _fit(key, histograms, p, method, bias_penalty, weight_penalty, penalty) -> tuple[Scaling | None, Head]:
+def _fit(key, histograms, p, method) -> tuple[Scaling | None, Head]:
     scaling, scaled = None, as_array(p)
     if method != "alpha":
         log_p = safe_log(scaled)
-        lambda_b = 0.0 if method == "temperature" else bias_penalty
-        lambda_w = weight_penalty if method in ("matrix", "dirichlet") else 0.0
-        penalties = {"bias_penalty": lambda_b, "weight_penalty": lambda_w}
+        full = method in ("matrix", "dirichlet")
+        penalties = {"bias_penalty": 0.1, "weight_penalty": 1.0 if full else 0.0}  # temperature: no bias
         scaling, *_ = fit_scaling(log_p, histograms, method, **penalties)
         scaled = jnp.exp(scaled_log_probabilities(scaling, log_p))
     features = jnp.maximum(safe_log(scaled), _FLOOR)
-    head = fit_concentration_head(key, features, histograms, scaled, penalty=penalty)
+    head = fit_concentration_head(key, features, histograms, scaled)
     return scaling, head
 
 

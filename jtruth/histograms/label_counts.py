@@ -11,16 +11,15 @@ samples and labels:
     expected log loss           E -log z_Y         unbiased for any n >= 1
 
 L = EL + IL where IL = E |Y - Q|^2 is the labelers' own disagreement: nobody can predict better. The binary
-forms (3) are half of the sums over two classes. `where` masks are given to `mean_of`.
+forms (3) are half of the sums over two classes.
 """
 
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
@@ -134,11 +133,6 @@ def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
         check_rows(np.asarray(probabilities), "probabilities")
 
 
-def samples_of(mask: Any, samples: int) -> jax.Array:
-    """The mask `where` as (samples,) booleans; None is everything."""
-    return jnp.ones(samples, bool) if mask is None else jnp.asarray(mask)
-
-
 Probabilities = Float[Array | np.ndarray, "samples classes"]
 ByClass = Float[Array, "samples classes"]
 
@@ -158,7 +152,7 @@ def squared_loss(histograms: Histograms, probabilities: Probabilities) -> ByClas
 def epistemic_loss(histograms: Histograms, probabilities: Probabilities, *, debias: bool = True) -> ByClass:
     """(28): (mu - z)^2 - mu (1 - mu) / (n - 1), unbiased for (Q_k - z_k)^2; without `debias` the plugin (27).
 
-    NaN for a sample with one label: leave it out by `with_at_least`, or by `where` in `mean_of`.
+    NaN for a sample with one label: leave it out by `with_at_least`.
     """
     z = as_array(probabilities)
     mu = histograms.shares(z.dtype)
@@ -182,17 +176,10 @@ def log_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
 
 
 @eqx.filter_jit
-def mean_of(
-    terms: Float[Array, " samples"],
-    *,
-    where: Bool[Array | np.ndarray, " samples"] | None = None,
-) -> Mean:
+def mean_of(terms: Float[Array, " samples"]) -> Mean:
     """Mean of one number for each sample, as in (23), and its standard error for samples at random, (25)."""
-    terms, mask = as_array(terms), samples_of(where, terms.shape[0])
-    number = mask.sum().astype(terms.dtype)
-    value = jnp.where(mask, terms, 0.0).sum() / number
-    spread = jnp.where(mask, (terms - value) ** 2, 0.0).sum() / (number * (number - 1))
-    return value, jnp.sqrt(spread)
+    terms = as_array(terms)
+    return terms.mean(), terms.std(ddof=1) / terms.size**0.5
 
 
 @eqx.filter_jit

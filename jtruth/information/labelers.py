@@ -9,7 +9,7 @@ symmetric labeler with the same information, who names each wrong class equally 
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -19,7 +19,6 @@ from jtruth._one_line import one_line, picture
 from jtruth._validation.in_range import check_positive, check_probabilities
 from jtruth.information.law import (
     MOST_CLASSES,
-    chances_to_label,
     checked_prior,
     entropy,
     independent_information,
@@ -54,14 +53,7 @@ class LabelerOrder(NamedTuple):
     __repr__ = one_line
 
 
-def labeler_information(
-    noise,
-    prior: Prior,
-    *,
-    num_labelers: int | None = None,
-    participation=None,
-    key: Any = None,
-) -> LabelerInformation:
+def labeler_information(noise, prior: Prior) -> LabelerInformation:
     """Information of each labeler alone, and what each adds to all the others.
 
     Args and errors are those of `mutual_information`.
@@ -70,11 +62,11 @@ def labeler_information(
     >>> print(worth.alone.round(3), worth.last.round(3), round(worth.total, 3))
     [0.714 0.119 0.   ] [0.618 0.023 0.   ] 0.737
     """
-    law = label_law(noise, num_labelers=num_labelers, participation=None)
+    law = label_law(noise)
     checked = checked_prior(prior, law.num_classes)
     one = np.eye(law.num_labelers, dtype=bool)
     teams = np.concatenate([one, ~one, np.ones((1, law.num_labelers), bool)])
-    bits = _teams(law, checked, teams, participation, key)
+    bits = _teams(law, checked, teams)
     alone, others, total = np.split(bits, [law.num_labelers, 2 * law.num_labelers])
     return LabelerInformation(alone, total - others, float(total[0]))
 
@@ -85,9 +77,6 @@ def best_labelers(
     *,
     budget: float | None = None,
     costs: Sequence[float] | np.ndarray | None = None,
-    num_labelers: int | None = None,
-    participation=None,
-    key: Any = None,
 ) -> LabelerOrder:
     """Labelers in greedy order: at each step the one who adds most bits, or most bits for its cost.
 
@@ -95,7 +84,7 @@ def best_labelers(
     at least (1 - 1/e)/2 = 31 % of the information of the best one within the budget (Leskovec et al. 2007).
 
     Args:
-        noise, prior, num_labelers, participation, key: see `mutual_information`.
+        noise, prior: see `mutual_information`.
         budget: labelers that it does not pay for are passed over; all are taken if None.
         costs: (labelers,), positive; 1 each if None.
 
@@ -109,14 +98,14 @@ def best_labelers(
     >>> print(team.order, team.bits.round(3), team.cost)
     [1 2] [0.714 0.751] [8. 9.]
     """
-    law = label_law(noise, num_labelers=num_labelers, participation=None)
+    law = label_law(noise)
     checked = checked_prior(prior, law.num_classes)
     price = np.ones(law.num_labelers) if costs is None else np.asarray(costs, np.float64)
     check_positive(price, "costs", f"prices of {law.num_labelers} labelers", size=law.num_labelers)
     left = np.inf if budget is None else float(budget)
 
     def of_teams(teams: np.ndarray) -> np.ndarray:
-        return _teams(law, checked, teams, participation, key)
+        return _teams(law, checked, teams)
 
     per_cost = _greedy(of_teams, price, left, price)
     if np.ptp(price) == 0:
@@ -143,16 +132,13 @@ def _greedy(
 
 
 def _teams(
-    law: Strata, prior: np.ndarray, teams: Bool[np.ndarray, "teams labelers"], participation, key
+    law: Strata, prior: np.ndarray, teams: Bool[np.ndarray, "teams labelers"]
 ) -> Float[np.ndarray, " teams"]:
-    """Information of each team; the same key for all, so that differences keep little noise."""
+    """Information of each team; where it is simulated by one key, so that differences keep little noise."""
     if len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
-        kept = chances_to_label(participation, law.num_labelers) > 0
-        law = label_law(law, participation=participation)
-        return independent_information(law, prior, teams[:, kept].astype(int))
-    eta = chances_to_label(participation, law.num_labelers)
-    laws = [label_law(law, participation=np.where(team, eta, 0.0)) for team in teams]
-    return np.array([average_over_strata(one, prior, "auto", key, 20_000).bits for one in laws])
+        return independent_information(law, prior, teams.astype(int))
+    laws = [law._replace(rows=law.rows[:, team]) for team in teams]
+    return np.array([average_over_strata(one, prior, None).bits for one in laws])
 
 
 _SLACK = 1e-12  # a team reaches a target that it misses by rounding only
@@ -192,14 +178,7 @@ def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numb
     return np.array(found).reshape(teams.shape)
 
 
-def equivalent_labeler(
-    noise,
-    prior: Prior,
-    *,
-    num_labelers: int | None = None,
-    participation=None,
-    key: Any = None,
-) -> Information:
+def equivalent_labeler(noise, prior: Prior, *, num_labelers: int | None = None) -> Information:
     """The single symmetric labeler with the information of any labelers, dependent ones included (Su 4.2).
 
     Args and errors are those of `mutual_information`; `error` of what comes back is that of the labeler.
@@ -209,7 +188,7 @@ def equivalent_labeler(
     >>> print(f"{one.error:.5f}")
     0.02927
     """
-    team = mutual_information(noise, prior, num_labelers=num_labelers, participation=participation, key=key)
+    team = mutual_information(noise, prior, num_labelers=num_labelers)
     most = float(entropy(checked_prior(prior, np.size(prior))))
     bits = float(np.clip(team.bits, 0.0, most)) if team.standard_error else team.bits
     return team._replace(error=equivalent_error(bits, prior))
@@ -242,7 +221,7 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
 
     def gap(error: float) -> float:
         law = label_law(Symmetric(error, prior.size), num_labelers=num_labelers)
-        return average_over_strata(law, prior, "auto", None, 0).bits - bits
+        return average_over_strata(law, prior, None).bits - bits
 
     if gap(0.0) <= 0:
         return 0.0
@@ -276,7 +255,7 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
 
     def reached(size: int) -> bool:
         team = law._replace(rows=np.repeat(law.rows, size, axis=1))
-        return average_over_strata(team, prior, "auto", None, 0).bits >= bits - _SLACK
+        return average_over_strata(team, prior, None).bits >= bits - _SLACK
 
     high = 1
     while not reached(high):

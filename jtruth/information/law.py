@@ -1,7 +1,6 @@
 """The law of the labels of one sample in a form that sums can be taken over, and its exact information.
 
-The law is a `Strata`; a labeler who may stay silent has "no label" as one more symbol. Where somebody knows
-the stratum of each sample, information is the average over strata.
+The law is a `Strata`. Where the stratum of each sample is known, information is the average over strata.
 
 **Independent, unequal labelers, two or three classes: one integral.** The entropy that labels leave is a sum
 over label vectors z of a function of the numbers q_c = prior[c] prod_t p(z_t | c) alone, eta(q) = sum_c q_c
@@ -33,29 +32,27 @@ from scipy.special import entr, gamma, gammaln, kl_div, log1p, logsumexp
 
 from jtruth._arrays import is_concrete
 from jtruth._host import log
-from jtruth._validation.in_range import check_probabilities, check_rows, check_shape
+from jtruth._validation.in_range import check_rows, check_shape
 from jtruth.noise import NoiseModel
-from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, check_ndim, one_stratum
+from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, one_stratum
 from jtruth.posterior import validate_prior
 
 
-def label_law(noise, *, num_labelers: int | None = None, participation=None) -> Strata:
+def label_law(noise, *, num_labelers: int | None = None) -> Strata:
     """The law of a sample's labels under a noise model, matrices, or a law.
 
     Args:
         noise: a noise model, an array (labelers, classes, symbols) whose rows sum to 1 (symbols need not be
             classes), or a `Strata`. Strata that the model knows for each sample are observed.
         num_labelers: T, needed where one error or fallibility stands for all labelers.
-        participation: eta, a number or (labelers,): probability that a labeler labels a sample, independent
-            of everything else. 0 leaves a labeler out. Everybody labels if None.
 
     Raises:
         ValueError: unknown kind of model, bad numbers, or sizes that do not match.
 
     >>> from jtruth.noise import Symmetric
-    >>> law = label_law(Symmetric(.1, 2), num_labelers=3, participation=.5)
+    >>> law = label_law(Symmetric(.1, 2), num_labelers=3)
     >>> law.rows.shape, law.rows[0, 0, 1].round(3)
-    ((1, 3, 2, 3), array([0.05, 0.45, 0.5 ]))
+    ((1, 3, 2, 2), array([0.1, 0.9]))
     """
     law = noise if isinstance(noise, Strata) else _law_of(noise, num_labelers)
     if num_labelers is not None and law.num_labelers != num_labelers:
@@ -63,14 +60,7 @@ def label_law(noise, *, num_labelers: int | None = None, participation=None) -> 
             f"num_labelers is {num_labelers} but the noise model is for {law.num_labelers} labelers; leave "
             "num_labelers out, or give one error for all labelers"
         )
-    if participation is None:
-        return law
-    eta = chances_to_label(participation, law.num_labelers)
-    rows, eta = law.rows[:, eta > 0], eta[eta > 0]
-    if (eta < 1).any():  # "no label" is the last symbol
-        silent = np.broadcast_to((1 - eta)[None, :, None, None], (*rows.shape[:3], 1))
-        rows = np.concatenate([rows * eta[None, :, None, None], silent], axis=-1)
-    return law._replace(rows=rows)
+    return law
 
 
 def mixture(
@@ -116,19 +106,9 @@ def _law_of(noise, num_labelers: int | None) -> Strata:
     if found is None:
         raise ValueError(
             f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata` of "
-            "NoiseModel); only mutual_information does without, by method='enumerate' or 'monte_carlo'"
+            "NoiseModel); only mutual_information does without"
         )
     return found
-
-
-def chances_to_label(participation, num_labelers: int) -> Float[np.ndarray, " labelers"]:
-    """eta of each labeler, checked; 1 if None."""
-    eta = as_parameter(1.0 if participation is None else participation, "participation")
-    check_ndim(eta, "participation", (0, 1), "() or (labelers,)")
-    check_probabilities(eta, "participation")
-    if eta.ndim and eta.shape[0] != num_labelers:
-        raise ValueError(f"participation has {eta.shape[0]} entries but there are {num_labelers} labelers")
-    return np.broadcast_to(np.asarray(eta), (num_labelers,))
 
 
 BITS = 1.0 / np.log(2.0)  # nats to bits
@@ -197,10 +177,7 @@ def _term(rows: np.ndarray, prior: np.ndarray, teams: np.ndarray) -> np.ndarray:
 
 
 def _moments_less_one(rows: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """M_t(s) - 1 = sum_k p_t(k | first) [exp(sum_c s_c log(p_t(k | c) / p_t(k | first))) - 1].
-
-    A symbol that one of the classes excludes has no product, hence -p_t(k | first).
-    """
+    """M_t(s) - 1 = sum_k p_t(k | first) [exp(sum_c s_c log(p_t(k | c) / p_t(k | first))) - 1]."""
     total = np.zeros((rows.shape[0], len(s)), complex)
     for symbol in np.moveaxis(rows, 2, 0):  # (labelers, classes)
         possible = (symbol > 0).all(axis=1)
@@ -212,10 +189,7 @@ def _moments_less_one(rows: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points s (points, size) and the kernel at each, weight included, for sets of `size` classes.
-
-    The integrand at the conjugate point is the conjugate, so one half of the points counts twice.
-    """
+    """Points s (points, size) and the kernel at each, with weights; a conjugate pair is one point, twice."""
     h = 2 * np.pi * 0.85 / size / _DIGITS
     reach = int(_DIGITS / np.pi / h) + 1
     axes = np.meshgrid(*[np.arange(-reach, reach + 1)] * (size - 1), indexing="ij")
@@ -229,18 +203,12 @@ def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
     return s[keep], kernel[keep]
 
 
-MOST_TERMS = 1 << 26  # cells times strata times classes that `counts_information` agrees to sum: seconds
+MOST_TERMS = 1 << 26  # cells times strata times classes that are summed: seconds
 _INNER = 1 << 16  # cells handled in one NumPy call
 
 
 def counts_information(law: Strata, prior: Float[np.ndarray, " classes"]) -> float:
     """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4."""
-    terms = num_terms(law)
-    if terms > MOST_TERMS:
-        raise ValueError(
-            f"{terms:.3g} terms are too many to sum (at most {MOST_TERMS}); use method='auto', or "
-            "method='monte_carlo' with a key"
-        )
     rows, sizes = equal_labelers(law.rows)
     groups = [_group_log_pmf(rows[:, g], int(m)) for g, m in enumerate(sizes)]
     groups.sort(key=lambda pmf: pmf.shape[-1], reverse=True)

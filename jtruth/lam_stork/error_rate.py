@@ -1,17 +1,13 @@
 """Grade a classifier on noisy labels with a known error rate: Lam & Stork (2003).
 
-Somebody gave one label to each test sample and was wrong in a share m of them. If classifier and labeler err
-independently, the share a of samples on which they differ gives the classifier's error rate in closed form,
-e = (a - m)/(1 - 2m) (2), and with the labeler's confusion matrix the classifier's own and the class shares
-(5), (6), `recover_confusion`.
+One label of each test sample is wrong in a share m of them. If classifier and labeler err independently, the
+share a of samples on which they differ gives the error rate e = (a - m)/(1 - 2m) (2). `estimate_error_rate`
+takes m, or the counts of an audit, whose uncertainty the interval carries; `error_rate_posterior` by Bayes.
 
-- `estimate_error_rate` takes m, or the counts of an audit, whose uncertainty the interval carries;
-  `error_rate_posterior` does so by Bayes.
 - Estimates leave [0, 1]; nothing is clipped, `warnings` says so.
 - `error_bounds` and `estimate_bounds` need no independence: |a - m| <= e <= a + m, any number of classes.
 
-Both numbers here are functions of shares, each known or seen in a binomial sample, that are monotone in each
-of them while the others stay. Intervals:
+Intervals of functions of shares, each known or seen in a binomial sample, that are monotone in each of them:
 
 - delta: value +- z standard errors. Too short near 0 and 1, empty if a sample was all of one kind.
 - bootstrap: percentiles over samples redrawn from binomials with the shares as seen. The same weakness.
@@ -20,14 +16,12 @@ of them while the others stay. Intervals:
 - adjusted (of shares only; Lang and Reiczigel 2014): one right and one wrong answer added to the gold of each
   class, z^2/2 of each kind to the N, and a shift for the skewness.
 
-`rogan_gladen` corrects a share for a judge that errs (Rogan and Gladen 1978). With sensitivity P(called good
-| good) and specificity P(called bad | bad), and errors that are the same everywhere,
+`rogan_gladen` corrects a share for a judge that errs alike everywhere (Rogan and Gladen 1978; (6)),
 
-    called = share * sensitivity + (1 - share) (1 - specificity),
     share = (called + specificity - 1)/(sensitivity + specificity - 1).
 
-It is Lam & Stork (6) for two classes. Gold must come from the same population as the answers that are
-corrected. Where it is a random part of the N, `jtruth.evaluation.gold.shares` uses it better.
+Gold must come from the population of the answers that are corrected. Where it is a random part of the N,
+`jtruth.evaluation.gold.shares` uses it better.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,13 +34,14 @@ from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
 from jtruth._random import Stated, host_rng, stated
-from jtruth._validation.in_range import check_probabilities, check_whole
+from jtruth._validation.in_range import check_probabilities
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.lam_stork.rates import ErrorBounds, bounds_over, error_bounds, true_error_rate
 from jtruth.stats.estimates import check_level
 
 INTERVALS = ("delta", "bootstrap", "exact")
 _STEP = 1e-30j
+_DRAWS = 10_000  # of the bootstrap
 
 HowMany = tuple[Any, Any]  # whole numbers: how many, of how many
 Known = float | HowMany
@@ -139,12 +134,12 @@ def _delta(formula: Formula, value: float, shares: Sequence[Share], level: float
     return error, value - half, value + half, _one_sided(shares, "delta")
 
 
-def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any, num_draws: int) -> Spread:
+def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any) -> Spread:
     """Percentiles of the quotient over redrawn shares; an undefined draw counts as beyond both ends."""
     rng = host_rng(key, "bootstrap")
     top, bottom = formula(*(
-        np.full(num_draws, x.value) if np.isinf(x.size)
-        else rng.binomial(int(x.size), x.value, num_draws) / x.size
+        np.full(_DRAWS, x.value) if np.isinf(x.size)
+        else rng.binomial(int(x.size), x.value, _DRAWS) / x.size
         for x in shares
     ))  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -157,7 +152,7 @@ def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any
     )
     if lost.any():
         warnings += (
-            f"{lost.sum()} of {num_draws} bootstrap samples leave the rate undefined: counted as beyond both "
+            f"{lost.sum()} of {_DRAWS} bootstrap samples leave the rate undefined: counted as beyond both "
             "ends",
         )
     return float(values[~lost].std()) if not lost.all() else float("nan"), low, high, warnings
@@ -194,7 +189,6 @@ def rate_estimate(
     method: str,
     level: float,
     key: Any,
-    num_draws: int,
 ) -> RateEstimate:
     """The quotient at the shares, and one of the intervals.
 
@@ -202,11 +196,10 @@ def rate_estimate(
     """
     what, why, swapped = texts
     check_level(level)
-    check_whole(100, num_draws=num_draws)
     top, bottom = formula(*(x.value for x in shares))
     value = float(top / bottom)
     if method == "bootstrap":
-        error, low, high, warnings = _bootstrap(formula, shares, level, key, num_draws)
+        error, low, high, warnings = _bootstrap(formula, shares, level, key)
     else:
         way = {"delta": _delta, "exact": _exact, "adjusted": _adjusted}[method]
         error, low, high, warnings = way(formula, value, shares, level)
@@ -232,7 +225,6 @@ def estimate_error_rate(
     method: str = "delta",
     level: float = 0.95,
     key: Any = None,
-    num_draws: int = 10_000,
 ) -> RateEstimate:
     """Error rate of a two-class classifier from labels that are wrong at a known or audited rate.
 
@@ -243,7 +235,6 @@ def estimate_error_rate(
         method: "delta", "bootstrap" or "exact" (Clopper-Pearson; never too short).
         level: of the interval.
         key: for the bootstrap: a whole number or a JAX key; 0 if None.
-        num_draws: of the bootstrap.
 
     Returns:
         `RateEstimate`: (2) and its interval, as computed also where they leave [0, 1].
@@ -270,7 +261,7 @@ def estimate_error_rate(
     def formula(a: Any, m: Any) -> tuple[Any, Any]:  # (2), above and below the line
         return a - m, 1 - 2 * m + 0 * a
 
-    return rate_estimate(formula, (apparent, wrong), texts, method, level, key, num_draws)
+    return rate_estimate(formula, (apparent, wrong), texts, method, level, key)
 
 
 def estimate_bounds(
@@ -279,16 +270,8 @@ def estimate_bounds(
     """Bounds of the error rate that hold with probability `level`, whatever the dependence of the errors.
 
     Clopper-Pearson intervals of the apparent and the mislabeling rate, each with half of the risk, and the
-    bounds of `error_bounds` at their worst. The audited labels may be among the tested ones.
-
-    Args:
-        differ: (predictions that differ from their label, test samples).
-        mislabeling: the rate if known, or (labels found wrong, labels audited).
-        num_classes: how many.
-        level: probability that the bounds hold the error rate, at least.
-
-    Raises:
-        ValueError: impossible counts, rates or level.
+    bounds of `error_bounds` at their worst. Arguments and errors as of `estimate_error_rate`; the audited
+    labels may be among the tested ones.
 
     >>> found = estimate_bounds((68, 1000), mislabeling=(2, 200))
     >>> print(f"[{found.lower:.3f}, {found.upper:.3f}]")
@@ -324,7 +307,6 @@ def rogan_gladen(
     method: str = "adjusted",
     level: float = 0.95,
     key: Any = None,
-    num_draws: int = 10_000,
 ) -> RateEstimate:
     """Share of positives in the population, from what an erring judge calls positive.
 
@@ -336,7 +318,6 @@ def rogan_gladen(
             near 0 and 1), "bootstrap" or "exact" (never too short, wide).
         level: of the interval.
         key: for the bootstrap: a whole number or a JAX key; 0 if None.
-        num_draws: of the bootstrap.
 
     Returns:
         `RateEstimate`. The value and the ends are as computed, also where they leave [0, 1].
@@ -362,7 +343,7 @@ def rogan_gladen(
         )
     swapped = "the judge is worse than a guess (sensitivity + specificity < 1): are the classes swapped?"
     texts = ("share of positives", _WHY_OF_SHARES, swapped)
-    return rate_estimate(corrected_share, judged, texts, method, level, key, num_draws)
+    return rate_estimate(corrected_share, judged, texts, method, level, key)
 
 
 def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:

@@ -1,9 +1,9 @@
 """The posterior of an error rate when the mislabeling rate itself is uncertain (Lam & Stork, section 7).
 
-Here k of n audited labels were found wrong, so m ~ Beta(k + a, n - k + b); d of N predictions differ from
+Here k of n audited labels were found wrong, so m ~ Beta(k + 1/2, n - k + 1/2); d of N predictions differ from
 their labels, so d ~ Bin(N, e + m - 2 e m). The posterior of the error rate is
 
-    p(e | d, k)  proportional to  p(e) integral Beta(m; k + a, n - k + b) Bin(d; N, e + m - 2 e m) dm,
+    p(e | d, k)  proportional to  integral Beta(m; k + 1/2, n - k + 1/2) Bin(d; N, e + m - 2 e m) dm,
 
 by the trapezoidal rule in logit m for each e of a grid. Both ranges are zoomed to where the integrand is more
 than e^-40 of its peak, and the grid is halved where the density bends. Prediction and label are taken to err
@@ -17,7 +17,6 @@ import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
 
 from jtruth._one_line import one_line
-from jtruth._validation.in_range import check_positive
 from jtruth.lam_stork.error_rate import DIFFER, HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
 
@@ -47,42 +46,36 @@ def error_rate_posterior(
     differ: HowMany,
     *,
     mislabeling: Known,
-    prior: tuple[float, float] = (1.0, 1.0),
-    mislabeling_prior: tuple[float, float] = (0.5, 0.5),
 ) -> ErrorPosterior:
     """Posterior of a two-class classifier's error rate, from noisy labels and an audit of the labels.
+
+    The prior of the error rate is uniform, that of the mislabeling rate Jeffreys'.
 
     Args:
         differ: (predictions that differ from their label, test samples).
         mislabeling: the rate if known, or (labels found wrong, labels audited). The audited labels are other
             samples than the tested ones, or a small part of them.
-        prior: Beta parameters of the error rate, 1 or more.
-        mislabeling_prior: Beta parameters of the mislabeling rate before the audit, above 0.
 
     Raises:
-        ValueError: impossible counts, rates or parameters.
+        ValueError: impossible counts or rates.
 
     >>> found = error_rate_posterior((68, 1000), mislabeling=(2, 200))
     >>> print(f"{found.error.mean:.3f}", [round(end, 3) for end in found.error.interval(0.95)])
     0.058 [0.036, 0.079]
     """
-    check_positive(prior, "prior", "two Beta parameters", size=2, least=1)
-    check_positive(mislabeling_prior, "mislabeling_prior", "two Beta parameters", size=2)
     apparent, audit = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
-    moments = _moments_of(apparent, audit, prior, mislabeling_prior)
+    moments = _moments_of(apparent, audit)
     low, high = _zoom(lambda e: moments(e)[0], 0.0, 1.0, _COARSE)
     grid, (log_density, first, second, reversed_) = _fine_grid(moments, low, high)
     density = np.exp(log_density - log_density.max())
     density /= np.trapezoid(density, grid)
     mean, square, wrong = (float(np.trapezoid(density * v, grid)) for v in (first, second, reversed_))
     sd = float(np.sqrt(max(square - mean**2, 0.0))) if np.isfinite(audit.size) else 0.0
-    warnings = tuple(_doubts(apparent, audit, mislabeling_prior, mean, wrong))
+    warnings = tuple(_doubts(apparent, audit, mean, wrong))
     return ErrorPosterior(DensityEstimate(grid, density), mean, sd, wrong, warnings)
 
 
-def _doubts(
-    apparent: Share, audit: Share, mislabeling_prior: tuple[float, float], mean: float, wrong: float
-) -> Iterator[str]:
+def _doubts(apparent: Share, audit: Share, mean: float, wrong: float) -> Iterator[str]:
     """Labels may be reversed; do the disagreements contradict what is known of them, errors independent?"""
     from scipy.stats import beta, binom  # half a second to import, and only here
 
@@ -96,7 +89,7 @@ def _doubts(
         tail = min(binom.cdf(d, apparent.size, ends[0]), binom.sf(d - 1, apparent.size, ends[1]))
     else:
         k = audit.value * audit.size
-        law = beta(k + mislabeling_prior[0], audit.size - k + mislabeling_prior[1])
+        law = beta(k + 0.5, audit.size - k + 0.5)
         tail = min(law.cdf(mean), law.sf(mean))
     if tail < 1e-3:
         yield (
@@ -106,18 +99,15 @@ def _doubts(
         )
 
 
-def _moments_of(
-    apparent: Share, audit: Share, prior: tuple[float, float], mislabeling_prior: tuple[float, float]
-) -> Callable:
+def _moments_of(apparent: Share, audit: Share) -> Callable:
     """Function of e: log p(e | data) up to a constant; E m, E m^2 and P(m > 1/2) given e, for each."""
     d, k = apparent.value * apparent.size, audit.value * audit.size
-    a, b = k + mislabeling_prior[0], audit.size - k + mislabeling_prior[1]
+    a, b = k + 0.5, audit.size - k + 0.5
 
     def log_likelihood(e: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """log p(e) + log p(d | e, m), up to a constant."""
+        """log p(d | e, m), up to a constant."""
         differ = e + m - 2 * e * m
-        of_e = xlogy(prior[0] - 1, e) + xlog1py(prior[1] - 1, -e)
-        return of_e + xlogy(d, differ) + xlog1py(apparent.size - d, -differ)
+        return xlogy(d, differ) + xlog1py(apparent.size - d, -differ)
 
     def log_joint(e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """log density of (e, logit m), with the Jacobian m (1 - m)."""

@@ -1,8 +1,10 @@
-"""Channels of labelers, and entropies in bits."""
+"""Channels of labelers, entropies in bits, and information by two exact ways."""
 
 import math
 
 import numpy as np
+
+from jtruth.information.law import counts_information, equal_labelers, independent_information, label_law
 
 
 def entropy(p):
@@ -12,3 +14,11 @@ def entropy(p):
 def matrices(seed, num_labelers, num_classes):
     """Random confusion matrices."""
     return np.random.default_rng(seed).dirichlet(np.ones(num_classes), (num_labelers, num_classes))
+
+
+def by_both(rows, prior, **options):
+    """I(Z; Y) of independent labelers by sums over counts and by the integral."""
+    law, prior = label_law(rows, **options), np.asarray(prior, float)
+    of_kinds, sizes = equal_labelers(law.rows)
+    integral = independent_information(law._replace(rows=of_kinds), prior, sizes[None])
+    return counts_information(law, prior), float(integral[0])

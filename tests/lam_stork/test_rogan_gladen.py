@@ -1,4 +1,4 @@
-"""Rogan-Gladen against its published uses, the binomials behind it, simulated coverage, and Lam & Stork."""
+"""Rogan-Gladen against its published uses and the binomials behind it."""
 
 import itertools
 
@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jtruth.lam_stork import rogan_gladen
-from jtruth.lam_stork.error_rate import OF_SHARES, corrected_share
+from jtruth.lam_stork.error_rate import corrected_share
 
 
 def test_published_example():
@@ -56,21 +56,9 @@ def test_adjusted_is_lang_and_reiczigel():
     assert (known.low, known.high) == pytest.approx(tuple(ends))
 
 
-@pytest.mark.parametrize("method", OF_SHARES)
-def test_swapping_the_classes(method):
-    options = {"method": method, "key": jax.random.key(0), "num_draws": 20_000}
-    found = rogan_gladen((130, 200), sensitivity=(18, 20), specificity=(30, 40), **options)
-    other = rogan_gladen((70, 200), sensitivity=(30, 40), specificity=(18, 20), **options)
-    assert found.value == pytest.approx(1 - other.value)
-    tolerance = 0.02 if method == "bootstrap" else 1e-12  # other random numbers
-    assert (found.low, found.high) == pytest.approx((1 - other.high, 1 - other.low), abs=tolerance)
-
-
 def test_bootstrap_redraws_the_three_counts():
-    found = rogan_gladen(
-        (60, 100), sensitivity=(9, 10), specificity=(17, 20), method="bootstrap", key=jax.random.key(3),
-        num_draws=40_000,
-    )  # fmt: skip
+    rates = {"sensitivity": (9, 10), "specificity": (17, 20), "method": "bootstrap", "key": 3}
+    found = rogan_gladen((60, 100), **rates)
     x, a, b = np.meshgrid(np.arange(101), np.arange(11), np.arange(21), indexing="ij")
     weight = stats.binom.pmf(x, 100, 0.6) * stats.binom.pmf(a, 10, 0.9) * stats.binom.pmf(b, 20, 0.85)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,13 +66,9 @@ def test_bootstrap_redraws_the_three_counts():
     order = np.argsort(values)
     cumulative = np.cumsum(weight.ravel()[order])
     ends = np.searchsorted(values[order], [found.low, found.high])
-    # Within 4.5 standard errors of a share of 40 000 draws (false alarm 1e-5), and one atom.
-    np.testing.assert_allclose(cumulative[ends], [0.025, 0.975], atol=4.5 * 0.00078 + 0.002)
-    again = rogan_gladen(
-        (60, 100), sensitivity=(9, 10), specificity=(17, 20), method="bootstrap", key=jax.random.key(3),
-        num_draws=40_000,
-    )  # fmt: skip
-    assert again == found
+    # Within 4.5 standard errors of a share of 10 000 draws (false alarm 1e-5), and one atom.
+    np.testing.assert_allclose(cumulative[ends], [0.025, 0.975], atol=4.5 * 0.00156 + 0.002)
+    assert rogan_gladen((60, 100), **rates) == found
 
 
 def test_exact_interval_holds_its_level():
@@ -98,37 +82,6 @@ def test_exact_interval_holds_its_level():
             found = rogan_gladen((x, 12), sensitivity=(a, 6), specificity=(b, 6), method="exact", level=0.7)
             held += laws[0][x] * laws[1][a] * laws[2][b] * (found.low <= truth[0] <= found.high)
     assert held > 0.7
-
-
-def coverage(share, sensitivity, specificity, size, gold, method, sets):
-    """Share of sets whose nominal 95 % interval holds the share."""
-    rng, held = np.random.default_rng([int(100 * share), gold, size]), []
-    for _ in range(sets):
-        x = int(rng.binomial(size, share * sensitivity + (1 - share) * (1 - specificity)))
-        a, b = int(rng.binomial(gold, sensitivity)), int(rng.binomial(gold, specificity))
-        found = rogan_gladen((x, size), sensitivity=(a, gold), specificity=(b, gold), method=method)
-        held.append(found.low <= share <= found.high)
-    return np.mean(held)
-
-
-# Coverage (median width) of nominal 95 % intervals, 2000 sets, bootstrap 400; gold of each class:
-# share sens spec size gold   delta        bootstrap    adjusted     exact
-# .70   .90  .80  1000  15    .969 (.356)  .850 (.419)  .986 (.437)  1.00 (3.14)
-# .70   .90  .80  1000  50    .965 (.208)  .950 (.213)  .962 (.223)  1.00 (.484)
-# .30   .95  .95  1000  30    .917 (.144)  .880 (.145)  .986 (.181)  1.00 (.382)
-# .05   .90  .97  1000  50    .801 (.096)  .787 (.097)  .988 (.131)  1.00 (.265)
-# .95   .90  .90   300  30    .902 (.269)  .948 (.283)  .963 (.311)  1.00 (.780)
-@pytest.mark.parametrize(
-    ("method", "setting", "low", "high"),
-    [  # measured value +- 3.9 standard errors of 1000 sets: false alarm 1e-4
-        ("delta", (0.7, 0.9, 0.8, 1000, 50), 0.942, 0.988),
-        ("delta", (0.05, 0.9, 0.97, 1000, 50), 0.75, 0.85),
-        ("adjusted", (0.7, 0.9, 0.8, 1000, 50), 0.938, 0.986),
-        ("adjusted", (0.05, 0.9, 0.97, 1000, 50), 0.972, 1.0),
-    ],
-)
-def test_coverage(method, setting, low, high):
-    assert low < coverage(*setting, method, 1000) < high
 
 
 def test_what_the_warnings_say():
@@ -162,7 +115,6 @@ def test_what_the_warnings_say():
         ({"specificity": 0.1}, "add up to 1"),
         ({"sensitivity": (1, 2), "specificity": (1, 2)}, "add up to 1"),
         ({"method": "wald"}, "method must be one of"),
-        ({"method": "bootstrap", "key": jax.random.key(0), "num_draws": 9}, "at least 100"),
         ({"level": 1.0}, "level is 1.0"),
     ],
 )
