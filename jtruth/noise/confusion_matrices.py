@@ -214,10 +214,9 @@ class SharedErrors(base.NoiseModel):
 
     def strata(self, num_labelers: int | None) -> base.Strata:
         """One stratum for each value of the shared draw, seen by nobody."""
-        matrices, shared = (np.asarray(x, np.float64) for x in (self.matrices, self.shared))
-        copying = np.broadcast_to(np.asarray(self.copying, np.float64), matrices.shape[:1])[:, None, None]
-        copied = np.eye(shared.shape[0])[:, None, None, :]  # (strata, 1, 1, symbols)
-        return base.Strata(copying * copied + (1 - copying) * matrices[None], shared.T.copy())
+        given = (np.asarray(x, np.float64) for x in (self.matrices, self.copying, self.shared))
+        matrices, copying, shared = given
+        return base.Strata(_rows_given_shared(matrices, copying), shared.T.copy())
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
         """The sum over the shared draw above. ValueError if `labels` has other sizes."""
@@ -232,20 +231,17 @@ class SharedErrors(base.NoiseModel):
         return _sample(base.as_current(self), as_key(key), y, mask)
 
 
+def _rows_given_shared(matrices: Any, copying: Any) -> Any:
+    """p(label | class) of each labeler for each value of the shared draw: (strata, labelers, true, given)."""
+    copied, copying = np.eye(matrices.shape[1], dtype=matrices.dtype), copying.reshape(1, -1, 1, 1)
+    return copying * copied[:, None, None, :] + (1 - copying) * matrices[None]
+
+
 @jax.jit
 def _log_likelihood(model: SharedErrors, labels: Labels) -> Float[Array, "samples classes"]:
     """Log of the sum over the shared draw, one pass over the labels for each value of it to save memory."""
-    labeler, label = jnp.asarray(labels.labeler), jnp.asarray(labels.label)
-    copies = jnp.broadcast_to(model.copying, (model.num_labelers,))[labeler]
-    not_copied = (1 - copies)[:, None] * jnp.swapaxes(model.matrices, 1, 2)[
-        labeler, label
-    ]  # (labels, classes)
-
-    def term(s):
-        copied = jnp.where(label == s, copies, 0.0)
-        return base.sum_over_labels(safe_log(not_copied + copied[:, None]), labels)
-
-    parts = jax.lax.map(term, jnp.arange(model.num_classes, dtype=label.dtype))
+    rows = _rows_given_shared(model.matrices, model.copying)
+    parts = jax.lax.map(lambda own: base.rows_log_likelihood(own, labels), rows)
     terms = parts + safe_log(model.shared.T)[:, None, :]
     possible = jnp.any(terms > -jnp.inf, axis=0)  # else -inf, with gradient 0
     return jnp.where(possible, jax.nn.logsumexp(jnp.where(possible[None], terms, 0.0), axis=0), -jnp.inf)

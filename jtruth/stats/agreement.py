@@ -188,10 +188,7 @@ def agreement(
 def _with_error(
     coefficient: Coefficient, times: Float[np.ndarray, "replicates kinds"], size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values and standard errors of replicates in which kind r occurs times[., r] times.
-
-    The third is what is added to squared errors where ratios are made of them, see the module docstring.
-    """
+    """Values, standard errors, what is added to the squared ones; kind r occurs times[., r] times."""
     rows, _, value = coefficient
     features = rows.shape[1]
     values, errors, spare = np.empty((3, len(times)))

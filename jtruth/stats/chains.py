@@ -113,10 +113,7 @@ def _rhat(draws: np.ndarray) -> np.ndarray:
 
 
 def _ess(draws: np.ndarray) -> np.ndarray:
-    """Equations (10) and (13): draws / (-1 + 2 sum of Geyer's pairs).
-
-    As Stan, posterior and ArviZ do, autocovariances at lag > 0 are divided by n, not n - 1.
-    """
+    """(10) and (13); autocovariances at lag > 0 are divided by n, as Stan, posterior and ArviZ do."""
     chains, n = draws.shape[:2]
     flat, size = draws.reshape(chains, n, -1), next_fast_len(2 * n)
     spectrum = np.asarray(rfft(flat - flat.mean(axis=1, keepdims=True), size, axis=1))
@@ -134,12 +131,7 @@ def _ess(draws: np.ndarray) -> np.ndarray:
 
 
 def _autocorrelation_time(rho: np.ndarray) -> float:
-    """-1 + 2 sum rho over Geyer's initial monotone positive sequence, of one quantity.
-
-    Pairs P_k = rho_2k + rho_2k+1 are positive and falling for a reversible chain, so the first pair that is
-    not positive is noise, and so is a rise. The first single autocorrelation after the pairs is kept if it is
-    positive, which steadies the answer for antithetic chains.
-    """
+    """-1 + 2 sum rho over Geyer's pairs up to the first that is noise, and the next rho if positive."""
     most = max((rho.size - 3) // 2, 0)
     pairs = rho[: 2 * most].reshape(most, 2).sum(axis=1)
     stop = np.flatnonzero(pairs <= 0)

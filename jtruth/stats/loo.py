@@ -118,10 +118,7 @@ def _smoothed(log_w: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Shape and scale of a generalised Pareto law for sorted excesses (rows, size): Zhang and Stephens.
-
-    The shape is drawn towards .5 as if by 10 more observations (Vehtari et al. 2024).
-    """
+    """Generalised Pareto laws of sorted excesses (rows, size), shapes as with 10 more observations at .5."""
     size = excess.shape[1]
     grid = 30 + int(size**0.5)
     quartile, largest = excess[:, int(size / 4 + 0.5) - 1], excess[:, -1]

@@ -29,11 +29,10 @@ sizes N_s. In each a guess m_s says which share belongs to each class, and k_s k
     p_s ~ Dirichlet(worth * m_s^sharpness + a little, spread evenly),   k_s ~ Multinomial(p_s),
 
 and the classes of the N_s - n_s others are multinomial too. Unknown are `worth`, in samples for each stratum,
-`sharpness`, and which of several guesses it is: the evidence of the known classes weighs a small grid of
-them, so a guess that they bear out is believed, and one that they contradict is worth a tenth of a sample.
-Where samples had unequal chances pi_i to be known, what they say of the others is weighted by 1/pi_i - 1 and
-counts as Kish's effective number, (sum v)^2 / sum v^2. Little (1993) is the Bayesian post-stratification;
-coverage on public sets beside PPI++: `benchmarks/kinds.py`.
+`sharpness`, and which of several guesses it is: the evidence of the known classes weighs a small grid, so a
+guess that they contradict is worth a tenth of a sample. Where samples had unequal chances pi_i to be known,
+what they say of the others is weighted by 1/pi_i - 1 and counts as Kish's effective number. Little (1993) is
+the Bayesian post-stratification; coverage on public sets beside PPI++: `benchmarks/kinds.py`.
 """
 
 from collections.abc import Sequence
@@ -238,10 +237,7 @@ def _within(v: np.ndarray, share: np.ndarray, stratum: np.ndarray) -> np.ndarray
 def _best_power(
     truth: np.ndarray, guess: np.ndarray, share: np.ndarray, stratum: np.ndarray, prior: float
 ) -> float:
-    """Regression coefficient of truth on guess; 0 if the guesses are all alike.
-
-    `prior` is the spread of the pseudo-gold, of which the guesses are right, over the number of gold samples.
-    """
+    """Coefficient of truth on guess, 0 of constant guesses; `prior`: the pseudo-gold of right guesses."""
     x, y = _within(guess, share, stratum), _within(truth, share, stratum)
     spread = share @ x**2 + prior
     return float((share @ (x * y) + prior) / spread) if spread > 1e-14 else 0.0
@@ -251,11 +247,7 @@ def _residual_variance(
     truth: np.ndarray, power: float, guess: np.ndarray, share: np.ndarray, gold: GoldSample,
     surprise: np.ndarray, prior: float,
 ) -> float:  # fmt: skip
-    """Variance of the weighted mean of the residuals over gold chosen with these probabilities.
-
-    `surprise` (gold,): what is added to the square of each residual for answers not seen yet. `prior` as in
-    `_best_power`: the less the gold has a say in the power, the less it fits itself.
-    """
+    """Of the weighted mean of residuals; `surprise` (gold,) is added to squares, `prior`: `_best_power`."""
     x, residual = _within(guess, share, gold.stratum), _within(truth - power * guess, share, gold.stratum)
     leverage = share / np.bincount(gold.stratum, weights=share)[gold.stratum]
     spread = share @ x**2 + prior

@@ -1,8 +1,8 @@
 """The ratio Z/W of two jointly normal variables (Su Appendix B, after Marsaglia 1965, 2006).
 
-P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). What is called their
-mean is one of three things: `second_order_mean` (Taylor), `marsaglia_mean` (the printed closed form, 1 % off
-however small the variances are), `mean_on_unit_interval` (an integral). Pure JAX functions of scalars.
+P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). Their mean is taken to
+second order, `second_order_mean`, or as an integral, `mean_on_unit_interval`; the closed form that is printed
+is 1 % off however small the variances are. Pure JAX functions of scalars.
 """
 
 from typing import Any, NamedTuple
@@ -40,10 +40,7 @@ def second_order_variance(ratio: Ratio) -> Any:
 
 
 def _regression(ratio: Ratio) -> tuple[Array, Array, Array, Array]:
-    """(k, s, h, sd_w) of Z = k + s W + h X', X' standard normal and independent of W: finite.
-
-    h is not negative, and 0 where Z is a linear function of W; of a constant W s = 0 and sd_w = 1.
-    """
+    """(k, s, h >= 0, sd_w) of Z = k + s W + h X', X' standard normal, independent of W; finite."""
     constant = ratio.var_w == 0
     var_w = jnp.where(constant, 1.0, ratio.var_w)
     s = jnp.where(constant, 0.0, ratio.cov / var_w)
@@ -56,14 +53,6 @@ def _regression(ratio: Ratio) -> tuple[Array, Array, Array, Array]:
 
 def _rounding(ratio: Ratio) -> float:
     return 64.0 * float(jnp.finfo(ratio.var_z.dtype).eps)
-
-
-def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:
-    """The printed mean s + a/(r (1.01 b - .2713)), Appendix B."""
-    k, s, _, sd_w = _regression(ratio)
-    # a/r = k/sd_w, which stays finite when a and r do not.
-    closed = s + k / sd_w / (1.01 * ratio.mean_w / sd_w - 0.2713)
-    return jnp.where(ratio.var_w == 0, ratio.mean_z / ratio.mean_w, closed)
 
 
 def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -85,8 +74,8 @@ def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(ratio.var_w == 0, jnp.nan, sd_w * (bulge + ridge) / (jnp.pi * root**2))
 
 
-def mean_on_unit_interval(ratio: Ratio, *, normalised: bool) -> Float[Array, ""]:
-    """Integral over [0, 1] of q p(q), divided by the mass there when `normalised` (the paper's is not).
+def mean_on_unit_interval(ratio: Ratio) -> Float[Array, ""]:
+    """Integral over [0, 1] of q p(q), divided by the mass there (the paper's is not).
 
     A point mass (no variance, or Z = s W: every prediction positive, say) gives its place.
     """
@@ -100,6 +89,5 @@ def mean_on_unit_interval(ratio: Ratio, *, normalised: bool) -> Float[Array, ""]
     middle = 0.5 * (edges[1:] + edges[:-1])[:, None]
     nodes = (middle + half * jnp.asarray(_NODES, centre.dtype)[None, :]).ravel()
     mass = density(ratio, nodes) * (half * jnp.asarray(_WEIGHTS, centre.dtype)[None, :]).ravel()
-    total = jnp.sum(mass) if normalised else jnp.ones((), nodes.dtype)
     point = second_order_variance(ratio) * ratio.mean_w**2 <= _rounding(ratio) * ratio.var_z
-    return jnp.where(point, ratio.mean_z / ratio.mean_w, jnp.sum(nodes * mass) / total)
+    return jnp.where(point, ratio.mean_z / ratio.mean_w, jnp.sum(nodes * mass) / jnp.sum(mass))

@@ -133,10 +133,7 @@ class CountTable(TablePosterior):
         return DensityEstimate(q[:, 0], (self.density(a) * 2 * eps / np.abs(after - before)).sum(1))
 
     def _in_steps(self, metric: Metric) -> bool:
-        """Whether a step of the lattice of B moves the metric further than A does: steps, no density.
-
-        So it is where for some B the metric does not depend on A at all: recall without false negatives.
-        """
+        """Whether a step of the lattice of B moves the metric further than A does: steps, no density."""
         if not self.whole[1]:
             return False
         top, bottom = linear_forms(metric, self.n1, self.n0)

@@ -176,10 +176,7 @@ def against_rest(
 
 
 def _interpolated(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> Float[np.ndarray, "draws points"]:
-    """y at `at` for every draw, x increasing; a vertical step gives its upper end.
-
-    Before the first point that has a y, the y of that point; NaN where a draw has no x.
-    """
+    """y at `at` for every draw, x increasing: upper ends of steps, the first y before it, NaN without x."""
     known = np.isfinite(y)
     first = known.argmax(axis=1)[:, None]
     order = np.maximum(np.arange(x.shape[1])[None, :], first)

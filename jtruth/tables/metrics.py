@@ -157,11 +157,6 @@ def expected_table(
     return np.array([np.bincount(y_pred, share, num_symbols) for share in truth.T])
 
 
-__all__ = [
-    "METRICS", "LinearRatio", "Metric", "OfTable", "binary_counts", "class_counts", "default_metrics",
-    "expected_table", "named_metric", "of_one_class", "ratio", "title",
-]  # fmt: skip
-
 Weights = tuple[float, float, float, float]  # of tp, fp, fn, tn
 ALWAYS, MANY, ASKED = "always", "more than two classes", "when asked for"
 _STEP = 1e-5  # of the difference quotient, as a share of the table

@@ -9,30 +9,6 @@ from jtruth.noise import ConfusionMatrices
 from jtruth.noise.base import draw_rows
 from tests.learning.crowds import from_matrix
 
-
-def test_gradient_counts_and_is_zero_where_the_probability_is_zero():
-    """d sum log-likelihood / d psi[t, c, k] = (number of labels k of labeler t) / psi[t, c, k]."""
-    rng = np.random.default_rng(6)
-    z, matrices = rng.integers(-1, 3, (30, 4)), rng.dirichlet(np.ones(3), (4, 3))
-    matrices[0] = [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]]
-    labels = from_matrix(z, 3)
-
-    def total(m):
-        values = m.log_likelihood(labels)
-        return jnp.sum(jnp.where(jnp.isfinite(values), values, 0.0))
-
-    gradient = jax.grad(total)(ConfusionMatrices(matrices)).matrices
-    given = ConfusionMatrices(matrices).log_likelihood(labels)
-    expected = np.zeros_like(matrices)
-    for i, row in enumerate(z):
-        for t, label in enumerate(row):
-            for c in range(3):
-                if label >= 0 and np.isfinite(given[i, c]) and matrices[t, c, label] > 0:
-                    expected[t, c, label] += 1 / matrices[t, c, label]
-    np.testing.assert_allclose(gradient, expected, rtol=1e-12)
-    assert gradient[0, 0, 1] == 0
-
-
 GOOD = [[0.9, 0.1], [0.2, 0.8]]
 
 
@@ -54,14 +30,6 @@ GOOD = [[0.9, 0.1], [0.2, 0.8]]
 def test_bad_matrices(matrices, message):
     with pytest.raises(ValueError, match=message):
         ConfusionMatrices(matrices)
-
-
-def test_rows_within_rounding_are_kept_as_given():
-    row = np.array([0.3, 0.7 - 5e-7])
-    matrices = np.array([[row, row]])
-    np.testing.assert_array_equal(ConfusionMatrices(matrices).matrices, matrices)
-    many = np.random.default_rng(0).dirichlet(np.ones(2000), (1, 2000)).astype(np.float32)
-    assert ConfusionMatrices(jnp.asarray(many)).matrices.dtype == np.float64
 
 
 def test_parameters_keep_float64_when_x64_is_off():

@@ -114,16 +114,6 @@ def test_likelihood_of_all_label_vectors_sums_to_one(model):
     np.testing.assert_allclose(np.exp(log_likelihood).sum(axis=0), 1, rtol=1e-13)
 
 
-@every_model
-def test_missing_label_is_the_sum_over_its_values(model):
-    """Leaving a labeler out = summing the joint law over all labels it could have given."""
-    joint = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))
-    pairs = ALL_VECTORS[::NUM_CLASSES].copy()
-    pairs[:, -1] = -1
-    without_last = np.exp(model.log_likelihood(Labels.from_matrix(pairs, NUM_CLASSES)))
-    np.testing.assert_allclose(without_last, joint.reshape(-1, NUM_CLASSES, NUM_CLASSES).sum(1), atol=1e-15)
-
-
 @every_kind
 def test_missing_entries_no_label_at_all_and_the_order_of_entries(model):
     z = some_labels()
@@ -259,18 +249,6 @@ def test_a_model_that_is_not_there():
         NoiseModel.from_dict({"model": "Symmetrical"})
     with pytest.raises(ValueError, match=r"missing: \['error'\], unknown: \['errors'\]"):
         NoiseModel.from_dict({"model": "Symmetric", "errors": 0.1, "num_classes": 2})
-
-
-@every_kind
-def test_tree_operations_keep_a_model(model):
-    assert isinstance(model, NoiseModel) and model.num_classes == NUM_CLASSES
-    leaves, structure = jax.tree.flatten(model)
-    assert all(leaf.dtype == np.float64 and isinstance(leaf, np.ndarray) for leaf in leaves)
-    jax.tree.unflatten(structure, [object() for _ in leaves])  # no check may run here
-    outside_simplex = jax.tree.map(lambda leaf: leaf + 3, model)  # e.g. a gradient or an optimizer's state
-    assert type(outside_simplex) is type(model)
-    _, stepped = jax.lax.scan(lambda m, _: (m, m), jax.tree.map(jnp.asarray, model), length=2)
-    assert jax.tree.leaves(stepped)[0].shape == (2, *leaves[0].shape)
 
 
 @every_model

@@ -64,27 +64,6 @@ def test_one_chain_that_stays_in_a_tail_is_seen_at_the_end_not_in_the_middle():
     assert np.isnan(tail_sample_size(constant))
 
 
-def test_many_quantities_at_once():
-    x = np.stack([autoregressive(k, 0.2 * k, 400) for k in range(4)], axis=2).reshape(4, 400, 2, 2)
-    for function in (split_rhat, effective_sample_size, tail_sample_size):
-        together = function(x)
-        assert together.shape == (2, 2)
-        for i, j in np.ndindex(2, 2):
-            assert together[i, j] == pytest.approx(float(function(x[:, :, i, j])), rel=1e-12)
-
-
-def test_effective_size_of_a_known_process():
-    """AR(1) with rho = .8 is worth 1/9 of its draws; here 80000, so 8889 with an error of about 4 %."""
-    size = float(effective_sample_size(autoregressive(7, 0.8, 20000)))
-    assert size == pytest.approx(80000 / 9, rel=0.2)
-
-
-def test_error_of_the_mean():
-    """400 chains of 4 x 500 draws: |mean| / error has a root mean square of 1, give or take 3.5 %."""
-    ratio = [x.mean() / mean_error(x) for x in (autoregressive(100 + k, 0.5, 500) for k in range(400))]
-    assert np.sqrt(np.mean(np.square(ratio))) == pytest.approx(1, abs=0.15)
-
-
 def test_groups_of_chains_are_compared_as_one_chain_each():
     """12 chains in 4 groups: as 4 chains whose halves are the halves of three, one after the other."""
     draws = np.random.default_rng(3).normal(size=(12, 60)) + 0.1 * np.arange(12)[:, None]

@@ -57,19 +57,6 @@ def test_region_of_two_peaks_is_a_union():
     assert len(region.intervals) == 2 and region.mass == pytest.approx(0.9, abs=1e-6)
 
 
-def test_pmf_estimate_of_a_lattice_against_binomial():
-    pmf, values = stats.binom(30, 0.4).pmf(np.arange(31)), np.arange(31) / 30
-    estimate = PmfEstimate(values, pmf, lattice=True)
-    assert estimate.mode == 12 / 30
-    region = estimate.region(0.9)
-    assert region.mass >= 0.9 and len(region.intervals) == 1
-    draws = estimate.sample(jax.random.key(1), 20_000)
-    counts, expected = np.bincount(np.round(draws * 30).astype(int), minlength=31), 20_000 * pmf
-    used = expected > 5
-    chi2 = ((counts - expected) ** 2 / expected)[used].sum()
-    assert stats.chi2(used.sum() - 1).sf(chi2) > 1e-4
-
-
 def test_many_irregular_atoms_are_smoothed_for_mode_and_region():
     rng = np.random.default_rng(0)
     values = np.sort(rng.normal(0.5, 0.1, 3000))
@@ -128,15 +115,6 @@ def test_a_law_that_is_highest_at_its_end():
     np.testing.assert_allclose(estimate.equal_tails(0.9), np.cbrt([0.05, 0.95]), atol=1e-9)
     x = np.array([-0.1, 0.0, 0.25, 1.0, 1.1])
     np.testing.assert_allclose(estimate.density(x), [0, 0, 0.1875, 3, 0], atol=1e-9)
-
-
-def test_a_density_is_divided_by_its_integral():
-    law, grid = stats.norm(0.9, 0.2), np.linspace(0, 1, 2001)
-    estimate = DensityEstimate(grid, law.pdf(grid))
-    kept = stats.truncnorm((0 - 0.9) / 0.2, (1 - 0.9) / 0.2, 0.9, 0.2)
-    np.testing.assert_allclose(estimate.grid_mass, law.cdf(1) - law.cdf(0), rtol=1e-10)
-    np.testing.assert_allclose([estimate.mean, estimate.sd], [kept.mean(), kept.std()], rtol=1e-8)
-    np.testing.assert_allclose(estimate.equal_tails(0.8), kept.ppf([0.1, 0.9]), rtol=1e-8)
 
 
 def test_a_flat_density_has_no_smaller_region_than_its_plateau():
@@ -208,20 +186,6 @@ def test_every_kind_of_law_refuses_what_is_no_level(level):
         for method in (law.interval, law.equal_tails, law.region):
             with pytest.raises(ValueError, match="strictly between 0 and 1"):
                 method(level)
-
-
-def test_draws_against_the_law_they_come_from():
-    """20 000 draws from Beta(8, 3): six standard errors for mean and sd, kernel width for the rest."""
-    law = stats.beta(8, 3)
-    estimate = DrawsEstimate(law.rvs(20_000, random_state=np.random.default_rng(0)))
-    assert abs(estimate.mean - law.mean()) < 6 * law.std() / 141
-    assert abs(estimate.sd - law.std()) < 6 * law.std() / 200
-    np.testing.assert_allclose(estimate.equal_tails(0.9), law.ppf([0.05, 0.95]), atol=0.01)
-    x = np.linspace(0.4, 0.95, 12)
-    np.testing.assert_allclose(estimate.density(x), law.pdf(x), atol=0.1 * law.pdf(7 / 9))
-    again = estimate.sample(jax.random.key(3), 3000)
-    assert stats.kstest(again, law.cdf).pvalue > 1e-4
-    assert np.isin(again, estimate.draws).all()
 
 
 SHAPES = {

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jtruth.stats.poisson_binomial import (
-    binomial_pmf,
     cumulants,
     log_pmf,
     pmf,
@@ -76,15 +75,6 @@ def test_log_odds_in_the_thousands():
     np.testing.assert_allclose(log_pmf(x, np.ones(4, np.int64), 0, 4), expected, rtol=1e-15, atol=4e-12)
 
 
-@pytest.mark.parametrize("p", [0.01, 0.5, 0.93])
-def test_equal_flips_are_binomial(p):
-    """Against SciPy, and against the log PMF with one flip repeated."""
-    expected = scipy.stats.binom.logpmf(np.arange(201), 200, p)
-    np.testing.assert_allclose(binomial_pmf(p, 200), np.exp(expected), rtol=1e-11, atol=1e-300)
-    x = np.array([np.log(p / (1 - p))])
-    np.testing.assert_allclose(log_pmf(x, np.array([200]), 0, 200), expected, rtol=1e-12, atol=1e-11)
-
-
 def test_a_window_is_a_part_of_the_whole():
     x = np.random.default_rng(5).normal(size=80)
     ones = np.ones(80, np.int64)
@@ -93,15 +83,6 @@ def test_a_window_is_a_part_of_the_whole():
     far = log_pmf(np.full(1, -3.0), np.array([2000]), 1990, 2000)  # about exp(-6000)
     expected = scipy.stats.binom(2000, 1 / (1 + np.exp(3.0))).logpmf(np.arange(1990, 2001))
     np.testing.assert_allclose(far, expected, rtol=1e-12)
-
-
-@given(st.lists(st.floats(-20, 20), min_size=1, max_size=15), st.floats(-8, 8))
-def test_tilting_moves_the_log_odds_and_nothing_else(x, tilt):
-    """P(s; x + tilt) = P(s; x) exp(tilt s - K(tilt)): the law of shifted flips, computed afresh."""
-    x, ones = np.array(x), np.ones(len(x), np.int64)
-    s = np.arange(len(x) + 1)
-    expected = log_pmf(x, ones, 0, len(x)) + tilt * s - cumulants(x, ones, tilt)[0]
-    np.testing.assert_allclose(log_pmf(x + tilt, ones, 0, len(x)), expected, rtol=1e-12, atol=1e-11)
 
 
 def test_the_tilt_puts_the_mean_where_it_is_wanted():

@@ -57,16 +57,6 @@ def test_other_bounds_are_the_same_law_stretched():
         assert wide.draws.min() >= low and wide.draws.max() <= high
 
 
-def test_intervals_hold_what_the_model_says():
-    """Truths drawn from the law: a fifth of 5000 outside of 80 %, within 4 standard errors (6e-5)."""
-    rng = np.random.default_rng(0)
-    which = rng.choice(3, 5000, p=[0.6, 0.3, 0.1])
-    centre, scale = np.array([PARTS[0 if k == 0 else 2] for k in which]).T
-    x = np.where(which == 2, rng.random(5000), expit(centre + scale * rng.standard_t(3, 5000)))
-    low, high = predictive(PARTS, 0.1).equal_tails(0.8)
-    assert abs(((low <= x) & (x <= high)).mean() - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 5000)
-
-
 def test_what_draws_say():
     draws = np.array([0.2, 0.5, np.nan, 0.9])
     found = opinion(draws, 9.0)

@@ -7,11 +7,9 @@ import pytest
 from scipy import integrate, stats
 
 from jtruth.stats import ratio_of_normals as rn
-from tests.reference import su_binary as su
 
 # compiled: called as they are, every operation in them is a program of its own
-density, marsaglia_mean = jax.jit(rn.density), jax.jit(rn.marsaglia_mean)
-mean_on_unit_interval = jax.jit(rn.mean_on_unit_interval, static_argnames="normalised")
+density, mean_on_unit_interval = jax.jit(rn.density), jax.jit(rn.mean_on_unit_interval)
 
 RATIOS = [
     rn.Ratio(0.3, 0.5, 0.01, 0.02, 0.008),
@@ -51,26 +49,11 @@ def test_mean_on_the_unit_interval_is_the_integral(ratio):
     points = [min(max(ratio.mean_z / ratio.mean_w, 0.01), 0.99)]
     top = integrate.quad(lambda q: q * f(q), 0, 1, points=points, epsabs=1e-12, limit=200)[0]
     mass = integrate.quad(f, 0, 1, points=points, epsabs=1e-12, limit=200)[0]
-    np.testing.assert_allclose(mean_on_unit_interval(arrays, normalised=False), top, atol=1e-9)
-    np.testing.assert_allclose(mean_on_unit_interval(arrays, normalised=True), top / mass, atol=1e-9)
-
-
-def test_second_order_error_vanishes_and_the_printed_mean_does_not():
-    base = rn.Ratio(0.3, 0.5, 0.01, 0.02, 0.008)
-    error = {}
-    for shrink in (1e-3, 1e-4):
-        ratio = rn.Ratio(
-            base.mean_z, base.mean_w, base.var_z * shrink, base.var_w * shrink, base.cov * shrink
-        )
-        arrays = as_arrays(ratio)
-        exact = float(mean_on_unit_interval(arrays, normalised=True))
-        error[shrink] = (abs(exact - rn.second_order_mean(ratio)), abs(exact - float(marsaglia_mean(arrays))))
-    assert error[1e-4][0] < error[1e-3][0] / 50 + 1e-13  # second order in the variance
-    assert error[1e-4][1] > 0.5 * error[1e-3][1] > 1e-5
+    np.testing.assert_allclose(mean_on_unit_interval(arrays), top / mass, atol=1e-9)
 
 
 def arrays_of(reference):
-    """`su.ratio_parameters` as a Ratio of arrays."""
+    """The golden numbers as a Ratio of arrays."""
     numbers = (reference[k] for k in ("muZ", "muW"))
     return as_arrays((*numbers, reference["sZ"] ** 2, reference["sW"] ** 2, reference["cov"]))
 
@@ -83,52 +66,36 @@ def test_reference_densities_and_means(golden, name):
             ratio, expected = arrays_of(at[block]["ratio"]), at[block]
             found = density(ratio, jnp.asarray(expected["pdf"]["x"], jnp.float64))
             np.testing.assert_allclose(found, expected["pdf"]["pdf"], rtol=1e-8, atol=1e-12)
-            for normalised, field in ((False, "mean_quad_literal"), (True, "mean_quad_renormalised")):
-                mean = mean_on_unit_interval(ratio, normalised=normalised)
-                np.testing.assert_allclose(mean, expected[field], rtol=0, atol=1e-10)
+            mean = mean_on_unit_interval(ratio)
+            np.testing.assert_allclose(mean, expected["mean_quad_renormalised"], rtol=0, atol=1e-10)
             if block != "F2":
-                np.testing.assert_allclose(marsaglia_mean(ratio), expected["paper_mean"], rtol=1e-10)
                 np.testing.assert_allclose(rn.second_order_mean(ratio), expected["delta2_mean"], rtol=1e-10)
 
 
-# Z = k + s W: every predicted negative has a certain label (k = 1/4 and 0), or the positives have.
-LINEAR = [
-    {"muU": 0.3, "varU": 0.002, "muV": 0.1, "varV": 0.0, "n1": 0.5},
-    {"muU": 0.3, "varU": 0.0, "muV": 0.1, "varV": 0.002, "n1": 0.5},
-    {"muU": 0.3, "varU": 0.002, "muV": 0.0, "varV": 0.0, "n1": 1.0},
-]
-
-
-@pytest.mark.parametrize("moments", LINEAR)
-@pytest.mark.parametrize("name", ["P_D", "P_FA", "F"])
-def test_a_ratio_whose_numerator_is_linear_in_its_denominator(moments, name):
-    """h = 0 makes Marsaglia's a and r infinite; density and means are then those of s + k/W, and finite."""
-    parameters = su.ratio_parameters(name, moments)
-    q, ratio = su.marsaglia_parameters(parameters), arrays_of(parameters)
-    if parameters["sW"] == 0:
-        pytest.fail("the cases above have a random denominator")
-    np.testing.assert_allclose(marsaglia_mean(ratio), su.closed_form_mean(q), rtol=1e-12)
-    if q["k"] == 0:  # a point mass at s
-        for normalised in (True, False):
-            mean = mean_on_unit_interval(ratio, normalised=normalised)
-            np.testing.assert_allclose(mean, q["s"], rtol=1e-12)
+@pytest.mark.parametrize(("k", "s"), [(0.25, -0.2), (-0.1, 1.0), (0.0, 0.75)])
+def test_a_ratio_whose_numerator_is_linear_in_its_denominator(k, s):
+    """Z = k + s W: density and mean are those of s + k/W, or a point."""
+    mean, sd = 0.4, 0.045
+    ratio = as_arrays((k + s * mean, mean, s**2 * sd**2, sd**2, s * sd**2))
+    if k == 0:
+        assert float(mean_on_unit_interval(ratio)) == pytest.approx(s, rel=1e-12)
         return
-    centre, spread = parameters["muZ"] / parameters["muW"], 0.02
-    at = centre + spread * np.array([-1.0, 0.0, 0.5, 2.0])
-    expected = [su.ratio_density(x, q) for x in at]
-    np.testing.assert_allclose(density(ratio, jnp.asarray(at, jnp.float64)), expected, rtol=1e-9)
-    mean = mean_on_unit_interval(ratio, normalised=True)
-    np.testing.assert_allclose(mean, su.renormalised_mean(lambda x: su.ratio_density(x, q)), rtol=1e-9)
+
+    def exact(q):
+        w = k / (q - s)
+        return abs(w / (q - s)) * stats.norm(mean, sd).pdf(w)
+
+    at = s + k / mean + 0.02 * np.array([-1.0, 0.0, 0.5, 2.0])
+    found = density(ratio, jnp.asarray(at, jnp.float64))
+    np.testing.assert_allclose(found, [exact(x) for x in at], rtol=1e-9)
+    nodes, weights = np.polynomial.legendre.leggauss(2000)
+    q, p = 0.5 * (nodes + 1), weights * [exact(0.5 * (x + 1)) for x in nodes]
+    np.testing.assert_allclose(mean_on_unit_interval(ratio), q @ p / p.sum(), rtol=1e-9)
 
 
 def test_no_variance_at_all_is_a_point():
     ratio = arrays_of({"muZ": 0.2, "muW": 0.5, "sZ": 0.0, "sW": 0.0, "cov": 0.0})
-    for mean in (
-        rn.second_order_mean(ratio),
-        marsaglia_mean(ratio),
-        mean_on_unit_interval(ratio, normalised=True),
-        mean_on_unit_interval(ratio, normalised=False),
-    ):
+    for mean in (rn.second_order_mean(ratio), mean_on_unit_interval(ratio)):
         assert float(mean) == pytest.approx(0.4, abs=1e-15)
 
 
@@ -138,8 +105,7 @@ def test_float32_keeps_six_digits(ratio):
     single, double = as_arrays(ratio, jnp.float32), as_arrays(ratio)
     for function in (
         rn.second_order_mean,
-        rn.marsaglia_mean,
-        lambda r: mean_on_unit_interval(r, normalised=True),
+        mean_on_unit_interval,
         lambda r: density(r, jnp.asarray(0.4, r.mean_z.dtype)),
     ):
         found = function(single)

@@ -58,20 +58,6 @@ def test_without_bounds_it_is_the_textbook():
     assert np.isinf(StudentEstimate(0.0, 1.0, 2.0).sd)
 
 
-def test_draws_follow_the_law():
-    for law in LAWS:
-        draws = law.sample(KEY, 4000)
-        cdf = np.interp(np.sort(draws), *_cdf(law))
-        gap = np.abs(cdf - (np.arange(4000) + 0.5) / 4000).max()
-        assert gap < 2.3 / np.sqrt(4000)  # Kolmogorov-Smirnov, false alarm 5e-5
-
-
-def _cdf(law):
-    """The integral of the density by Simpson's rule on fine cells."""
-    x = np.linspace(0, 1, 20_001)
-    return x, integrate.cumulative_simpson(law.density(x), x=x, initial=0)
-
-
 def test_no_information_and_certainty():
     flat = StudentEstimate(0.5, np.inf, 1.0, 0.0, 1.0)
     assert (flat.mean, flat.interval(0.9).high - flat.interval(0.9).low) == (0.5, pytest.approx(0.9))

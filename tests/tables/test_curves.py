@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from jtruth.tables.curves import against_rest, curves
+from jtruth.tables.curves import curves
 
 
 def one_table(y, bins, size):
@@ -33,6 +33,8 @@ def test_with_known_classes_everything_is_scikit_learns(seed):
     mine = [found.cost_at(8 - t, 2, 3).mean for t in range(9)]
     np.testing.assert_allclose(mine, costs, atol=1e-12)
     assert mine[8 - found.best_thresholds(2, 3)[0]] == min(mine)
+    shares = [y[score == t].mean() if (score == t).any() else np.nan for t in range(8)]
+    np.testing.assert_allclose([found.positives_in(t).mean for t in range(8)], shares, atol=1e-12)
     precision, recall, _ = precision_recall_curve(y, score)
     mine = {
         (round(r, 9), round(p, 9))
@@ -72,13 +74,6 @@ def test_bands_hold_draws_pointwise_and_whole():
     assert (band.low_all <= band.low + 1e-12).all() and (band.high <= band.high_all + 1e-12).all()
 
 
-def test_one_against_the_rest():
-    tables = np.arange(18.0).reshape(1, 3, 6)
-    rest, own = against_rest(tables, 1)[0]
-    np.testing.assert_array_equal(own, tables[0, 1])
-    np.testing.assert_array_equal(rest, tables[0, 0] + tables[0, 2])
-
-
 def test_lines_go_up_a_vertical_step_and_keep_their_first_point():
     """Two thresholds at false-alarm rate 0: the line starts at the upper; precision at its first."""
     found = curves(np.array([[[2.0, 2, 0, 0], [1, 1, 2, 0]]]))
@@ -96,13 +91,3 @@ def test_a_class_without_samples_has_no_curve(rows):
         found.partial_auc(0)
     with pytest.raises(ValueError, match="2 bins or more"):
         curves(np.ones((1, 2, 1)))
-
-
-def test_positives_in_a_bin_are_counted_in_the_table():
-    """Bins from the lowest scores up; a bin without samples has no share."""
-    tables = np.random.default_rng(4).integers(0, 9, (7, 2, 5))
-    tables[:3, :, 2] = 0
-    for number in range(5):
-        of_bin = tables[:, :, number].sum(axis=1)
-        expected = np.where(of_bin > 0, tables[:, 1, number] / np.maximum(of_bin, 1), np.nan)
-        np.testing.assert_allclose(curves(tables).positives_in(number).draws, expected, atol=1e-12)

@@ -16,7 +16,6 @@ from jtruth.planning import Labeler, Plan, Setting
 from jtruth.planning.widths import approximate_width, simulated_width
 from jtruth.tables import metrics
 from jtruth.testing import collapse
-from jtruth.testing.binary.batch import exact_batch
 from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import law_at, node_table
 
@@ -123,15 +122,6 @@ def test_a_million_samples():
     # A metric that does not depend on A at all has the law of B.
     npv = metrics.Metric("npv", len, metrics.LinearRatio("npv", (0, 0, 0, 1), (0, 0, 1, 1)), 1)
     assert table.estimate(npv).mean == pytest.approx(1 - table.count_law(1).mean / table.n0, abs=1e-12)
-
-
-@pytest.mark.slow
-def test_many_sets_at_once():
-    rng = np.random.default_rng(2)
-    found = exact_batch(rng.normal(0, 2, (3, 50)), rng.integers(0, 2, (3, 50)), window=(64, 64))
-    names = list(metrics.default_metrics("01"))
-    one, other = (np.asarray(found.mean[:, names.index(n)]) for n in ("miss_rate", "recall"))
-    np.testing.assert_allclose(one, 1 - other, atol=1e-9)
 
 
 def test_planning():
