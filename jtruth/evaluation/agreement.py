@@ -1,13 +1,9 @@
 """What do the labels say by themselves: how much labelers agree, and which class each sample has.
 
-`labeler_agreement`: agreement says how much labels can be trusted only as far as labelers do not make the
-same mistakes; it needs no model and no truth, and is what most papers report. `jtruth.stats.agreement` has
-the coefficients.
-
-`consensus` hands labels to a method of `jtruth.learning.methods` and keeps what people ask of a consensus:
-the most probable class of each sample, its probability, and the labelers who said something else. A
-probability is what its method believes. Votes, and methods that take labelers to err independently, are
-often too sure of themselves; only the truth of some samples chosen at random (`gold`) can judge that.
+Agreement (`labeler_agreement`) needs no model, and says how far labels can be trusted as far as labelers do
+not make the same mistakes. `consensus` keeps of a method of `jtruth.learning.methods` the most probable class
+of each sample, its probability, and who said something else. Votes, and methods that take labelers to err
+independently, are often too sure of themselves: only gold can judge that.
 """
 
 from dataclasses import dataclass
@@ -62,27 +58,18 @@ class LabelerAgreement(Answer):
             facts(level=self.overall[first].level),
         )  # fmt: skip
         about = f"{len(self.pairs)} pairs of labelers; {self.weights} weights, {self.differences} differences"
-        sentence = f"{TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement.{_range(pairs)}"
+        sentence = f"{TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement."
+        known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
+        if len(known) > 1:  # which two agree least, and which most
+            ends = [f"{row['value']:.3f} ({row['pair']})" for row in (known[0], known[-1])]
+            sentence += f" Of two labelers Cohen's kappa is from {' to '.join(ends)}."
         return Document("How much do the labelers agree?", about, sentence, blocks)
 
 
-def _range(pairs: list[dict[str, Any]]) -> str:
-    """Which two agree least, and which most, of several."""
-    known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
-    if len(known) < 2:
-        return ""
-    ends = [f"{row['value']:.3f} ({row['pair']})" for row in (known[0], known[-1])]
-    return f" Of two labelers Cohen's kappa is from {' to '.join(ends)}."
-
-
 def labeler_agreement(
-    labels: Labels,
-    *,
-    weights: str = "nominal",
-    differences: str | None = None,
-    level: float = 0.95,
+    labels: Labels, *, weights: str = "nominal", differences: str | None = None, level: float = 0.95,
     key: Any = None,
-) -> LabelerAgreement:
+) -> LabelerAgreement:  # fmt: skip
     """Coefficients of agreement with percentile-t intervals over samples: the same as those of `inspect`.
 
     Args:
@@ -94,8 +81,7 @@ def labeler_agreement(
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: unknown weights or differences, linear weights without saying which differences alpha
-            takes.
+        ValueError: unknown weights or differences; linear weights without differences.
 
     >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
     >>> round(found.pairs["0", "1"].value, 3), round(found.overall["gwet_ac1"].value, 3)
@@ -140,16 +126,12 @@ class Consensus(Answer):
     warnings: tuple[str, ...]
     key: Stated
 
-    @property
-    def _workers(self) -> tuple[str, ...]:
-        return tuple(map(str, self.labels.worker_names))
-
     def who_disagrees(self) -> list[tuple[str, ...]]:
         """For each sample the labelers who gave it another class, in the order of the labels."""
         found: list[list[str]] = [[] for _ in range(self.labels.num_samples)]
-        sample, labeler, _ = self.labels.arrays
+        (sample, labeler, _), names = self.labels.arrays, self.labels.worker_names
         for k in np.flatnonzero(self.disagrees):
-            found[sample[k]].append(self._workers[labeler[k]])
+            found[sample[k]].append(str(names[labeler[k]]))
         return [tuple(dict.fromkeys(names)) for names in found]
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
@@ -161,12 +143,12 @@ class Consensus(Answer):
 
     def labelers(self) -> list[dict[str, Any]]:
         """Each labeler's number of labels, and how many of them differ from the consensus, worst first."""
-        _, labeler, _ = self.labels.arrays
+        (_, labeler, _), names = self.labels.arrays, self.labels.worker_names
         number = self.labels.labels_per_labeler()
         against = np.bincount(labeler[self.disagrees], minlength=number.size)
         order = np.lexsort((-number, -against / np.maximum(number, 1)))
         return [
-            {"worker": self._workers[t], "num_labels": int(number[t]), "num_disagree": int(against[t])}
+            {"worker": str(names[t]), "num_labels": int(number[t]), "num_disagree": int(against[t])}
             for t in order
         ]
 
@@ -188,6 +170,8 @@ class Consensus(Answer):
         against, number = int(self.disagrees.sum()), self.labels.num_labels
         share = f"{against} of {number} labels disagree with it ({100 * against / max(number, 1):.1f} %)"
         sentence = f"Mean probability of the consensus {self.probability.mean():.3f}; {share}."
+        x = np.linspace(self.probability.min(), 1.0, _POINTS)
+        certain = (np.clip(self.probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
         blocks = (
             Table("samples", "The samples, least certain first", "task",
                   (Column("label", "class"), Column("probability", "probability"),
@@ -197,7 +181,11 @@ class Consensus(Answer):
             Table("labelers", "Labelers, those whose labels disagree most often with it first", "worker",
                   (Column("num_labels", "labels"), Column("share", "share that disagrees")), labelers,
                   missing="no label", aside=("share",)),
-            _certainty(self.probability), warning_notes(self.warnings), how(("assumed", self.assumes)),
+            Curve("certainty", "Samples whose consensus is at least so probable",
+                  "probability of the consensus", "share of samples",
+                  {"": {"x": x.tolist(), "mean": certain.tolist()}},
+                  "What the method believes is no share that is right: only gold can judge that."),
+            warning_notes(self.warnings), how(("assumed", self.assumes)),
             facts_of(self, "method", "assumes", "key"),
             facts(classes=names, num_labelers=self.labels.num_labelers, num_labels=number),
             facts_of(self.fit, "prior", "converged", "num_steps", "log_likelihood"),
@@ -206,30 +194,14 @@ class Consensus(Answer):
         return Document("Which class has each sample?", about, sentence, blocks)
 
 
-def _certainty(probability: np.ndarray) -> Curve:
-    """What share of the samples has a consensus of this probability or more."""
-    x = np.linspace(probability.min(), 1.0, _POINTS)
-    share = (np.clip(probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
-    title = "Samples whose consensus is at least so probable"
-    note = "What the method believes is no share that is right: only gold can judge that."
-    points = {"x": x.tolist(), "mean": share.tolist()}
-    return Curve("certainty", title, "probability of the consensus", "share of samples", {"": points}, note)
-
-
 def consensus(
-    labels: Labels,
-    method: str = "dawid_skene",
-    *,
-    gold: Any = None,
-    prior: Any = None,
-    key: Any = None,
+    labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,
-) -> Consensus:
+) -> Consensus:  # fmt: skip
     """The most probable class of each sample by one of the methods of `jtruth.learning.methods.METHODS`.
 
     Args:
-        labels: the noisy labels.
-        method: a name in that table.
+        labels, method: the noisy labels, and a name in that table.
         gold: known classes: (samples,) with -1 where unknown, or a Series or dict by task id.
         prior: (classes,) class shares, where they are known and the method takes them.
         key: a whole number or a JAX key; 0 if None.
@@ -238,7 +210,6 @@ def consensus(
     Raises:
         ValueError: an unknown method, or input that it cannot use.
 
-    >>> from jtruth.labels import Labels
     >>> votes = Labels.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]], classes=["a", "b"])
     >>> found = consensus(votes, "majority_vote")
     >>> found.label.tolist(), found.probability.round(2).tolist(), found.who_disagrees()

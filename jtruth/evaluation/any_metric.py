@@ -1,24 +1,19 @@
 """`metric_posterior`: the posterior of any function of true classes and predictions, by drawn label vectors.
 
-A metric of raw scores or probabilities (log loss, Brier score, the area of the scores themselves) is no
-function of a count table, but of the classes of all samples. So whole label vectors are drawn from their
-posterior given labels and predictions, and the function is asked of each, in chunks of bounded memory. What a
-classifier said enters through its symbol: the predicted class, or the bin of a score (20 bins of equal mass
-and a smooth prior where one assumption is made, 12 where several are shown, see `score_tables`).
+A metric of raw scores or probabilities is no function of a count table but of the classes of all samples. So
+whole label vectors are drawn, in chunks of bounded memory. What a classifier said enters through its symbol:
+the class, or the bin of a score (20 of equal mass, or 12 where several assumptions are shown).
 
 Where errors are independent, classes are independent given the classifier's rows K,
 
     p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
 
-and K is drawn from its posterior: two classes and known noise by the chain of symbols, then K given the
-table, or for bins by a walk along them; more classes by Gibbs sampling; learned rates with those of labelers.
+and K is drawn from its posterior: two classes by the chain of symbols, or for bins by a walk along them; more
+by Gibbs sampling; learned rates with those of labelers.
 
-Where nobody vouches for independence the answer is what-if, the hull over every assumption that `evaluate`
-shows: how far models are off for a function that nobody saw before is not known, so no coverage is promised.
-A vector is tied to a drawn table: among the samples of a symbol as many are of class c as the table says,
-chosen with the odds of their class posterior (systematic sampling in random order), which loses what samples
-of one symbol share beyond their numbers. The majority vote has no posterior but the vote, whose ties are
-even. With gold it has to be said what is assumed.
+Where nobody vouches the answer is what-if, the hull over every assumption that `evaluate` shows, without
+coverage. A vector is tied to a drawn table: of the samples of a symbol as many are of class c as the table
+says, chosen with the odds of their class posterior (systematic sampling in random order).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -39,26 +34,12 @@ from jtruth._validation.in_range import check_rows, check_shape
 from jtruth.answers import Answer, Column, Document, Table, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions import ranges
+from jtruth.evaluation import score_tables as binned
+from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
-from jtruth.evaluation.assumptions.registry import (
-    ASSUMPTIONS,
-    INDEPENDENT,
-    drawn_rates,
-    entries,
-    granted,
-    voted,
-)
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import Assumption, assumption_table
-from jtruth.evaluation.score_tables import (
-    BINS,
-    bin_edges,
-    finite_scores,
-    odds_given_rates,
-    rates_with,
-    with_bins,
-)
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
@@ -103,13 +84,9 @@ class MetricPosterior(Answer):
             raise ValueError(f"{NO_LAW}; those of one are drawn[{next(iter(self.drawn))!r}]")
         return first
 
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        return next(iter(self.drawn.values())).shape[1:]
-
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
         """Law, or range, of one entry; of the number itself without `place`."""
-        shape = self._shape
+        shape = next(iter(self.drawn.values())).shape[1:]
         if len(place) != len(shape):
             raise ValueError(f"the function's values have shape {shape}; give {len(shape)} indices")
         laws = [DrawsEstimate(draws[(slice(None), *place)]) for draws in self.drawn.values()]
@@ -117,7 +94,9 @@ class MetricPosterior(Answer):
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        places = {str(list(p)) if p else "value": p for p in np.ndindex(*self._shape)}
+        places = {
+            str(list(p)) if p else "value": p for p in np.ndindex(*next(iter(self.drawn.values())).shape[1:])
+        }
         rows = [{"place": name, **law_row(self.estimate(*p), self.level)} for name, p in places.items()]
         views = [
             {"name": name, "sentence": ASSUMPTIONS[name].sentence,
@@ -143,24 +122,19 @@ class MetricPosterior(Answer):
 
 
 def metric_posterior(
-    fn: Callable[[Any, Any], Any],
-    prediction: Any,
-    labels: Labels | np.ndarray | Array,
-    *,
-    num_draws: int = 1000,
-    **how: Unpack[Judging],
-) -> MetricPosterior:
+    fn: Callable[[Any, Any], Any], prediction: Any, labels: Labels | np.ndarray | Array, *,
+    num_draws: int = 1000, **how: Unpack[Judging],
+) -> MetricPosterior:  # fmt: skip
     """The posterior of fn(true classes, prediction).
 
     Args:
         fn: (y, prediction) -> a number or an array; y (samples,) codes. Ready: `jtruth.testing.of_labels`.
-        prediction: (samples,) classes, or scores (floats) of class 1, or probabilities (samples, classes).
-            Classes and scores may be a Series, dict or frame with task ids.
+        prediction: (samples,) classes, or scores (floats) of class 1, or probabilities (samples, classes);
+            matched by task ids where they have some.
         labels: as for `evaluate`.
         num_draws: drawn label vectors of each assumption.
-        how: noise, prior, gold, assume, level, key, progress, see `Judging`. Where the noise is known the
-            prior must be too. Gold is clamped, which says nothing of shared errors, so that assume
-            "independent" has to be said beside it where error rates are learned. Progress is told draws too.
+        how: see `Judging`; known noise needs the prior too. Gold is clamped, so where error rates are learned
+            assume="independent" has to be said beside it. Progress is told draws too.
 
     Raises:
         ValueError: unusable labels or predictions, values that are no numbers or change their shape, gold
@@ -191,44 +165,37 @@ def metric_posterior(
             "off; of a function of your own nobody knows: leave labelers_are out"
         )
     ask, slow = _asker(fn, outputs, data)
-    coded = _with_symbols(data, outputs, BINS if data.open else _BINS)
+    coded = _with_symbols(data, outputs, binned.BINS if data.open else _BINS)
     if data.open:
-        sources, doubts = _several(data, coded, num_draws)
-        assumed = NOBODY
+        asked = coded if coded.symbols is None else binned.with_bins(data, coded.y_pred)
+        listed = [entry for entry in registry.entries(asked) if entry.listed]
+        found, doubts = ranges.members(listed, asked, data.key)
+        if not any(one.fit is not None for one in found):
+            why = next(iter(doubts), "no model can be fitted to these labels")
+            raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
+        sources = {one.name: member_vectors(one, coded, num_draws) for one in found}
+        assumed, doubts = NOBODY, [ranges.ONLY_GOLD, *doubts]
     else:
         sources, doubts = {INDEPENDENT: independent_vectors(coded, num_draws)}, []
-        assumed = granted(INDEPENDENT)
+        assumed = registry.granted(INDEPENDENT)
     drawn: dict[str, np.ndarray] = {}
     for name, vectors in sources.items():
-        found: list[np.ndarray] = []
+        parts: list[np.ndarray] = []
         for some in vectors:
             values = ask(some)
-            if found and values.shape[1:] != found[0].shape[1:]:
+            if parts and values.shape[1:] != parts[0].shape[1:]:
                 raise ValueError(
-                    f"fn returned shape {found[0].shape[1:]} for one draw and {values.shape[1:]} for another"
+                    f"fn returned shape {parts[0].shape[1:]} for one draw and {values.shape[1:]} for another"
                 )
-            found.append(values)
+            parts.append(values)
             if data.progress is not None:
-                done = len(drawn) * num_draws + sum(map(len, found))
+                done = len(drawn) * num_draws + sum(map(len, parts))
                 data.progress(done, len(sources) * num_draws)
-        drawn[name] = np.concatenate(found)
+        drawn[name] = np.concatenate(parts)
     return MetricPosterior(drawn, data.level, assumed, (*coded.notes, *doubts, *slow))
 
 
-def _several(
-    data: inputs.Inputs, coded: inputs.Inputs, num_draws: int
-) -> tuple[dict[str, Iterator[Vectors]], list[str]]:
-    """Label vectors under every assumption that is shown, and what is doubtful."""
-    asked = coded if coded.symbols is None else with_bins(data, coded.y_pred)
-    found, doubts = ranges.members([e for e in entries(asked) if e.listed], asked, data.key)
-    if not any(one.fit is not None for one in found):
-        why = next(iter(doubts), "no model can be fitted to these labels")
-        raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
-    return {one.name: member_vectors(one, coded, num_draws) for one in found}, [ranges.ONLY_GOLD, *doubts]
-
-
 def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np.ndarray]:
-    """Checked input, and the prediction as codes or floats in the order of the samples."""
     # Shape and kind of numbers; of a dictionary those of its values, of a frame those of a vector.
     values = list(prediction.values()) if isinstance(prediction, dict) else prediction
     shape, kind = (len(values),), "O"
@@ -244,7 +211,7 @@ def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np
     elif kind == "f":
         if len(data.classes) != 2:
             raise ValueError(f"one score a sample ranks two classes, and there are {len(data.classes)}")
-        values = finite_scores(inputs.aligned(prediction, "scores", data))
+        values = binned.finite_scores(inputs.aligned(prediction, "scores", data))
     else:
         values = np.asarray(data.y_pred, np.int32)
     return data, values
@@ -257,7 +224,7 @@ def _with_symbols(data: inputs.Inputs, outputs: np.ndarray, bins: int) -> inputs
     if outputs.ndim == 2 and len(data.classes) > 2:
         return replace(data, y_pred=outputs.argmax(axis=1))
     scores = outputs if outputs.ndim == 1 else outputs[:, 1]
-    bin_ = np.searchsorted(bin_edges(scores, bins), scores, side="right")
+    bin_ = np.searchsorted(binned.bin_edges(scores, bins), scores, side="right")
     number = max(int(bin_.max()) + 1, 2)
     return replace(data, y_pred=bin_, symbols=np.ones((2, number)))
 
@@ -300,7 +267,7 @@ def member_vectors(member: Assumption, data: inputs.Inputs, num_draws: int) -> I
     if member.fit is not None:
         p = member.fit.class_posterior
     else:  # of ties and of samples without a label nothing else is known
-        truth, silent = voted(data)
+        truth, silent = registry.voted(data)
         p = truth + silent[:, None]
     counts = np.asarray(member.posterior.counts)
     chosen = np.linspace(0, len(counts) - 1, num_draws).astype(int)
@@ -315,14 +282,9 @@ def tied_vectors(
     tables: Int[np.ndarray, "draws classes symbols"],
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "draws samples"]:
-    """A vector of classes for each table, which counts what the table says.
+    """A vector of classes for each table (of whole numbers), which counts what the table says.
 
-    `p` are class posteriors, each up to a factor (what is 0 is never drawn), `symbols` of the samples;
-    `tables` hold whole numbers whose columns add up to the samples of each symbol.
-
-    >>> y = tied_vectors(np.full((4, 2), 0.5), np.zeros(4, int), np.array([[[3], [1]]] * 5), host_rng(0, "x"))
-    >>> y.sum(axis=1).tolist()
-    [1, 1, 1, 1, 1]
+    `p` are class posteriors, each up to a factor (what is 0 is never drawn), `symbols` of the samples.
     """
     classes = p.shape[1]
     y = np.full((len(tables), len(p)), classes - 1, np.int32)
@@ -364,7 +326,6 @@ def _fixed_number(
 
 
 def _known(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
-    """The error rates are given."""
     model = check.present(data.model, "the noise model")
     joint = model.log_likelihood + log(model.prior)[None, :]
     if len(data.classes) > 2:
@@ -398,10 +359,10 @@ def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
     scored, number = data.symbols is not None, data.num_symbols
     coarse = min(_COARSE, number)
     rough = data.y_pred * coarse // number if scored else data.y_pred
-    fit = rates_with(rough, coarse if scored else None, data, stream(key, "rates of a metric"))
+    fit = binned.rates_with(rough, coarse if scored else None, data, stream(key, "rates of a metric"))
     data.notes += fit.warnings
     if scored:
-        odds, prior = odds_given_rates(fit, data, min(num_draws, _RATES))
+        odds, prior = binned.odds_given_rates(fit, data, min(num_draws, _RATES))
         few, planned = len(odds), -(-num_draws // len(odds)) * len(odds)
         rows = _bin_rows(odds, data, prior, planned, key)[:num_draws]
         for k in range(few):
@@ -410,12 +371,11 @@ def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
         return
     few, classifier = min(num_draws, len(fit.matrices)), check.present(fit.classifier, "the classifier")
     share = np.diff(np.linspace(0, num_draws, few + 1).astype(int))
-    for (place, log_p, prior), draws in zip(drawn_rates(fit, data, few), share, strict=True):
+    for (place, log_p, prior), draws in zip(registry.drawn_rates(fit, data, few), share, strict=True):
         yield log_p + log(prior), np.repeat(classifier[fit.matrix_draw[place]][None], draws, axis=0)
 
 
 def _drawn(log_joint: np.ndarray, key: Key) -> Int[np.ndarray, "draws samples"]:
-    """A class for every sample of every draw."""
     height = np.exp(log_joint - log_joint.max(axis=2, keepdims=True)).cumsum(axis=2)
     point = host_rng(key, "classes of a metric").random(log_joint.shape[:2]) * height[..., -1]
     return (height <= point[..., None]).sum(axis=2).astype(np.int32)

@@ -1,7 +1,6 @@
 """Thousands of label sets evaluated in one call: simulations, bootstraps, one classifier in many cells.
 
-`evaluate` asks everything of one set. Here the same question is asked of many sets of equal (or filled-up)
-size, in a few compiled programs, and the answer is arrays with one row for each set:
+What `evaluate` asks of one set is asked of many of equal (or filled-up) size, in a few compiled programs:
 
 `method`            labelers    what it is
 "bayes"             known       the exact posterior of the count table (`testing.binary.batch`); two classes
@@ -10,14 +9,10 @@ size, in a few compiled programs, and the answer is arrays with one row for each
                                 do (two classes), else chains (`learning.joint.batch`)
 "em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
 
-Known labelers may use more symbols than there are classes ("cannot tell"): their matrices are (2, symbols).
-Metrics are those that `evaluate` prints; of three classes and more precision, recall and F1 are each class's.
-
 A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
 is not `ok`: it has no label at all, its posterior did not fit the window, its chains disagree or are short
 (R-hat above 1.05, fewer than 100 effective draws), EM did not converge, or raters that were learned are no
-better than chance on average (classes exchanged names).
-All work in float64 but the chains of "joint", which have JAX's default precision.
+better than chance on average (classes exchanged names). All work in float64 but the chains of "joint".
 """
 
 from typing import Any, NamedTuple
@@ -71,23 +66,18 @@ class BatchEvaluation(NamedTuple):
 
 def evaluate_batch(
     y_pred: Shaped[Array | np.ndarray, "sets samples"],
-    labels: Shaped[Array | np.ndarray, "sets samples labelers"],
-    *,
+    labels: Shaped[Array | np.ndarray, "sets samples labelers"], *,
     noise: NoiseModel | Float[Array | np.ndarray, "*sets labelers classes symbols"] | None = None,
-    prior: Float[Array | np.ndarray, " classes"] | None = None,
-    method: str | None = None,
-    level: float = 0.95,
-    key: Any = None,
-    mesh: jax.sharding.Mesh | None = None,
-) -> BatchEvaluation:
+    prior: Float[Array | np.ndarray, " classes"] | None = None, method: str | None = None,
+    level: float = 0.95, key: Any = None, mesh: jax.sharding.Mesh | None = None,
+) -> BatchEvaluation:  # fmt: skip
     """Evaluate every set.
 
     Args:
         y_pred: predicted classes, -1 where there is no sample.
         labels: codes 0..C-1, -1 for no label; of symbols 0..S-1 where `noise` has so many columns.
-        noise: matrices of the labelers, of all sets or of each, rows true, or a noise model of independent
-            labelers; with it goes `prior`.
-        prior: class prior.
+        noise, prior: matrices of the labelers, of all sets or of each, rows true, or a noise model of
+            independent labelers; and the class prior.
         method: see above; "bayes" where `noise` is given, else "joint".
         level: probability of the intervals.
         key: of "joint": a whole number or a JAX key; 0 if None. Each set has a stream of its own.
@@ -157,7 +147,6 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
 
 
 def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
-    """Metrics of draws (sets, chains, sweeps, classes, symbols)."""
     codes, counts = [str(c) for c in range(classes)], np.asarray(found.counts, np.float64)
     names = tuple(name for name in default_metrics(codes) if classes == 2 or not of_one_class(name))
     numbers = np.empty((len(counts), len(names), 4))
@@ -189,8 +178,8 @@ def _beyond_chance(matrices: Float[np.ndarray, "sets raters classes classes"]) -
 def _em(labels):
     def one(labels):
         columns = columns_from_matrix(labels, 2)
-        votes = (labels[:, :, None] == jnp.arange(2, dtype=labels.dtype)[None, None, :]).sum(axis=1)
-        votes = votes.astype(columns.weight.dtype)
+        classes = jnp.arange(2, dtype=labels.dtype)[None, None, :]
+        votes = (labels[:, :, None] == classes).sum(axis=1).astype(columns.weight.dtype)
         total = votes.sum(axis=1, keepdims=True)
         columns = columns._replace(weight=(total[:, 0] > 0).astype(total.dtype))
         shares = jnp.where(total > 0, votes / jnp.maximum(total, 1), 0.5)
@@ -242,23 +231,7 @@ def _whole(codes: Any) -> np.ndarray:
     return codes.astype(np.int64) if whole else codes
 
 
-def _checked_noise(noise, prior, sets: int, labelers: int) -> tuple[np.ndarray, np.ndarray]:
-    """Matrices and class prior of known labelers, or ValueError."""
-    noise = np.asarray(as_matrices(noise, labelers, "noise"), np.float64)
-    prior = np.asarray(prior, np.float64)
-    fits = noise.shape[:-2] in ((labelers,), (sets, labelers)) and noise.shape[-2] == 2 <= noise.shape[-1]
-    if not fits or prior.shape != (2,):
-        raise ValueError(
-            f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "
-            f"give ({labelers}, 2, symbols), or one for each of the {sets} sets, and (2,)"
-        )
-    check_rows(noise, "noise")
-    check_rows(prior, "prior")
-    return noise, prior
-
-
 def _checked(y_pred, labels, noise, prior, method):
-    """Arrays on the host, the number of classes, noise and prior; or ValueError."""
     y, z = _whole(y_pred), _whole(labels)
     if y.ndim != 2 or z.ndim != 3 or z.shape[:2] != y.shape or not z.size:
         raise ValueError(
@@ -272,7 +245,16 @@ def _checked(y_pred, labels, noise, prior, method):
             f"{'leave out' if unknown else 'give'} noise and prior"
         )
     if noise is not None:
-        noise, prior = _checked_noise(noise, prior, len(y), z.shape[2])
+        sets, labelers = len(y), z.shape[2]
+        noise = np.asarray(as_matrices(noise, labelers, "noise"), np.float64)
+        prior, each = np.asarray(prior, np.float64), noise.shape[:-2] in ((labelers,), (sets, labelers))
+        if not (each and noise.shape[-2] == 2 <= noise.shape[-1] and prior.shape == (2,)):
+            raise ValueError(
+                f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "
+                f"give ({labelers}, 2, symbols), or one for each of the {sets} sets, and (2,)"
+            )
+        check_rows(noise, "noise")
+        check_rows(prior, "prior")
     sizes = [int(codes.max()) + 1 if codes.dtype.kind in "iu" else 2 for codes in (y, z)]
     classes = max(2, *sizes) if method == "joint" else 2
     if method == "em" and max(sizes) > 2:

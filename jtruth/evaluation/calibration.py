@@ -1,12 +1,8 @@
-"""Are a classifier's probabilities right when experts disagree? Before and after calibration.
+"""Are a classifier's probabilities right when experts disagree? Before and after cross-fitted calibration.
 
-The question here is "what would experts say": class probabilities are judged by the histogram of a sample's
-labels, which is right where the label itself is uncertain and labelers are interchangeable. The twin
-question, "what is true", has one class for each sample and labelers who err; there the histogram is not the
-class probability, and `jtruth.evaluate` answers on the same labels. Which of the two is meant no computation
-can say.
-
-Calibration is cross-fitted: no sample is calibrated by its own labels. The laws are those of `histograms`.
+The question is "what would experts say": probabilities are judged by the histogram of a sample's labels,
+which is right where labelers are interchangeable. "What is true" (one class a sample, labelers who err) is
+the question of `jtruth.evaluate`; which of the two is meant no computation can say.
 """
 
 from collections.abc import Mapping
@@ -18,17 +14,13 @@ import numpy as np
 
 from jtruth import histograms as hist
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
-from jtruth._validation import align_table, with_tasks
-from jtruth._validation.in_range import check_shape
+from jtruth._validation import align_table
 from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, law_column, sentence_notes, warning_notes
 from jtruth.answers.data import law_row
 from jtruth.evaluation.checks.of_labels import exchangeability_check
-from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.parts import Check, interval_text, loudest
-from jtruth.evaluation.result import Evaluation
-from jtruth.evaluation.scores import ScoreEvaluation, evaluate_scores
 from jtruth.histograms.calibration import Calibration, LossTable, law_of_mean
 from jtruth.histograms.concentration import (
     CALIBRATIONS,
@@ -39,13 +31,11 @@ from jtruth.histograms.concentration import (
 from jtruth.histograms.label_counts import check_probabilities_of
 from jtruth.io.tables import Predictions
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices
-from jtruth.posterior import class_posterior
 from jtruth.stats.estimates import Estimate, check_level
 
 QUESTION = (
-    "These numbers say what labelers would say, not what is true: for that use judged_by_truth or "
-    "evaluate (jtruth evaluate) on the same labels, which take labelers to err about one true class."
+    "These numbers say what labelers would say, not what is true: for that use evaluate or evaluate_scores "
+    "(jtruth evaluate) on the same labels, which take labelers to err about one true class."
 )
 TITLES = {
     "squared_loss": "squared loss",
@@ -137,7 +127,6 @@ class CalibrationReport(Answer):
 
 
 def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], of: int) -> Curve:
-    """What was observed by what was predicted, before and after."""
     series = {}
     for name, one in zip(("before", "after"), found, strict=True):
         count = np.asarray(one.count)[of]
@@ -152,28 +141,18 @@ def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], 
 
 
 def evaluate_calibration(
-    probabilities: Any,
-    labels: Any,
-    *,
-    method: str = "alpha",
-    split: Any = 5,
-    bins: Any = 15,
-    level: float = 0.95,
-    drop: bool = False,
-    key: Any = None,
-) -> CalibrationReport:
+    probabilities: Any, labels: Any, *, method: str = "alpha", split: Any = 5, bins: Any = 15,
+    level: float = 0.95, drop: bool = False, key: Any = None,
+) -> CalibrationReport:  # fmt: skip
     """Losses of class probabilities and of predicted disagreement, before and after calibration.
 
     Args:
-        probabilities: (samples, classes) of the classifier; rows of a frame are matched by task id, its
-            columns by class.
-        labels: `Labels` of the same samples, or `Histograms` (then exchangeability cannot be checked).
+        probabilities: (samples, classes); rows of a frame are matched by task id, its columns by class.
+        labels: `Labels`, or `Histograms` (then exchangeability cannot be checked).
         method: "alpha", "temperature", "vector", "matrix" or "dirichlet"; all add a concentration.
-        split: number of parts, 2 or more: each is calibrated by a fit on the rest, and all are judged. Or a
-            (samples,) mask of the samples to fit on; the others are judged.
-        bins: as `loss_estimates`.
-        level: of intervals.
-        drop: leave out samples with one label from losses that need two.
+        split: number of parts, each calibrated by a fit on the rest; or a (samples,) mask of the samples to
+            fit on, and the others are judged.
+        bins, level, drop: as `loss_estimates`; samples with one label may be left out where two are needed.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
@@ -183,7 +162,15 @@ def evaluate_calibration(
     reported_key, key = stated(key), as_key(key)
     found = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
     raters = labels if isinstance(labels, Labels) else None
-    p, notes = _by_task(probabilities, raters)
+    p, notes = probabilities, ()
+    if raters is not None:  # rows and columns of a frame go by the labels' ids and classes
+        p, notes = align_table(p, raters, tuple(map(str, raters.class_names)), "probabilities")
+    p = np.asarray(p, np.float64)
+    if raters is None:
+        text = "histograms do not say who gave a label; give Labels to check that it does not matter"
+        check = Check("exchangeable labelers", None, None, "cannot be seen", text)
+    else:
+        check = exchangeability_check(raters, key=key, groups=p.argmax(axis=1))
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
         law, judged = _calibrated(key, found, p, method, split)
@@ -202,45 +189,8 @@ def evaluate_calibration(
         method, level, before.estimates, later, before.plugin, law, judged, np.asarray(gain),
         tuple(map(str, raters.class_names if raters else range(p.shape[1]))),
         (raters.tasks if raters else None) or tuple(range(len(p))), (before, after),
-        _checks(raters, p, key), tuple(dict.fromkeys((*notes, *before.notes, *after.notes))), reported_key,
+        (check,), tuple(dict.fromkeys((*notes, *before.notes, *after.notes))), reported_key,
     )  # fmt: skip
-
-
-def judged_by_truth(probabilities: Any, labels: Labels, **options: Any) -> ScoreEvaluation | Evaluation:
-    """The twin question on the same input, "what is true": one true class, and labelers who err about it.
-
-    Args:
-        probabilities: (samples, classes) of the classifier.
-        labels: `Labels` of the same samples.
-        options: `evaluate_scores`' of two classes (noise and prior, or assume="independent"), which judges
-            how well the probability of the second ranks; `evaluate`'s of more, which judges the most
-            probable class.
-
-    Raises:
-        ValueError: probabilities that do not fit the labels, and what these two refuse.
-    """
-    p, _ = _by_task(probabilities, labels)
-    sizes = {"samples": labels.num_samples, "classes": labels.num_classes}
-    check_shape(p, "probabilities", "samples classes", **sizes)
-    if labels.num_classes == 2:
-        return evaluate_scores(with_tasks(p[:, 1], labels.tasks), labels, **options)
-    return evaluate(with_tasks(p.argmax(axis=1), labels.tasks), labels, **options)
-
-
-def _by_task(probabilities: Any, labels: Labels | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Probabilities as an array, and notes; rows and columns of a frame by the labels' ids and classes."""
-    notes = ()
-    if labels is not None:
-        names = tuple(map(str, labels.class_names))
-        probabilities, notes = align_table(probabilities, labels, names, "probabilities")
-    return np.asarray(probabilities, np.float64), notes
-
-
-def _checks(labels: Labels | None, p: np.ndarray, key: Key) -> tuple[Check, ...]:
-    if labels is None:
-        text = "histograms do not say who gave a label; give Labels to check that it does not matter"
-        return (Check("exchangeable labelers", None, None, "cannot be seen", text),)
-    return (exchangeability_check(labels, key=key, groups=p.argmax(axis=1)),)
 
 
 def _calibrated(
@@ -269,22 +219,3 @@ def _calibrated(
         fitted = fit_calibrator(stream(key, "calibrate a fold", fold), found.take(~out), p[~out], **options)
         f[out], alpha[out] = map(np.asarray, fitted(p[out]))
     return Calibrated(f, alpha), np.arange(samples)
-
-
-def panel_probabilities(labels: Labels, noise: ConfusionMatrices, prior: Any) -> np.ndarray:
-    """What a labeler drawn from the panel would say of each sample, for labelers who are not exchangeable.
-
-    sum_c p(y_i = c | labels, noise) mean_t psi_t[c, k]: labels weighted by what the noise model makes of who
-    gave them. It stands in for the histogram where the check of exchangeability fails; being no counts, it
-    has plugin losses only.
-
-    Args:
-        labels: the labels.
-        noise: confusion matrices of all labelers, learned or known.
-        prior: (classes,).
-
-    Returns:
-        (samples, classes).
-    """
-    rho = np.asarray(class_posterior(noise.log_likelihood(labels), np.asarray(prior)), np.float64)
-    return rho @ np.asarray(noise.matrices, np.float64).mean(axis=0)

@@ -1,9 +1,8 @@
 """`evaluate`: predictions and noisy labels in, posteriors of the classifier's metrics out.
 
-Three situations. The noise model is given (or the log-likelihood array itself): the exact posterior. The
-noise model is given but the class prior is not: the prior is integrated out (two classes). Neither is given:
-both are learned from the labels, and unless somebody vouches for an assumption the answer is predictive
-(`model_error`): what models of the labels say, widened by how far they were off on other data.
+The noise model is given (or the log-likelihood array itself): the exact posterior; without the class prior:
+that is integrated out (two classes). Neither is given: both are learned from the labels, and unless somebody
+vouches for an assumption the answer is predictive (`model_error`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
-from jtruth.evaluation.labeler_report import behaviour_of
+from jtruth.evaluation.labelers import behaviour_of
 from jtruth.evaluation.parts import IN_SAMPLE, PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
@@ -42,22 +41,12 @@ from jtruth.testing.methods import Tested
 
 
 def evaluate(
-    y_pred: Any,
-    labels: Labels | np.ndarray | Array,
-    *,
-    noise: Any = None,
-    prior: Sequence[float] | np.ndarray | None = None,
-    gold: Any = None,
-    assume: str | None = None,
-    labelers_are: str | None = None,
-    method: str = "bayes",
-    positive: int | str | None = None,
-    order: Any = None,
-    target: str | None = None,
-    level: float = 0.95,
-    key: Any = None,
+    y_pred: Any, labels: Labels | np.ndarray | Array, *, noise: Any = None,
+    prior: Sequence[float] | np.ndarray | None = None, gold: Any = None, assume: str | None = None,
+    labelers_are: str | None = None, method: str = "bayes", positive: int | str | None = None,
+    order: Any = None, target: str | None = None, level: float = 0.95, key: Any = None,
     progress: Progress | None = None,
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """How good is a classifier, judged by noisy labels?
 
     Args:
@@ -92,9 +81,6 @@ def evaluate(
         level: probability of the printed intervals.
         key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
-
-    Returns:
-        An `Evaluation`; print it.
 
     Raises:
         ValueError: unusable input, naming what and where.
@@ -132,10 +118,13 @@ def evaluate(
 
 
 def _answer(
-    data: Inputs, answer: Tested, model: Model, labelers: tuple[dict[str, Any], ...] | None = None, *,
+    data: Inputs, answer: Tested, model: Model, labelers: Sequence[Estimate] | None = None, *,
     unbiased: bool = False, **more: Any,
 ) -> Evaluation:  # fmt: skip
-    """What was found, under its public names; `unbiased` counts are not kept to [0, 1]."""
+    """What was found, under its public names; `labelers`: laws of accuracies, by default the model's rows.
+
+    `unbiased` counts are not kept to [0, 1].
+    """
     metrics = estimates(answer.table, answer.classes, answer.positive)
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
     warnings += () if unbiased else _beyond_shares(metrics, data.level)
@@ -145,14 +134,17 @@ def _answer(
     order = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
     prior = model.prior[order] if len(order) == len(data.classes) else np.array([1 - p, p])
+    samples, rows = data.samples, ()
+    if labelers:
+        ends = means_and_ends(labelers, data.level)
+        rows = worst_first(samples.worker_names, samples.labels_per_labeler(), ends)
     fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
         posterior=answer.table, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
-        num_labelers=data.samples.num_labelers, num_labels=data.samples.num_labels, num_gold=data.num_gold,
+        num_labelers=samples.num_labelers, num_labels=samples.num_labels, num_gold=data.num_gold,
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
-        prior=prior,
-        labelers=model.labelers if labelers is None else labelers,
+        prior=prior, labelers=model.labelers if labelers is None else rows,
         baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None else {},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
@@ -181,7 +173,6 @@ def _learned(data: Inputs) -> Evaluation:
 
 
 def _known(data: Inputs, method: str) -> Evaluation:
-    """Error rates are given, or taken as known once they are learned."""
     model = data.model
     if model is None:
         if method == methods.TARS:
@@ -192,13 +183,6 @@ def _known(data: Inputs, method: str) -> Evaluation:
         return _answer(data, answer, model, unbiased=True, interval_kind=methods.TARS_KIND)
     answer = methods.answer_by(data, model, data.key, method)
     return _answer(data, answer, model, checks=known_noise_check(answer, data.headline, data.level))
-
-
-def _labelers_of(data: Inputs, laws: Sequence[Estimate]) -> tuple[dict[str, Any], ...]:
-    """A row for each labeler, given the laws of their accuracies; the worst first."""
-    labels = data.own_labels()
-    ends = means_and_ends(laws, data.level)
-    return worst_first(labels.worker_names, labels.labels_per_labeler(), ends)
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
@@ -214,9 +198,8 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
     key = stream(data.key, "vouched labelers")
     draws = evenly(list(ranges.labeler_draws(found, data.own_labels(), data.target, key).values()))
-    labelers = _labelers_of(data, [DrawsEstimate(column) for column in draws.T])
-    checks = vouched_check(found, data)
-    return _answer(data, answer, model, labelers, what_if=[one], checks=checks)
+    labelers = [DrawsEstimate(column) for column in draws.T]
+    return _answer(data, answer, model, labelers, what_if=[one], checks=vouched_check(found, data))
 
 
 def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
@@ -234,14 +217,8 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
     draws = ranges.labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
-    return _answer(
-        data,
-        answer,
-        model,
-        _labelers_of(data, ranges.labeler_laws(draws, labels, data.labelers_are)),
-        interval_kind=PREDICTIVE,
-        what_if=None,
-    )
+    laws = ranges.labeler_laws(draws, labels, data.labelers_are)
+    return _answer(data, answer, model, laws, interval_kind=PREDICTIVE, what_if=None)
 
 
 SENTENCES = {
@@ -266,7 +243,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
     laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
     rows = [*(ranges.row(m, data) for m in found), *_by_ppi(data, posterior)]
     return _answer(
-        data, answer, model, _labelers_of(data, laws), what_if=rows, advice=_advice(data, posterior),
+        data, answer, model, laws, what_if=rows, advice=_advice(data, posterior),
         checks=by_gold.random_gold_checks(data, posterior),
     )  # fmt: skip
 
@@ -290,29 +267,25 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
 
 
 def _advice(data: Inputs, posterior: np.ndarray) -> tuple[str, ...]:
-    """How many more answers would halve the intervals, and which samples to ask for."""
     left = data.gold.size - data.num_gold
     if left == 0:
         return ()
-    more = gold_that_halves(data.num_gold, data.gold.size)
-    number = number_of(more, "more gold answer")
-    sentences = [f"{number} at random would about halve the intervals (of {left} left)"]
-    if data.sampling.strata is None:
-        asked = ask_next(
-            data.y_pred, posterior, data.known, min(_ASKED, left), key=stream(data.key, "pool"),
-            classes=data.classes, positive=data.positive,
-        )  # fmt: skip
-        tasks = data.own_labels().task_names
-        named = ", ".join(str(tasks[i]) for i in asked.samples)
-        sentences.append(
-            f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "
-            "inclusion probabilities to hand over with the answers, see jtruth.asking.gold.ask_next"
-        )
-    return tuple(sentences)
+    number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more gold answer")
+    halve = f"{number} at random would about halve the intervals (of {left} left)"
+    if data.sampling.strata is not None:
+        return (halve,)
+    asked = ask_next(data.y_pred, posterior, data.known, min(_ASKED, left), key=stream(data.key, "pool"),
+                     classes=data.classes, positive=data.positive)  # fmt: skip
+    tasks = data.own_labels().task_names
+    named = ", ".join(str(tasks[i]) for i in asked.samples)
+    return (
+        halve,
+        f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "
+        "inclusion probabilities to hand over with the answers, see jtruth.asking.gold.ask_next",
+    )
 
 
 def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
-    """What the majority vote says of the metrics that the answer shows."""
     table = methods.vote_table(data)
     if len(answer.classes) == 2:
         one = np.arange(len(data.classes)) == data.positive

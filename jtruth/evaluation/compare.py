@@ -1,21 +1,17 @@
 """`compare_classifiers`: which of several classifiers is better, judged by the same noisy labels?
 
 The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so whatever
-one draw of the table says of one classifier it says of the others on the same true classes: the comparison is
-paired. The posterior of that table comes in the situations of `evaluate`: known error rates, exact by the
-chain for two classes, by Gibbs sampling for more; an assumption that somebody vouches for; gold, as draws of
-the table of tuples (`gold.tables`); or a predictive law of each number: what paired readings of labels missed
-of differences elsewhere.
+a draw of the table says of one classifier it says of the others on the same true classes: the comparison is
+paired. Known error rates: exact by the chain for two classes, by Gibbs sampling for more. Learned ones:
+`gold.tables.learned_table`.
 
 With many tuples and few samples in each the prior of a row would drive the answer: with eight classifiers,
 300 samples and one label each a nominal 95 % interval of a recall held it in 10 %
-(`benchmarks/comparison.py`). So all classifiers are taken at once while there are at most 16 tuples (four
-classifiers of two classes); more are taken by twos, and the twos are put together by a normal copula
-(`compared.joined`).
+(`benchmarks/comparison.py`). So more than 16 tuples (four classifiers of two classes) are taken by twos, put
+together by a normal copula (`compared.joined`).
 
-`compare_groups`: the symbol of a sample is the pair of its group and what the classifier says of it, so the
-table of one group is a part of the count table. Error rates are learned from all groups together; shares of
-classes and errors of the classifier are free in each. Predictive laws of groups are independent (`groups`).
+`compare_groups`: the symbol of a sample is the pair of its group and what the classifier says of it. Error
+rates are learned from all groups together; shares of classes and errors of the classifier are free in each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,15 +59,10 @@ Judged = tuple[Sequence[str], Tuples, AnyTable]  # who, what symbols say of them
 
 
 def compare_classifiers(
-    predictions: Mapping[str, Any],
-    labels: Labels | np.ndarray | Array,
-    *,
-    metric: str = "accuracy",
-    margin: float | int = 0.0,
-    at_least: float | int | None = None,
-    positive: int | str | None = None,
+    predictions: Mapping[str, Any], labels: Labels | np.ndarray | Array, *, metric: str = "accuracy",
+    margin: float | int = 0.0, at_least: float | int | None = None, positive: int | str | None = None,
     **how: Unpack[Judging],
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Which classifier is better, judged by noisy labels, and with what probability?
 
     Args:
@@ -81,14 +72,11 @@ def compare_classifiers(
         margin: a classifier counts as better if it is by more than this.
         at_least: a requirement; the answer holds the probability that each meets it. Where a smaller value
             is better (false_alarm_rate) it is what the metric may be at most.
-        positive: as for `evaluate`.
-        how: noise, prior, gold, assume, labelers_are, level, key, progress, as for `evaluate`: see `Judging`.
+        positive, how: as for `evaluate`, see `Judging`.
 
     Raises:
         ValueError: fewer than two classifiers, unusable predictions or labels, a margin or requirement
             outside the metric's range, or labels from which error rates cannot be learned.
-
-    Coverage of differences, widths and how well P(best) is calibrated are in `benchmarks/comparison.py`.
 
     >>> import jtruth as jt
     >>> z = np.array([[1, 1], [0, 0], [1, 0], [0, 0], [1, 1], [0, 0]])
@@ -105,7 +93,14 @@ def compare_classifiers(
     rest = inputs.read_others({name: predictions[name] for name in others}, data)
     codes = np.concatenate([data.y_pred[None], rest]).astype(np.int64)
     found = named_metric(metric, data.classes, data.positive)
-    _check_wishes(found, margin, at_least)
+    low, high = found.bounds
+    if not 0 <= margin < high - low:
+        raise ValueError(
+            f"margin is {margin}; {found.name} lies in [{low:g}, {high:g}], so give 0 or more and less "
+            f"than {high - low:g}"
+        )
+    if at_least is not None and not low <= at_least <= high:
+        raise ValueError(f"at_least is {at_least}; {found.name} lies in [{low:g}, {high:g}]")
     groups, judged = parts_of(codes, data), []
     doubts = list(inputs.warnings(replace(data, y_pred=codes.ravel())))
     doubts += [_BY_TWOS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
@@ -114,36 +109,28 @@ def compare_classifiers(
         table, texts = judged_together(part, what)
         judged.append(([names[k] for k in members], what, table))
         doubts += texts
-    laws = _laws(judged, names, found, data.key)
+    laws, agreement = _laws(judged, names, found, data.key), {}
+    if data.labels is not None:  # share of all labels that each classifier repeats
+        sample, _, label = data.labels.entries()
+        agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
     pairs = {} if margin else {pair: laws.p_tie(*pair) for pair in laws.differences}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
         data, found, laws, judged, dict(zip(names, codes, strict=True)), doubts, ties, margin=float(margin),
-        at_least=None if at_least is None else float(at_least), agreement=_agreement(codes, data, names),
+        at_least=None if at_least is None else float(at_least), agreement=agreement,
     )  # fmt: skip
 
 
 def compare_groups(
-    y_pred: Any,
-    labels: Labels | np.ndarray | Array,
-    by: Any,
-    *,
-    metric: str = "accuracy",
-    positive: int | str | None = None,
-    **how: Unpack[Judging],
-) -> Comparison:
+    y_pred: Any, labels: Labels | np.ndarray | Array, by: Any, *, metric: str = "accuracy",
+    positive: int | str | None = None, **how: Unpack[Judging],
+) -> Comparison:  # fmt: skip
     """In which group of the samples is a classifier better, and with what probability?
 
     Args:
-        y_pred: predictions, as for `evaluate`.
-        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        y_pred, labels, positive, how: as for `evaluate`.
         by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
-        positive: as for `evaluate`.
-        how: noise, prior, gold, assume, labelers_are, level, key, progress, as for `evaluate`.
-
-    Returns:
-        A `Comparison` whose names are the groups.
 
     Raises:
         ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
@@ -225,20 +212,7 @@ def _names(predictions: Any) -> tuple[str, ...]:
     return tuple(predictions)
 
 
-def _check_wishes(metric: Metric, margin: float, at_least: float | None) -> None:
-    """Refuse what no value of the metric can reach."""
-    low, high = metric.bounds
-    if not 0 <= margin < high - low:
-        raise ValueError(
-            f"margin is {margin}; {metric.name} lies in [{low:g}, {high:g}], so give 0 or more and less "
-            f"than {high - low:g}"
-        )
-    if at_least is not None and not low <= at_least <= high:
-        raise ValueError(f"at_least is {at_least}; {metric.name} lies in [{low:g}, {high:g}]")
-
-
 def _laws(judged: Sequence[Judged], names: Sequence[str], metric: Metric, key: Key) -> Laws:
-    """Laws of values and differences, and draws of all values together."""
     found, differences = {}, {}
     for members, what, table in judged:
         for place, name in enumerate(members):
@@ -270,27 +244,16 @@ def _by_assumption(
     judged: Sequence[Judged], metric: Metric, names: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """Under each reading of the labels, in words, the metric of every classifier."""
-    first = judged[0][2]
-    rows = []
+    first, rows = judged[0][2], []
     for reading in first.readings if isinstance(first, PredictiveTable) else ():
-        values: dict[str, float] = {}
-        for members, what, table in judged:
-            one = table.readings.get(reading) if isinstance(table, PredictiveTable) else None
-            for place, name in enumerate(members):
-                if one is not None and name not in values:
-                    values[name] = one.estimate(what.of_one(metric, place)).mean
+        values = {  # of a name the first table that has it
+            name: table.readings[reading].estimate(what.of_one(metric, place)).mean
+            for members, what, table in reversed(judged)
+            if isinstance(table, PredictiveTable) and reading in table.readings
+            for place, name in enumerate(members)
+        }
         rows.append((ASSUMPTIONS[reading].sentence, tuple(values.get(name, np.nan) for name in names)))
     return tuple(rows)
-
-
-def _agreement(codes: np.ndarray, data: inputs.Inputs, names: tuple[str, ...]) -> dict[str, float]:
-    """Share of all labels that each classifier repeats."""
-    if data.labels is None:
-        return {}
-    sample, _, label = (np.asarray(a) for a in data.labels.arrays)
-    labeled = label >= 0
-    share = (codes[:, sample[labeled]] == label[labeled]).mean(axis=1)
-    return dict(zip(names, share.tolist(), strict=True))
 
 
 def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ...], inputs.Inputs, Tuples]]:
@@ -327,7 +290,6 @@ def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[s
 
 
 def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
-    """The error rates are given."""
     model, classes, key = check.present(data.model, "the noise model"), what.num_classes, data.key
     alpha = what.prior(float(classes), 1 / classes)  # each classifier alone: flat rows, as in `evaluate`
     if classes > 2:

@@ -112,9 +112,8 @@ def joined(
 ) -> Float[np.ndarray, "draws numbers"]:
     """Draws of all values together, from the law of each and of every difference: a normal copula.
 
-    A number without a law (never defined) is NaN in every draw. Correlations of twos need not fit together;
-    the nearest matrix that is one is taken (negative eigenvalues, which are Monte Carlo error, become 0).
-    Nor need means: those of values and of differences are least squares apart, and the differences decide.
+    A number without a law is NaN in every draw. Correlations of twos need not fit together (negative
+    eigenvalues, which are Monte Carlo error, become 0), nor need means: differences decide, by least squares.
     """
     size, place = len(values), {name: k for k, name in enumerate(values)}
     sd = {name: max(law.sd, 0.0) for name, law in values.items()}
@@ -205,6 +204,11 @@ class Comparison(Laws, Answer):
         """What is compared."""
         return "group" if self.sizes else "classifier"
 
+    @property
+    def beyond(self) -> str:
+        """By how much one has to be better, in words."""
+        return f" by more than {self.margin:g}" if self.margin else ""
+
     def at_level(self, level: float) -> "Comparison":
         """The same answer with intervals of another probability."""
         return replace(self, level=check_level(level))
@@ -217,8 +221,17 @@ class Comparison(Laws, Answer):
             for text, v in self.assumptions
         ]
         heads = [Column(("values", name), plain(name)) for name in self.ranking]
+        better = self.better
+        pairs = [
+            row | {"first_better": better[row["first"], row["second"]],
+                   "second_better": better[row["second"], row["first"]]}
+            for row in difference_rows(self.differences, self.ranking, self.level)
+        ]  # fmt: skip
+        chance = Column("first_better", f"P(the first is better{self.beyond})", form=".2f")
+        note = _APART if self.interval_kind == parts.PREDICTIVE else ""
         blocks = (
-            _classifiers(self, metric), _differences(self),
+            _classifiers(self, metric),
+            difference_table("comparison.differences", "Differences", pairs, (chance,), note, "undefined"),
             parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("metric", metric), ("interval", kind), ("rests on", self.assumption)),
@@ -253,16 +266,11 @@ def _sentence(found: Comparison, metric: str, kind: str) -> str:
         )
     return (
         f"{names[0]} has the better {metric} with probability {found.best[first]:.2f}; "
-        f"than {names[1]}{_beyond(found)} {p:.2f} ({kind})."
+        f"than {names[1]}{found.beyond} {p:.2f} ({kind})."
     )
 
 
-def _beyond(found: Comparison) -> str:
-    return f" by more than {found.margin:g}" if found.margin else ""
-
-
 def _classifiers(found: Comparison, metric: str) -> Table:
-    """The ranking, best first."""
     best, meets, place = found.best, found.meets, found.names.index
     rows = [
         {"name": name, **law_row(found.values[name], found.level), "best": best[name],
@@ -281,27 +289,10 @@ def _classifiers(found: Comparison, metric: str) -> Table:
     return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note)
 
 
-def _differences(found: Comparison) -> Table:
-    """Of neighbours in the ranking first, then of all others; the better one first."""
-    better = found.better
-    rows = [
-        row | {"first_better": better[row["first"], row["second"]],
-               "second_better": better[row["second"], row["first"]]}
-        for row in difference_rows(found.differences, found.ranking, found.level)
-    ]  # fmt: skip
-    chance = Column("first_better", f"P(the first is better{_beyond(found)})", form=".2f")
-    note = _APART if found.interval_kind == parts.PREDICTIVE else ""
-    return difference_table("comparison.differences", "Differences", rows, (chance,), note, "undefined")
-
-
 def difference_table(
-    name: str,
-    heading: str,
-    rows: Sequence[Mapping],
-    more: Sequence[Column],
-    note: str = "",
+    name: str, heading: str, rows: Sequence[Mapping], more: Sequence[Column], note: str = "",
     missing: str = "-",
-) -> Table:
+) -> Table:  # fmt: skip
     """Differences with intervals, and columns beside them."""
     columns = (Column("mean", "difference", ("low", "high"), "+.3f"), *more)
     return Table(name, heading, "difference", columns, rows, note, unit=None, missing=missing,

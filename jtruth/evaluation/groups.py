@@ -1,26 +1,20 @@
 """Which system, prompt or site has the larger share of a class? Groups judged by the same labelers.
 
-The group of a sample is the symbol of the count table n[true class, group], as a prediction is elsewhere, so
-every way to hold such a table answers: error rates are learned from all groups together, and shares are free
-in each, p(class, group) = pi[class] K[class, group]. That takes for granted that a labeler errs alike in
-every group. Judges that are kinder to one system break it, which labels alone cannot show; gold corrects each
-group by its own answers.
+The group of a sample is the symbol of the count table n[true class, group], as a prediction is elsewhere:
+error rates are learned from all groups together, and shares are free in each. A labeler is taken to err alike
+in every group; judges that are kinder to one system break it, which only gold of each group can show.
 
-Without gold each share is widened by how far metrics of one class were off elsewhere (`model_error.CLASS`).
-On public sets much of such an error did not cancel in a difference (labelers misjudged queries and problems
-one by one), so errors of two groups are taken as independent (`benchmarks/groups.py`).
+Without gold each share is widened by how far metrics of one class were off elsewhere, and errors of two
+groups are taken as independent: much of them did not cancel on public sets (`benchmarks/groups.py`).
 
-Two groups may hold answers to the same items (tasks that both systems had). In the samples at hand that
-changes nothing. Of new items it does: the share of a group there has the law of its share here plus the
-chance of the draw, with variance s (1 - s) / n, and covariances by the m items in common,
+Of new items, of which two groups may hold m in common, the share of a group has the law of its share here
+plus the chance of the draw, with variance s (1 - s) / n and, p the probabilities of the class at these items,
 
-    cov(share_a, share_b) = m cov(p_a, p_b) / (n_a n_b),
+    cov(share_a, share_b) = m cov(p_a, p_b) / (n_a n_b).
 
-p the probabilities of the class at these items. Where gold says of some items in both groups what is true,
-differences are paired, item by item (`paired_shares`): what is hard in both cancels.
+Where gold says of some items in both groups what is true, differences are paired (`paired_shares`).
 
-`labelers_by_group`: each group is judged by itself, for whether labelers err alike is what is asked; so laws
-of two groups are independent.
+`labelers_by_group`: each group is judged by itself, so laws of two groups are independent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,8 +36,7 @@ from jtruth.answers.blocks import Facts
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables, labels_only_posterior
-from jtruth.evaluation.labeler_report import LabelerReport
-from jtruth.evaluation.labelers import evaluate_labelers
+from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.parts import interval_text, interval_title, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
@@ -73,8 +66,7 @@ LITTLE = "{} have fewer than {} {}: little is known of their shares"
 class Groups(NamedTuple):
     """The group of each sample, and what each is about; for `prevalence(by=...)`.
 
-    `read_groups` makes codes of groups and items, and knows the names; `group_shares` adds the share of the
-    positive class in each group, and who has more.
+    `read_groups` makes codes of groups and items; `group_shares` adds the answer.
     """
 
     group: Any  # (samples,) names; or a Series or dict by task id
@@ -110,12 +102,6 @@ class Groups(NamedTuple):
     def of_tables(self, counts: Num[np.ndarray, "draws classes symbols"]) -> np.ndarray:
         """Draws of the share in each group, (draws, groups)."""
         return counts[:, self.code, : len(self.names)] / self.sizes
-
-    @property
-    def little(self) -> tuple[str, ...]:
-        """Which groups have little gold, where there is some."""
-        few = [name for name, n in zip(self.names, self.num_gold, strict=True) if n < FEW]
-        return _little(few, "gold answers") if any(self.num_gold) else ()
 
     def sentence(self, kind: str, level: float) -> str:
         """Who has the largest share, and whether that can be told."""
@@ -153,9 +139,6 @@ class Groups(NamedTuple):
         columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
         title = f"Share of class {plain(self.positive)!r} in each group of these samples"
         groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share")
-        return groups, self._differences(level), facts(**{"by.positive": self.positive})
-
-    def _differences(self, level: float) -> Table:
         rows = []
         for row in difference_rows(self.laws.differences, self.laws.ranking, level):
             pair = row["first"], row["second"]
@@ -165,15 +148,12 @@ class Groups(NamedTuple):
             })  # fmt: skip
         columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
                    Column("first_larger_new", "of new items too", form=".2f"))  # fmt: skip
-        return difference_table("by.differences", "Differences of groups", rows, columns)
+        differences = difference_table("by.differences", "Differences of groups", rows, columns)
+        return groups, differences, facts(**{"by.positive": self.positive})
 
 
 def read_groups(by: Any, labels: Labels) -> Groups:
-    """Names, codes and items of `Groups`, or of the group of each sample alone.
-
-    Raises:
-        ValueError: groups or items of other samples, samples without one, fewer than 2 groups or above 50.
-    """
+    """Names, codes and items of `Groups`, or of the group of each sample alone; or ValueError."""
     by = by if isinstance(by, Groups) else Groups(by)
     found, notes = {}, []
     for what, ids in (("group", by.group), ("item", by.item)):
@@ -192,24 +172,22 @@ def read_groups(by: Any, labels: Labels) -> Groups:
     positive = 1 if positive is None else positive
     if not 0 <= positive < labels.num_classes:
         raise ValueError(f"positive is {positive}, but there are {labels.num_classes} classes")
-    size = np.bincount(code)
-    notes += _little([names[g] for g in np.flatnonzero(size < FEW)], "samples")
+    notes += too_few(names, np.bincount(code), "samples")
     classes = tuple(map(str, labels.class_names))
     return Groups(code, item, classes[positive], names, classes, tuple(notes))
 
 
-def _little(names: Sequence[str], what: str) -> tuple[str, ...]:
-    return (LITTLE.format(quoted(names, 6), FEW, what),) if names else ()
+def too_few(names: Sequence[str], number: Sequence[int] | np.ndarray, what: str) -> tuple[str, ...]:
+    """Which groups have little of something, where there is some."""
+    few = [name for name, n in zip(names, number, strict=True) if n < FEW]
+    return (LITTLE.format(quoted(few, 6), FEW, what),) if few and any(number) else ()
 
 
 def group_shares(
     groups: Groups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key,
     paired: Mapping[Pair, tuple[DrawsEstimate, DrawsEstimate]] = MappingProxyType({}),
 ) -> Groups:  # fmt: skip
-    """The answer from draws (draws, groups) of all shares; `p` (samples,) are chances of the class.
-
-    `paired` are differences by gold, of these samples and of new items: see `paired_shares`.
-    """
+    """The answer from draws (draws, groups); `p` (samples,) are chances of the class, `paired` by gold."""
     size, gold_of = groups.sizes, np.bincount(groups.group[gold >= 0], minlength=len(groups.names))
     covariance, common = _chance(groups, columns.mean(axis=0), p)
     root, axes = np.linalg.eigh(covariance)
@@ -331,7 +309,16 @@ class LabelersByGroup(Answer):
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        first, gaps = next(iter(self.reports.values())), self._gaps()
+        first, gaps = next(iter(self.reports.values())), []
+        for worker, laws in self.laws.items():
+            for (a, b), law in laws.differences.items():
+                better = laws.p_better(a, b)
+                if better < 0.5:
+                    a, b, law, better = b, a, DrawsEstimate(-law.draws), 1 - better
+                gaps.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
+                             "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
+                             "first_better": better})  # fmt: skip
+        gaps.sort(key=lambda row: -row["first_better"])
         rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
         columns = Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels")
         better = (Column("first_better", "P(better in the first)", form=".2f"),)
@@ -346,19 +333,6 @@ class LabelersByGroup(Answer):
         about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
         sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
         return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
-
-    def _gaps(self) -> list[dict[str, Any]]:
-        """Differences of two groups for each labeler, the clearest first."""
-        rows = []
-        for worker, laws in self.laws.items():
-            for (a, b), law in laws.differences.items():
-                better = laws.p_better(a, b)
-                if better < 0.5:
-                    a, b, law, better = b, a, DrawsEstimate(-law.draws), 1 - better
-                rows.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
-                             "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
-                             "first_better": better})  # fmt: skip
-        return sorted(rows, key=lambda row: -row["first_better"])
 
     def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
         if not gaps:
@@ -384,9 +358,7 @@ def labelers_by_group(
         labels: the noisy labels.
         by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
         gold: (samples,) known classes, -1 where unknown; each group is corrected by its own.
-        key: a whole number or a JAX key; 0 if None.
-        level: probability of the intervals.
-        options: labelers_are and progress of `evaluate_labelers`.
+        key, level, options: as for `evaluate_labelers`.
 
     Raises:
         ValueError: what `evaluate_labelers` refuses; fewer than 2 groups or above 50.
@@ -408,7 +380,6 @@ def labelers_by_group(
 def _paired_labelers(
     groups: Groups, labels: Labels, known: np.ndarray, key: Any
 ) -> dict[str, dict[Pair, DrawsEstimate]]:
-    """By labeler: his differences in accuracy between groups of which he labelled the same items."""
     sample, labeler, label = labels.entries()
     his_rows = [sample[labeler == t] for t in range(labels.num_labelers)]
     his_groups = [groups._replace(group=groups.group[rows], item=groups.item[rows]) for rows in his_rows]

@@ -4,7 +4,7 @@ A label matrix of whole numbers taken for a log-likelihood makes one class of ev
 answer to a question that nobody asked. Whole numbers, true/false and data frames are therefore never one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypedDict
@@ -15,7 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jtruth import _validation as check
-from jtruth._host import cross_table, known_classes, log, most_likely_prior
+from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.words import Read
@@ -131,7 +131,7 @@ class Inputs:
     # the Dirichlet prior of the classifier's rows.
     symbols: np.ndarray | None = None
     target: str = IN_SAMPLE  # or POPULATION: what metrics are of
-    missing: tuple[Check, ...] = ()  # the check that found labels missing by class: see `shares`
+    missing: tuple[Check, ...] = ()  # the check that found labels missing by class
     noise: NoiseModel | None = None  # as it was given
     assume: str | None = None  # as it was asked for
     labelers_are: str = "unknown"  # see `assumptions.model_error`
@@ -157,11 +157,6 @@ class Inputs:
         return self.model is None and self.assume in (None, "unknown")
 
     @property
-    def random_gold(self) -> bool:
-        """Whether gold is taken to be a random part of the samples, because nobody said how it was chosen."""
-        return self.open and self.sampling.at_random
-
-    @property
     def known(self) -> Gold:
         """Known classes, and how they were chosen."""
         return self.sampling._replace(classes=self.gold)
@@ -175,11 +170,6 @@ class Inputs:
         if self.labels is None:
             raise ValueError("this needs labels; a log-likelihood array says nothing of single labels")
         return self.labels
-
-    @property
-    def shares(self) -> str:
-        """Of the classes, as in `fit_joint`: for each number of labels where they are missing by class."""
-        return "by_number" if self.missing else "one"
 
     @property
     def num_symbols(self) -> int:
@@ -205,17 +195,6 @@ class Inputs:
         _, first, times = check.occurring(row, int(row.max()) + 1)
         return first, row, times, self.gold[first] < 0
 
-    @cached_property
-    def predicted(self) -> np.ndarray:
-        """(rows, symbols) how many samples of each row of `distinct_rows` have each prediction."""
-        first, row, *_ = self.distinct_rows
-        return cross_table(row, self.y_pred, (first.size, self.num_symbols))
-
-    @property
-    def judged(self) -> bool:
-        """Whether there is a classifier: more than one symbol that could be predicted."""
-        return self.num_symbols > 1
-
     @property
     def some_gold(self) -> np.ndarray | None:
         """Gold, or None if no class is known."""
@@ -232,16 +211,11 @@ class Inputs:
         return self.labels or _numbered(self.y_pred.size, len(self.classes))
 
     @property
-    def binary_classes(self) -> tuple[str, ...]:
-        """Names of (negative, positive); more classes than two are tested one against the rest."""
-        if len(self.classes) == 2:
-            return (self.classes[1 - self.positive], self.classes[self.positive])
-        return (f"not {self.classes[self.positive]}", self.classes[self.positive])
-
-    @property
     def answered(self) -> tuple[tuple[str, ...], int]:
         """Classes in the order of an answer's table, (negative, positive) of two; place of the positive."""
-        return (self.binary_classes, 1) if len(self.classes) == 2 else (self.classes, self.positive)
+        if len(self.classes) > 2:
+            return self.classes, self.positive
+        return (self.classes[1 - self.positive], self.classes[self.positive]), 1
 
     def tables(self, counts: np.ndarray) -> TableDraws:
         """Draws of the count table (draws, classes, symbols) in that order."""
@@ -270,11 +244,7 @@ def read_labels_alone(
     labels: Any, gold: Any = None, *, certain: bool = False, key: Any = None, level: float = 0.95,
     assume: str | None = None, labelers_are: str | None = None, progress: Progress | None = None,
 ) -> Inputs:  # fmt: skip
-    """Labels alone as input: everybody predicts the one symbol there is; `certain`: however gold was chosen.
-
-    Raises:
-        ValueError: unusable input.
-    """
+    """Labels alone: everybody predicts the one symbol there is; `certain`: however gold was chosen."""
     labels = as_labels(labels)
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) and not certain else gold, labels)
     classes = tuple(map(str, labels.class_names))
@@ -305,11 +275,11 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, whose)
     if prior is not None:
         try:
-            prior = np.asarray(prior, np.float64)
+            shares = np.asarray(prior, np.float64)
         except (TypeError, ValueError):
             given = check.brief(prior)
             raise ValueError(f"prior is {given}; give one probability for each class") from None
-        prior = validate_prior(prior, len(classes))
+        prior = validate_prior(shares, len(classes))
     if noise is not None:
         if not isinstance(noise, NoiseModel):
             raise ValueError(
@@ -350,18 +320,20 @@ def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
     return found if patterns is None else found[patterns.inverse]
 
 
+def _with_notes(found: Any, notes: Sequence[str], data: Inputs) -> Any:
+    data.notes += tuple(Read(note) for note in notes if note not in data.notes)
+    return found
+
+
 def aligned(values: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
     found = check.align(concrete(values, what), data.samples, what)
-    data.notes += tuple(Read(note) for note in found.notes if note not in data.notes)
-    return found
+    return _with_notes(found, found.notes, data)
 
 
 def aligned_table(table: Any, what: str, data: Inputs) -> Any:
     """A number for each sample and class; a frame's rows by task id and its columns by class."""
-    found, notes = check.align_table(table, data.samples, data.classes, what)
-    data.notes += tuple(Read(note) for note in notes if note not in data.notes)
-    return found
+    return _with_notes(*check.align_table(table, data.samples, data.classes, what), data)
 
 
 def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
@@ -389,7 +361,6 @@ def read_sampling(gold: Any, data: Inputs) -> None:
 
 
 def _numbered(num_samples: int, num_classes: int) -> Labels:
-    """Labels without an entry, for samples and classes that are numbers."""
     none = np.zeros(0, np.int32)
     return Labels(none, none, none, num_samples, 0, num_classes)
 
@@ -424,13 +395,11 @@ def _known_model(
 
 def warnings(data: Inputs) -> list[str]:
     """What is worth saying of the input itself."""
-    out = list(data.notes)
-    if (data.y_pred == data.y_pred[0]).all():
-        name = data.classes[data.y_pred[0]]
-        out.append(
-            f"every prediction is {name!r}: metrics that need another prediction are undefined or trivial"
-        )
-    return out
+    if (data.y_pred != data.y_pred[0]).any():
+        return list(data.notes)
+    name = data.classes[data.y_pred[0]]
+    trivial = f"every prediction is {name!r}: metrics that need another prediction are undefined or trivial"
+    return [*data.notes, trivial]
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
@@ -463,12 +432,7 @@ class Judging(TypedDict, total=False):
 
 
 def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: Any = None) -> Inputs:
-    """Checked input, and how it is to be judged; `asked` is the function's name, `y_pred` None: none yet.
-
-    Raises:
-        TypeError: a keyword that there is not.
-        ValueError: unusable input.
-    """
+    """Checked input, and how it is to be judged; `asked` is the function's name, `y_pred` None: none yet."""
     names = tuple(Judging.__annotations__)
     unknown = [name for name in how if name not in names]
     if unknown:

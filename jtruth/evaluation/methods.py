@@ -1,24 +1,23 @@
 """The posterior of the count table by each method of `evaluate`, of known error rates, or taken as known.
 
-Error rates known by draws: one exact answer for each draw, mixed.
+Error rates known by draws: one exact answer for each draw, mixed,
 
     p(table | predictions, labels) = sum_r w_r p(table | predictions, labels, psi_r),
     w_r  proportional to  p(predictions | labels, psi_r)
 
-where psi_r are draws of error rates and class prior. Learned from these very labels, this is the posterior
-with the error rates integrated out, and the weights are what the predictions add (two classes; for more they
-move nothing, and weights are equal). Draws from other labels are not moved by these: wider, not wrong.
+Learned from these very labels, this is the posterior with the error rates integrated out (two classes; for
+more the weights are equal). Draws from other labels are not moved by these: wider, not wrong.
 
-`method="smyth"` takes the most probable classes by EM as the truth, as Smyth et al. (1994) did to grade one
-scientist by Dawid and Skene's EM on the labels of all others: a baseline, whose classes are wrong in places.
+`method="smyth"` takes the most probable classes by EM as the truth, as Smyth et al. (1994) did.
 
-What an answer is about is one word. "in-sample": how good the predictions are on these samples. "population":
-how good they would be on new ones, pi[c] K[c, u], with wider intervals; it is there where error rates were
-learned and there is no gold, for gold and known error rates speak of these samples' classes.
+The target is "in-sample", how good the predictions are on these samples, or "population", how good they would
+be on new ones, pi[c] K[c, u]: where error rates were learned and there is no gold, for gold and known error
+rates speak of these samples' classes.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -38,14 +37,9 @@ from jtruth.noise import NoiseModel
 from jtruth.posterior import class_posterior
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import binary_posterior, consolidate, estimate_counts, resampled_table
+from jtruth.testing import methods as testing
 from jtruth.testing.binary.unknown import Mixture, unknown_prior
-from jtruth.testing.methods import (
-    BINARY_METHODS,
-    MULTICLASS_METHODS,
-    Tested,
-    converged_or_not,
-    multiclass_posterior,
-)
+from jtruth.testing.methods import BINARY_METHODS, MULTICLASS_METHODS, Tested
 from jtruth.testing.multiclass import count_posterior
 
 _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
@@ -138,13 +132,8 @@ def smyth_model(data: Inputs) -> Model:
     if model.refusal is not None:
         return model
     labels, matrices = data.own_labels(), present(model.matrices, "the learned rates")
-    found = check_consistency(
-        model.prior,
-        matrices[:-1],
-        labels.labels_per_labeler(),
-        num_samples=labels.num_samples,
-        workers=labels.workers,
-    )
+    which = {"num_samples": labels.num_samples, "workers": labels.workers}
+    found = check_consistency(model.prior, matrices[:-1], labels.labels_per_labeler(), **which)
     return replace(model, warnings=(*model.warnings, *found))
 
 
@@ -160,7 +149,9 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
             answers.append(answer_by(data, model, keys[r]))
             continue  # more classes: few draws, as there are many answers
         some = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=keys[r], effort=_EACH)
-        answers.append(answer_of(some.counts, data, warnings=converged_or_not(some))._replace(table=some))
+        answers.append(
+            answer_of(some.counts, data, warnings=testing.converged_or_not(some))._replace(table=some)
+        )
     first, number = answers[0], len(answers)
     notes = [note for answer in answers for note in answer.warnings]
     averaged = f"error rates are known by {number} draws, over which every number is averaged"
@@ -190,8 +181,7 @@ def answer_of(
 
 def of_nothing(data: Inputs, method: str = "bayes", warnings: Sequence[str] = ()) -> Tested:
     """Not identified: NaN everywhere."""
-    size = len(data.classes)
-    return answer_of(np.full((1, size, size), np.nan), data, method, tuple(warnings))
+    return answer_of(np.full((1, *[len(data.classes)] * 2), np.nan), data, method, tuple(warnings))
 
 
 def vote_table(data: Inputs) -> np.ndarray:
@@ -228,24 +218,23 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
         return _prior_integrated_out(data, model, y)
     odds = log_odds(model.log_likelihood, model.prior, data.positive)  # other classes are taken together
     found = binary_posterior(odds, y, method=known, key=key)
-    found = found._replace(classes=data.binary_classes)
     if len(data.classes) == 2:
-        return found
-    return found._replace(warnings=(*found.warnings, ONE_AGAINST_REST.format(data.classes[data.positive])))
+        return found._replace(classes=data.answered[0])
+    one = data.classes[data.positive]
+    return found._replace(
+        classes=(f"not {one}", one), warnings=(*found.warnings, ONE_AGAINST_REST.format(one))
+    )
 
 
 def _any_classes(data: Inputs, model: Model, method: str, key: Array) -> Tested:
-    """More than two classes, known noise: the full table."""
     if method not in MULTICLASS_METHODS:
         raise ValueError(
             f"method={method!r} knows two classes: say positive=... for one class against all others, or use "
             f"{', '.join(MULTICLASS_METHODS)}"
         )
-    classes, positive = data.answered
-    found = multiclass_posterior(
-        model.log_likelihood, model.prior, data.y_pred, key=key, method=method, classes=classes
-    )
-    return found._replace(positive=positive)
+    how: dict[str, Any] = {"key": key, "method": method, "classes": data.classes}
+    found = testing.multiclass_posterior(model.log_likelihood, model.prior, data.y_pred, **how)
+    return found._replace(positive=data.positive)
 
 
 def _prior_integrated_out(data: Inputs, model: Model, y: np.ndarray) -> Tested:
@@ -258,7 +247,7 @@ def _prior_integrated_out(data: Inputs, model: Model, y: np.ndarray) -> Tested:
     negative = model.log_likelihood[:, 1 - positive]
     log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
     note = "the class prior was not given; it is integrated out over a uniform prior"
-    return Tested("bayes", mixture, None, log_evidence, (note,), data.binary_classes, 1)
+    return Tested("bayes", mixture, None, log_evidence, (note,), *data.answered)
 
 
 def log_evidence_of(answer: Tested, model: Model, data: Inputs) -> float:

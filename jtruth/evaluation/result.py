@@ -9,19 +9,8 @@ import numpy as np
 from jtruth._random import Stated
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Check, Column, Document, Matrix, Table
-from jtruth.answers.blocks import (
-    Block,
-    Row,
-    cell_text,
-    check_notes,
-    facts,
-    facts_of,
-    finding_notes,
-    how,
-    law_column,
-    sentence_notes,
-    warning_notes,
-)
+from jtruth.answers import blocks as block
+from jtruth.answers.blocks import Block, Row, cell_text, facts, facts_of, how, law_column
 from jtruth.answers.data import law_row
 from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions import ranges
@@ -137,13 +126,9 @@ class Evaluation(Answer):
         return self.cells.high
 
     def sensitivity(
-        self,
-        what: str = "shared_errors",
-        *,
-        values: Sequence[float] | np.ndarray | None = None,
-        key: Any = None,
-        progress: Progress | None = None,
-    ) -> Sensitivity:
+        self, what: str = "shared_errors", *, values: Sequence[float] | np.ndarray | None = None,
+        key: Any = None, progress: Progress | None = None,
+    ) -> Sensitivity:  # fmt: skip
         """Posteriors along one assumption that is moved by hand; print it, or ask for its tipping points.
 
         Args:
@@ -151,40 +136,23 @@ class Evaluation(Answer):
                 (share of samples hard for labelers and classifier), "labeler_dependence" (share hard for the
                 labelers only), "prior" (share of the positive class), "error_rates" (factor).
             values: where to look; for "shared_errors" how often the classifier copies.
-            key: PRNG key; jax.random.key(0) if None.
+            key: a whole number or a JAX key; 0 if None.
             progress: called with (values done, values in all); some seconds for each on large sets.
-
-        Returns:
-            `jtruth.evaluation.assumptions.sensitivity.Sensitivity`.
 
         Raises:
             ValueError: an assumption that this answer does not rest on, or values that make no sense.
         """
         if self.basis is None:
             raise ValueError("this result does not know its input; use the one that evaluate returned")
-        return sensitivity(
-            self.basis,
-            what,
-            level=self.level,
-            values=values,
-            key=key,
-            progress=progress,
-            printed=self.headline,
-        )
+        how = {"level": self.level, "values": values, "key": key, "progress": progress}
+        return sensitivity(self.basis, what, printed=self.headline, **how)
 
     def joint(
-        self,
-        first: str = "recall",
-        second: str = "false_alarm_rate",
-        *,
-        assumption: str | None = None,
+        self, first: str = "recall", second: str = "false_alarm_rate", *, assumption: str | None = None
     ) -> JointEstimate | JointDensity:
-        """Joint posterior of two metrics by name.
+        """Joint posterior of two metrics by name, as in `estimate`.
 
-        Args:
-            first, second: as in `estimate`.
-            assumption: name of one of `assumptions`; needed where the answer is predictive, a law for each
-                metric by itself.
+        `assumption` is one of `assumptions`, needed where the answer is predictive: a law for each metric.
 
         Raises:
             ValueError: neither one law nor an assumption that has one, or counts that are not identified.
@@ -244,9 +212,9 @@ def evaluation_blocks(
         *_metrics(found, rows, kind), _assumptions(found, assumptions), _confusion(found),
         parts.labeler_table(found.labelers, found.level,
                             parts.OF_LABELERS[found.target]),
-        check_notes(found.checks), finding_notes(found.suspicious),
-        warning_notes(tuple(dict.fromkeys((*found.warnings, *doubts)))),
-        sentence_notes("advice", "What would help", found.advice, "do"),
+        block.check_notes(found.checks), block.finding_notes(found.suspicious),
+        block.warning_notes(tuple(dict.fromkeys((*found.warnings, *doubts)))),
+        block.sentence_notes("advice", "What would help", found.advice, "do"),
         how(("method", found.method), ("target", found.target), ("interval", kind),
             ("rests on", found.rests_on), *(("assumed", text) for text in (*alone, *found.assumed)),
             ("class prior", prior)),
@@ -262,7 +230,6 @@ def evaluation_blocks(
 
 
 def _headline(found: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
-    """One sentence with the answer."""
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
     sure, open_, ends = [], [], () if found.method in _TAKEN else ("low", "high")
@@ -339,7 +306,6 @@ def _assumptions(found: Evaluation, assumptions: Sequence[Assumption]) -> Block:
 
 
 def _confusion(found: Evaluation) -> Block:
-    """Expected counts by true and predicted class."""
     cells = {name: part.tolist() for name, part in found.cells._asdict().items()}
     mean = found.cells.mean
     if not mean.size or np.isnan(mean).any():

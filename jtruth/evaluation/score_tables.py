@@ -1,15 +1,12 @@
 """Draws of the count table of score bins, and curves from it, in every state of knowledge of the labelers.
 
-One assumption, two classes: the walk of `jtruth.testing.binary.chain` over the bins, given error rates or
-draws of them. More classes: `count_posterior`, or `fit_joint` with the bins as predictions, and rows of bins
-that are Dirichlet(2/bins), two samples a row; few bins are better there.
+One assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins, given error rates or
+draws of them; more by `count_posterior`, or `fit_joint` with the bins as predictions, rows Dirichlet(2/bins).
 
-Nobody vouches for how labelers err: the symbols are twelve bins of the score: a row of a classifier has few
-probabilities, and its prior (two samples a row) says little. Half of their mass is that of the positives by
-the labels, else few bins hold them and average precision is not that of the scores (`bin_edges`). Readings of
-the labels give draws of that table, hence curves and areas; each number of a curve is widened by how far
-readings were off elsewhere, as a metric of the whole table is (`assumptions.model_error`). Where some true
-classes are known they give draws of the table of bins (`gold.tables`), and everything follows from these.
+Nobody vouches: twelve bins, for the prior of a row then says little. Half of their mass is that of the
+positives by the labels, else few bins hold them (`bin_edges`). Readings of the labels give draws of that
+table; each number of a curve is widened as a metric of the whole table is (`assumptions.model_error`). With
+gold there are draws of the table of bins (`gold.tables`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,9 +63,8 @@ class PredictiveCurves(NamedTuple):
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
     ) -> DrawsEstimate:
         """Predictive law of a number of the curve."""
-        draws = {name: of(one).draws for name, one in self.readings.items()}
-        ends = (float(bounds[0]), float(bounds[1]))
-        return law_of(draws, OVERALL, self.labelers_are, float(self.num_samples), ends)
+        draws, (low, high) = {name: of(one).draws for name, one in self.readings.items()}, map(float, bounds)
+        return law_of(draws, OVERALL, self.labelers_are, float(self.num_samples), (low, high))
 
     def roc(self, level: float = 0.95, points: int = 51) -> Band:
         """Detection by false-alarm rate."""
@@ -128,17 +124,10 @@ Tables = Int[np.ndarray, "draws classes bins"]
 def bin_edges(
     scores: Float[np.ndarray, " samples"], bins: int, positive: Float[np.ndarray, " samples"] | None = None
 ) -> Float[np.ndarray, " inner_edges"]:
-    """Inner edges of at most `bins` bins of about equal mass; equal scores share a bin.
+    """Inner edges of at most `bins` (2 to 200) bins of about equal mass; equal scores share a bin.
 
-    Args:
-        scores: finite numbers.
-        bins: 2 to 200.
-        positive: how probable it is that each sample is positive. Half of the mass is theirs then, half that
-            of the others: bins of equal numbers of samples put few positives into one or two, and average
-            precision of such bins is not that of the scores. None: every sample is alike.
-
-    Raises:
-        ValueError: fewer than 2 bins, or more than 200.
+    Half of the mass is that of the positives, if `positive` says how probable it is that each sample is one:
+    bins of equal numbers put few positives into one or two, whose average precision is not the scores'.
     """
     if not 2 <= bins <= _MOST_BINS:
         raise ValueError(f"bins is {bins}; give 2 to {_MOST_BINS}")
@@ -170,22 +159,15 @@ def finite_scores(found: check.Aligned) -> Float[np.ndarray, " samples"]:
 
 
 def score_tables(
-    data: inputs.Inputs,
-    coded: Int[np.ndarray, " samples"],
-    values: Float[np.ndarray, " samples"],
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Draws of tables of bins (`coded`) if errors are independent, and what is doubtful.
-
-    Raises:
-        ValueError: labels from which error rates cannot be learned.
-    """
+    """Draws of tables of bins (`coded`) if errors are independent, and what is doubtful."""
     if len(data.classes) > 2:
         return _many_classes(data, coded)
     return _exact(data, coded) if data.model is not None else _learned(data, coded, values)
 
 
 def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
-    """Rows of bins are Dirichlet(2/bins)."""
     if data.model is None:
         _, doubts, found = learned_table(with_bins(data, coded), "", _NOTHING)
         driven = [d for one in found for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
@@ -203,21 +185,18 @@ def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tu
 
 
 def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
-    """Draws given log-likelihood and prior."""
     model, number = check.present(data.model, "the noise model"), max(int(coded.max()) + 1, 2)
-    key = data.key
-    odds = log_odds(model.log_likelihood, model.prior)
+    key, odds = data.key, log_odds(model.log_likelihood, model.prior)
     walks = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
     pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _WALKS // 2)
-    return _walked(*walks, np.asarray(pure.counts), data.positive)
+    return _walked(walks, np.asarray(pure.counts), data.positive)
 
 
 def _walked(
-    drawn: TableDraws, _: np.ndarray, tempered: float, others: Int[np.ndarray, "others classes bins"],
-    positive: int,
-) -> tuple[Tables, tuple[str, ...]]:  # fmt: skip
+    walks: tuple[TableDraws, np.ndarray, float], others: Int[np.ndarray, "others classes bins"], positive: int
+) -> tuple[Tables, tuple[str, ...]]:
     """Tables of `symbol_walk`, and what the priors of class and bins do that labels do not."""
-    tables, against = np.asarray(drawn.counts), () if tempered == 1 else (AGAINST_PRIOR,)
+    tables, against = np.asarray(walks[0].counts), () if walks[2] == 1 else (AGAINST_PRIOR,)
     return tables, (*against, *prior_driven(tables, others, positive))
 
 
@@ -226,9 +205,8 @@ def prior_driven(
 ) -> tuple[str, ...]:
     """A sentence if draws under another prior of the bins say something else of the area.
 
-    With few labels a sample and a score that ranks well, labels do not say which of the few samples that are
-    ranked wrong are so, and how far: a prior for which neighbouring bins are alike spreads them (a smaller
-    area), one for which bins are pure moves them together (a larger one).
+    With few labels a sample and a score that ranks well, labels do not say how far the samples that are
+    ranked wrong are so: a prior of alike neighbours spreads them, one of pure bins moves them together.
     """
     laws = [curves(against_rest(some, positive)).auc for some in (tables, others)]
     (low, high), (a, b) = (law.interval(0.95) for law in laws)
@@ -252,9 +230,8 @@ def _learned(
         symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
         for k in range(0, len(odds), 5)
     ]
-    tables, doubts = _walked(*walks, np.concatenate([one.counts for one in pure]), data.positive)
-    driven = doubts_of(_area(fit, data.positive), fit, 0.95)
-    return tables, (*fit.warnings, *doubts, *driven)
+    tables, doubts = _walked(walks, np.concatenate([one.counts for one in pure]), data.positive)
+    return tables, (*fit.warnings, *doubts, *doubts_of(_area(fit, data.positive), fit, 0.95))
 
 
 def rates_with(

@@ -1,15 +1,11 @@
 """How well does a score rank, judged by noisy labels? ROC, precision-recall, their areas.
 
-`evaluate_scores`, two classes. Scores are cut into bins of about equal numbers of samples, equal scores
-together, and the bin is the symbol that the classifier "predicts": `score_tables` has the tables and curves
-in every state of knowledge of the labelers. Each kind of curves gives the law of any number that is a
-function of a curve, `law(of)`, and two bands; all that stands here is asked of `law`.
+Scores are cut into bins of about equal numbers of samples, and the bin is the symbol that the classifier
+"predicts" (`score_tables`). Curves of every kind give the law of a number of the curve, `law(of)`, and bands.
 
-`evaluate_class_scores`, a column of scores for each class, judged one against the rest. The bins of a column
-are the symbols of a table with a row for each class, for labels of "dog" and of "plane" speak differently of
-a high score for "cat"; rows of other classes are then added up. No draw holds the areas of all classes, which
-tend to vary together. For averages they are taken to do so entirely (the same quantile of every law), which
-makes the interval the widest that single laws allow: cautious by up to the root of the number of classes.
+A column of scores for each class is judged one against the rest, in a table with a row for each class whose
+other rows are then added up. No draw holds the areas of all classes; for averages they are taken to vary
+together entirely (the same quantile of every law): the widest that single laws allow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -112,14 +108,13 @@ class ScoreEvaluation(Answer):
         return self.curves.law(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
-        """What predicting positive at or above `threshold` brings.
+        """What predicting positive at or above one of `thresholds` brings.
 
-        Args:
-            threshold: one of `thresholds`; `evaluate_scores(threshold=...)` makes any number one of them.
-            cost: of a false positive and of a false negative, if the mean cost is wanted too.
+        `cost`: of a false positive and of a false negative. `evaluate_scores(threshold=...)` makes any number
+        a threshold.
 
         Raises:
-            ValueError: a threshold inside a bin, or costs that are negative, not finite or both 0.
+            ValueError: a threshold inside a bin, or costs that cannot be.
         """
         place = np.flatnonzero(self.thresholds == threshold)
         if not place.size:
@@ -130,14 +125,7 @@ class ScoreEvaluation(Answer):
         return self._at(int(place[-1]), None if cost is None else checked_cost(cost))
 
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
-        """The threshold of the lowest expected cost, by the law's mean.
-
-        Args:
-            cost: of a false positive and of a false negative.
-
-        Raises:
-            ValueError: costs that are negative, not finite or both 0.
-        """
+        """The threshold of the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
         law = self.curves.law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
@@ -151,12 +139,11 @@ class ScoreEvaluation(Answer):
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
         law = self.curves.law
-        names = ("false_alarm", "detection", "precision")
-        false_alarm, recall, precision = (law(lambda c, name=name: c.at(name, k)) for name in names)
-        found = AtThreshold(float(self.thresholds[k]), false_alarm, recall, precision)
-        return found if cost is None else found._replace(
-            cost=law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
-        )  # fmt: skip
+        rates = (
+            law(lambda c, name=name: c.at(name, k)) for name in ("false_alarm", "detection", "precision")
+        )
+        mean = None if cost is None else law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
+        return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -167,15 +154,20 @@ class ScoreEvaluation(Answer):
              **{name: _area(law, self.level) for name, law in a.metrics.items()}}
             for a in self.assumptions
         ]  # fmt: skip
-        (low, high), bounded = self.auc_of_scores, np.isfinite(self.hidden)
-        note = (
-            f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
-            f"[{low:.3f}, {high:.3f}]."
-        )
+        (low, high), note = self.auc_of_scores, ""
+        if np.isfinite(self.hidden):
+            note = f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
+            note += f"[{low:.3f}, {high:.3f}]."
+        names = ("recall", "precision", "false_alarm_rate", "cost")
+        known = [n for n in names if any(getattr(one, n) is not None for one in self.asked)]
+        columns = tuple(law_column(name, name.replace("_", " ")) for name in known)
+        asked = [one.row(self.level) for one in self.asked]
+        cheapest = any(one.cheapest is not None for one in self.asked)
+        title = "Positive from this threshold up" + (" (cheapest for the cost)" if cheapest else "")
         blocks = (
             Table("", f"Areas, with {kind}s", "area", (Column("mean", "area [interval]", ("low", "high")),),
-                  [{"area": title} | areas[name] for name, title in AREAS.items()], note if bounded else ""),
-            self._thresholds(),
+                  [{"area": title} | areas[name] for name, title in AREAS.items()], note),
+            Table("thresholds", title, "from", columns, asked, missing="undefined", aside=("from",)),
             parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", parts.IN_SAMPLE), ("assumed", self.assumption)),
@@ -189,22 +181,15 @@ class ScoreEvaluation(Answer):
         alarms = parts.first_lines(self.checks, self.warnings)
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)
 
-    def _thresholds(self) -> Table:
-        """What thresholds bring that were asked for."""
-        names = ("recall", "precision", "false_alarm_rate", "cost")
-        known = [n for n in names if any(getattr(one, n) is not None for one in self.asked)]
-        title = "Positive from this threshold up"
-        if any(one.cheapest is not None for one in self.asked):
-            title += " (cheapest for the cost)"
-        columns = tuple(law_column(name, name.replace("_", " ")) for name in known)
-        asked = [one.row(self.level) for one in self.asked]
-        return Table("thresholds", title, "from", columns, asked, missing="undefined", aside=("from",))
-
 
 def score_curves(found: Mapping[str, ScoreEvaluation]) -> list[Curve]:
     """Both curves, each with its bands."""
-    roc = {name: _points(one.curves.roc(one.level)) for name, one in found.items()}
-    pr = {name: _points(one.curves.precision_recall(one.level)) for name, one in found.items()}
+
+    def points(band: Band) -> dict[str, Any]:
+        return {name: plain_json(values) for name, values in band._asdict().items() if name != "level"}
+
+    roc = {name: points(one.curves.roc(one.level)) for name, one in found.items()}
+    pr = {name: points(one.curves.precision_recall(one.level)) for name, one in found.items()}
     note = "Bands hold each point of the curve with the stated probability."
     return [
         Curve("curves.roc", "ROC curve", "false alarm rate", "recall", roc, note, diagonal=True),
@@ -212,12 +197,7 @@ def score_curves(found: Mapping[str, ScoreEvaluation]) -> list[Curve]:
     ]
 
 
-def _points(band: Band) -> dict[str, Any]:
-    return {name: plain_json(values) for name, values in band._asdict().items() if name != "level"}
-
-
 def _area(law: Estimate, level: float) -> dict[str, Any]:
-    """Mean and interval."""
     row = law_row(law, level)
     return {name: row[name] for name in ("mean", "low", "high")}
 
@@ -284,31 +264,21 @@ class ClassScores(Answer):
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)
 
 
-_OF_CURVES = tuple(map(attrgetter, ("auc", "average_precision", "hidden")))  # of `Curves`
-
-
 def evaluate_scores(
-    scores: Any,
-    labels: Labels | np.ndarray | Array,
-    *,
-    bins: int = 20,
-    threshold: Number | None = None,
-    cost: tuple[Number, Number] | None = None,
-    positive: int | str | None = None,
-    **how: Unpack[Judging],
-) -> ScoreEvaluation:
+    scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 20, threshold: Number | None = None,
+    cost: tuple[Number, Number] | None = None, positive: int | str | None = None, **how: Unpack[Judging],
+) -> ScoreEvaluation:  # fmt: skip
     """How well does a score separate two classes, judged by noisy labels?
 
     Args:
-        scores: (samples,) finite numbers, larger for the positive class; a Series, dict or frame with task
-            ids is matched by them.
+        scores: (samples,) finite numbers, larger for the positive class; matched by task ids where they have
+            some.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, 2).
         bins: most bins of scores, 2 to 200.
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
         positive: code or name of the class that high scores speak for; class 1 if None.
-        how: noise, prior (needed where the noise is known), gold, assume (by default the answer is
-            predictive), labelers_are, level, key, progress: see `Judging`.
+        how: see `Judging`; the prior is needed where the noise is known.
 
     Raises:
         ValueError: scores that are no finite numbers, other than two classes, costs or a threshold that
@@ -359,7 +329,6 @@ def judged(
         inner = _at_or_above(values, threshold)
         edges = np.union1d(edges, [inner] if values.min() < inner < np.inf else [])
     coded = np.searchsorted(edges, values, side="right")
-    found: AnyCurves
     if not data.open:
         drawn, doubts = tables.score_tables(data, coded, values)
         found = curves(against_rest(drawn, data.positive))
@@ -371,7 +340,7 @@ def judged(
         )
         doubts = doubts if data.num_gold else (*refusal(data.own_labels(), data.key), *doubts)
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
-    auc, average, hidden = map(found.law, _OF_CURVES)
+    auc, average, hidden = (found.law(attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(
         auc, average, found, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
         (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold,
@@ -383,29 +352,20 @@ def _at_or_above(values: np.ndarray, threshold: Number) -> float:
     return float(values[values >= threshold].min(initial=np.inf))
 
 
-_QUANTILES = (np.arange(4000) + 0.5) / 4000
-
-
 def evaluate_class_scores(
-    scores: Any,
-    labels: Labels | np.ndarray | Array,
-    *,
-    bins: int = 8,
-    **how: Unpack[Judging],
+    scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 8, **how: Unpack[Judging]
 ) -> ClassScores:
     """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
 
     Args:
-        scores: (samples, classes) finite numbers, such as probabilities, in the order of the classes; rows of
-            a frame are matched by task id, its columns by class.
+        scores: (samples, classes) finite numbers, in the order of the classes; rows of a frame are matched by
+            task id, its columns by class.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         bins: most bins of a column.
-        how: noise, prior, gold, assume, level, key, progress, as for `evaluate_scores`: see `Judging`.
+        how: as for `evaluate_scores`. Each class is fitted by itself.
 
     Raises:
         ValueError: scores of another shape or not finite, or unusable labels.
-
-    Each class is fitted by itself: without known noise that takes as long as `evaluate` for every class.
 
     >>> import jtruth as jt
     >>> z = np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 1], [2, 0]])
@@ -416,7 +376,18 @@ def evaluate_class_scores(
     (['0', '1', '2'], True)
     """
     data = inputs.read_one_assumption("evaluate_class_scores", None, labels, how)
-    columns, found = _columns(scores, data), {}
+    try:
+        columns = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers: {error}") from None
+    check_shape(columns, "scores", "samples classes", samples=data.y_pred.size, classes=len(data.classes))
+    bad, found = np.argwhere(~np.isfinite(columns)), {}
+    if len(bad):
+        i, c = bad[0]
+        raise ValueError(
+            f"the score of sample {i} for class {data.classes[c]!r} is {columns[i, c]}; scores must be "
+            f"finite ({len(bad)} such)"
+        )
     for c, name in enumerate(data.classes):
         key = stream(data.key, "scores of class", c)
         found[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), columns[:, c], bins)
@@ -432,28 +403,11 @@ def evaluate_class_scores(
     return ClassScores(found, auc, precision, named, data.stated, alarms, tuple(doubts))
 
 
-def _columns(scores: Any, data: inputs.Inputs) -> Float[np.ndarray, "samples classes"]:
-    """The scores as they can be used, or ValueError."""
-    try:
-        table = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"scores must be numbers: {error}") from None
-    check_shape(table, "scores", "samples classes", samples=data.y_pred.size, classes=len(data.classes))
-    bad = np.argwhere(~np.isfinite(table))
-    if len(bad):
-        i, c = bad[0]
-        raise ValueError(
-            f"the score of sample {i} for class {data.classes[c]!r} is {table[i, c]}; scores must be finite "
-            f"({len(bad)} such)"
-        )
-    return table
-
-
 def _average(
     found: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
 ) -> DrawsEstimate:
     """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
-    laws = [one.law(of).draws for one in found]
-    known = [draws[~np.isnan(draws)] for draws in laws]
-    columns = [np.quantile(d, _QUANTILES) if d.size else np.full(_QUANTILES.size, np.nan) for d in known]
+    known = [draws[~np.isnan(draws)] for draws in (one.law(of).draws for one in found)]
+    places = (np.arange(4000) + 0.5) / 4000
+    columns = [np.quantile(draws, places) if draws.size else np.full(4000, np.nan) for draws in known]
     return DrawsEstimate(np.stack(columns, axis=1) @ weights)

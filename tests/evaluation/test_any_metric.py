@@ -160,6 +160,7 @@ def test_three_classes():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"fn": "accuracy"}, r"fn is 'accuracy'; give a function.*estimate\('accuracy'\)"),
         ({"num_draws": 1}, "num_draws is 1"),
         ({"prediction": [0.1, np.nan, 0.3, 0.2]}, r"scores\[1\] is nan"),
         ({"prediction": np.full((4, 2), 0.4)}, r"probabilities\[0\] sums to 0.8, not to 1"),
@@ -179,8 +180,3 @@ def test_refused(as_installed, change, message):
     }
     with pytest.raises(ValueError, match=message):
         jt.metric_posterior(**{**good, **change})
-
-
-def test_a_metric_by_name_is_asked_elsewhere(as_installed):
-    with pytest.raises(ValueError, match=r"fn is 'accuracy'; give a function.*estimate\('accuracy'\)"):
-        jt.metric_posterior("accuracy", [0, 1], np.log([[0.8, 0.2], [0.3, 0.7]]), prior=[0.5, 0.5])

@@ -56,16 +56,6 @@ def test_known_labelers_give_what_each_set_gives_by_itself(sets, method, one_by_
 
 
 @pytest.mark.slow
-def test_an_interval_holds_its_mean():
-    """Nearly certain labels: 95 % of the law is on the value 1, and the mean is below it."""
-    z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)[None]
-    noise, prior = np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2), np.array([0.5, 0.5])
-    found = jt.evaluate_batch(z[:, :, 0], z, noise=noise, prior=prior)
-    assert found.mean[0, 0] < 1 and found.high[0, 0] == 1
-    assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
-
-
-@pytest.mark.slow
 def test_em_is_fit_dawid_skene_with_the_classifier_as_a_rater(sets):
     found = jt.evaluate_batch(*sets, method="em")
     smoothing = jt.learning.Smoothing(0.01, 0.01, 0.01)
@@ -245,18 +235,6 @@ def test_labels_of_more_symbols_than_classes_against_enumeration():
     found = jt.evaluate_batch(y_pred[None], z[None], noise=SYMBOLS, prior=PRIOR)
     np.testing.assert_allclose(found.mean[0, :3], mean, rtol=1e-10)
     assert found.ok.all() and found.matrices.shape == (1, 2, 2, 3)
-
-
-@pytest.mark.parametrize("method", ["bayes", pytest.param("empirical_bayes", marks=pytest.mark.slow)])
-def test_a_symbol_that_says_nothing_is_no_label(sets, method):
-    """A third one, "cannot tell", given to both classes equally often, is as if the label were missing."""
-    y_pred, z = sets
-    wide = np.concatenate([0.8 * NOISE, np.full((3, 2, 1), 0.2)], axis=2)
-    one = jt.evaluate_batch(y_pred, z, noise=NOISE, prior=PRIOR, method=method)
-    told = np.where((z < 0) & (y_pred >= 0)[:, :, None], 2, z)
-    other = jt.evaluate_batch(y_pred, told, noise=wide, prior=PRIOR, method=method)
-    np.testing.assert_allclose(other.mean, one.mean, rtol=1e-9)
-    np.testing.assert_allclose(other.sd, one.sd, rtol=1e-9)
 
 
 @pytest.mark.slow

@@ -10,13 +10,11 @@ from jtruth import cli
 from jtruth import histograms as hist
 from jtruth.answers import law_row
 from jtruth.answers.html import page_html
-from jtruth.evaluation.calibration import evaluate_calibration, judged_by_truth, panel_probabilities
+from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.evaluation.checks.of_labels import exchangeability_check
-from jtruth.evaluation.scores import evaluate_scores
 from jtruth.histograms.concentration import Calibrated
 from jtruth.io import read_predictions, write_labels
 from jtruth.labels import Labels
-from jtruth.noise import ConfusionMatrices, Symmetric
 from tests.evaluation.crowds import experts
 
 
@@ -85,7 +83,7 @@ def test_two_fixed_raters_with_their_own_policies_are_seen():
     z = np.stack([x + 0.05 * rng.normal(size=80) > 0.4, x + 0.05 * rng.normal(size=80) > 0.6], axis=1)
     check = exchangeability_check(Labels.from_matrix(z.astype(int), 2), key=0)
     assert check.verdict == "does not fit" and check.p_value == 1 / 500
-    assert "where" in check.message and "panel_probabilities" in check.message
+    assert "where" in check.message and "Ask labelers at random" in check.message
     same = exchangeability_check(Labels.from_matrix([[0, 0], [1, 1]], 2), key=0)
     assert same.verdict == "cannot be seen"
     # opposite policies in two groups of samples cancel unless the groups are told apart
@@ -93,27 +91,6 @@ def test_two_fixed_raters_with_their_own_policies_are_seen():
     labels, groups = Labels.from_matrix(flipped, 2), np.arange(80) % 2
     assert exchangeability_check(labels, key=0).p_value > 0.05
     assert exchangeability_check(labels, key=0, groups=groups).p_value < 0.01
-
-
-def test_the_twin_question_is_answered_on_the_same_input():
-    rng = np.random.default_rng(4)
-    y = rng.integers(0, 2, 60)
-    z = np.where(rng.random((60, 3)) < 0.9, y[:, None], 1 - y[:, None])
-    p = np.where(y == 1, 0.8, 0.3) + rng.uniform(-0.2, 0.2, 60)
-    labels, p = Labels.from_matrix(z, 2), np.stack([1 - p, p], axis=1)
-    options = {"noise": Symmetric(0.1, 2), "prior": [0.5, 0.5]}
-    found, direct = judged_by_truth(p, labels, **options), evaluate_scores(p[:, 1], labels, **options)
-    assert found.auc.mean == direct.auc.mean > 0.9
-    with pytest.raises(ValueError, match=r"shape \(60, 3\); it must be \(60 samples, 2 classes\)"):
-        judged_by_truth(np.ones((60, 3)) / 3, labels)
-
-
-def test_panel_probabilities_by_hand():
-    noise = ConfusionMatrices(np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.4, 0.6]]]))
-    found = panel_probabilities(Labels.from_matrix([[0, 1], [1, -1]], 2), noise, [0.5, 0.5])
-    rho = np.array([[0.9 * 0.4, 0.2 * 0.6], [0.1, 0.8]])
-    rho /= rho.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found, rho @ [[0.75, 0.25], [0.3, 0.7]])
 
 
 BAD = {

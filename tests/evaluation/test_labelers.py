@@ -12,8 +12,7 @@ from jtruth.answers.html import page_html
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import law_of
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
-from jtruth.evaluation.labeler_report import labelers_headline
-from jtruth.evaluation.labelers import ONLY_GOLD
+from jtruth.evaluation.labelers import ONLY_GOLD, labelers_headline
 from jtruth.evaluation.parts import MORE_RIGHT
 from jtruth.latent import Effort
 from jtruth.learning import Smoothing, fit_dawid_skene

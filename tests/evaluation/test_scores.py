@@ -34,39 +34,6 @@ def test_known_classes_are_scikit_learn():
     assert turned.positive == "0"
 
 
-@pytest.mark.slow
-def test_intervals_hold_the_area_when_the_noise_is_known():
-    """47 or fewer of 60 in 95 % intervals have probability 2e-6; the bins' share is added."""
-    held, prior = 0, np.array([0.6, 0.4])
-    for seed in range(60):
-        y, score, labels = scored(seed)
-        found = jt.evaluate_scores(score, labels, noise=jt.noise.Symmetric(0.2, 2), prior=prior, key=seed)
-        low, high = found.auc.interval(0.95)
-        bins = np.searchsorted(found.edges, score, side="right")
-        held += low <= roc_auc_score(y, bins) <= high
-        assert abs(roc_auc_score(y, bins) - roc_auc_score(y, score)) < 2 * found.hidden
-        assert found.auc_of_scores == pytest.approx((low - found.hidden, high + found.hidden))
-    assert held > 47
-
-
-@pytest.mark.slow
-def test_learned_error_rates_cover():
-    """12 sets of 200 and 4 labelers: 7 or fewer of 12 held have probability 2e-4; the keys are fixed."""
-    held = 0
-    for seed in range(12):
-        found, truth = learned(seed)
-        low, high = found.auc.interval(0.95)
-        held += low <= truth <= high
-    assert held > 7
-
-
-def learned(seed):
-    """The answer where labelers have unknown error rates, and the area that binned scores truly have."""
-    y, score, labels = scored(seed, size=200, labelers=4)
-    found = jt.evaluate_scores(score, labels, assume="independent", bins=10, key=seed)
-    return found, roc_auc_score(y, np.searchsorted(found.edges, score, side="right"))
-
-
 def test_nobody_vouches(few_sweeps):
     """A law for each number of the curve, of two readings; it holds the truth, the key is fixed."""
     y, score, labels = scored(3, size=200, labelers=4)

@@ -33,24 +33,6 @@ def test_population_is_the_law_of_prior_and_matrix(case):
     assert new.confusion_matrix.sum() == pytest.approx(80)
 
 
-@pytest.mark.slow
-def test_every_member_of_a_range_answers_for_the_target(case, monkeypatch):
-    monkeypatch.setattr(ranges, "_FEWEST_DRAWS", 0.0)
-    monkeypatch.setattr(ranges, "_WORST_RHAT", np.inf)
-    y_pred, labels, _ = case
-    here, new = (jt.evaluate(y_pred, labels, target=t) for t in ("in-sample", "population"))
-    for one, other in zip(here.assumptions, new.assumptions, strict=True):
-        counts, expected = one.posterior.counts, other.posterior.counts
-        assert one.name == other.name and np.allclose(expected.sum((1, 2)), 80)
-        if one.name != "majority_vote":  # numbers of these samples; expected ones of as many new samples
-            assert (counts == np.rint(counts)).all() and (expected != np.rint(expected)).mean() > 0.9
-        assert abs(other.metrics["accuracy"].mean - one.metrics["accuracy"].mean) < 0.05
-    ends = here.labelers[0]
-    assert ends["low"] < ends["accuracy"] < ends["high"]
-    assert "Share of the labels given" in here.summary(full=True)
-    assert "label for a new sample" in new.summary(full=True)
-
-
 def test_refused_where_it_cannot_be_had(case):
     y_pred, labels, y = case
     noise, gold = jt.noise.Symmetric(0.2, 2), np.where(np.arange(80) < 30, y, -1)

@@ -1,27 +1,24 @@
 """The answer on labels alone: what readings of the labels say, widened by how far such readings were off.
 
 Two readings of labels need no guess of what labelers share: the majority vote, and the model of independent
-errors. What neither knows is how labelers and classifier err together; on public data with known truth that
-can be seen. On the logit scale a source of data s has errors
+errors. How labelers and classifier err together neither knows; on public data with known truth it can be
+seen. On the logit scale a source of data s has errors
 
     logit(truth) = slope * logit(reading) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
 
-so the law for a new source is a mixture over tau (`predictive`), with a little that is flat. Sources
-are the units: subsamples and classifiers of one data set share samples and labelers. A `slope` below 1 says
-that what labels claim is to be believed by that part only.
+so the law for a new source is a mixture over tau (`predictive`), with a little that is flat. A `slope` below
+1 says that what labels claim is to be believed by that part only.
 
 Each kind of labelers has its own numbers, drawn towards those of the other kind. Whoever does not say who
-labels gets half of each, which is wide because LLM judges are; of experts no public set with an independent
-truth is at hand, so they get the same. Models that guess what is shared did not make the law better on
-sources left out; they are shown as what-if. Coverage, width and the table: `benchmarks/kinds.py`.
+labels gets half of each; of experts no public set with an independent truth is at hand, so they get the same.
+Coverage, width and the table: `benchmarks/kinds.py`.
 
-A number of the count table (a metric, a cell, a difference, an area, a class's share) gets a law by itself
-(`law_of`, `PredictiveTable`): how errors of different numbers hang together is not known, so there is no
-joint law and there are no draws of tables.
+A number of the count table gets a law by itself (`law_of`, `PredictiveTable`): how errors of different
+numbers hang together is not known, so there is no joint law and there are no draws of tables.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -127,17 +124,11 @@ def widened(
     """The parts of the predictive mixture, and the weight of the flat one; a reading may say nothing."""
     known = [one for one in readings.values() if one is not None]
     kinds = (labelers_are,) if labelers_are in SOURCES else _MIXED
-    parts = [part for kind in kinds for part in parts_of(known, ERRORS[kind, group])]
+    parts = []  # one for each reading and node of tau
+    for slope, log_tau, spread in (ERRORS[kind, group] for kind in kinds):
+        taus = np.exp(log_tau + spread * _NODES)
+        parts += [(slope * m, float(np.hypot(slope * scale, tau))) for m, scale in known for tau in taus]
     return parts, FLAT if parts else 1.0
-
-
-def parts_of(readings: Iterable[Opinion], error: tuple[float, float, float]) -> list[Opinion]:
-    """What readings say, with such errors: a part for each reading and node of tau."""
-    slope, log_tau, spread = error
-    taus = np.exp(log_tau + spread * _NODES)
-    return [
-        (slope * centre, float(np.hypot(slope * scale, tau))) for centre, scale in readings for tau in taus
-    ]
 
 
 # Of a hundred classes most cells are empty in all draws, and their laws the same.
@@ -148,10 +139,7 @@ def law_of(
     draws: dict[str, np.ndarray], group: str, labelers_are: str, size: float,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> DrawsEstimate:  # fmt: skip
-    """Predictive law of one number: of what each reading says, with the errors of its `group` in `ERRORS`.
-
-    `size` is that of the count below the line, if it is a ratio of counts.
-    """
+    """Predictive law of one number by its `group` in `ERRORS`; `size`: of the count below the line."""
     defined = {name: values for name, values in draws.items() if not np.isnan(values).all()}
     opinions = {name: opinion(values, size, bounds) for name, values in defined.items()}
     parts, flat = widened(opinions, group, labelers_are)
@@ -159,11 +147,9 @@ def law_of(
 
 
 def laws_of(
-    draws: Mapping[str, Float[np.ndarray, "draws numbers"]],
-    group: str,
-    labelers_are: str,
+    draws: Mapping[str, Float[np.ndarray, "draws numbers"]], group: str, labelers_are: str,
     sizes: Float[np.ndarray, " numbers"],
-) -> list[DrawsEstimate]:
+) -> list[DrawsEstimate]:  # fmt: skip
     """Predictive law of each of several numbers; NaN where no reading says anything. See `law_of`."""
     found = []
     for k, size in enumerate(sizes.tolist()):
@@ -185,7 +171,6 @@ class PredictiveTable(TablePosterior, eqx.Module):
 
     @property
     def _predicted(self) -> np.ndarray:
-        """(symbols,) how many samples have each."""
         return next(iter(self.readings.values())).counts[0].sum(axis=0)
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
@@ -209,18 +194,13 @@ class PredictiveTable(TablePosterior, eqx.Module):
         """Does not exist: each metric has a law by itself."""
         raise ValueError(NO_JOINT.format(self.metric(first).name, self.metric(second).name))
 
-    @cached_property
-    def _totals(self) -> dict[str, np.ndarray]:
-        """By reading (draws, symbols): how many samples have each."""
-        return {name: one.counts.sum(axis=1) for name, one in self.readings.items()}
-
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
         """Law of n[true, symbol], given how many samples have this symbol."""
         size = float(self._predicted[symbol])
         if size == 0:
             return DrawsEstimate(np.zeros(1))
-        totals = self._totals
-        draws = {k: one.counts[:, true, symbol] / totals[k][:, symbol] for k, one in self.readings.items()}
+        columns = {name: one.counts[:, :, symbol] for name, one in self.readings.items()}
+        draws = {name: some[:, true] / some.sum(axis=1) for name, some in columns.items()}
         return DrawsEstimate(law_of(draws, CLASS, self.labelers_are, size).draws * size)
 
     def cells(self, level: float = 0.95) -> Cells:

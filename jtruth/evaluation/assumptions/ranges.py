@@ -1,28 +1,25 @@
 """Fits of several assumptions: the readings of which the answer is made, and what-if rows.
 
 Labels alone do not tell a good classifier whose labelers err independently from a poorer one that shares its
-mistakes with them: both worlds give the same labels. So every assumption that somebody could hold gives its
-own answer, a row each; the table of assumptions (`registry`) says which are shown.
+mistakes with them. So every assumption that somebody could hold gives its own answer, a row each.
 
 A member leaves, and a warning names it, if its classes have exchanged names, if the data are too large for
-it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draws): its interval would be
-luck. One that only missed the stricter standard of `EFFORT` stays, with a warning. If no other model is left,
-chains that disagree stay too, and among what-if rows of labelers and class shares (`keep_all`): draws of
-chains that tell different stories hold the truth more often. Models that have no say in the predictive answer
-take most of the time, so they wait until rows are asked for (`what_if`).
+it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draws). One that only missed the
+stricter standard of `EFFORT` stays, with a warning. If no other model is left, chains that disagree stay too,
+and among rows of labelers and class shares (`keep_all`): draws of chains that tell different stories hold the
+truth more often. Models without a say in the predictive answer wait until rows are asked for (`what_if`).
 
-`joint_model` draws class prior, error rates and true classes together, the classifier as one more labeler, so
-that their uncertainty is part of the answer; `plug_in_model` takes the most probable error rates as known.
+`joint_model` draws class prior, error rates and true classes together, the classifier as one more labeler;
+`plug_in_model` takes the most probable error rates as known.
 
-Labelers are as uncertain as classifiers: each is judged by the others. Two targets can be meant. "in-sample"
-is the share of the labels given that are right; it ranks labelers better, since people label different
-samples. "population" is the chance that a label of theirs for a new sample is right, each class weighted by
-its learned share; the majority vote says nothing of it. The vote that judges a labeler is that of the others,
-ties broken by chance (`benchmarks/kinds.py`).
+Of labelers two targets can be meant: "in-sample", the share of the labels given that are right, and
+"population", the chance that a label for a new sample is, each class weighted by its learned share. The vote
+that judges a labeler is that of the others, ties broken by chance (`benchmarks/kinds.py`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,14 +67,9 @@ NOT_IDENTIFIED = (
 
 
 def members(
-    entries: Sequence[Entry],
-    data: Inputs,
-    key: Key,
-    *,
-    known: Mapping[str, JointPosterior] | None = None,
-    pointwise: bool = False,
-    keep_all: bool = False,
-) -> tuple[list[parts.Assumption], list[str]]:
+    entries: Sequence[Entry], data: Inputs, key: Key, *, known: Mapping[str, JointPosterior] | None = None,
+    pointwise: bool = False, keep_all: bool = False,
+) -> tuple[list[parts.Assumption], list[str]]:  # fmt: skip
     """The answers of these entries of the table, and a warning for each that cannot be given.
 
     `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`; `keep_all`:
@@ -86,7 +78,7 @@ def members(
     """
     found, doubts = [], []
     for k, entry in enumerate(entries):
-        part = replace(data, progress=_part(data.progress, k, len(entries)))
+        part = replace(data, progress=data.progress and partial(_part, data.progress, k, len(entries)))
         fit = (known or {}).get(entry.name)
         counts = None if fit is None else tables_in(fit, data)
         if fit is None:
@@ -103,20 +95,9 @@ def members(
             reason = fit.warnings[0] if fit is not None and fit.warnings else "it has no count tables"
             doubts.append(LEFT_OUT.format(entry.name, reason))
             continue
-        sentence = entry.sentence if data.judged else entry.of_labelers or entry.sentence
+        sentence = entry.sentence if data.num_symbols > 1 else entry.of_labelers or entry.sentence
         found.append(parts.Assumption(entry.name, sentence, posterior=data.tables(counts), fit=fit))
-    return _without_luck(found, doubts, keep_all)
-
-
-def readings(data: Inputs, key: Key, **how: Any) -> tuple[list[parts.Assumption], list[str]]:
-    """The members of which predictive laws are made, and doubts; `how` as for `members`."""
-    return members([entry for entry in entries(data) if entry.reading], data, key, **how)
-
-
-def _without_luck(
-    found: list[parts.Assumption], doubts: list[str], keep_all: bool
-) -> tuple[list[parts.Assumption], list[str]]:
-    """Leave members out whose chains disagree, unless no other model is left; name all that is doubtful."""
+    # Members leave whose chains disagree, unless no other model is left; all that is doubtful is named.
     lucky = {m.name for m in found if not keep_all and _disagree(m.fit)}
     if len(lucky) == sum(m.fit is not None for m in found):
         lucky = set()
@@ -125,6 +106,11 @@ def _without_luck(
             left = LEFT_OUT.format(member.name, text)
             doubts.append(left if member.name in lucky else f"model {member.name!r}: {text}")
     return [m for m in found if m.name not in lucky], doubts
+
+
+def readings(data: Inputs, key: Key, **how: Any) -> tuple[list[parts.Assumption], list[str]]:
+    """The members of which predictive laws are made, and doubts; `how` as for `members`."""
+    return members([entry for entry in entries(data) if entry.reading], data, key, **how)
 
 
 def _disagree(fit: JointPosterior | None) -> bool:
@@ -136,11 +122,8 @@ def _disagree(fit: JointPosterior | None) -> bool:
     return bool(worst or np.nan_to_num(ess, nan=np.inf).min(initial=np.inf) < _FEWEST_DRAWS)
 
 
-def _part(progress: Progress | None, k: int, number: int) -> Progress | None:
-    """The progress of entry k of so many, as that of all of them."""
-    if progress is None:
-        return None
-    return lambda done, planned: progress(k * planned + done, number * planned)
+def _part(progress: Progress, k: int, number: int, done: int, planned: int) -> None:
+    progress(k * planned + done, number * planned)
 
 
 def row(member: parts.Assumption, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
@@ -174,11 +157,7 @@ def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]
 
 
 def joint_model(data: Inputs) -> Model:
-    """The joint posterior (`jtruth.learning.joint.posterior`) of labelers, classifier and true classes.
-
-    Where labels are missing by class (`jtruth.evaluation.checks.of_labels`) `data` says so to all other
-    models.
-    """
+    """The joint posterior of labelers, classifier and classes; `data` learns what is missing by class."""
     labels, fit = data.own_labels(), labels_fit(data, ANSWER_EFFORT)
     if not fit.usable:
         return replace(_refused(labels, *fit.warnings), fit=fit)
@@ -194,7 +173,7 @@ def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
 
     `fit` is independence with the same shares for all.
     """
-    if not fit.usable or data.shares != "one" or data.prior is not None:
+    if not fit.usable or data.missing or data.prior is not None:
         return False
     data.missing = by_number(data.own_labels(), fit.class_posterior)
     return bool(data.missing)

@@ -1,19 +1,16 @@
 """The table of assumptions: what may hold of labelers and classifier given the class, one entry each.
 
 What-if rows (`ranges`), predictive laws, `sensitivity`, `evaluate(assume=...)` and every text take from the
-entry what they need, so a new assumption is one entry here and the file of its model. A fit is a function
-(inputs, key, effort) -> (draws of the count table, fit or None): `latent_classes(model)`, where the model is
-a name that `fit_joint` knows or a function that builds one as those of `jtruth.learning.joint.models` do, or
-anything else that gives such draws, as `majority_votes`. The key is that of the whole answer.
+entry what they need. A fit is a function (inputs, key, effort) -> (draws of the count table, fit or None):
+`latent_classes(model)`, where the model is a name that `fit_joint` knows or a function that builds one as
+those of `jtruth.learning.joint.models` do, or anything else, as `majority_votes`. The key is the answer's.
 
 None of these is the answer: on labels alone nobody can choose between them, and real labelers break all of
-them. The answer is a predictive law (`model_error`) made of two readings that need no guess of what is
-shared, the majority vote and independence; the others show what would follow. "copying" is moved by hand
-alone, and "partly_shared" has no line: it lies between two of them.
+them. The predictive law (`model_error`) is made of two readings that need no guess of what is shared; the
+others show what would follow. "copying" is moved by hand alone; "partly_shared" lies between two of them.
 
-Predictions may be symbols that are no classes (tuples of predictions, score bins): columns of the majority
-vote's table, one row of probabilities a class, and of shared strata two. Where labelers alone are the
-question (`read_labels_alone`) everybody predicts one symbol, so a table holds the class counts.
+Predictions may be symbols that are no classes. Where labelers alone are the question (`read_labels_alone`)
+everybody predicts one symbol, so a table holds the class counts.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,12 +54,13 @@ def sampled(
     data: Inputs, model: str | Build, key: Key, effort: Effort, share: float | None = None
 ) -> JointPosterior:
     """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`)."""
-    labels, y_pred = data.own_labels(), data.y_pred if data.judged else None
-    concentration = data.symbols if data.judged else None
+    labels, judged = data.own_labels(), data.num_symbols > 1
+    y_pred, concentration = (data.y_pred, data.symbols) if judged else (None, None)
     effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
     return fit_joint(
         labels, y_pred=y_pred, gold=data.some_gold, prior=data.prior,
-        priors=DirichletPriors(classifier_concentration=concentration, shares=data.shares,
+        priors=DirichletPriors(classifier_concentration=concentration,
+                               shares="by_number" if data.missing else "one",
                                num_symbols=None if concentration is None else concentration.shape[1]),
         dependence=model if share is None else fixed_share(model, share), key=key,
         effort=effort._replace(progress=Progress(data.progress)),
@@ -70,10 +68,7 @@ def sampled(
 
 
 def tables_in(fit: JointPosterior, data: Inputs) -> Any:
-    """Draws of the count table of a fit, in-sample or as expected of as many new samples; None: none.
-
-    Where there is no classifier, they are the class counts, one symbol wide.
-    """
+    """Draws of the count table of a fit, or of its class counts, one symbol wide; None: none."""
     if fit.classifier is None or fit.counts is None:
         return None if fit.class_counts is None else fit.class_counts[:, :, None]
     if data.target == POPULATION:
@@ -84,10 +79,7 @@ def tables_in(fit: JointPosterior, data: Inputs) -> Any:
 def drawn_rates(
     fit: JointPosterior, data: Inputs, number: int, factor: float = 1.0
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """For `number` draws of learned error rates: which, log p(z_i | y_i = c) by gold too, and class prior.
-
-    `factor`: times error rates.
-    """
+    """For `number` draws of learned error rates, times `factor`: which, log p(z_i | y_i = c), class prior."""
     labels = data.own_labels()
     for k in np.linspace(0, len(fit.matrices) - 1, number).astype(int).tolist():
         rates = fit.matrices[k].astype(np.float64)
@@ -114,9 +106,8 @@ def voted(data: Inputs) -> tuple[Float[np.ndarray, "samples classes"], Bool[np.n
 def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols"]:
     """Draws of the count table if the majority vote (gold where known) is right.
 
-    Of these samples nothing is open then but ties, which chance breaks, and samples without a label, who are
-    as the others. For the population the shares of the cells are Dirichlet(counts + 2/cells), the uncertainty
-    of a random sample of that size, times the number of samples: two samples of prior, however many classes.
+    Open are ties, which chance breaks, and samples without a label, who are as the others. For the population
+    cells are Dirichlet(counts + 2/cells): two samples of prior, however many classes.
     """
     (truth, silent), rng = voted(data), host_rng(key, "majority vote")
     table = data.table(truth)
@@ -223,10 +214,7 @@ def entries(data: Inputs) -> list[Entry]:
 
 
 def granted(word: str, *, learned: bool = False) -> str:
-    """The sentence of an answer that takes this word's assumption for granted: that of its first entry.
-
-    `learned`: of error rates that are learned, with how often that held (`benchmarks/kinds.py`).
-    """
+    """What an answer under this word takes for granted; of learned rates with how often that held."""
     found = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
     sentence = next((e.assumed for e in found if e.assumed), found[0].sentence.removeprefix("if "))
     return sentence + (_COVERAGE if learned and word == INDEPENDENT else "")

@@ -23,14 +23,8 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, majority
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, law_row, warning_notes
-from jtruth.evaluation.assumptions.registry import (
-    ASSUMPTIONS,
-    INDEPENDENT,
-    Entry,
-    drawn_rates,
-    sampled,
-    tables_in,
-)
+from jtruth.evaluation.assumptions import registry
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry
 from jtruth.evaluation.inputs import Inputs, Model, Progress
 from jtruth.lam_stork import error_bounds
 from jtruth.latent import Effort
@@ -64,45 +58,27 @@ class Sensitivity(Answer):
     positive: str  # class of precision and recall
     key: Stated
 
-    def tipping_point(self, metric: str, threshold: float, *, surely: bool = False) -> float | None:
-        """The value nearest to `base` at which the metric crosses a threshold.
+    def tipping_point(self, metric: str, threshold: float) -> float | None:
+        """The value nearest to `base` at which the mean of a metric crosses a threshold, in either direction.
 
-        Args:
-            metric: name of the metric.
-            threshold: the number to cross, in either direction.
-            surely: whether the nearer end of the interval has to cross it, or the mean (the default).
-
-        Returns:
-            The value, by linear interpolation; None if it is not crossed.
+        By linear interpolation; None if it is not crossed.
         """
-        at, gap = self.values, self._gap(metric, threshold, surely)
+        check.choose("metric", metric, tuple(self.metrics))
+        at, gap = self.values, np.array([law.mean for law in self.metrics[metric]]) - threshold
         change = np.flatnonzero(np.sign(gap[1:]) != np.sign(gap[:-1]))
         if change.size == 0:
             return None
         crossings = at[change] - gap[change] * (at[change + 1] - at[change]) / (gap[change + 1] - gap[change])
         return float(crossings[np.abs(crossings - self.base).argmin()])
 
-    def _gap(self, metric: str, threshold: float, surely: bool) -> np.ndarray:
-        """Distance of the mean, or of the end of the interval that is nearer, to the threshold."""
-        check.choose("metric", metric, tuple(self.metrics))
-        laws = self.metrics[metric]
-        means = np.array([law.mean for law in laws])
-        if not surely:
-            return means - threshold
-        ends = np.array([law.interval(self.level) for law in laws])
-        above = np.interp(self.base, self.values, means) >= threshold
-        return (ends[:, 0] if above else ends[:, 1]) - threshold
-
-    def sentence(self, metric: str, threshold: float, *, surely: bool = False) -> str:
+    def sentence(self, metric: str, threshold: float) -> str:
         """The tipping point in words."""
-        gap = np.interp(self.base, self.values, self._gap(metric, threshold, False))
-        side = "above" if gap >= 0 else "below"
-        where = f"{self.axis}: {self.values[0]:.3g} to {self.values[-1]:.3g}"
-        if surely and np.interp(self.base, self.values, self._gap(metric, threshold, True)) * gap <= 0:
-            return f"{metric} is not surely {side} {threshold:g} as it is."
-        what = f"{metric} {'surely ' if surely else ''}stays {side} {threshold:g}"
-        point = self.tipping_point(metric, threshold, surely=surely)
+        point = self.tipping_point(metric, threshold)
+        means = [law.mean for law in self.metrics[metric]]
+        side = "above" if np.interp(self.base, self.values, means) >= threshold else "below"
+        what = f"{metric} stays {side} {threshold:g}"
         if point is None:
+            where = f"{self.axis}: {self.values[0]:.3g} to {self.values[-1]:.3g}"
             return f"{what} wherever we looked ({where})."
         beyond = "exceeds" if point >= self.base else "is less than"
         return f"{what} unless this {beyond} {point:.3g}: {self.axis}."
@@ -122,37 +98,29 @@ class Sensitivity(Answer):
                   {"": {"x": x, **{k: [row[k] for row in laws[name]] for k in parts}}})
             for name in names
         ]  # fmt: skip
+        bounds, ends = [], (Column("low", "at least"), Column("high", "at most"))
+        if self.bounds:  # Lam and Stork's
+            found = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
+            title = (
+                "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are"
+            )
+            bounds = [Table("bounds", f"{title} wrong", "wrong", ends, found)]
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
         blocks = (
             Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
-            *self._bounds_table(), *curves, warning_notes(self.warnings),
+            *bounds, *curves, warning_notes(self.warnings),
             facts(what=self.what, axis=self.axis, values=self.values, base=self.base, level=self.level,
                   key=self.key, metrics=laws),
         )  # fmt: skip
         about = f"{100 * self.level:g} % intervals; key {self.key}"
-        return Document(
-            "What would have to be true for the answer to change?", about, self._change(names), blocks
-        )
-
-    def _change(self, names: list[str]) -> str:
-        """How far the first metric moves."""
         means = np.array([law.mean for law in self.metrics[names[0]]])
+        where = f"{self.axis}, {self.values[0]:.3g} to {self.values[-1]:.3g}"
         if np.isnan(means).all():
-            return f"{names[0]} is not identified, whatever this is: {self.axis}."
-        ends = f"from {np.nanmin(means):.3f} to {np.nanmax(means):.3f}"
-        return (
-            f"{names[0]} moves {ends} with this: {self.axis}, {self.values[0]:.3g} to {self.values[-1]:.3g}."
-        )
-
-    def _bounds_table(self) -> list[Table]:
-        """Lam and Stork's."""
-        if not self.bounds:
-            return []
-        rows = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
-        title = (
-            "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are wrong"
-        )
-        return [Table("bounds", title, "wrong", (Column("low", "at least"), Column("high", "at most")), rows)]
+            said = f"{names[0]} is not identified, whatever this is: {self.axis}."
+        else:  # how far the first metric moves
+            ends = f"from {np.nanmin(means):.3f} to {np.nanmax(means):.3f}"
+            said = f"{names[0]} moves {ends} with this: {where}."
+        return Document("What would have to be true for the answer to change?", about, said, blocks)
 
 
 Basis = tuple[Inputs, Model]  # the checked input, and what is known or was learned of the labels' noise
@@ -173,15 +141,9 @@ def ways() -> dict[str, tuple[str, tuple[float, ...], Callable[[Basis, float, ja
 
 
 def sensitivity(
-    basis: Basis,
-    what: str,
-    *,
-    level: float = 0.95,
-    values: Sequence[float] | np.ndarray | None = None,
-    key: Any = None,
-    progress: Progress | None = None,
-    printed: tuple[str, ...],
-) -> Sensitivity:
+    basis: Basis, what: str, *, level: float = 0.95, values: Sequence[float] | np.ndarray | None = None,
+    key: Any = None, progress: Progress | None = None, printed: tuple[str, ...],
+) -> Sensitivity:  # fmt: skip
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
     known, (data, model) = ways(), basis
     check.choose("what", what, tuple(known))
@@ -205,7 +167,6 @@ def sensitivity(
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
-    """The model of an entry with its share of dependent samples held at `value`."""
     data = basis[0]
     if data.model is not None:
         raise ValueError(
@@ -226,8 +187,10 @@ def _prior(basis: Basis, share: float, key: jax.Array) -> Moved:
     prior = np.insert(rest / rest.sum() * (1 - share), data.positive, share)
     if data.model is not None:
         return share, _drawn(model.log_likelihood, prior, data, key), ()
-    fit = sampled(replace(data, prior=prior, progress=None), INDEPENDENT, stream(key, INDEPENDENT), EFFORT)
-    return share, _usable(tables_in(fit, data), fit), fit.warnings
+    fit = registry.sampled(
+        replace(data, prior=prior, progress=None), INDEPENDENT, stream(key, INDEPENDENT), EFFORT
+    )
+    return share, _usable(registry.tables_in(fit, data), fit), fit.warnings
 
 
 def _usable(counts: np.ndarray | None, fit: JointPosterior) -> np.ndarray:
@@ -256,7 +219,7 @@ def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
         raise ValueError("sensitivity to 'error_rates' needs the joint posterior: evaluate by method 'bayes'")
     parts = [
         _drawn(log_p, shares, data, stream(key, "rates", k), num=400)
-        for k, log_p, shares in drawn_rates(fit, data, _RATE_DRAWS, factor)
+        for k, log_p, shares in registry.drawn_rates(fit, data, _RATE_DRAWS, factor)
     ]
     return factor, np.concatenate(parts), ()
 

@@ -1,15 +1,12 @@
 """p-values of the checks of learned error rates, by parametric bootstrap, and what is looked at.
 
-Label sets are drawn from the fitted model and fitted again, so that a statistic is compared with what it is
-when the model is true and its parameters had to be learned. A check with several components (one for each
+Label sets are drawn from the fitted model and fitted again. A check with several components (one for each
 class, labeler or pair) takes the largest standardised one; the observed set is one of those that mean and
 standard deviation come from, which makes it exchangeable with the others when the model holds.
 
 A statistic is a function of fitted sets, with a row for every set. All but `patterns` and `prior_ratio` are
-sums of products of residuals. The residual of a label under class c is 1(label is not c) - P(it is not c);
-under the model the residuals of two raters of one sample are uncorrelated given the class, so a sum of their
-products, each weighted with the posterior of c, is the score of the model that lets these two depend on one
-another. The classifier is the last rater.
+sums of products of residuals 1(label is not c) - P(it is not c), each weighted with the posterior of c: the
+score of the model that lets two raters of a sample depend on one another. The classifier is the last rater.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,15 +15,8 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._random import Key, host_rng
-from jtruth.evaluation.checks.label_sets import (
-    Parameters,
-    Sets,
-    modes,
-    observed,
-    simulate,
-    sum_by,
-    with_pairs,
-)
+from jtruth.evaluation.checks import label_sets as sets
+from jtruth.evaluation.checks.label_sets import Parameters, Sets, modes, sum_by
 from jtruth.labels import Labels
 
 _ENTRIES = 3_000_000  # labels of all simulated sets together, of up to four classes
@@ -42,21 +32,15 @@ Component = tuple[np.ndarray, int, float]
 
 
 def bootstrap(
-    raters: Labels,
-    start: Parameters,
-    key: Key,
-    *,
-    gold: np.ndarray | None = None,
-    order: np.ndarray | None = None,
-    prior: np.ndarray | None = None,
-) -> tuple[dict[str, Component], dict[str, float], Sets]:
-    """Check the model of independent errors on labels of all raters, the classifier last.
+    raters: Labels, start: Parameters, key: Key, *, gold: np.ndarray | None = None,
+    order: np.ndarray | None = None, prior: np.ndarray | None = None,
+) -> tuple[dict[str, Component], dict[str, float], Sets]:  # fmt: skip
+    """Check the model of independent errors, as `learned_checks` (`order` from -1 to 1).
 
-    Arguments are those of `learned_checks`, `order` from -1 to 1. It gives the checks by name, p-values for
-    all of them together (below .05 in 5 % of the sets that fit), and the labels that were looked at.
+    It gives the checks by name, p-values for all of them together, and the labels that were looked at.
     """
     rng = host_rng(key, "model bootstrap")
-    real = with_pairs(observed(*_some_samples(raters, gold, order, rng)))
+    real = sets.with_pairs(sets.observed(*_some_samples(raters, gold, order, rng)))
     num = int(np.clip(_ENTRIES // real.size, _FEWEST, _MOST))
     values = _sets(real, start, STATISTICS, num, rng, prior)
     if "pairwise agreement" in values:  # sums of squares of the standardised residuals of each rater's pairs
@@ -78,15 +62,9 @@ def bootstrap(
 
 
 def _sets(
-    real: Sets,
-    start: Parameters,
-    statistics: Mapping[str, Statistic],
-    num: int,
-    rng: np.random.Generator,
-    prior: np.ndarray | None,
-    *,
-    one_matrix: bool = False,
-) -> dict[str, np.ndarray]:
+    real: Sets, start: Parameters, statistics: Mapping[str, Statistic], num: int, rng: np.random.Generator,
+    prior: np.ndarray | None, *, one_matrix: bool = False,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Statistics of the observed set and, below it, of `num` sets drawn from its mode."""
 
     def fits() -> Iterator[Sets]:
@@ -94,7 +72,7 @@ def _sets(
         yield mode
         step = max(1, _BATCH // real.size)
         for done in range(0, num, step):
-            drawn = simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
+            drawn = sets.simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
             yield modes(drawn, mode.parameters, prior=prior, one_matrix=one_matrix)
 
     parts = [
@@ -231,11 +209,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def holm(p_values: Float[np.ndarray, " checks"]) -> Float[np.ndarray, " checks"]:
-    """p-values for all checks together (Holm).
-
-    >>> holm(np.array([0.03, 0.01, 0.5])).round(2).tolist()
-    [0.06, 0.03, 0.5]
-    """
+    """p-values for all checks together (Holm)."""
     order = np.argsort(p_values, kind="stable")
     stepwise = np.minimum(p_values[order] * np.arange(p_values.size, 0, -1), 1.0)
     return np.maximum.accumulate(stepwise)[np.argsort(order)]

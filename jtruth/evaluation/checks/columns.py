@@ -1,38 +1,27 @@
-"""Columns of labels that no labeler wrote: an aggregate written back, every labeler twice, the vote as one.
+"""Columns of labels that no labeler wrote, and gold that cannot be what it is called.
 
-`written_back`: no sample with several labels has two different ones. Labelers who are right with at most .95
-where the class is not the commonest one agree everywhere with probability .95^n, n their labels there.
+Each is a binomial or product law under what is kind to the labels:
 
-`standing_twice`: each column stands at least twice, label for label. Two labelers who agree as often as those
-of different columns do would be equal with probability agreement^n, n the labels that stand again.
-
-`vote_column`: a labeler never differs from the majority vote of the others, though by the others' own labels
-the vote is wrong at some rate, of which three quarters are taken: (1 - .75 rate)^n.
-
-`repeats_labels`: predictions (nearly) equal to the majority vote, or to a labeler who errs: at most 2 %
-differ, where three quarters of the errors that the labels show (half of a labeler's) would make more.
-
-How often labelers, and their vote, err by the labels alone (`learned_errors`) is read twice, and the kinder
-reading counts: by Dawid and Skene's EM from the majority vote, and by one error rate for all from how often
-labelers agree. Both know independent errors only; labelers who share mistakes keep alarms quiet.
-
-Gold that cannot be what it is called:
-
-`exchanged_codes`: with its classes permuted it would fit labels and predictions far better. Were the labels
-right as often under both codes, which of the two a sample sides with would be a coin toss; the alarm needs a
-binomial tail of 1e-5, for as many permutations as there are, of the majority vote and of every classifier,
-and more than half of the gold samples of every class concerned.
-
-`gold_is_vote`: it never differs from the majority vote, although by the labels the vote should be wrong on
-some gold samples: the product of the chances to be right (`learned_errors`) is below 1e-4.
-
-`gold_is_predictions`: it never differs from the predictions. A classifier may be far better than its judges
-make it look, so it is granted two thirds of the errors that labels see: (1 - error / 3)^n below 1e-4.
-
+`written_back`: no sample with several labels has two different ones; labelers right with at most .95 where
+the class is not the commonest one agree everywhere with probability .95^n, n their labels there.
+`standing_twice`: each column stands at least twice, label for label: agreement^n, n the labels that stand
+again, agreement that of different columns.
+`vote_column`: a labeler never differs from the majority vote of the others: (1 - .75 rate)^n, by the rate at
+which the vote is wrong.
+`repeats_labels`: at most 2 % of predictions differ from the vote or from a labeler, where three quarters of
+the errors that the labels show (half of a labeler's) would make more.
+`exchanged_codes`: with its classes permuted gold would fit labels and predictions far better: a binomial tail
+of 1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than
+half of the gold of every class concerned.
+`gold_is_vote`: the product of the chances that the vote is right. `gold_is_predictions`: (1 - error / 3)^n,
+for a classifier may be far better than its judges make it look.
 `chosen_gold`: labelers agree on gold samples so much, or so little, as in no random choice: a hypergeometric
 tail of 5e-5 on either side. `random_gold_check`: the mean doubt of the gold (1 less the most probable class)
-against that of samples drawn again, a permutation test; and gold of one class only. Where gold is said to be
-chosen nobody asks.
+against that of samples drawn again; and gold of one class only.
+
+How often labelers and their vote err (`learned_errors`) is read twice, by Dawid and Skene's EM and by one
+error rate for all from how often labelers agree, and the kinder reading counts. Both know independent errors
+only; labelers who share mistakes keep alarms quiet.
 """
 
 from collections.abc import Mapping, Sequence
@@ -176,10 +165,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
 def learned_errors(
     labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
 ) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
-    """The chance that the majority vote of each sample is right, and each labeler's error rate.
-
-    Predictions are judged as labels of one more labeler, whose error is the last.
-    """
+    """The chance that the vote of each sample is right, and each labeler's error rate, predictions' last."""
     labeled, votes = np.flatnonzero(labels.labels_per_sample() > 0), labels.counts()
     raters = labels.restrict(labeled)
     if y_pred is not None:
@@ -211,11 +197,7 @@ def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.nd
 
 
 def winners(votes: Int[np.ndarray, "*rows classes"]) -> Int[np.ndarray, "*rows"]:
-    """The class with the most votes; -1 where several have, or where there is no vote.
-
-    >>> winners(np.array([[2, 1], [1, 1], [0, 0]])).tolist()
-    [0, -1, -1]
-    """
+    """The class with the most votes; -1 where several have, or where there is no vote."""
     top = across(np.maximum, votes)
     single = (across(np.add, (votes == top[..., None]).view(np.int8)) == 1) & (top > 0)
     return np.where(single, votes.argmax(axis=-1), -1)
@@ -253,7 +235,12 @@ def exchanged_codes(
     moved = np.flatnonzero((becomes != np.arange(size)) & (tables[0].sum(axis=1) >= _LEAST))
     if moved.size < 2 or set(becomes[moved]) != set(moved):
         return ()
-    p_value = max(_coin(table, moved, becomes) for table in tables)
+    p_value = 0.0
+    for table in tables:  # as many side with the permuted gold if a coin decides; most of every class do
+        other, same = table[moved, becomes[moved]], table[moved, moved]
+        most = (2 * other > table[moved].sum(axis=1)).all()
+        tail = float(bdtrc(other.sum() - 1, (other + same).sum(), 0.5)) if most else 1.0
+        p_value = max(p_value, tail)
     if p_value * np.exp(gammaln(size + 1)) > _SURE:
         return ()
     number, stay = int(known.sum()), np.trace(tables[0])
@@ -271,19 +258,11 @@ def exchanged_codes(
     return alarm("codes of the gold", go - stay, p_value, text)
 
 
-def _coin(table: np.ndarray, moved: np.ndarray, becomes: np.ndarray) -> float:
-    """P(as many side with the permuted gold | a coin decides); 1 unless most of every class do."""
-    go, stay = table[moved, becomes[moved]], table[moved, moved]
-    if (2 * go <= table[moved].sum(axis=1)).any():
-        return 1.0
-    return float(bdtrc(go.sum() - 1, (go + stay).sum(), 0.5))
-
-
 def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Check, ...]:
     """Does gold never differ from the majority vote, where the vote is in doubt?"""
     vote = winners(labels.counts())
-    asked = np.flatnonzero((gold >= 0) & (vote >= 0))
-    if not asked.size or (gold[asked] != vote[asked]).any() or labels.labels_per_sample().max() < 3:
+    asked = _all_equal(gold, vote, labels, 3)
+    if not asked.size:
         return ()
     p_value = float(np.prod(learned_errors(labels)[0][asked]))
     text = (
@@ -294,23 +273,31 @@ def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Che
     return alarm("gold and the vote", asked.size, p_value, text, odd=_ODD)
 
 
+def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, least: int) -> np.ndarray:
+    """Where both say something, if they never differ and some sample has `least` labels; else nowhere."""
+    asked = np.flatnonzero((gold >= 0) & (codes >= 0))
+    differ = (gold[asked] != codes[asked]).any() or labels.labels_per_sample().max() < least
+    return asked[:0] if differ else asked
+
+
 def gold_is_predictions(
     gold: Int[np.ndarray, " samples"], labels: Labels, predictions: Mapping[str, Int[np.ndarray, " samples"]]
 ) -> tuple[Check, ...]:
     """Does gold never differ from the predictions of a classifier that labels contradict?"""
-    asked, found = np.flatnonzero(gold >= 0), []
+    found = []
     for name, y_pred in predictions.items():
-        if not asked.size or (gold[asked] != y_pred[asked]).any() or labels.labels_per_sample().max() < 2:
+        number = _all_equal(gold, y_pred, labels, 2).size
+        if not number:
             continue
         error = float(learned_errors(labels, y_pred)[1][-1])
-        p_value = (1 - _GRANTED * error) ** asked.size
         whose = f"those of {name!r}" if name else "the predictions"
         text = (
-            f"gold is equal to {whose} on each of {number_of(asked.size, 'sample')}, and by the labels about "
+            f"gold is equal to {whose} on each of {number_of(number, 'sample')}, and by the labels about "
             f"{error:.0%} of the predictions are wrong: was gold filled in from the predictions? Then it "
             "proves nothing. Find out the truth by other means, or leave gold out"
         )
-        found += alarm("gold and the predictions", asked.size, p_value, text, odd=_ODD)
+        p_value = (1 - _GRANTED * error) ** number
+        found += alarm("gold and the predictions", number, p_value, text, odd=_ODD)
     return tuple(found)
 
 

@@ -1,16 +1,14 @@
 """What must be looked at before any number is: gold, labels or predictions that are not what they are called.
 
-No model answers them, and the numbers below them mean nothing. Each alarm is one function of counts, here (of
-predictions and scores), in `columns` and (where they are read) `jtruth.io.tables`; its probability
-of a false one is at most 1e-4. They stand above the answer (`parts.first_lines`); silence proves nothing.
+No model answers these alarms, and the numbers below them mean nothing. Each is one function of counts, here,
+in `columns` and (where they are read) `jtruth.io.tables`; a false one has probability 1e-4 at most.
 
 **Chance.** With V[i, c] the votes of sample i for class c (its class posterior, where the noise is known),
-agreement is S = sum_i V[i, y_pred_i]. Had the predictions been handed out to the samples at random, S would
-have the mean and variance of a linear statistic of a random permutation (Hoeffding 1951), both exact sums
-here. Divided by what the spread of labels and predictions allows, and by the agreement of the labels among
-themselves (Spearman's correction for attenuation), S - E S estimates the correlation of predictions and true
-classes. The alarm needs a correlation within two standard errors of chance, and below .4 by three of them, so
-that small or noisy sets stay quiet; or three below chance (`tests/evaluation/checks/test_chance.py`).
+agreement is S = sum_i V[i, y_pred_i]. Had the predictions been handed out at random, S would have the mean
+and variance of a linear statistic of a random permutation (Hoeffding 1951), both exact sums here. Divided by
+what the spread of labels and predictions allows, and by the agreement of the labels among themselves
+(Spearman), S - E S estimates the correlation of predictions and true classes. The alarm needs one within two
+standard errors of chance and below .4 by three of them, or three below chance.
 
 **Direction of scores.** With h_i the share of the votes of sample i for the positive class and R_i the rank
 of its score, sum h_i R_i has such a law too. The alarm needs an area under the ROC curve by the labels, as
@@ -23,7 +21,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from jtruth._host import across, log, softmax, vote_shares
+from jtruth._host import across, cross_table, log, softmax, vote_shares
 from jtruth._validation.words import LOOK, number_of, quoted
 from jtruth.evaluation.checks import columns
 from jtruth.evaluation.inputs import Inputs, Model
@@ -45,7 +43,11 @@ _ALARM = (
 
 def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
     """The first look at checked input; nothing where there are no labels."""
-    return () if data.labels is None else first_look(data.labels, data.gold, predictions, data.random_gold)
+    return (
+        ()
+        if data.labels is None
+        else first_look(data.labels, data.gold, predictions, data.open and data.sampling.at_random)
+    )
 
 
 def first_look(
@@ -105,12 +107,13 @@ def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
     if data.labels is not None and data.model is None:
         counts = data.labels.patterns().table(data.y_pred, data.num_symbols)
         return chance_verdict(*votes_of(data.labels), counts)
-    first, _, times, _ = data.distinct_rows
+    first, row, times, _ = data.distinct_rows
+    counts = cross_table(row, data.y_pred, (first.size, data.num_symbols))
     votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])
     shares = times @ votes / times.sum()
     spread = 1 - shares @ shares
     doubt = times @ across(np.add, votes * (1 - votes)) / times.sum()
-    return chance_verdict(votes, 1 - float(doubt / spread) if spread > 1e-12 else 0.0, data.predicted)
+    return chance_verdict(votes, 1 - float(doubt / spread) if spread > 1e-12 else 0.0, counts)
 
 
 def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], float]:
@@ -153,10 +156,9 @@ def correlation(
 ) -> tuple[float, float] | None:
     """Correlation of predictions and single votes, its standard error by chance; None if one is constant.
 
-    S - E S over sqrt(G_pred G_votes) times the number of votes, with G = 1 - sum of squared class shares: for
-    two classes the phi coefficient. Var S = sum_ij d_ij^2 / (N - 1), with d the doubly centred table of what
-    sample i adds if it gets the prediction of sample j; equal predictions are taken together. `votes` are of
-    a sample of each row, `counts` how many samples of each row have each prediction.
+    (S - E S) / sqrt(G_pred G_votes) / votes, G = 1 - sum of squared class shares: the phi coefficient of two
+    classes. Var S = sum_ij d_ij^2 / (N - 1), d the doubly centred table of what sample i adds if it gets the
+    prediction of sample j. `votes` are of a sample of each row, `counts` of all of its samples.
     """
     times, number = counts.sum(axis=1), counts.sum(axis=0).astype(np.float64)
     size = float(number.sum())

@@ -1,14 +1,12 @@
 """Label sets side by side, the observed one and many simulated ones, and Dawid and Skene's EM for all.
 
-Who labelled what is fixed; a simulated set differs from the observed one in the labels only. Where few
-patterns of labels are possible, a row stands for all samples with one pattern (by the same raters and, with
-gold, of the same class), and simulated sets differ in how many samples each row has. Otherwise a row is a
-sample.
+Who labelled what is fixed; a simulated set differs in the labels only. Where few patterns of labels are
+possible, a row stands for all samples with one pattern (by the same raters and, with gold, of the same
+class), and sets differ in how many samples each row has. Otherwise a row is a sample.
 
-The EM is NumPy: all sets share one sparse matrix with a block for each, so that a step costs two sparse
-products. Every simulated set starts at the parameters it was drawn from, a standard error away from its own
-mode, and every second pair of steps is lengthened (SQUAREM), each set by its own factor; a set whose
-likelihood would fall goes on from plain EM. `tests` compare the modes with `fit_dawid_skene`.
+All sets share one sparse matrix with a block for each, so that a step of EM costs two sparse products. Every
+second pair of steps is lengthened (SQUAREM), each set by its own factor; a set whose likelihood would fall
+goes on from plain EM.
 """
 
 from dataclasses import dataclass, field, replace
@@ -32,8 +30,7 @@ _LONGEST = 16.0  # jump, where 1 is a step of EM
 Parameters = tuple[np.ndarray, ...]  # prior (sets, classes), matrices (sets, raters, classes, labels)
 
 
-def _none() -> np.ndarray:
-    return np.zeros(0)
+_NONE = np.zeros(0)  # in a design to which nothing was fitted
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,17 +49,17 @@ class Sets:
     num_classes: int
     order: np.ndarray | None = None  # (entries,) when each label was given, between -1 and 1
     kind: np.ndarray | None = None  # (rows,) raters and known class, where rows are patterns
-    kind_size: np.ndarray = field(default_factory=_none)  # (kinds,) samples of each kind
+    kind_size: np.ndarray = field(default_factory=_NONE.copy)  # (kinds,) samples of each kind
     # Pairs of raters who share most samples, (pairs, 2); and of every meeting of such a pair in a sample,
     # which pair and both entries, (3, meetings). By `with_pairs`.
-    pairs: np.ndarray = field(default_factory=_none)
-    met: np.ndarray = field(default_factory=_none)
-    prior: np.ndarray = field(default_factory=_none)  # these two are `Parameters`
-    matrices: np.ndarray = field(default_factory=_none)
+    pairs: np.ndarray = field(default_factory=_NONE.copy)
+    met: np.ndarray = field(default_factory=_NONE.copy)
+    prior: np.ndarray = field(default_factory=_NONE.copy)  # these two are `Parameters`
+    matrices: np.ndarray = field(default_factory=_NONE.copy)
     # p(class | labels, parameters), (sets, rows, classes); log p(labels of a row, and its known class |
     # parameters), (sets, rows)
-    posterior: np.ndarray = field(default_factory=_none)
-    log_p: np.ndarray = field(default_factory=_none)
+    posterior: np.ndarray = field(default_factory=_NONE.copy)
+    log_p: np.ndarray = field(default_factory=_NONE.copy)
     fixed: np.ndarray | None = None  # (classes,) class prior, where it was held
 
     __repr__ = one_line
@@ -166,23 +163,14 @@ def _collapse(sets: Sets) -> Sets | None:
     row = np.repeat(np.arange(row_kind.size), length[row_kind])
     begin = np.cumsum(length[row_kind]) - length[row_kind]
     place = np.arange(row.size) - begin[row]
-    return replace(
-        sets,
-        label=(number[row] // classes**place % classes)[None],
-        weight=weight[None],
-        row=row,
-        rater=table[first][row_kind[row], place],
-        known=sets.known[first][row_kind],
-        kind=row_kind,
-        kind_size=kind_size,
-    )
+    label = (number[row] // classes**place % classes)[None]
+    rater, known = table[first][row_kind[row], place], sets.known[first][row_kind]
+    kinds = {"kind": row_kind, "kind_size": kind_size}
+    return replace(sets, label=label, weight=weight[None], row=row, rater=rater, known=known, **kinds)
 
 
 def with_pairs(sets: Sets) -> Sets:
-    """With pairs of raters who share samples, looked for among the raters with most labels.
-
-    Weights are those of the first set. Memory follows the labels, not the pairs of labels of a sample.
-    """
+    """With pairs of raters who share samples, among those with most labels; memory follows the labels."""
     weight = sets.weight[0][sets.row]
     load = np.bincount(sets.rater, weight, sets.num_raters)
     busy = np.sort(np.argsort(-load, kind="stable")[:_MAX_RATERS])
@@ -211,10 +199,7 @@ def with_pairs(sets: Sets) -> Sets:
 def simulate(
     sets: Sets, fitted: Parameters, probability: np.ndarray, num: int, rng: np.random.Generator
 ) -> Sets:
-    """`num` label sets drawn from the model `fitted` to the observed one, of the same design.
-
-    `probability` (rows,) is that of each pattern given its kind; used where rows are patterns.
-    """
+    """`num` sets drawn from the model `fitted`; `probability` (rows,) is of patterns, where rows are such."""
     rows = sets.known.size
     if sets.kind is not None:
         weight = np.empty((num, rows))
@@ -222,19 +207,18 @@ def simulate(
             some = np.flatnonzero(sets.kind == k)
             weight[:, some] = rng.multinomial(size, probability[some] / probability[some].sum(), size=num)
         return replace(sets, label=np.broadcast_to(sets.label, (num, sets.row.size)), weight=weight)
-    y = _draw(np.broadcast_to(fitted[0][0], (num, rows, sets.num_classes)), rng)
+
+    def draw(p: np.ndarray) -> np.ndarray:
+        """One class from each row of (..., classes) probabilities."""
+        u = rng.random(p.shape[:-1])
+        if p.shape[-1] == 2:
+            return (u < p[..., 1]).astype(np.int64)
+        return (u[..., None] >= np.cumsum(p[..., :-1], axis=-1)).sum(axis=-1)
+
+    y = draw(np.broadcast_to(fitted[0][0], (num, rows, sets.num_classes)))
     y = np.where(sets.known >= 0, sets.known, y)
-    of_label = fitted[1][0][sets.rater[None, :], y[:, sets.row]]
-    return replace(sets, label=_draw(of_label, rng), weight=np.ones((num, rows)))
-
-
-def _draw(probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One class from each row of (..., classes) probabilities."""
-    u = rng.random(probabilities.shape[:-1])
-    if probabilities.shape[-1] == 2:
-        return (u < probabilities[..., 1]).astype(np.int64)
-    below = np.cumsum(probabilities[..., :-1], axis=-1)
-    return (u[..., None] >= below).sum(axis=-1)
+    label = draw(fitted[1][0][sets.rater[None, :], y[:, sets.row]])
+    return replace(sets, label=label, weight=np.ones((num, rows)))
 
 
 def modes(
@@ -243,8 +227,7 @@ def modes(
 ) -> Sets:  # fmt: skip
     """EM from `start`, parameters that are broadcast to all sets or class posteriors (sets, rows, classes).
 
-    A cycle is three steps; without one it is what the start says. `prior` holds the class prior fixed;
-    `one_matrix` gives all raters but the last, the classifier, one matrix.
+    A cycle is three steps. `prior` holds the class prior; `one_matrix`: all raters but the last have one.
     """
     columns, fixed = _label_columns(sets), (prior, one_matrix)
     if not isinstance(start, tuple):
@@ -296,7 +279,6 @@ def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.n
 def _m_step(
     sets: Sets, columns: sparse.csr_array, posterior: np.ndarray, prior: np.ndarray | None, one_matrix: bool
 ) -> Parameters:
-    """Parameters, with pseudo-counts."""
     classes, weighted = sets.num_classes, posterior * sets.weight[:, :, None]
     counts = columns.T @ weighted.reshape(-1, classes)
     counts = counts.reshape(len(weighted), sets.num_raters, classes, classes)

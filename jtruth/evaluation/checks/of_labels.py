@@ -1,32 +1,24 @@
 """What labels say against what is taken for granted of their labelers, whatever model learns from them.
 
-**Labels missing by class.** Models take the number of labels of a sample to say nothing. If it does not, the
-class probabilities p_i average to the class shares whatever the number n_i, so
+**Labels missing by class.** If the number of labels n_i of a sample says nothing, the class probabilities p_i
+average to the class shares whatever it is: S_c = sum_i (n_i - mean n) p_ic has mean 0, and S' V^+ S with
+V = sum_i (n_i - mean n)^2 r_i r_i', r_i = p_i - mean p, is chi-square with classes - 1 degrees of freedom.
 
-    S_c = sum_i (n_i - mean n) p_ic
-
-has mean 0, and S' V^+ S with V = sum_i (n_i - mean n)^2 r_i r_i', r_i = p_i - mean p, is chi-square with
-classes - 1 degrees of freedom. Samples without a label are left out. The check stands by itself, at 1 %.
-
-**Exchangeable labelers.** Histograms of labels forget who gave them, which is right if labels of one sample
-are independent draws from the same class probabilities (Mimori et al. 2021, D.6). Every exchange of labels
-within a sample is then equally likely, so the test is exact: labels are shuffled within samples, and the
-statistic sums over labelers and classes (and groups of samples) the squared difference between how often a
-labeler gave a class and how often the histograms expect it, over its variance.
+**Exchangeable labelers.** Histograms forget who gave a label, which is right if labels of one sample are
+independent draws from the same class probabilities (Mimori et al. 2021, D.6). Every exchange of labels within
+a sample is then equally likely, so the test is exact: shuffled labels, and the sum over labelers and classes
+(and groups of samples) of (count - expected)^2 / variance.
 
 **Groups of labelers** who agree with one another beyond what any accuracy allows, and so repeat their
 mistakes. Let K_ij be how much more often labelers i and j agree than their use of the classes makes them,
 
     K_ij = mean over common samples of 1(z_i = z_j) - p_j[z_i] - p_i[z_j] + p_i . p_j.
 
-If they err independently given the class (of more than two classes, each alike in all), K_ij = f_i f_j: a
-labeler brings one number, and none is beyond that of a labeler who is always right. Inside a group that
-copies K is larger than any f allows. The f are fitted by least squares; what is left of each pair is held
-against its spread over samples drawn again, and the largest against the largest of those (one p-value for all
-pairs; false alarms 1 in 100 by construction). It also needs four labelers and agreements 3 points above what
-is expected, for in thousands of samples every small departure is certain. It shows that at least one of the
-groups it names does not judge by itself, not which one, where the others are few; and mistakes that all
-labelers share look like truth.
+If they err independently given the class (of more than two, each alike in all), K_ij = f_i f_j, and no f is
+beyond that of a labeler who is always right. The f are fitted by least squares; what is left of each
+pair is held against its spread over samples drawn again, and the largest against the largest of those (false
+alarms 1 in 100). It also needs four labelers and agreements 3 points above what is expected. Where the others
+are few it does not show which group judges by itself; and mistakes that all labelers share look like truth.
 """
 
 from collections.abc import Sequence
@@ -62,10 +54,7 @@ _ANSWERED = (
 )
 EXCHANGEABLE = "exchangeable labelers"
 _ALARM = 0.05
-_TO_DO = (
-    "Histograms then depend on who was asked. Ask labelers at random, or model them: evaluate_labelers, and "
-    "panel_probabilities for what a labeler drawn from the panel would say"
-)
+_TO_DO = "Histograms then depend on who was asked. Ask labelers at random, or model them: evaluate_labelers"
 GROUPS = "groups of labelers"
 EVERYBODY = "groups of labelers, everybody in one"
 _AGAIN, _MOST_RATERS, _MOST_SAMPLES, _LEAST_SHARED = 199, 20, 2000, 30
@@ -85,10 +74,9 @@ _SO_DO = "so do {}, and at least one of these groups repeats its own mistakes; t
 def missing_check(
     labels: Labels, class_posterior: Float[np.ndarray, "samples classes"], *, answered: bool = False
 ) -> tuple[Check, ...]:
-    """The check; nothing where all samples have equally many labels.
+    """The check, by a model with the same class shares for all; nothing where all have equally many labels.
 
-    `class_posterior` is by a model with the same class shares for all samples; `answered` says that the
-    answer has class shares for each number of labels: nothing is off then.
+    `answered`: the answer has class shares for each number of labels, and nothing is off.
     """
     number = labels.labels_per_sample().astype(np.float64)
     labeled = number > 0
@@ -110,10 +98,7 @@ def missing_check(
 
 
 def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classes"]) -> tuple[Check, ...]:
-    """The check as it reads once models learn class shares for each number of labels; empty: they need not.
-
-    By the model that has learned them nothing can be said: S has another mean there.
-    """
+    """The check as it reads once models learn shares for each number of labels; empty: they need not."""
     if not any(check.verdict == "does not fit" for check in missing_check(labels, class_posterior)):
         return ()
     return missing_check(labels, class_posterior, answered=True)
@@ -124,9 +109,8 @@ def exchangeability_check(
 ) -> Check:
     """Permutation test that the labelers of a sample are interchangeable.
 
-    Among `groups` of samples (codes 0.., for instance the predicted class) labelers may differ in different
-    ways. p-values are multiples of 1 / (permutations + 1); "cannot be seen" where no sample has two different
-    labels.
+    Among `groups` of samples (codes 0..) labelers may differ in different ways. "cannot be seen" where no
+    sample has two different labels.
     """
     sample, labeler, label = labels.arrays
     counts = labels.counts()
@@ -186,39 +170,34 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
     left, size, p_value, linked = first
     if p_value > _LEVEL or not linked.any():
         return (Check(GROUPS, float(left.max()), p_value, "fits", f"{_NO_GROUPS} (p = {p_value:.2g})"),)
+
+    def means(groups: list[np.ndarray]) -> list[float]:
+        """Mean excess of the linked pairs of each group."""
+        pairs = (np.ix_(group, group) for group in groups)
+        return [float(left[pair][linked[pair]].mean()) for pair in pairs]
+
     groups = _groups(linked, size)
-    everybody = len(groups) > 1 and sum(map(len, groups)) >= _MOST * len(who) and all(
-        _mean(left, linked, group) >= _EXTREME for group in groups
-    )  # fmt: skip
+    many = len(groups) > 1 and sum(map(len, groups)) >= _MOST * len(who)
+    everybody = many and min(means(groups)) >= _EXTREME
     if not everybody:
         linked, left = _one_by_one(z, labels.num_classes, key, first)
         groups = _groups(linked, left)
-    more = _mean(left, linked, groups[0])
+    more = means(groups)[0]
     pairs = [z[:, pair] for pair in np.argwhere(np.triu(linked, 1)) if pair[0] in groups[0]]
     same = float(np.mean([np.equal(*one[(one >= 0).all(axis=1)].T).mean() for one in pairs]))
     named = [quoted((names[who[t]] for t in group), 8) for group in groups]
     rest = np.setdiff1d(np.arange(len(who)), groups[0])
-    why = _THEY
-    if len(groups) > 1:
-        why = _SO_DO.format(" and ".join(named[1:]))
-    elif 2 <= rest.size <= max(_FEW, groups[0].size):
-        why = _EITHER.format(quoted((names[who[t]] for t in rest), 8))
+    few = 2 <= rest.size <= max(_FEW, groups[0].size)
+    why = _EITHER.format(quoted((names[who[t]] for t in rest), 8)) if few else _THEY
+    why = _SO_DO.format(" and ".join(named[1:])) if len(groups) > 1 else why
     text = _TOGETHER.format(named[0], same, same - more, p_value, why)
     return (Check(EVERYBODY if everybody else GROUPS, more, p_value, "does not fit", text),)
-
-
-def _mean(left: np.ndarray, linked: np.ndarray, group: np.ndarray) -> float:
-    """Mean excess of the linked pairs of a group."""
-    return float(left[np.ix_(group, group)][linked[np.ix_(group, group)]].mean())
 
 
 def _one_by_one(
     z: Int[np.ndarray, "samples raters"], classes: int, key: Key, found: Excess | None
 ) -> tuple[Bool[np.ndarray, "raters raters"], Float[np.ndarray, "raters raters"]]:
-    """Pairs beyond any accuracy and their excess: group after group, each without those before it.
-
-    A pair that copies makes others look too much alike as well; held aside, they no longer do.
-    """
+    """Pairs beyond any accuracy and their excess: group after group, those before held aside."""
     linked, left = np.zeros((z.shape[1],) * 2, bool), np.zeros((z.shape[1],) * 2)
     aside = linked.copy()
     for _ in range(_ROUNDS):
@@ -284,10 +263,7 @@ def excess(
 def _left(
     votes: np.ndarray, present: np.ndarray, times: np.ndarray, pairs: np.ndarray, most: float
 ) -> Float[np.ndarray, "repetitions raters raters"]:
-    """K - f f' where samples of each row count `times` (repetitions, rows), f by least squares.
-
-    `pairs` are the weights of least squares.
-    """
+    """K - f f' where samples of each row count `times` (repetitions, rows), f by least squares by `pairs`."""
 
     def met(one: np.ndarray, two: np.ndarray) -> np.ndarray:
         """How often pairs of raters are in these states together."""
@@ -316,10 +292,9 @@ def refusal(labels: Labels, key: Any) -> tuple[str, ...]:
 def all_refused(checks: Sequence[Any]) -> bool:
     """Whether the labels contradict every model of labelers, so that no assumption's answer means anything.
 
-    So where labels of different labelers are one label (alarms "labelers never disagree", "labelers stand
-    twice"); or where groups that agree by 10 points beyond any accuracy hold three quarters of all labelers,
-    and neither the agreement of pairs nor (where they can be counted) the patterns of labels fit independent
-    errors: panels that copy inside each. One pair or one group that copies does not reach it.
+    So where labels of different labelers are one label (alarms), or where groups that agree by 10 points
+    beyond any accuracy hold three quarters of all labelers, and neither the agreement of pairs nor (where
+    they can be counted) the patterns of labels fit independent errors.
     """
     verdicts = {check.name: check.verdict for check in checks}
     if LOOK_FIRST in (verdicts.get("labelers never disagree"), verdicts.get("labelers stand twice")):

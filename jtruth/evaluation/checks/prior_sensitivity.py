@@ -1,14 +1,12 @@
 """Would the answer be another one if the prior counted half or twice as much?
 
-Where samples are few, or one class is rare, an interval may say what the prior of the error rates says rather
-than what the labels do. Power scaling (`jtruth.stats.loo`) shows it without another fit: draws are weighted
-as if their prior had been raised to the power 1/2 and 2. Where an end of a headline interval moves by more
-than a third of the interval's width the answer is called prior-driven, with both versions. Power 2 is left
-out where the squared Dirichlet priors would not be laws (concentrations of at most 1/2). Of rows that are
-alike (`jtruth.latent.models.alike`) the prior of what they have in common is scaled, of hard and easy samples
-that of their shares too, under the random effect that of what everybody feels. The likelihood is raised to a
-power too: an answer that the prior moves and the labels move as well is one about which they disagree, and
-one that the labels hardly move is one about which they say little.
+Where samples are few, or one class is rare, an interval may say what the prior of the error rates says. Power
+scaling (`jtruth.stats.loo`) shows it without another fit: draws are weighted as if their prior had been
+raised to the power 1/2 and 2. Where an end of a headline interval moves by more than a third of the width the
+answer is called prior-driven, with both versions. Power 2 is left out where the squared Dirichlet priors
+would not be laws. Of rows that are alike the prior of what they have in common is scaled, of hard and easy
+samples that of their shares too. The likelihood is raised to a power too: labels may disagree with the prior,
+or say little.
 
 Where the answer is predictive all this speaks of the reading of independent errors. Most sets whose interval
 misses are not prior-driven and should not be called so (`benchmarks/honesty.py`).
@@ -29,8 +27,9 @@ from jtruth.learning.joint.draws import ALIKE_ROWS, LogPrior, row_prior
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.chains import effective_sample_size
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.loo import equal_draws, power_scaled
-from jtruth.tables.posterior import TablePosterior, estimates
+from jtruth.tables.posterior import estimates
 from jtruth.testing.methods import Tested
 from jtruth.testing.multiclass import CountDraws
 
@@ -91,7 +90,7 @@ def vouched_check(found: Sequence[Assumption], data: Inputs) -> tuple[Check, ...
     fits = [m.fit for m in found if m.fit is not None]
     if len(fits) == len(found) == 1:
         return prior_check(data, fits[0])
-    parts = [_part(_headline(fit, data), fit) for fit in fits if fit.usable]
+    parts = [_of_fit(_headline(fit, data), fit) for fit in fits if fit.usable]
     if len(parts) < max(len(found), 1) or any(part is None for part in parts):
         return ()
     what = f"the prior of {' and of '.join(m.name for m in found)}"
@@ -100,7 +99,7 @@ def vouched_check(found: Sequence[Assumption], data: Inputs) -> tuple[Check, ...
 
 def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, ...]:
     """The check of any numbers, `draws` (kept,) by name, one for each of `fit.matrix_draw`."""
-    part = _part(draws, fit)
+    part = _of_fit(draws, fit)
     if not fit.usable or part is None:
         return ()
     check = scaled_check([part], level)
@@ -112,30 +111,25 @@ def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, 
     return (check._replace(message=check.message + of_labels),)
 
 
-def _part(draws: Numbers, fit: JointPosterior) -> Part | None:
+def _part(draws: Numbers, prior: LogPrior | None, chains: int) -> Part | None:
     """Draws with the prior that is scaled; None where it is flat and nothing changes, or draws are few."""
-    prior = fit.log_prior
     if prior is None or prior.values.size < _FEWEST or not np.ptp(prior.values) > 0:
         return None
-    return draws, prior, _relative_ess(np.unique(fit.chain).size, prior)
+    ess = float(effective_sample_size(prior.values.reshape(chains, -1, 1))[0]) / prior.values.size
+    return draws, prior, float(np.clip(ess, 1e-3, 1.0)) if np.isfinite(ess) else 1.0
 
 
-def _relative_ess(chains: int, prior: LogPrior) -> float:
-    """Effective sample size of the log prior over the number of its draws."""
-    ess = float(effective_sample_size(prior.values.reshape(chains, -1, 1))[0])
-    return float(np.clip(ess / prior.values.size, 1e-3, 1.0)) if np.isfinite(ess) else 1.0
+def _of_fit(draws: Numbers, fit: JointPosterior) -> Part | None:
+    return _part(draws, fit.log_prior, np.unique(fit.chain).size)
 
 
 def _headline(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
     """Draws of the headline metrics of the answer's target, one for each of `fit.matrix_draw`."""
     tables = present(tables_in(fit, data), "the count tables")
-    return _metrics(data.tables(tables[fit.matrix_draw]), *data.answered, names=data.headline)
+    return _drawn(estimates(data.tables(tables[fit.matrix_draw]), *data.answered), data.headline)
 
 
-def _metrics(
-    table: TablePosterior, classes: tuple[str, ...], positive: int | None, names: Sequence[str]
-) -> dict[str, np.ndarray]:
-    laws = estimates(table, classes, positive)
+def _drawn(laws: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, np.ndarray]:
     return {name: law.draws for name in names if isinstance(law := laws.get(name), DrawsEstimate)}
 
 
@@ -172,12 +166,12 @@ def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Ch
 def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tuple[Check, ...]:
     """The check of a count table under known noise; nothing but of rows that are alike (others are flat)."""
     table = answer.table
-    if not isinstance(table, CountDraws) or table.log_prior is None or table.log_prior.size < _FEWEST:
+    if not isinstance(table, CountDraws) or table.log_prior is None:
         return ()
+    found = _drawn(estimates(table, answer.classes, answer.positive), names)
     prior = LogPrior(table.log_prior, 1.0, (ALIKE_ROWS["classifier"],))
-    found = _metrics(table, answer.classes, answer.positive, names)
-    part = found, prior, _relative_ess(table.num_chains, prior)
-    return (scaled_check([part], level),)
+    part = _part(found, prior, table.num_chains)
+    return () if part is None else (scaled_check([part], level),)
 
 
 def _doubts(checks: Sequence[Check]) -> tuple[str, ...]:

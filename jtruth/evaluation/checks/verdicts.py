@@ -1,17 +1,15 @@
 """Do the labels contradict what an answer rests on? Every check has a p-value, a verdict and what to do.
 
 Learned error rates are checked against the model of independent errors by parametric bootstrap
-(`checks.bootstrap`): labelers against the model, and the classifier against the labelers. Their verdicts hold
-together: labels that fit raise one alarm or more in 5 of 100 sets.
+(`checks.bootstrap`): labels that fit raise one alarm or more in 5 of 100 sets.
 
 Of error rates and a class prior that were given, three things are asked, with Holm's correction. Would
-another class prior make the labels more likely (`prior_score`, a score test)? Do labelers use the classes and
-agree with one another, as often as labels drawn from the given model do (`label_law`)? Does the classifier
-err, given the true class, where labels are unsure, where samples are difficult, or where one labeler errs
-(`classifier_dependence`, predictions simulated given the labels at hand)?
+another class prior make the labels more likely (`prior_score`)? Do labelers use the classes and agree, as
+often as labels drawn from the given model do (`label_law`)? Does the classifier err, given the true class,
+where labels are unsure, where samples are difficult, or where one labeler errs (`classifier_dependence`)?
 
-A quiet check proves nothing: raters who make the same mistakes look like better raters, and much dependence
-hides in the learned error rates. What the checks see, and how often: `benchmarks/checks.py`.
+A quiet check proves nothing: raters who make the same mistakes look like better raters. What the checks see,
+and how often: `benchmarks/checks.py`.
 """
 
 from collections.abc import Callable
@@ -122,22 +120,19 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
     """What the labels say against the assumptions of independent errors, or against what was given."""
     key, by_chance = stream(data.key, "checks"), chance_check(data, model)
     if model.refusal is not None:
-        return (*refused(model.refusal), *by_chance)
-    if data.model is not None:
+        found = refused(model.refusal)
+    elif data.model is not None:
         prior_given = data.prior is not None
         found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
                              labels=data.labels, noise=data.noise, rows=data.distinct_rows)  # fmt: skip
-        return (*found, *by_chance)
-    labels = data.own_labels()
-    start = model.prior[None], present(model.matrices, "the learned rates")[None]
-    found = (
-        *learned_checks(with_classifier(labels, data.y_pred), start, key, gold=data.gold, order=order,
-                        prior=data.prior),
-        *groups_check(labels, key),
-    )  # fmt: skip
-    if model.fit is None:
-        return (*found, *by_chance)
-    return (*found, *(data.missing or missing_check(labels, model.fit.class_posterior)), *by_chance)
+    else:
+        raters = with_classifier(data.own_labels(), data.y_pred)
+        start = model.prior[None], present(model.matrices, "the learned rates")[None]
+        found = learned_checks(raters, start, key, gold=data.gold, order=order, prior=data.prior)
+        found += groups_check(data.own_labels(), key)
+        if model.fit is not None:
+            found += data.missing or missing_check(data.own_labels(), model.fit.class_posterior)
+    return (*found, *by_chance)
 
 
 def _judged(
@@ -159,19 +154,13 @@ def _judged(
 
 
 def learned_checks(
-    raters: Labels,
-    start: Parameters,
-    key: Key,
-    *,
-    gold: np.ndarray | None = None,
-    order: np.ndarray | None = None,
-    prior: np.ndarray | None = None,
-) -> tuple[Check, ...]:
+    raters: Labels, start: Parameters, key: Key, *, gold: np.ndarray | None = None,
+    order: np.ndarray | None = None, prior: np.ndarray | None = None,
+) -> tuple[Check, ...]:  # fmt: skip
     """All checks of the model of independent errors, where error rates were learned.
 
-    Of `raters` the classifier is the last, and every sample has a label; `start` is near the mode; `gold` is
-    -1 where unknown; `order` says when a sample was labelled, on any scale, and adds the check for drift;
-    `prior` was given.
+    Of `raters` the classifier is the last, and every sample has a label; `start` is near the mode; `order`,
+    when a sample was labelled, adds the check for drift.
     """
     classes, size = raters.num_classes, int((raters.labels_per_labeler() > 0).sum())
     free = (classes - 1) * (size * classes + (prior is None))
@@ -187,19 +176,17 @@ def learned_checks(
         _learned(name, found[name], adjusted[name], sets, raters, free) for name in LEARNED if name in found
     ]
     if ALIKE in found:
-        checks.append(_alike(found[ALIKE], raters))
+        ranks, worst, value = found[ALIKE]  # no misfit: learned error rates take it into account
+        p_value, far = float(ranks[0]), _rater(worst % (raters.num_labelers - 1), raters)
+        verdict, text = ("fits", SAME) if p_value >= ALARM else (WORTH_KNOWING, DIFFERENT.format(far))
+        checks.append(Check(ALIKE, value, p_value, verdict, f"{text} (p = {p_value:.2g})"))
     return (*checks, *few_labels(raters))
 
 
 def labeler_checks(
-    labels: Labels,
-    prior: np.ndarray,
-    matrices: np.ndarray,
-    key: Key,
-    *,
-    gold: np.ndarray | None = None,
+    labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Key, *, gold: np.ndarray | None = None,
     order: np.ndarray | None = None,
-) -> tuple[Check, ...]:
+) -> tuple[Check, ...]:  # fmt: skip
     """The same checks where no classifier is judged, at a learned prior and matrices of the labelers."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
     nobody = np.full(labeled.size, -1)  # a classifier who predicts nothing stands where the last rater does
@@ -237,16 +224,6 @@ def _rater(t: int | np.integer, raters: Labels) -> str:
     return f"labeler {str(raters.workers[t])!r}" if raters.workers else f"labeler {t}"
 
 
-def _alike(one: Component, raters: Labels) -> Check:
-    """Are labelers exchangeable? If not it is no misfit: learned error rates take it into account."""
-    ranks, worst, value = one
-    verdict, text, p_value = "fits", SAME, float(ranks[0])
-    if p_value < ALARM:
-        verdict = WORTH_KNOWING
-        text = DIFFERENT.format(_rater(worst % (raters.num_labelers - 1), raters))
-    return Check(ALIKE, value, p_value, verdict, f"{text} (p = {p_value:.2g})")
-
-
 def few_labels(raters: Labels) -> tuple[Check, ...]:
     """Are there enough labels to learn error rates from? The classifier is the last rater."""
     per_labeler = raters.labels_per_labeler()[:-1]
@@ -255,11 +232,8 @@ def few_labels(raters: Labels) -> tuple[Check, ...]:
     if per_sample >= 2 and rare.size == 0:
         text = f"{per_sample:.1f} labels a sample, {per_labeler.min()} or more of every labeler"
         return (Check("enough labels", per_sample, None, "fits", text),)
-    parts = []
-    if per_sample < 2:
-        parts.append(
-            f"{per_sample:.1f} labels a sample: shared errors cannot be seen. Get a second and third label"
-        )
+    few = f"{per_sample:.1f} labels a sample: shared errors cannot be seen. Get a second and third label"
+    parts = [few] if per_sample < 2 else []
     if rare.size:
         names = ", ".join(_rater(t, raters) for t in rare[:3]) + (", ..." if rare.size > 3 else "")
         parts.append(
@@ -276,21 +250,14 @@ def refused(refusal: str) -> tuple[Check, ...]:
 
 
 def given_checks(
-    log_likelihood: Float[np.ndarray, "samples classes"],
-    prior: np.ndarray,
-    y_pred: np.ndarray,
-    key: Key,
-    *,
-    prior_given: bool,
-    labels: Labels | None = None,
-    noise: NoiseModel | None = None,
+    log_likelihood: Float[np.ndarray, "samples classes"], prior: np.ndarray, y_pred: np.ndarray, key: Key, *,
+    prior_given: bool, labels: Labels | None = None, noise: NoiseModel | None = None,
     rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None,
-) -> tuple[Check, ...]:
+) -> tuple[Check, ...]:  # fmt: skip
     """Checks of given error rates (and of a given prior), where the answer takes them as known.
 
     The log-likelihood is without gold; `labels` and `noise` are for the checks that need single labels;
-    `rows` are a sample of each row of equal samples, the row of each sample, how many a row has, and whether
-    no class is known there; None: every sample is one, and no class known.
+    `rows` as `Inputs.distinct_rows`; None: every sample is one, and no class known.
     """
     every = np.arange(len(y_pred))
     first, row, times, free = rows or (every, every, np.ones(every.size), np.ones(every.size, bool))
@@ -317,10 +284,7 @@ def given_checks(
 def prior_score(
     log_likelihood: np.ndarray, prior: np.ndarray, times: np.ndarray | None = None
 ) -> tuple[float, float] | None:
-    """Score statistic of a positive class prior, chi2 on classes - 1 degrees of freedom, and its p-value.
-
-    `log_likelihood` is of samples of unknown class, and each row stands for `times` samples (one if None).
-    """
+    """Score statistic of a positive class prior, chi2 on classes - 1 degrees of freedom, and its p-value."""
     times = np.ones(len(log_likelihood)) if times is None else times
     log_p = log_sum(log_likelihood + log(prior))[:, None]
     ratio = np.exp(log_likelihood - log_p)
@@ -353,7 +317,6 @@ def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) ->
 
 @jax.jit
 def _drawn(noise: NoiseModel, key: jax.Array, y: jax.Array, mask: jax.Array) -> jax.Array:
-    """Labels (samples, labelers); compiled as a whole, for it is called some hundred times."""
     return noise.sample(key, y, mask)
 
 
@@ -366,17 +329,12 @@ def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndar
 
 
 def classifier_dependence(
-    log_likelihood: Float[np.ndarray, "samples classes"],
-    prior: np.ndarray,
-    y_pred: np.ndarray,
-    covariates: Callable[[np.ndarray], dict[str, np.ndarray]],
-    key: Key,
-    row: np.ndarray,
-) -> dict[str, Component | None]:
+    log_likelihood: Float[np.ndarray, "samples classes"], prior: np.ndarray, y_pred: np.ndarray,
+    covariates: Callable[[np.ndarray], dict[str, np.ndarray]], key: Key, row: np.ndarray,
+) -> dict[str, Component | None]:  # fmt: skip
     """Does the classifier's error, given the class, go with a covariate of the sample?
 
-    `covariates` of samples with these numbers are (covariates, samples, classes) by name: of a sample, if it
-    is of that class. Samples of one `row` have the same log-likelihood and the same covariates.
+    `covariates` of samples with these numbers are (covariates, samples, classes) by name.
     """
     rng = host_rng(key, "dependence")
     chosen = np.arange(len(y_pred))
@@ -416,11 +374,9 @@ def _classifier_rates(
 
 
 def _dependence(
-    h: Float[np.ndarray, "rows classes"],
-    number: Num[np.ndarray, "sets rows classes"],
-    start: Float[np.ndarray, "1 classes classes"],
-    covariates: dict[str, np.ndarray],
-) -> dict[str, np.ndarray]:
+    h: Float[np.ndarray, "rows classes"], number: Num[np.ndarray, "sets rows classes"],
+    start: Float[np.ndarray, "1 classes classes"], covariates: dict[str, np.ndarray],
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Sums of error residual times centred covariate, (sets, classes * covariates) for each name.
 
     The residual of a prediction u under class c, 1(u is not c) - P(it is not c), has the weight p(c | labels,
@@ -440,12 +396,9 @@ def _dependence(
 
 
 def _covariates(
-    log_likelihood: np.ndarray,
-    prior: np.ndarray,
-    labels: Labels | None,
-    noise: NoiseModel | None,
+    log_likelihood: np.ndarray, prior: np.ndarray, labels: Labels | None, noise: NoiseModel | None,
     chosen: np.ndarray,
-) -> dict[str, np.ndarray]:
+) -> dict[str, np.ndarray]:  # fmt: skip
     """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
     found = {"classifier and vote margin": softmax(log_likelihood[chosen] + log(prior))[None]}
     classes = prior.size

@@ -1,18 +1,16 @@
 """How many samples truly are of each class? Pass rates and prevalences from noisy labels and a little gold.
 
-Counting labels counts the labelers' mistakes too. Three rules, in the order of what they ask you to believe:
+Three rules, in the order of what they ask you to believe:
 
 - gold, by default: learn from the gold how to read the class posterior of labels alone
   (`jtruth.learning.recalibration`). Survives labelers who copy each other or share mistakes.
 - assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
   narrower, right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: a predictive law (`jtruth.evaluation.assumptions.model_error`): what readings of the labels say,
-  widened by how far they were off elsewhere. Where no sample has three labels it is "not identified", and
-  no number is given.
+- no gold: a predictive law (`jtruth.evaluation.assumptions.model_error`). Where no sample has three labels it
+  is "not identified", and no number is given.
 
 Measured coverage and width: `benchmarks/judges.py`. The target is the share in the samples at hand. Gold to
-ask for (`gold_for_share`): the share of class c is the accuracy of somebody who always says c, so what is
-known of gold for metrics (`jtruth.asking.gold`) is known of shares.
+ask for (`gold_for_share`): the share of class c is the accuracy of somebody who always says c.
 """
 
 from collections.abc import Mapping
@@ -66,7 +64,6 @@ RARE = (
     "only {} of {} gold answers are of class {!r}: its interval may hold the truth less often than it says "
     "(86 to 98 % instead of 95 % in simulations). Ask for more gold, likely samples of this class more often"
 )
-_IN_A_SENTENCE = 3  # classes
 _LEAST = 5  # gold answers of a class below which that is said
 
 
@@ -125,44 +122,28 @@ class Prevalence(Answer):
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
             return Document(question, about, self.groups.sentence(kind, self.level), blocks, alarms)
-        return Document("How many samples are of each class?", about, _sentence(rows, kind), blocks, alarms)
-
-
-def _sentence(rows: list[dict[str, Any]], kind: str) -> str:
-    """The share of the largest classes, or that nothing is determined."""
-    if not rows:
-        return "Not identified: these labels do not determine the share of any class."
-    texts = []
-    for row in sorted(rows, key=lambda row: -row["mean"])[:_IN_A_SENTENCE]:
-        text = cell_text([row["mean"], row["low"], row["high"]])
-        wide = parts.undetermined(row["low"], row["high"])
-        texts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
-    return f"Of the samples: {', '.join(texts)} ({kind}s)."
+        texts, sentence = [], "Not identified: these labels do not determine the share of any class."
+        for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
+            text = cell_text([row["mean"], row["low"], row["high"]])
+            wide = parts.undetermined(row["low"], row["high"])
+            texts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
+        sentence = f"Of the samples: {', '.join(texts)} ({kind}s)." if texts else sentence
+        return Document("How many samples are of each class?", about, sentence, blocks, alarms)
 
 
 def prevalence(
-    labels: Labels,
-    *,
-    key: Any = None,
-    gold: Any = None,
-    assume: str | None = None,
-    labelers_are: str | None = None,
-    by: Any = None,
-    level: float = 0.95,
-    progress: Progress | None = None,
-) -> Prevalence:
+    labels: Labels, *, key: Any = None, gold: Any = None, assume: str | None = None,
+    labelers_are: str | None = None, by: Any = None, level: float = 0.95, progress: Progress | None = None,
+) -> Prevalence:  # fmt: skip
     """Share of each class in the samples, and in each group of them.
 
     Args:
         labels: noisy labels of these samples.
         key: a whole number or a JAX key; 0 if None.
-        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id. Gold samples
-            should be a random sample; chosen by their labels they serve as far as one bias and one slope say
-            how to read the labels.
-        assume: None, the rule that is safe with what there is: a predictive law, or gold; or "independent",
-            for those who can vouch that labelers err independently.
-        labelers_are: "people", "experts", "llm_judges" or None: how far models of labels may be off where
-            there is no gold.
+        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random sample, or
+            chosen by their labels as far as one bias and one slope say how to read these.
+        assume: None, the rule that is safe with what there is, or "independent".
+        labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
         by: (samples,) the group of each sample, such as the system that made it, or `Groups`; then `groups`
             of the answer has the share of one class in each group, and their differences.
         level: probability of the printed intervals.
@@ -285,43 +266,26 @@ def _with_groups(
     answer: Prevalence, data: Inputs, groups: grouped.Groups, columns: np.ndarray, pairs: dict[Any, Any],
     *notes: str,
 ) -> Prevalence:  # fmt: skip
-    """The answer with the shares of groups, by draws (draws, groups)."""
     p = present(answer.class_posterior, "the class posterior")[:, groups.code]
     found = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs)
-    return replace(answer, groups=found, warnings=(*groups.notes, *notes, *found.little, *answer.warnings))
-
-
-_SPREAD = 2  # gold answers below which a spread cannot be seen
+    few = grouped.too_few(groups.names, found.num_gold, "gold answers")
+    return replace(answer, groups=found, warnings=(*groups.notes, *notes, *few, *answer.warnings))
 
 
 def gold_for_share(
-    labels: Labels,
-    code: int,
-    num: int,
-    *,
-    gold: Any = None,
-    level: float = 0.95,
-    key: Any = None,
+    labels: Labels, code: int, num: int, *, gold: Any = None, level: float = 0.95, key: Any = None,
     progress: Progress | None = None,
-) -> GoldRequest:
+) -> GoldRequest:  # fmt: skip
     """Which samples to find the truth of next, for the share of one class.
 
     Args:
-        labels: noisy labels.
+        labels, gold, key, progress: as for `prevalence`.
         code: of the class.
         num: how many samples to ask for.
-        gold: (samples,) known classes, -1 where unknown; a Series or dict by task id.
         level: of the interval that is to be halved.
-        key: a whole number or a JAX key; 0 if None.
-        progress: called with (sweeps done, sweeps planned).
 
     Raises:
         ValueError: more samples wanted than there are without gold, or a class that there is not.
-
-    >>> z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [10, 10, 5, 5], axis=0)
-    >>> asked = gold_for_share(Labels.from_matrix(z, 2), 1, 5)
-    >>> asked.samples.size, asked.to_halve
-    (5, None)
     """
     if not 0 <= code < labels.num_classes:
         raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
@@ -329,7 +293,7 @@ def gold_for_share(
     h, _ = by_gold.labels_only_posterior(labels, stream(key, "labels only, for gold to ask"), progress)
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
-    if (known >= 0).sum() >= _SPREAD:
+    if (known >= 0).sum() > 1:  # else a spread cannot be seen
         found = by_gold.ppi_metric("accuracy", always, h, known)
         halve = gold_to_halve(found, gold_sample(known >= 0), level)
     asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)

@@ -1,20 +1,19 @@
 """A few true classes: the posterior of the count table of all samples, and of each labeler.
 
-Samples are cut by what the classifier predicts and by which class the labels make most probable
-(`jtruth.stats.ppi`); in each stratum the labels guess the classes, and gold says what the guess is
-worth. So gold is used once, models never see it, and nothing has to be believed of what labelers share. What
-comes out are draws of the count table, from which every metric, difference, area and joint law follows.
+Samples are cut by what the classifier predicts and by which class the labels make most probable; in each
+stratum the labels guess the classes, and gold says what the guess is worth (`jtruth.stats.ppi`). So gold is
+used once, models never see it, and nothing has to be believed of what labelers share. Clamped into the joint
+posterior it would hardly move it: the likelihood of all labels outweighs a few known classes.
 
-Gold clamped into the joint posterior hardly moves it: the likelihood of all labels outweighs a few known
-classes. So a labeler is judged as a classifier is: the labels given are its predictions. Of whom fewer than
-five labels have a known truth, the law without gold stands. Gold is taken to be a random part of all samples,
-unless it is said how it was chosen.
+A labeler is judged as a classifier is; of whom fewer than five labels have a known truth the law without gold
+stands. Gold is taken to be a random part of all samples, unless it is said how it was chosen.
 
-Beside it stands PPI++ of one metric (`ppi_metric`). A ratio of two sums of counts is what it estimates as it
-stands; any other metric (kappa, macro F1) is taken to first order around the table of PPI++.
+Beside it stands PPI++ of one metric (`ppi_metric`): of a ratio of two sums of counts as it stands, of any
+other (kappa, macro F1) to first order around the table of PPI++.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,19 +32,9 @@ from jtruth.evaluation.parts import Assumption, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats import ppi
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.ppi import (
-    FittedPower,
-    GoldSample,
-    PpiEstimate,
-    class_counts,
-    gold_sample,
-    ppi_mean,
-    ppi_ratio,
-    strata_of,
-    tilted,
-    uninformative,
-)
+from jtruth.stats.ppi import FittedPower, GoldSample, PpiEstimate, gold_sample
 from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import Metric, named_metric, settled
 from jtruth.tables.posterior import TableDraws, thinned
@@ -59,26 +48,13 @@ _FULLY_CROSSED = 5  # classes, above which it is only told whether the labels ag
 
 
 def gold_tables(
-    symbols: Int[np.ndarray, " samples"],
-    num_symbols: int,
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    sample: GoldSample,
-    key: Key,
-    *,
-    rising: int | None = None,
-) -> TableDraws:
+    symbols: Int[np.ndarray, " samples"], num_symbols: int,
+    class_posterior: Float[np.ndarray, "samples classes"], gold: Int[np.ndarray, " samples"],
+    sample: GoldSample, key: Key, *, rising: int | None = None,
+) -> TableDraws:  # fmt: skip
     """Draws of the count table (classes, symbols) by labels alone and gold (-1 where unknown).
 
-    Symbols are classes, tuples of predictions or score bins; of bins higher ones speak for the class
-    `rising`.
-
-    >>> from jtruth.stats.ppi import gold_sample
-    >>> y = np.repeat([0, 1], 50)
-    >>> gold = np.where(np.arange(100) % 5 == 0, y, -1)
-    >>> found = gold_tables(y, 2, np.full((100, 2), 0.5), gold, gold_sample(gold >= 0), 0)
-    >>> bool(found.estimate("accuracy").mean > 0.9)
-    True
+    Symbols are classes, tuples of predictions or score bins, of which higher ones speak for class `rising`.
     """
     classes, chance = class_posterior.shape[1], None
     # What the labels make most probable, or, of many classes, whether that is what the classifier says. Of
@@ -94,14 +70,14 @@ def gold_tables(
     if np.ptp(sample.inclusion) > 0:
         chance = np.full(gold.size, np.nan)
         chance[sample.chosen] = sample.inclusion
-    strata, names = strata_of(symbols * num_votes + votes, class_posterior, gold, chance)
+    strata, names = ppi.strata_of(symbols * num_votes + votes, class_posterior, gold, chance)
     symbol_of = names // num_votes
     others = []
     if rising is not None:
-        others = [(p, tilted(strata, symbol_of, by, rising)) for by, p in _TILTED.items()]
+        others = [(p, ppi.tilted(strata, symbol_of, by, rising)) for by, p in _TILTED.items()]
     elif num_symbols == classes:
         others = [(p, (1 - by) * strata[3] + by * np.eye(classes)[symbol_of]) for by, p in _MOVED.items()]
-    draws = class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
+    draws = ppi.class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
     tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
     for k, symbol in enumerate(symbol_of):
         tables[:, :, symbol] += draws[:, k]
@@ -112,23 +88,10 @@ _FEW = 5  # labels of known truth, below which gold says too little of a labeler
 
 
 def labeler_laws_by_gold(
-    without: Sequence[DrawsEstimate],
-    labels: Labels,
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Gold,
-    key: Key = 0,
-) -> list[DrawsEstimate]:
-    """For each labeler the law of the share of right labels; `without` are the laws without gold.
-
-    `class_posterior` is by labels alone, made without the gold.
-
-    >>> labels = Labels.from_matrix(np.repeat([[0, 1], [0, 0], [1, 1]], 10, axis=0), 2)
-    >>> gold = np.where(np.arange(30) % 3 == 0, 0, -1)
-    >>> flat = [DrawsEstimate(np.linspace(0, 1, 9))] * 2
-    >>> one, two = labeler_laws_by_gold(flat, labels, np.full((30, 2), 0.5), Gold(gold))
-    >>> bool(one.mean > two.mean)
-    True
-    """
+    without: Sequence[DrawsEstimate], labels: Labels, class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Gold, key: Key = 0,
+) -> list[DrawsEstimate]:  # fmt: skip
+    """For each labeler the law of the share of right labels; `without` are the laws without gold."""
     (sample, labeler, label), known = labels.arrays, gold.classes
     chance = None
     if not gold.at_random and (known >= 0).any():  # strata too: of one labeler each may have no gold
@@ -151,31 +114,20 @@ def labeler_laws_by_gold(
 
 
 def ppi_metric(
-    metric: str | Metric,
-    y_pred: Int[np.ndarray, " samples"],
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    *,
-    sample: GoldSample | None = None,
-    classes: Sequence[str] | None = None,
-    table: Float[np.ndarray, "classes symbols"] | None = None,
+    metric: str | Metric, y_pred: Int[np.ndarray, " samples"],
+    class_posterior: Float[np.ndarray, "samples classes"], gold: Int[np.ndarray, " samples"], *,
+    sample: GoldSample | None = None, table: Float[np.ndarray, "classes symbols"] | None = None,
     **options: Any,
-) -> PpiEstimate:
+) -> PpiEstimate:  # fmt: skip
     """PPI++ of a metric of hard predictions, and what the predictions settle without it.
 
     `class_posterior` was made without the gold, which is -1 where unknown and at random unless `sample` says
-    how it was chosen; "recall" is that of the second of `classes`; derivatives of a metric that is no ratio
-    are taken at `table` (`ppi_table` if None); options are power (0: gold only), target, surprise of
-    `ppi_ratio`.
-
-    >>> y_pred, gold = np.arange(100) % 2, np.where(np.arange(100) < 40, 1, -1)
-    >>> found = ppi_metric("precision", y_pred, np.full((100, 2), 0.5), gold)
-    >>> found.value, found.num_informative
-    (1.0, 20)
+    how it was chosen; "recall" is that of class 1; derivatives of a metric that is no ratio are taken at
+    `table` (`ppi_table` if None); options are power (0: gold only), target, surprise of `ppi_ratio`.
     """
     size = class_posterior.shape[1]
     if isinstance(metric, str):
-        metric = named_metric(metric, classes or tuple(map(str, range(size))), 1)
+        metric = named_metric(metric, tuple(map(str, range(size))), 1)
     how = gold_sample(gold >= 0) if sample is None else sample
     if metric.joint is None:
         value = settled(metric, np.bincount(y_pred, minlength=size), size, gold)
@@ -187,12 +139,12 @@ def ppi_metric(
         table = np.ones((size, symbols)) if exact else ppi_table(y_pred, class_posterior, gold, how)
     cells = metric.terms(table)
     if np.isnan(cells[0]).any():  # not defined at the table by PPI++
-        return uninformative(metric.bounds)
+        return ppi.uninformative(metric.bounds)
     rows, terms = how.chosen, cells[:, :, y_pred].swapaxes(1, 2)
     a, b = (part[rows, gold[rows]] for part in terms)
     f, g = ((part * class_posterior).sum(axis=1) for part in terms)
     possible = (terms[0, rows], terms[1, rows])
-    return ppi_ratio((a, b), (f, g), how, possible=possible, **{"power": POWER, **options})
+    return ppi.ppi_ratio((a, b), (f, g), how, possible=possible, **{"power": POWER, **options})
 
 
 def ppi_table(
@@ -204,11 +156,10 @@ def ppi_table(
     """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
     classes, rows = class_posterior.shape[1], sample.chosen
     cells = np.zeros((classes, classes))
-    for u in np.unique(y_pred):
+    for c, u in product(range(classes), np.unique(y_pred)):
         here = y_pred == u
-        for c in range(classes):
-            truth = (here[rows] & (gold[rows] == c)).astype(np.float64)
-            cells[c, u] = ppi_mean(truth, here * class_posterior[:, c], sample, power=POWER).value
+        truth = (here[rows] & (gold[rows] == c)).astype(np.float64)
+        cells[c, u] = ppi.ppi_mean(truth, here * class_posterior[:, c], sample, power=POWER).value
     return np.maximum(cells, 0.0) * y_pred.size
 
 
@@ -279,10 +230,8 @@ def gold_warnings(data: Inputs) -> tuple[str, ...]:
 def labels_posterior(fits: Iterable[JointPosterior | None], labels: Labels) -> np.ndarray:
     """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++.
 
-    It is the mean of vote shares and of the mean of class posteriors, untouched by gold. Models believe that
-    labelers err independently and are far too sure if they do not; vote shares (one vote spread over the
-    classes is added) know nothing of good and bad labelers: the first alone covered 86 to 92 % with judges
-    that copy each other. Where labels alone determine nothing: vote shares.
+    The mean of vote shares (one vote spread over the classes is added) and of the mean of class posteriors,
+    which alone covered 86 to 92 % with judges that copy each other. Where there is none: vote shares.
     """
     shares = smoothed_vote_shares(labels.counts())
     models = [one.class_posterior for one in fits if one is not None]

@@ -133,35 +133,6 @@ def test_models_without_a_say_are_fitted_when_rows_are_asked_for(few_lineages, m
     assert len(asked) == number
 
 
-@pytest.mark.slow
-def test_three_classes():
-    _, y_pred, labels = crowd(3, 200, classes=3)
-    result = jt.evaluate(y_pred, labels)
-    assert [a.name for a in result.assumptions] == [
-        "majority_vote", "independent", "labeler_strata", "shared_strata",
-    ]  # fmt: skip
-    assert result.metrics["macro_f1"].interval().low < result.metrics["macro_f1"].mean
-    assert (result.confusion_low <= result.confusion_matrix).all()
-    assert (result.confusion_matrix <= result.confusion_high).all()
-
-
-@pytest.mark.slow
-def test_a_member_that_has_switched_is_left_out_by_name(few_lineages, monkeypatch):
-    _, y_pred, labels = crowd()
-    fit = registry.fit_joint
-
-    def spoiled(*args, dependence, **how):
-        found = fit(*args, dependence=dependence, **how)
-        if dependence == "labeler_strata":
-            return found._replace(switched=True, warnings=("Class labels have switched.",))
-        return found
-
-    monkeypatch.setattr(registry, "fit_joint", spoiled)
-    result = jt.evaluate(y_pred, labels)
-    assert "labeler_strata" not in [a.name for a in result.assumptions]
-    assert any("'labeler_strata' is left out" in w for w in result.views[1])
-
-
 def test_majority_vote_of_many_classes_is_not_pulled_to_chance():
     """Two samples of prior in all, not half a sample for each of a hundred cells."""
     rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """The recipes "Add an assumption" and "Add a question" of CONTRIBUTING.md, followed at run time.
 
 An assumption: its file and its entry, and it is a what-if row without gold, and moved by
-`sensitivity`. A question: its file, and every holder of tables answers. A new kind of symbols: nothing.
+`sensitivity`. A question: its file, and every holder of tables answers.
 """
 
 import re
@@ -15,10 +15,9 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
-from jtruth.evaluation.assumptions.model_error import PredictiveTable
 from jtruth.latent import Effort
 from jtruth.learning import fit_joint
-from jtruth.tables.metrics import Metric, expected_table, named_metric
+from jtruth.tables.metrics import expected_table
 from jtruth.tables.posterior import TableDraws
 from tests.evaluation.crowds import crowd, some_gold
 
@@ -141,34 +140,3 @@ def test_a_question_is_answered_with_gold(mean_cost):
     found = jt.evaluate(y_pred, labels, gold=y, key=KEY)
     counted = (expected_table(np.eye(2)[y], y_pred, 2) * PRICE).sum() / y.size
     assert mean_cost(found.posterior, PRICE).mean == pytest.approx(counted, abs=1e-6)
-
-
-def test_tuples_of_predictions_are_symbols_without_an_edit(mean_cost):
-    """Two classifiers at once: four symbols (first, second). Margins are the tables of each, by hand."""
-    rng = np.random.default_rng(0)
-    both = rng.multinomial(200, rng.dirichlet(np.ones(8)), size=500).reshape(500, 2, 4)
-    holder = TableDraws(both)
-    pairs = both.reshape(500, 2, 2, 2)
-    first = Metric(
-        "first", lambda t: named_metric("accuracy").of_table(t.reshape(*t.shape[:-1], 2, 2).sum(-1))
-    )
-    second = Metric(
-        "second", lambda t: named_metric("accuracy").of_table(t.reshape(*t.shape[:-1], 2, 2).sum(-2))
-    )
-    alone = (
-        TableDraws(pairs.sum(-1)).estimate("accuracy").draws,
-        TableDraws(pairs.sum(-2)).estimate("accuracy").draws,
-    )
-    np.testing.assert_array_equal(holder.estimate(first).draws, alone[0])
-    joint = holder.joint(first, second)
-    np.testing.assert_allclose(joint.mean, [alone[0].mean(), alone[1].mean()])
-    np.testing.assert_allclose(joint.covariance, np.cov(*alone, bias=True), atol=1e-12)
-    assert holder.shape == (2, 4) and holder.cells(0.9).mean.shape == (2, 4)
-    assert holder.cell(1, 3).mean == pytest.approx(both[:, 1, 3].mean())
-    assert holder.draws(KEY, 3).shape == (3, 2, 4)
-    readings = {"majority_vote": holder, "independent": TableDraws(both[:250])}
-    predicted = PredictiveTable(readings, "people")
-    low, high = predicted.estimate(first).interval()
-    assert low < alone[0].mean() < high and predicted.cells().low.shape == (2, 4)
-    price = rng.random((2, 4))
-    assert mean_cost(holder, price).mean == pytest.approx((both * price).sum((1, 2)).mean() / 200)

@@ -23,13 +23,6 @@ def test_mean_and_variance_by_all_permutations():
         assert value == pytest.approx((here - np.mean(agreed)) / scale, abs=1e-12)
 
 
-def test_two_classes_and_one_vote_each_give_the_phi_coefficient():
-    rng = np.random.default_rng(1)
-    y_pred, label = rng.integers(0, 2, 50), rng.integers(0, 2, 50)
-    value, _ = correlation(np.eye(2)[label], np.eye(2)[y_pred])
-    assert value == pytest.approx(np.corrcoef(y_pred, label)[0, 1], abs=1e-12)
-
-
 def test_nothing_is_said_of_constant_predictions_or_labels():
     assert correlation(np.ones((5, 2)), np.eye(2)[[0] * 5]) is None
     assert correlation(np.eye(2)[[1, 1, 1]], np.eye(2)[[0, 1, 0]]) is None

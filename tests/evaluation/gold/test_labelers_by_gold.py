@@ -89,39 +89,6 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
     assert "share of the labels given that are right" in report.summary(full=True)
 
 
-@pytest.mark.slow
-def test_gold_of_known_chances_is_weighted():
-    """Gold is asked where labelers disagree: taken as random it makes them worse than they are.
-
-    60 sets, unweighted four standard errors away; weights take more than half of it away, the rest is the
-    pull of a guess of one half.
-    """
-    off = np.zeros((60, 2))
-    for seed in range(60):
-        labels, h, _, truth = together(seed)
-        rng = np.random.default_rng(seed)
-        chance = np.where(labels.counts().min(axis=1) > 0, 0.4, 0.1)
-        gold = np.where(rng.random(400) < chance, truths(seed), -1)
-        half = np.full_like(h, 0.5)  # what the labels say is of no help, so that weights alone decide
-        for k, known in enumerate((Gold(gold), Gold(gold, inclusion=chance))):
-            off[seed, k] = laws(labels, half, known, key=seed)[4].mean - truth[4]
-    error = off.std(axis=0) / np.sqrt(60)
-    assert abs(off[:, 1].mean()) < abs(off[:, 0].mean()) / 2
-    assert off[:, 0].mean() < -4 * error[0]
-
-
-def test_strata_and_their_chances_are_one():
-    labels, h, _, _ = together(3)
-    stratum = (labels.counts().min(axis=1) > 0).astype(int)
-    gold = np.full(400, -1)
-    for s, many in ((0, 20), (1, 50)):
-        chosen = np.flatnonzero(stratum == s)[:many]
-        gold[chosen] = truths(3)[chosen]
-    chance = np.where(stratum == 1, 50 / (stratum == 1).sum(), 20 / (stratum == 0).sum())
-    by = [laws(labels, h, one) for one in (Gold(gold, strata=stratum), Gold(gold, inclusion=chance))]
-    np.testing.assert_allclose([one.mean for one in by[0]], [one.mean for one in by[1]], rtol=1e-12)
-
-
 def test_a_report_takes_how_gold_was_chosen():
     labels, _, gold, _ = together(4, size=200, gold=20)
     random = jt.evaluate_labelers(labels, gold=gold)

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.checks.of_labels import missing_check
-from jtruth.io.gold import Gold
 from jtruth.learning import fit_joint
 
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
@@ -60,48 +58,11 @@ def test_advice_says_how_many_and_which(answer):
     assert "What would help" in result.summary(full=True)
 
 
-def test_little_gold_is_said(answer):
-    _, _, y_pred, labels, gold = answer
-    few = np.where(np.cumsum(gold >= 0) <= 19, gold, -1)
-    found = jt.evaluate(y_pred, labels, gold=few)
-    assert any(w.startswith("19 gold answers: 20 or more") for w in found.warnings)
-    assert not any("20 or more" in w for w in answer[0].warnings)
-
-
 def test_independence_still_clamps(answer):
     _, _, y_pred, labels, gold = answer
     clamped = jt.evaluate(y_pred, labels, gold=gold, assume="independent")
     assert clamped.interval_kind == "posterior" and clamped.advice == ()
     assert clamped.accuracy.sd < answer[0].accuracy.sd
-
-
-@pytest.mark.slow
-def test_gold_chosen_with_known_probabilities():
-    """Uncertain samples asked more often: ignoring that biases the answer, the weights repair it."""
-    y, y_pred, labels, rng = hard_crowd(2, n=800)
-    votes = labels.counts()
-    split = votes.min(axis=1) > 0
-    chance = np.where(split, 0.5, 0.05)
-    gold = np.where(rng.random(y.size) < chance, y, -1)
-    naive = jt.evaluate(y_pred, labels, gold=gold)
-    weighted = jt.evaluate(y_pred, labels, gold=Gold(gold, chance))
-    truth = (y == y_pred).mean()
-    gap = [abs(next(a for a in r.assumptions if a.name == "gold_only").metrics["accuracy"].mean - truth)
-           for r in (naive, weighted)]  # fmt: skip
-    assert gap[1] < gap[0] and gap[0] > 0.08
-    corrected = next(a for a in weighted.assumptions if a.name == "ppi").metrics["accuracy"]
-    assert abs(corrected.mean - truth) < 3 * corrected.sd  # one fixed seed
-    assert not any("random sample" in w for w in weighted.warnings)
-
-
-@pytest.mark.slow
-def test_one_labeler_with_gold_gets_numbers():
-    y, y_pred, labels, rng = hard_crowd(4)
-    one = jt.Labels.from_matrix(labels.to_matrix()[:, :1], 2)
-    gold = np.where(rng.random(y.size) < 0.3, y, -1)
-    result = jt.evaluate(y_pred, one, gold=gold)
-    low, high = result.accuracy.interval(0.95)
-    assert low <= (y == y_pred).mean() <= high and high - low < 0.35
 
 
 @pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
@@ -119,31 +80,6 @@ def test_what_predictions_settle_is_said_without_doubt(classes):
         assert np.isnan(found.metrics["mcc"].mean) and found.metrics["kappa"].mean == 0
         # All three classes are in the gold: the mean of recalls 1, 0 and 0.
         np.testing.assert_allclose(found.metrics["macro_recall"].interval(0.95), 1 / 3, atol=1e-9)
-
-
-@pytest.mark.slow
-def test_a_class_that_may_not_occur_leaves_the_mean_of_recalls_open():
-    rng = np.random.default_rng(1)
-    y, y_pred = rng.integers(0, 2, 150), np.zeros(150, int)
-    z = np.where(rng.random((150, 3)) < 0.8, y[:, None], rng.integers(0, 3, (150, 3)))
-    gold = np.where(np.arange(150) < 30, y, -1)
-    found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=gold)
-    assert found.metrics["macro_recall"].sd > 0 and found.metrics["recall[2]"].mean == 0
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_lineages")
-def test_what_predictions_settle_is_said_without_gold_too():
-    """The predictive law has no doubt about what the predictions fix; words call it undefined."""
-    rng = np.random.default_rng(2)
-    y, y_pred = rng.integers(0, 2, 150), np.zeros(150, int)
-    z = np.where(rng.random((150, 3)) < 0.8, y[:, None], rng.integers(0, 2, (150, 3)))
-    found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2))
-    assert found.recall.mean == 0 and found.recall.sd == 0
-    assert np.isnan(found.precision.mean) and found.accuracy.sd > 0
-    assert "precision undefined" in found.summary(full=True)
-    assert "not identified" not in found.summary(full=True)
-    assert "undefined" in found._repr_html_()
 
 
 def test_labelers_beside_gold_are_those_of_the_labelers_report(answer):
@@ -214,14 +150,3 @@ def test_the_check_of_missing_labels_is_that_of_the_fit_which_takes_them_not_to_
     assert said.statistic == pytest.approx(first.statistic, rel=0.15)
     (after,) = missing_check(labels, result.fit.class_posterior)
     assert after.statistic > 1.3 * first.statistic
-
-
-@pytest.mark.slow
-def test_a_comparison_and_scores_learn_shares_by_number_too(by_class):
-    y, y_pred, labels, _ = by_class
-    two = {"a": y_pred, "b": np.where(np.random.default_rng(0).random(y.size) < 0.7, y, 1 - y)}
-    found = jt.compare_classifiers(two, labels, metric="precision")
-    true = [(p & y).sum() / p.sum() for p in two.values()]
-    assert any("of their own here" in text for text in found.warnings)
-    rows = dict(found.assumptions)
-    assert rows[ASSUMPTIONS["independent"].sentence] == pytest.approx(true, abs=0.05)
