@@ -208,5 +208,4 @@ def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray) -> tu
 
 
 def _entries(table: sparse.csr_array, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Entries of a sparse table."""
     return np.asarray(table[row, column]).ravel() if row.size else np.zeros(0, table.dtype)

@@ -71,7 +71,6 @@ def fit_known_classes(
 
 
 def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted: np.ndarray) -> Any:
-    """Sentences about what counting could not settle."""
     workers = labels.worker_names
     for c in np.flatnonzero(np.bincount(known[known >= 0], minlength=labels.num_classes) == 0):
         yield f"No sample is known to be of class {labels.class_names[c]!r}: its rows are the pseudo-counts."

@@ -175,7 +175,6 @@ def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
 
 
 def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
-    """Sentences about what the counts could not settle."""
     names = labels.class_names
     for c in np.flatnonzero(np.isinf(found["thresholds"])):
         yield f"No sample is labelled {names[c]!r}, so nothing says how sure is sure enough of that class."
@@ -311,7 +310,6 @@ def thresholds_mislead(fit: Fit, matrix: Any, *, level: float = 0.99) -> tuple[s
 
 
 def _doubts_of_layer(fit: Fit, names: Any, unsettled: int) -> Any:
-    """Sentences about what the likelihood could not settle."""
     if not fit.converged or unsettled:
         yield f"EM did not converge ({unsettled} of {len(fit.bootstrap)} bootstrap samples); raise max_steps."
     if np.isnan(fit.slope):

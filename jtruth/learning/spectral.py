@@ -242,7 +242,6 @@ def fit_label_model(labels: Labels, *, key: Any = None, gold: Any = None, prior:
 
 
 def _doubts_of_moments(matrices: np.ndarray, square: np.ndarray, labels: Labels, moved: int) -> Any:
-    """Sentences about what moments could not settle."""
     workers = labels.worker_names
     odd = np.flatnonzero((square <= 0) & (labels.labels_per_labeler() > 0))
     if odd.size:

@@ -131,7 +131,6 @@ def _model(data: lf.LongForm, falls: Any) -> lf.Model:
 
 
 def _doubts(values: Values, rho: np.ndarray, converged: bool, steps: int) -> Iterator[str]:
-    """Sentences about what the values could not settle."""
     yield from not_converged("EM", converged, steps)
     if np.bincount(values.sample).max() < 2:
         yield "No sample has two labels: nothing here checks a labeler."

@@ -208,27 +208,6 @@ def test_moves_go_by_the_same_covariance_from_every_image(exchanging):
         )
 
 
-@pytest.mark.slow
-def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging):
-    """Whatever the moves: two kinds of them agree with draws of the prior weighted by the likelihood.
-
-    Log odds of a stratum: .917 (standard error .027) and, of the other class, 1.451 (.015), by 1.5 million
-    draws of the prior, worth 2845. Means of 2048 lineages have errors of .03 and .018; each of the four
-    comparisons fails by chance in 1e-5. Without equal covariances short moves gave .71.
-    """
-    rng = np.random.default_rng(11)
-    state = temper.temper(exchanging, rng, 2048)
-    for factor in (1.0, 0.5):
-        found, moved = [], state._replace(step=factor * state.step)
-        for _ in range(25):
-            path, _, _ = temper.advance(exchanging, rng, moved, 0.0)
-            moved = moved._replace(x=temper.folded(exchanging, path[-1]))
-            found.append(moved.x[1:3].mean(axis=1))
-        mean = np.mean(found[5:], axis=0)
-        assert abs(mean[0] - 1.451) < 4.4 * np.hypot(0.018, 0.015)
-        assert abs(mean[1] - 0.917) < 4.4 * np.hypot(0.03, 0.027)
-
-
 def test_the_top_of_a_paraboloid_and_its_curvature():
     """Newton's steps end at the top, and the root is one of the inverse of the curvature."""
     curvature, top = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([0.3, -0.7])

@@ -1,6 +1,6 @@
 """Every consensus method on every public crowd: no NaN, no class that has exchanged its name, every sample.
 
-All methods on the first 60 tasks of each set and their labelers; quick ones also on the sets as they are.
+On the first 60 tasks of each set and their labelers.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import jtruth as jt
 from jtruth.latent import Effort
 from jtruth.learning.methods import METHODS, deserted
 
-SETS = [
+SETS = (
     "bluebirds",
     "cifar10h_a",
     "dawid_skene_1979",
@@ -19,12 +19,8 @@ SETS = [
     "labelerrors_mnist",
     "restaurant",
     "rte",
-]
+)
 SHORT = Effort(chains=4, burn_in=50, min_sweeps=200, max_sweeps=200)  # what is drawn is not judged here
-
-
-# seconds on all whole sets together
-QUICK = ["majority_vote", "dawid_skene", "kos", "one_coin", "label_model"]
 
 
 def read(folder):
@@ -84,14 +80,6 @@ def test_every_method_answers_on_every_set(crowds, name, place):
         return
     fit = METHODS[name].fit(labels, key=0, **({"effort": SHORT} if METHODS[name].draws else {}))
     assert faults(fit, labels) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", SETS)
-@pytest.mark.parametrize("name", QUICK)
-def test_quick_methods_answer_on_whole_sets(crowds, name, place):
-    if METHODS[name].refuses(crowds[place]) is None:
-        assert faults(METHODS[name].fit(crowds[place], key=0), crowds[place]) == []
 
 
 def test_faults_are_seen(crowds):

@@ -211,7 +211,6 @@ def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, di
 
 
 def _specs(data: Data, axis: str) -> Data:
-    """Samples over the axis, all else everywhere."""
     parts = jax.tree.map(lambda _: PartitionSpec(axis), data.parts)
     return jax.tree.map(lambda _: PartitionSpec(), data)._replace(parts=parts)
 

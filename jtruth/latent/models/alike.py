@@ -207,7 +207,6 @@ def _normal(x: Any, centre: float) -> Any:
 
 
 def _pattern_centre(symbols: int) -> float:
-    """A priori centre of log alpha."""
     return float(np.log(max(symbols - 1, 1)))
 
 

@@ -256,7 +256,6 @@ def _fallibility_start(prior, matrices, hyper):
 
 
 def _ability_start(prior, matrices, hyper):
-    """Ability from the accuracy at the mean easiness."""
     right = _accuracy(prior, matrices)
     logit = np.log(right / (1 - right)) + np.log(prior.size - 1)
     easiness = np.exp(np.exp(hyper["log_weight"]) @ hyper["log_easiness"])

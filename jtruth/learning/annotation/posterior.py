@@ -254,7 +254,6 @@ def _mapped(function, channel, num_labelers, draws, hyper, *more):
 
 
 def _log_p(channel, num_labelers, seen):
-    """log p(labels of each row)."""
     return density.total(density.log_joint(channel, seen))[:, 0]
 
 

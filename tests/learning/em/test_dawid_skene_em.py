@@ -145,13 +145,3 @@ def test_float32_cannot_count_what_it_cannot_hold():
         pseudo = (np.zeros(2, np.float32), np.zeros((1, 2, 2), np.float32))
         run = lambda data, start: dawid_skene_em(data, start, pseudo, max_steps=2, tol=0.0)  # noqa: E731
         jax.eval_shape(run, data, shape((size, 2), np.float32))
-
-
-@pytest.mark.slow
-def test_float32_counts_do_not_stop_at_16_million_where_there_is_float64():
-    size = 2**24 + 2**16
-    data = LabelColumns(
-        jnp.zeros((1, size), jnp.int32), jnp.ones(size, np.float32), jnp.full(size, -1, jnp.int32)
-    )
-    found = em_module.counts_of(data, jnp.ones((size, 1), np.float32), 1)
-    assert found.dtype == np.float32 and found[:, 0].tolist() == [size, size]
