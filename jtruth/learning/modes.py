@@ -8,7 +8,7 @@ fallibility phi_t. A label is right with probability r, (60), and else names eac
     r = 1/C + (1 - 1/C) (1 - delta_i) (1 - phi_t).
 
 Difficulties are summed out exactly: a sample's likelihood is a polynomial in delta, and a Gauss-Jacobi rule
-integrates it. What is maximised is the posterior of fallibilities and class prior.
+integrates it. What is maximised is the likelihood of fallibilities and class prior.
 
 **GLAD (Whitehill et al. 2009).** A label is right with probability r = 1 / (1 + exp(-alpha_t beta_i)), beta_i
 = exp(b_i), and names each wrong class alike. alpha_t is an ability, below 0 against the truth; 1 / beta_i is
@@ -37,7 +37,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from jtruth import _host
-from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
@@ -54,8 +53,6 @@ _SHOWN = 0.1, 0.5  # counts added to labels shown that were repeated unseen, and
 def fit_difficulty_fallibility(
     labels: Labels,
     *,
-    difficulty: tuple[float, float] = (1.0, 5.0),
-    fallibility: tuple[float, float] = (1.0, 1.0),
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
@@ -66,15 +63,13 @@ def fit_difficulty_fallibility(
 
     Args:
         labels, gold, prior, key: see `jtruth.learning.methods`.
-        difficulty, fallibility: (a, b) of Beta laws. Beta(1, 1) of the fallibility is maximum likelihood;
-            both of its numbers are at least 1, so that there is a mode.
         max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
         `difficulty_sd` (samples,), posterior mean and sd of delta, phi taken as known;
         `label_log_likelihood` (samples, classes), log p(labels of a sample | class), difficulty summed out;
-        `log_posterior`, log-likelihood and log density of the fallibilities, without its constant.
+        `log_posterior`, the log-likelihood: fallibilities are uniform a priori.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
@@ -82,17 +77,14 @@ def fit_difficulty_fallibility(
     [0.14 0.16 0.14 0.16 0.14 0.14]
     """
     data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
-    check_positive(difficulty, "difficulty", "(a, b) of a Beta law", size=2)
-    check_positive(fallibility, "fallibility", "(a, b) of a Beta law", size=2, least=1)
     most = int(labels.labels_per_sample().max())
     if most > 2 * _MOST_LEVELS:
         raise ValueError(
             f"a sample has {most} labels; a difficulty is summed out exactly for at most {2 * _MOST_LEVELS}"
         )
-    levels = beta_levels(*difficulty, most + 2)  # two more: for mean and variance of the difficulty
+    levels = beta_levels(1.0, 5.0, most + 2)  # two more: for mean and variance of the difficulty
     start = np.tile([0.3, 0.7], (lf.bucket(labels.num_labelers), 1)), shares
-    settings = (*levels, np.tile(np.array(fallibility) - 1.0, (len(start[0]), 1)))
-    end = lf.run(difficulty_fallibility, data, start, settings, prior, max_steps=max_steps, tol=tol)
+    end = lf.run(difficulty_fallibility, data, start, levels, prior, max_steps=max_steps, tol=tol)
     nodes, level = levels[0], end.kept[0][: labels.num_samples].sum(axis=1)
     mean = level @ nodes
     own = {
@@ -105,16 +97,15 @@ def fit_difficulty_fallibility(
 
 
 def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `em`: phi and 1 - phi (labelers, 2); `settings`: nodes, log weights, pseudo-counts."""
-    nodes, log_weight, counts = settings
+    """The model for `em`: phi and 1 - phi (labelers, 2); `settings`: nodes, log weights."""
+    nodes, log_weight = settings
 
     def joint(params):
         phi, other = params[0][data.labeler].T
         right, wrong = chances(phi, other, nodes, params[1].shape[0])
         return lf.even_errors(data, jnp.log(right), jnp.log(wrong), params[1]) + log_weight[None, None]
 
-    number = jnp.zeros_like(counts).at[data.labeler].add(data.each[:, None])
-    return lf.of_probabilities(joint, (jnp.where(number > 0, counts, 0),))
+    return lf.of_probabilities(joint, (jnp.zeros((1, 2), nodes.dtype),))
 
 
 def fit_glad(

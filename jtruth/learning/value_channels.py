@@ -100,9 +100,9 @@ class SymbolMatrices(NamedTuple):
     pseudo: Float[AnyArray, "classes symbols"]  # counts added: 2 on the diagonal, 1 in all off it
 
     @classmethod
-    def before(cls, values: Values, num_classes: int, num_symbols: int | None = None) -> "SymbolMatrices":
-        """Values are symbols, up to the largest unless said; or sets, (labels, classes) booleans."""
-        value, symbols = values.value, num_symbols or num_classes
+    def before(cls, values: Values, num_classes: int) -> "SymbolMatrices":
+        """Values are symbols, up to the largest; or sets, (labels, classes) booleans."""
+        value, symbols = values.value, num_classes
         if value.ndim == 2 and (value.dtype != bool or value.shape[1] != num_classes):
             raise ValueError(
                 f"sets must be booleans (labels, {num_classes}); got {value.shape} of {value.dtype}"
@@ -111,7 +111,7 @@ class SymbolMatrices(NamedTuple):
             row = int(np.flatnonzero(~value.any(axis=1))[0])
             raise ValueError(f"row {row}: a set without a class says that none is right; leave the row out")
         if value.ndim != 2:
-            symbols = num_symbols or max(num_classes, int(value.max()) + 1)
+            symbols = max(num_classes, int(value.max()) + 1)
             values.codes(symbols, "symbol")
         own = np.arange(num_classes)[:, None] == np.arange(symbols)
         pseudo = np.where(own, 2.0, 1.0 / max(symbols - 1, 1))

@@ -50,7 +50,6 @@ def fit_values(
     gold: Any = None,
     max_steps: int = 2000,
     tol: float = 1e-8,
-    **options: Any,
 ) -> Fit:
     """Learn class shares and labelers from values of any kind.
 
@@ -61,7 +60,6 @@ def fit_values(
         num_classes: C.
         gold: (samples,) known classes, -1 where unknown, in the order of `values.tasks`.
         max_steps, tol: done when no parameter moves by `tol`.
-        options: of `channel.before`.
 
     Returns:
         `Fit`. Its own: `channel`, fitted; `by_class` (samples, classes), log p(values of a sample | class),
@@ -84,7 +82,7 @@ def fit_values(
     size = len(values.tasks)
     known = np.full(size, -1) if gold is None else np.asarray(gold)
     check_codes(known, num_classes, "gold", size=size, missing=True, kinds="iu")
-    first, shares = channel.before(values, num_classes, **options), np.zeros((size, num_classes))
+    first, shares = channel.before(values, num_classes), np.zeros((size, num_classes))
     np.add.at(shares, values.sample, first.votes(values))
     shares = clamp(shares / shares.sum(axis=1, keepdims=True), known)
     data = lf.long_form((values.sample, values.labeler, values.value), known)

@@ -119,18 +119,6 @@ def test_welinder_noise_model_is_the_law_of_its_own_labels():
         np.testing.assert_allclose(fit.noise_model().matrices[:, z, 1], said, atol=5 * 0.5e-3)
 
 
-@pytest.mark.parametrize(
-    ("fit", "priors", "said"),
-    [
-        (fit_difficulty_fallibility, {"fallibility": (0.5, 1.0)}, "Beta law, at least 1"),
-        (fit_difficulty_fallibility, {"difficulty": (0.0, 1.0)}, "Beta law, above 0"),
-    ],
-)
-def test_priors_that_are_none_are_refused(fit, priors, said):
-    with pytest.raises(ValueError, match=said):
-        fit(small()[0], **priors)
-
-
 INFLUENCE = np.array([0.0, 0.0, 0.0, 0.6, 0.6])
 
 

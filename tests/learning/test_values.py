@@ -87,7 +87,7 @@ def test_em_never_falls_where_priors_are_proper(fits, name):
 
 
 def test_symbols_that_are_classes_are_dawid_skene():
-    fit = fit_values(values(MIND), SymbolMatrices, C, num_symbols=C)
+    fit = fit_values(values(MIND), SymbolMatrices, C)
     labels = Labels.from_matrix(MIND.reshape(N, T), C)
     other = fit_dawid_skene(labels, smoothing=Smoothing(2.0, 0.5, 1.0))
     np.testing.assert_allclose(fit.channel.matrices, other.matrices, atol=1e-6)

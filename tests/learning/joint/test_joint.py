@@ -88,7 +88,7 @@ def test_tables_of_both_targets():
 
 def test_all_gold_is_counting():
     labels, y_pred, y = simulated(classes=3)
-    fit = fit_joint(labels, y_pred=y_pred, gold=y, key=KEY, effort=QUICK)
+    fit = fit_joint(labels, y_pred=y_pred, gold=y, key=KEY, effort=QUICK, priors=crowds.from_votes(labels))
     exact = np.zeros((3, 3))
     np.add.at(exact, (y, y_pred), 1)
     np.testing.assert_array_equal(fit.counts, np.broadcast_to(exact, fit.counts.shape))
