@@ -336,14 +336,13 @@ def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np
     """Tables of the joint posterior, with what was doubtful about it."""
     labels = Labels.from_matrix(data.z, setting.prior.size, allow_unlabelled=True)
     fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, key=key, effort=_QUICK)
-    doubts = []
-    if not fit.identified:
-        doubts.append("were not identified: the draws repeat the prior")
-    elif fit.switched:
-        doubts.append("had classes that exchanged their names")
-    if not fit.converged:
-        doubts.append("did not converge in the little work allowed")
-    return fit.tables(setting.target), tuple(doubts)
+    known = fit.identified  # what is not is drawn with little effort
+    doubts = {
+        "were not identified: the draws repeat the prior": not known,
+        "had classes that exchanged their names": known and fit.switched,
+        "did not converge in the little work allowed": known and not fit.converged,
+    }
+    return fit.tables(setting.target), tuple(text for text, holds in doubts.items() if holds)
 
 
 def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.ndarray:
