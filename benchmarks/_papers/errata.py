@@ -243,7 +243,7 @@ def bins():
         for i, j in itertools.product(range(3), repeat=2):  # their shares of two labels
             chance, y = 0.25 * law[0, i] * law[1, j], shares[[i, j]]
             printed += chance * ((y - predicted).mean() ** 2 - y.var())
-            found = calibration_loss(y[:, None], predicted[:, None], jnp.array([0.0, 1.0]))
+            found = calibration_loss(y[:, None], predicted[:, None], jnp.array([0.0, 1.0]), debias="exact")
             ours += chance * float(found.total)
     return Erratum(
         "Mimori et al. (14), the debiased calibration loss",
@@ -251,7 +251,7 @@ def bins():
         "weighted by |I| / N",
         "The variance of the labels' mean in a bin is subtracted, which holds that of the predictions too "
         "where they differ inside the bin; the variance of labels less prediction does not "
-        "(`calibration_loss`). Here labels have the predicted probabilities, so the loss is 0.",
+        '(`debias="exact"`). Here labels have the predicted probabilities, so the loss is 0.',
         "mean over two samples of two labels, predictions .2 and .6 in one bin",
         printed,
         ours,

@@ -5,12 +5,14 @@ given. Edges are made once and then fixed. In bin b the mean target c-bar is com
 z-bar:
 
     plugin    (13)  CL_kb = m/N (c-bar - z-bar)^2                     too large: c-bar is noisy
-    debiased        ... - m/N sigma^2 / (m - 1), sigma^2 = variance of target - prediction in the bin
+    "paper"   (14)  ... - m/N sigma^2 / (m - 1), sigma^2 = variance of the target in the bin
+    "exact"         the same with the variance of target - prediction: unbiased given the bins
 
-(14) takes the variance of the target alone: a little too small. A bin of one sample counts 0. DL = EL - CL
-(33) is the spread of Q around the prediction inside a bin.
+(14) treats z-bar as known: what remains is small and negative (-.003 for 30 samples in two bins). A bin of
+one sample has no variance: it counts 0 ("zero", the paper) or with its plugin value ("plugin", the authors'
+program). DL = EL - CL (33) is the spread of Q around the prediction inside a bin.
 
-Standard errors. Inside a bin the debiased estimate is a U-statistic of gaps d = target - prediction: sample i
+Standard errors. Inside a bin the exact estimate is a U-statistic of gaps d = target - prediction: sample i
 moves it by 2 d-bar d_i - d-bar^2, and pairs of samples, which matter where d-bar is near 0, add 2/N^2 times
 the sum of squared pair products. Classes share samples; both parts keep their covariances. 95 % intervals of
 CL cover 94.7 to 98.2 % (N = 150 and 400, true CL .0045 to .07), 100 % at CL = 0; targets are losses with
@@ -31,6 +33,7 @@ from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import as_array
 from jtruth._one_line import one_line
+from jtruth._validation import choose
 from jtruth.histograms.concentration import disagreement_probability
 from jtruth.histograms.label_counts import (
     Histograms,
@@ -135,6 +138,8 @@ def of_bin(table: Float[Array, "classes bins"], bins: Int[Array, "samples classe
     return table[jnp.arange(bins.shape[1], dtype=jnp.int32)[None], bins]
 
 
+DEBIASING = ("paper", "exact", "none")
+SINGLETONS = ("zero", "plugin")
 Edges = Float[Array | np.ndarray, "*classes edges"]
 
 
@@ -169,7 +174,8 @@ def calibration_loss(
     predicted: Float[Array | np.ndarray, "samples classes"],
     edges: Edges,
     *,
-    debias: bool = True,
+    debias: str = "paper",
+    singletons: str = "zero",
 ) -> Calibration:
     """Calibration loss of predictions against unbiased observations of what they predict.
 
@@ -177,8 +183,11 @@ def calibration_loss(
         target: shares of labels (`Histograms.shares`), or one column, such as how often two labels differ.
         predicted: of the same shape.
         edges: (bins + 1,) or (classes, bins + 1).
-        debias: False is (13).
+        debias: "paper" (14), "exact" or "none" (13).
+        singletons: rule for bins of one sample, "zero" or "plugin".
     """
+    choose("debias", debias, DEBIASING)
+    choose("singletons", singletons, SINGLETONS)
     z = as_array(predicted)
     y, edges, total = jnp.asarray(target, z.dtype), jnp.asarray(edges, z.dtype), float(z.shape[0])
     bins, num_bins, d = bins_of(z, edges), edges.shape[-1] - 1, y - z
@@ -191,9 +200,11 @@ def calibration_loss(
     target_mean, predicted_mean = mean(y), mean(z)
     gap = of_bin(target_mean - predicted_mean, bins)
     gap_spread, m = mean((d - gap) ** 2), count.astype(z.dtype)
-    by_bin = m / total * (target_mean - predicted_mean) ** 2  # (13)
-    if debias:
-        by_bin = jnp.where(m > 1, by_bin - m / total * gap_spread / jnp.maximum(m - 1, 1.0), 0.0)
+    by_bin = plugin = m / total * (target_mean - predicted_mean) ** 2  # (13)
+    if debias != "none":  # (14), or (14) with the variance of the gap
+        variance = gap_spread if debias == "exact" else mean((y - of_bin(target_mean, bins)) ** 2)
+        by_bin = plugin - m / total * variance / jnp.maximum(m - 1, 1.0)
+        by_bin = jnp.where(m > 1, by_bin, plugin if singletons == "plugin" else 0.0)
     influence = (2 * gap * d - gap**2).sum(axis=1)
     pairs = _pair_variance(d - gap, bins, count)
     error = jnp.sqrt(mean_of(influence)[1] ** 2 + pairs)  # of both orders: module docstring
@@ -258,7 +269,8 @@ def loss_values(
     predicted_disagreement: Float[Array | np.ndarray, " samples"],
     *,
     disagreement_edges: Float[Array | np.ndarray, " bins"] | None = None,
-    debias: bool = True,
+    debias: str = "paper",
+    singletons: str = "zero",
 ) -> tuple[dict[str, Mean], Calibration, Calibration]:
     """Every loss with its standard error, and both calibrations; samples need two labels each.
 
@@ -268,16 +280,17 @@ def loss_values(
         predicted_disagreement: probability that two labels differ, for instance `disagreement_probability`.
         disagreement_edges: of its bins; None: `edges` where these are common to all classes, otherwise as
             many bins of equal width.
-        debias: False gives the plugin forms of all.
+        debias, singletons: as `calibration_loss`; "none" gives the plugin forms of all.
     """
     z = as_array(probabilities)
     edges = jnp.asarray(edges, z.dtype)
-    epistemic = epistemic_loss(histograms, z, debias=debias)
-    classes = calibration_loss(histograms.shares(z.dtype), z, edges, debias=debias)
+    epistemic = epistemic_loss(histograms, z, debias=debias != "none")
+    rules = {"debias": debias, "singletons": singletons}
+    classes = calibration_loss(histograms.shares(z.dtype), z, edges, **rules)
     differ, phi = disagreement(histograms, z.dtype), jnp.asarray(predicted_disagreement, z.dtype)
     common = edges if edges.ndim == 1 else equal_width_edges(edges.shape[-1] - 1, z.dtype)
     common = common if disagreement_edges is None else jnp.asarray(disagreement_edges, z.dtype)
-    pairs = calibration_loss(differ[:, None], phi[:, None], common, debias=debias)
+    pairs = calibration_loss(differ[:, None], phi[:, None], common, **rules)
 
     def total(by_class: Array) -> Mean:
         return mean_of(by_class.sum(axis=1))
@@ -325,11 +338,11 @@ def loss_estimates(
         phi = np.asarray(disagreement_probability(z, alpha))
         edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
         given, shown = (pairs, z[kept], edges, phi[kept]), {"disagreement_edges": of_phi}
-        values, classes, differ = loss_values(*given, **shown)
-        plugin, _, _ = loss_values(*given, debias=False, **shown)
+        values, classes, differ = loss_values(*given, debias="exact", **shown)
+        plugin, _, _ = loss_values(*given, debias="none", **shown)
         if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
-            whole, classes, _ = loss_values(histograms, z, edges, phi, **shown)
-            naive, _, _ = loss_values(histograms, z, edges, phi, debias=False, **shown)
+            whole, classes, _ = loss_values(histograms, z, edges, phi, debias="exact", **shown)
+            naive, _, _ = loss_values(histograms, z, edges, phi, debias="none", **shown)
             values |= {name: whole[name] for name in _ONE_LABEL}
             plugin |= {name: naive[name] for name in _ONE_LABEL}
         lonely = int(classes.num_singletons) + int(differ.num_singletons)

@@ -3,6 +3,7 @@
 Counts in, no labels: what disagreements say of a classifier, and a judge's pass rate of the true one.
 """
 
+from jtruth.lam_stork.confusion import recover_confusion
 from jtruth.lam_stork.error_rate import (
     estimate_bounds,
     estimate_error_rate,
@@ -12,6 +13,6 @@ from jtruth.lam_stork.posterior import error_rate_posterior
 from jtruth.lam_stork.rates import error_bounds, true_error_rate
 
 __all__ = [
-    "error_bounds", "error_rate_posterior", "estimate_bounds", "estimate_error_rate", "rogan_gladen",
-    "true_error_rate",
+    "error_bounds", "error_rate_posterior", "estimate_bounds", "estimate_error_rate", "recover_confusion",
+    "rogan_gladen", "true_error_rate",
 ]  # fmt: skip

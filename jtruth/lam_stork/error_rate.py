@@ -3,6 +3,7 @@
 One label of each test sample is wrong in a share m of them. If classifier and labeler err independently, the
 share a of samples on which they differ gives the error rate e = (a - m)/(1 - 2m) (2). `estimate_error_rate`
 takes m, or the counts of an audit, whose uncertainty the interval carries; `error_rate_posterior` by Bayes.
+With the labeler's confusion matrix: the classifier's own and the class shares (5), (6), `recover_confusion`.
 
 - Estimates leave [0, 1]; nothing is clipped, `warnings` says so.
 - `error_bounds` and `estimate_bounds` need no independence: |a - m| <= e <= a + m, any number of classes.

@@ -1,8 +1,8 @@
 """The ratio Z/W of two jointly normal variables (Su Appendix B, after Marsaglia 1965, 2006).
 
-P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). Their mean is taken to
-second order, `second_order_mean`, or as an integral, `mean_on_unit_interval`; the closed form that is printed
-is 1 % off however small the variances are. Pure JAX functions of scalars.
+P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). What is called their
+mean is one of three things: `second_order_mean` (Taylor), `marsaglia_mean` (the printed closed form, 1 % off
+however small the variances are), `mean_on_unit_interval` (an integral). Pure JAX functions of scalars.
 """
 
 from typing import Any, NamedTuple
@@ -55,6 +55,14 @@ def _rounding(ratio: Ratio) -> float:
     return 64.0 * float(jnp.finfo(ratio.var_z.dtype).eps)
 
 
+def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:
+    """The printed mean s + a/(r (1.01 b - .2713)), Appendix B."""
+    k, s, _, sd_w = _regression(ratio)
+    # a/r = k/sd_w, which stays finite when a and r do not.
+    closed = s + k / sd_w / (1.01 * ratio.mean_w / sd_w - 0.2713)
+    return jnp.where(ratio.var_w == 0, ratio.mean_z / ratio.mean_w, closed)
+
+
 def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:
     """Density of Z/W at q (Appendix B), written so that nothing overflows; NaN where var_w = 0.
 
@@ -74,8 +82,8 @@ def density(ratio: Ratio, q: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(ratio.var_w == 0, jnp.nan, sd_w * (bulge + ridge) / (jnp.pi * root**2))
 
 
-def mean_on_unit_interval(ratio: Ratio) -> Float[Array, ""]:
-    """Integral over [0, 1] of q p(q), divided by the mass there (the paper's is not).
+def mean_on_unit_interval(ratio: Ratio, *, normalised: bool = True) -> Float[Array, ""]:
+    """Integral over [0, 1] of q p(q), divided by the mass there if `normalised` (the paper's is not).
 
     A point mass (no variance, or Z = s W: every prediction positive, say) gives its place.
     """
@@ -90,4 +98,5 @@ def mean_on_unit_interval(ratio: Ratio) -> Float[Array, ""]:
     nodes = (middle + half * jnp.asarray(_NODES, centre.dtype)[None, :]).ravel()
     mass = density(ratio, nodes) * (half * jnp.asarray(_WEIGHTS, centre.dtype)[None, :]).ravel()
     point = second_order_variance(ratio) * ratio.mean_w**2 <= _rounding(ratio) * ratio.var_z
-    return jnp.where(point, ratio.mean_z / ratio.mean_w, jnp.sum(nodes * mass) / jnp.sum(mass))
+    total = jnp.sum(mass) if normalised else 1.0
+    return jnp.where(point, ratio.mean_z / ratio.mean_w, jnp.sum(nodes * mass) / total)

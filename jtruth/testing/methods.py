@@ -56,8 +56,14 @@ from jtruth.testing.binary.operating_point import (
 from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
-    "bayes", "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions", "prior_marginal",
-)  # fmt: skip
+    "bayes",
+    "empirical_bayes",
+    "sampling",
+    "exact_means",
+    "labels",
+    "no_predictions",
+    "prior_marginal",
+)
 MULTICLASS_METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
 _DRAWS = 4000  # of the count table given K; "bayes" takes as many as it needs
 _NO_PREDICTIONS = "no_predictions ignores what the predictions say about the labels; it is a baseline"

@@ -29,15 +29,23 @@ def test_losses_with_every_rule(cases):
     for case in of_kind(cases, "metrics"):
         h, z, edges = hist.from_counts(case["y"]), np.array(case["z"]), calibration.equal_width_edges(15)
         phi = np.asarray(concentration.disagreement_probability(z))
-        for name, debias in (("CL_plugin", False), ("CL_hat_exact", True)):
-            values, classes, pairs = calibration.loss_values(h, z, edges, phi, debias=debias)
+        rules = {"CL_plugin": ("none", "zero"), "CL_hat_paper": ("paper", "zero"),
+                 "CL_hat_code": ("paper", "plugin"), "CL_hat_exact": ("exact", "zero")}  # fmt: skip
+        for name, (debias, singletons) in rules.items():
+            values, classes, pairs = calibration.loss_values(
+                h, z, edges, phi, debias=debias, singletons=singletons
+            )
             np.testing.assert_allclose(values["calibration_loss"][0], case[name], **EXACT)
             np.testing.assert_allclose(classes.by_class.sum(), case[name], **EXACT)
             np.testing.assert_allclose(values["squared_loss"][0], case["L_sq"], **EXACT)
-            epistemic = case["EL_hat" if debias else "EL_plugin"]
+            epistemic = case["EL_plugin" if debias == "none" else "EL_hat"]
             np.testing.assert_allclose(values["epistemic_loss"][0], epistemic, **EXACT)
             np.testing.assert_allclose(values["dispersion_loss"][0], epistemic - case[name], **EXACT)
-            if not debias:
+            if name == "CL_hat_code":  # (36) leaves bins of one sample uncorrected
+                np.testing.assert_allclose(values["dispersion_loss"][0], case["DL_hat_eq36"], **EXACT)
+            if name == "CL_hat_paper":
+                np.testing.assert_allclose(pairs.total, case["CL_phi"][1], **EXACT)
+            if name == "CL_plugin":
                 np.testing.assert_allclose(values["dispersion_loss"][0], case["DL_plugin"], **EXACT)
                 np.testing.assert_allclose(pairs.total, case["CL_phi"][0], **EXACT)
             np.testing.assert_allclose(values["disagreement_loss"][0], case["L_phi"], **EXACT)

@@ -73,13 +73,14 @@ def test_intervals_cover():
 
     def one(key):
         h, _, z = simulated(key, 150, 3, 2.0)
-        values, _, _ = calibration.loss_values(h, z, edges, concentration.disagreement_probability(z))
+        phi = concentration.disagreement_probability(z)
+        values, _, _ = calibration.loss_values(h, z, edges, phi, debias="exact")
         return values
 
     values = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(5), 400))
     _, q, z = simulated(jax.random.key(6), 200_000, 3, 2.0)
     epistemic = ((q - z) ** 2).sum(axis=1).mean()
-    expected = hist.calibration_loss(q, z, edges, debias=False).total
+    expected = hist.calibration_loss(q, z, edges, debias="none").total
     truth = {"epistemic_loss": epistemic, "calibration_loss": expected,
              "dispersion_loss": epistemic - expected}  # fmt: skip
     for name, value in truth.items():
@@ -94,7 +95,7 @@ def test_dispersion_agrees_with_loops():
     h, _, z = simulated(jax.random.key(1), 60, 4, 1.5)
     edges = jnp.asarray([[0, 0.2, 0.6, 1], [0, 0.5, 0.7, 1], [0, 0.1, 0.3, 1.0]])
     phi = concentration.disagreement_probability(z)
-    values, classes, _ = jax.jit(calibration.loss_values)(h, z, edges, phi)
+    values, classes, _ = jax.jit(partial(calibration.loss_values, debias="exact"))(h, z, edges, phi)
     mu, p, total, dispersion = np.asarray(h.shares()), np.asarray(z), 0.0, 0.0
     for k in range(3):
         bins = np.digitize(p[:, k], edges[k][1:-1])
@@ -143,7 +144,7 @@ def test_few_samples_in_merged_bins_equal_those_bins_given():
     total = 0.0
     for k in range(3):  # each class in its own merged bins
         edges = merged_edges(z[:, k], np.linspace(0, 1, 16), 2)
-        one = hist.calibration_loss(np.asarray(h.shares())[:, [k]], z[:, [k]], edges)
+        one = hist.calibration_loss(np.asarray(h.shares())[:, [k]], z[:, [k]], edges, debias="exact")
         total += float(one.total)
     assert table.estimates["calibration_loss"].mean == pytest.approx(total, abs=1e-12)
     plenty = hist.loss_estimates(h, z, bins=hist.MergedBins(1))
@@ -155,7 +156,7 @@ def test_the_second_order_part_of_the_error_by_pairs(classes):
     """2 / N^2 times the sum, over ordered pairs of samples, of the squared sum over bins that both are in."""
     rng = np.random.default_rng(classes)
     z, y = rng.dirichlet(np.ones(classes), 12), rng.dirichlet(np.ones(classes), 12)
-    found = hist.calibration_loss(y, z, np.linspace(0, 1, 4))
+    found = hist.calibration_loss(y, z, np.linspace(0, 1, 4), debias="exact")
     bins = np.minimum((z * 3).astype(int), 2)
     by_pairs = 0.0
     for i in range(12):

@@ -9,7 +9,8 @@ from scipy import integrate, stats
 from jtruth.stats import ratio_of_normals as rn
 
 # compiled: called as they are, every operation in them is a program of its own
-density, mean_on_unit_interval = jax.jit(rn.density), jax.jit(rn.mean_on_unit_interval)
+density = jax.jit(rn.density)
+mean_on_unit_interval = jax.jit(rn.mean_on_unit_interval, static_argnames="normalised")
 
 RATIOS = [
     rn.Ratio(0.3, 0.5, 0.01, 0.02, 0.008),
@@ -66,9 +67,11 @@ def test_reference_densities_and_means(golden, name):
             ratio, expected = arrays_of(at[block]["ratio"]), at[block]
             found = density(ratio, jnp.asarray(expected["pdf"]["x"], jnp.float64))
             np.testing.assert_allclose(found, expected["pdf"]["pdf"], rtol=1e-8, atol=1e-12)
-            mean = mean_on_unit_interval(ratio)
-            np.testing.assert_allclose(mean, expected["mean_quad_renormalised"], rtol=0, atol=1e-10)
+            for normalised, field in ((False, "mean_quad_literal"), (True, "mean_quad_renormalised")):
+                mean = mean_on_unit_interval(ratio, normalised=normalised)
+                np.testing.assert_allclose(mean, expected[field], rtol=0, atol=1e-10)
             if block != "F2":
+                np.testing.assert_allclose(rn.marsaglia_mean(ratio), expected["paper_mean"], rtol=1e-10)
                 np.testing.assert_allclose(rn.second_order_mean(ratio), expected["delta2_mean"], rtol=1e-10)
 
 

@@ -5,7 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.stats.ratio_of_normals import mean_on_unit_interval, second_order_mean
+from jtruth.stats.ratio_of_normals import (
+    MOMENT_CONDITION,
+    marsaglia_mean,
+    mean_on_unit_interval,
+    second_order_mean,
+)
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import BetaPrior, collapse, exact_step, iterate, moments, normal_law, steps
 from jtruth.testing.baselines import prior_marginal_table
@@ -24,6 +29,12 @@ PRIORS = {"full_bayes_uniform": BetaPrior(), "full_bayes_Beta(2,1)x(1,3)": BetaP
 RATES = named_metric("recall"), named_metric("false_alarm_rate")
 
 
+def printed_mean(ratio):
+    """The closed form where moments exist, else an integral that is not divided by the mass."""
+    exists = ratio.mean_w > MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
+    return jnp.where(exists, marsaglia_mean(ratio), mean_on_unit_interval(ratio, normalised=False))
+
+
 def by_means(mean):
     """Algorithm 1 by one kind of mean, whether or not moments exist."""
 
@@ -38,6 +49,7 @@ def by_means(mean):
 
 
 STEPS = {
+    "alg1_paper": by_means(printed_mean),
     "alg1_quad": by_means(mean_on_unit_interval),
     "alg1_delta2": by_means(second_order_mean),
     "alg1_plugin": lambda x, y: of_point(steps.plug_in_step(class_law(x), y)),

@@ -78,6 +78,16 @@ def test_mbem_with_one_label_for_each_sample():
 
 
 @pytest.mark.slow
+def test_matrices_of_mbem_are_counts_against_the_predictions():
+    x, _, z, _ = crowd(seed=4, n=40)
+    found = tr.fit_mbem(train_linear(x), Labels.from_matrix(z, 2), num_rounds=1, pseudo_counts=(2.0, 1.0))
+    for t, c in np.ndindex(3, 2):
+        mine = z[found.y_pred == c, t]
+        counts = np.bincount(mine, minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
+        np.testing.assert_allclose(found.matrices[t, c], counts / counts.sum(), rtol=1e-12)
+
+
+@pytest.mark.slow
 def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_single_out():
     x, y, z, matrices = crowd(seed=5, n=1500, matrices=(GOOD, POOR, GOOD))
     start = tr.with_labelers(tr.Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2)
