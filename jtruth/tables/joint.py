@@ -1,8 +1,8 @@
 """Two metrics at once: the joint posterior of (P_D, P_FA), of (PREC, REC), or of any other pair.
 
 `JointEstimate` is exact: the cells of a count table, each a point in the plane of the two metrics.
-`JointDensity` is the paper's normal form, (17) and (18), on the unit square. Both give `mean`, `mode`, and
-the highest-density region at a level; `on_grid` gives a density to draw. Host side, float64.
+`JointDensity` is the paper's normal form, (17) and (18), on the unit square. Both give `mean` and `mode`;
+`on_grid` gives a density to draw. Host side, float64.
 """
 
 from collections.abc import Callable
@@ -10,11 +10,9 @@ from collections.abc import Callable
 import equinox as eqx
 import numpy as np
 import scipy
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from jtruth._one_line import one_line, picture
-from jtruth._random import Key, uniforms
-from jtruth.stats.estimates import check_level, densest_cells
 
 
 class JointEstimate(eqx.Module):
@@ -55,19 +53,10 @@ class JointEstimate(eqx.Module):
         i, j = np.unravel_index(int(np.argmax(mass)), mass.shape)
         return np.array([0.5 * (e[k] + e[k + 1]) for e, k in zip(edges, (i, j), strict=True)])
 
-    def region(self, level: float = 0.95) -> Bool[np.ndarray, " cells"]:
-        """Which points belong to the smallest set of cells that holds at least `level`."""
-        return densest_cells(self.weight, check_level(level))
-
     def on_grid(self, x_edges: np.ndarray, y_edges: np.ndarray) -> Float[np.ndarray, "x y"]:
         """Density averaged over the bins of a grid, for pictures."""
         mass, _, _ = np.histogram2d(*self.points.T, bins=[x_edges, y_edges], weights=self.weight)
         return mass / np.outer(np.diff(x_edges), np.diff(y_edges))
-
-    def sample(self, key: Key, n: int) -> Float[np.ndarray, "n 2"]:
-        """n draws of the pair."""
-        u = uniforms(key, n)
-        return self.points[np.searchsorted(np.cumsum(self.weight), u * self.weight.sum(), side="right")]
 
 
 class JointDensity(eqx.Module):
