@@ -89,9 +89,11 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
     posterior, doubts = labels_only_posterior(labels, args.seed)
     how: dict[str, Any] = {
-        "key": args.seed, "metric": args.metric, "classes": tuple(map(str, labels.class_names)),
+        "key": args.seed,
+        "metric": args.metric,
+        "classes": tuple(map(str, labels.class_names)),
         "positive": class_code(args.positive, labels),
-    }  # fmt: skip
+    }
     names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
     header = [args.gold_task or args.task, args.gold_label or args.label, INCLUSION]
     head = f"Find out the truth of these {args.num}, all of them, and fill in column {header[1]} of the "

@@ -67,9 +67,13 @@ class LabelerAgreement(Answer):
 
 
 def labeler_agreement(
-    labels: Labels, *, weights: str = "nominal", differences: str | None = None, level: float = 0.95,
+    labels: Labels,
+    *,
+    weights: str = "nominal",
+    differences: str | None = None,
+    level: float = 0.95,
     key: Any = None,
-) -> LabelerAgreement:  # fmt: skip
+) -> LabelerAgreement:
     """Coefficients of agreement with percentile-t intervals over samples: the same as those of `inspect`.
 
     Args:
@@ -195,9 +199,14 @@ class Consensus(Answer):
 
 
 def consensus(
-    labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
+    labels: Labels,
+    method: str = "dawid_skene",
+    *,
+    gold: Any = None,
+    prior: Any = None,
+    key: Any = None,
     **options: Any,
-) -> Consensus:  # fmt: skip
+) -> Consensus:
     """The most probable class of each sample by one of the methods of `jtruth.learning.methods.METHODS`.
 
     Args:

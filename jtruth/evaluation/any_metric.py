@@ -122,9 +122,13 @@ class MetricPosterior(Answer):
 
 
 def metric_posterior(
-    fn: Callable[[Any, Any], Any], prediction: Any, labels: Labels | np.ndarray | Array, *,
-    num_draws: int = 1000, **how: Unpack[Judging],
-) -> MetricPosterior:  # fmt: skip
+    fn: Callable[[Any, Any], Any],
+    prediction: Any,
+    labels: Labels | np.ndarray | Array,
+    *,
+    num_draws: int = 1000,
+    **how: Unpack[Judging],
+) -> MetricPosterior:
     """The posterior of fn(true classes, prediction).
 
     Args:

@@ -66,11 +66,15 @@ class BatchEvaluation(NamedTuple):
 
 def evaluate_batch(
     y_pred: Shaped[Array | np.ndarray, "sets samples"],
-    labels: Shaped[Array | np.ndarray, "sets samples labelers"], *,
+    labels: Shaped[Array | np.ndarray, "sets samples labelers"],
+    *,
     noise: NoiseModel | Float[Array | np.ndarray, "*sets labelers classes symbols"] | None = None,
-    prior: Float[Array | np.ndarray, " classes"] | None = None, method: str | None = None,
-    level: float = 0.95, key: Any = None, mesh: jax.sharding.Mesh | None = None,
-) -> BatchEvaluation:  # fmt: skip
+    prior: Float[Array | np.ndarray, " classes"] | None = None,
+    method: str | None = None,
+    level: float = 0.95,
+    key: Any = None,
+    mesh: jax.sharding.Mesh | None = None,
+) -> BatchEvaluation:
     """Evaluate every set.
 
     Args:

@@ -141,9 +141,16 @@ def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], 
 
 
 def evaluate_calibration(
-    probabilities: Any, labels: Any, *, method: str = "alpha", split: Any = 5, bins: Any = 15,
-    level: float = 0.95, drop: bool = False, key: Any = None,
-) -> CalibrationReport:  # fmt: skip
+    probabilities: Any,
+    labels: Any,
+    *,
+    method: str = "alpha",
+    split: Any = 5,
+    bins: Any = 15,
+    level: float = 0.95,
+    drop: bool = False,
+    key: Any = None,
+) -> CalibrationReport:
     """Losses of class probabilities and of predicted disagreement, before and after calibration.
 
     Args:

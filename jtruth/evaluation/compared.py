@@ -290,9 +290,13 @@ def _classifiers(found: Comparison, metric: str) -> Table:
 
 
 def difference_table(
-    name: str, heading: str, rows: Sequence[Mapping], more: Sequence[Column], note: str = "",
+    name: str,
+    heading: str,
+    rows: Sequence[Mapping],
+    more: Sequence[Column],
+    note: str = "",
     missing: str = "-",
-) -> Table:  # fmt: skip
+) -> Table:
     """Differences with intervals, and columns beside them."""
     columns = (Column("mean", "difference", ("low", "high"), "+.3f"), *more)
     return Table(name, heading, "difference", columns, rows, note, unit=None, missing=missing,

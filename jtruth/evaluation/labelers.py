@@ -118,9 +118,13 @@ class LabelerReport(Answer):
 
 
 def labeler_rows(
-    workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]],
-    fit: LabelerDraws | JointPosterior, level: float, by_assumption: Mapping[str, np.ndarray] | None = None,
-) -> tuple[dict[str, Any], ...]:  # fmt: skip
+    workers: Sequence[Any],
+    num_labels: np.ndarray,
+    accuracies: Sequence[tuple[float, float, float]],
+    fit: LabelerDraws | JointPosterior,
+    level: float,
+    by_assumption: Mapping[str, np.ndarray] | None = None,
+) -> tuple[dict[str, Any], ...]:
     """A dictionary for each labeler, the worst first, who gave no labels last.
 
     `accuracies` are means and ends of intervals, confusion matrices those of `fit`; `by_assumption` mean
@@ -130,10 +134,12 @@ def labeler_rows(
     if by_assumption is None:
         by_assumption = {"independent": np.array([mean for mean, _, _ in accuracies])}
     more = [
-        {"by_assumption": {name: plain_json(values[t]) for name, values in by_assumption.items()},
-         "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()}}
+        {
+            "by_assumption": {name: plain_json(values[t]) for name, values in by_assumption.items()},
+            "confusion_matrix": {name: part[t].tolist() for name, part in matrices.items()},
+        }
         for t in range(len(workers))
-    ]  # fmt: skip
+    ]
     return parts.worst_first(workers, num_labels, accuracies, more)
 
 
@@ -222,13 +228,24 @@ def behaviour_of(
     np.minimum.at(first, found.pairs.ravel(), np.repeat(np.arange(number), 2))
     rows = {}
     for t, (name, best) in enumerate(zip(workers, first.tolist(), strict=True)):
-        drift = None if found.drift is None or np.isnan(found.drift[t]) else {
-            "probability": float(found.drift[t]), "moment": float(found.moment[t]),
-            "before": float(found.before[t]), "after": float(found.after[t]),
-        }  # fmt: skip
-        copy = None if best == number else {
-            "of": workers[int(found.pairs[best].sum() - t)], "probability": float(found.duplicate[best])
-        }  # fmt: skip
+        drift = (
+            None
+            if found.drift is None or np.isnan(found.drift[t])
+            else {
+                "probability": float(found.drift[t]),
+                "moment": float(found.moment[t]),
+                "before": float(found.before[t]),
+                "after": float(found.after[t]),
+            }
+        )
+        copy = (
+            None
+            if best == number
+            else {
+                "of": workers[int(found.pairs[best].sum() - t)],
+                "probability": float(found.duplicate[best]),
+            }
+        )
         rows[name] = {"spam": plain_json(found.spam[t]), "drift": drift, "duplicate": copy}
     usage = matrices.mean(axis=1)  # what each says most, whatever the class is
     habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
@@ -242,11 +259,15 @@ def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[C
         for (a, b), p, shared, same in zip(*found[-4:], strict=True)
         if p > NAMED
     ]
-    drift = [] if found.drift is None else [
-        f"{workers[t]!r} ({found.drift[t]:.2f}) after {found.moment[t]:g}, accuracy "
-        f"{found.before[t]:.2f} before and {found.after[t]:.2f} since"
-        for t in _ranked(found.drift)
-    ]  # fmt: skip
+    drift = (
+        []
+        if found.drift is None
+        else [
+            f"{workers[t]!r} ({found.drift[t]:.2f}) after {found.moment[t]:g}, accuracy "
+            f"{found.before[t]:.2f} before and {found.after[t]:.2f} since"
+            for t in _ranked(found.drift)
+        ]
+    )
     sentences = {
         "spam": (spam, "Answers by habit, whatever the class is (spam)", "Leave them out"),
         "duplicates": (pairs, "Labelers who repeat one another", "Keep one of each pair"),
@@ -305,9 +326,16 @@ GOLD_IS_IN_SAMPLE = (
 
 
 def evaluate_labelers(
-    labels: Labels, *, key: Any = None, gold: Any = None, order: Any = None, target: str = parts.IN_SAMPLE,
-    labelers_are: str | None = None, level: float = 0.95, progress: Progress | None = None,
-) -> LabelerReport:  # fmt: skip
+    labels: Labels,
+    *,
+    key: Any = None,
+    gold: Any = None,
+    order: Any = None,
+    target: str = parts.IN_SAMPLE,
+    labelers_are: str | None = None,
+    level: float = 0.95,
+    progress: Progress | None = None,
+) -> LabelerReport:
     """Accuracy and confusion matrix of each labeler when nobody knows the true classes.
 
     Args:

@@ -126,9 +126,13 @@ class Evaluation(Answer):
         return self.cells.high
 
     def sensitivity(
-        self, what: str = "shared_errors", *, values: Sequence[float] | np.ndarray | None = None,
-        key: Any = None, progress: Progress | None = None,
-    ) -> Sensitivity:  # fmt: skip
+        self,
+        what: str = "shared_errors",
+        *,
+        values: Sequence[float] | np.ndarray | None = None,
+        key: Any = None,
+        progress: Progress | None = None,
+    ) -> Sensitivity:
         """Posteriors along one assumption that is moved by hand; print it, or ask for its tipping points.
 
         Args:

@@ -265,9 +265,15 @@ class ClassScores(Answer):
 
 
 def evaluate_scores(
-    scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 20, threshold: Number | None = None,
-    cost: tuple[Number, Number] | None = None, positive: int | str | None = None, **how: Unpack[Judging],
-) -> ScoreEvaluation:  # fmt: skip
+    scores: Any,
+    labels: Labels | np.ndarray | Array,
+    *,
+    bins: int = 20,
+    threshold: Number | None = None,
+    cost: tuple[Number, Number] | None = None,
+    positive: int | str | None = None,
+    **how: Unpack[Judging],
+) -> ScoreEvaluation:
     """How well does a score separate two classes, judged by noisy labels?
 
     Args:

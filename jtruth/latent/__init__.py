@@ -14,6 +14,14 @@ from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.walk import STANDARD, Effort, TooLarge
 
 __all__ = [
-    "STANDARD", "Digest", "Effort", "LatentModel", "NutsSettings", "Observed", "Progress", "Raters",
-    "TooLarge", "run_gibbs",
-]  # fmt: skip
+    "STANDARD",
+    "Digest",
+    "Effort",
+    "LatentModel",
+    "NutsSettings",
+    "Observed",
+    "Progress",
+    "Raters",
+    "TooLarge",
+    "run_gibbs",
+]

@@ -243,11 +243,15 @@ def fit_welinder(
     far = direction[:, None] * np.array([-1.0, 1.0]) - threshold[:, None]
     one = ndtr(far / np.sqrt(1 + spread**2 * direction**2)[:, None])
     own = {
-        "position": end.params[0][: votes.size, None], "direction": direction[:, None],
-        "threshold": threshold, "spread": spread, "expertise": expertise,
+        "position": end.params[0][: votes.size, None],
+        "direction": direction[:, None],
+        "threshold": threshold,
+        "spread": spread,
+        "expertise": expertise,
         "bias": np.divide(threshold, expertise, out=nowhere, where=expertise > 0),
-        "matrices": np.stack([1 - one, one], axis=2), "log_posterior": fit.log_posterior,
-    }  # fmt: skip
+        "matrices": np.stack([1 - one, one], axis=2),
+        "log_posterior": fit.log_posterior,
+    }
     return fit._replace(log_likelihood=float("nan"), own=own)
 
 

@@ -147,9 +147,11 @@ def law_of(
 
 
 def laws_of(
-    draws: Mapping[str, Float[np.ndarray, "draws numbers"]], group: str, labelers_are: str,
+    draws: Mapping[str, Float[np.ndarray, "draws numbers"]],
+    group: str,
+    labelers_are: str,
     sizes: Float[np.ndarray, " numbers"],
-) -> list[DrawsEstimate]:  # fmt: skip
+) -> list[DrawsEstimate]:
     """Predictive law of each of several numbers; NaN where no reading says anything. See `law_of`."""
     found = []
     for k, size in enumerate(sizes.tolist()):

@@ -67,9 +67,14 @@ NOT_IDENTIFIED = (
 
 
 def members(
-    entries: Sequence[Entry], data: Inputs, key: Key, *, known: Mapping[str, JointPosterior] | None = None,
-    pointwise: bool = False, keep_all: bool = False,
-) -> tuple[list[parts.Assumption], list[str]]:  # fmt: skip
+    entries: Sequence[Entry],
+    data: Inputs,
+    key: Key,
+    *,
+    known: Mapping[str, JointPosterior] | None = None,
+    pointwise: bool = False,
+    keep_all: bool = False,
+) -> tuple[list[parts.Assumption], list[str]]:
     """The answers of these entries of the table, and a warning for each that cannot be given.
 
     `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`; `keep_all`:

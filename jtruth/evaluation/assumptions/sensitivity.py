@@ -141,9 +141,15 @@ def ways() -> dict[str, tuple[str, tuple[float, ...], Callable[[Basis, float, ja
 
 
 def sensitivity(
-    basis: Basis, what: str, *, level: float = 0.95, values: Sequence[float] | np.ndarray | None = None,
-    key: Any = None, progress: Progress | None = None, printed: tuple[str, ...],
-) -> Sensitivity:  # fmt: skip
+    basis: Basis,
+    what: str,
+    *,
+    level: float = 0.95,
+    values: Sequence[float] | np.ndarray | None = None,
+    key: Any = None,
+    progress: Progress | None = None,
+    printed: tuple[str, ...],
+) -> Sensitivity:
     """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
     known, (data, model) = ways(), basis
     check.choose("what", what, tuple(known))

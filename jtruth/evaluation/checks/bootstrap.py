@@ -32,9 +32,14 @@ Component = tuple[np.ndarray, int, float]
 
 
 def bootstrap(
-    raters: Labels, start: Parameters, key: Key, *, gold: np.ndarray | None = None,
-    order: np.ndarray | None = None, prior: np.ndarray | None = None,
-) -> tuple[dict[str, Component], dict[str, float], Sets]:  # fmt: skip
+    raters: Labels,
+    start: Parameters,
+    key: Key,
+    *,
+    gold: np.ndarray | None = None,
+    order: np.ndarray | None = None,
+    prior: np.ndarray | None = None,
+) -> tuple[dict[str, Component], dict[str, float], Sets]:
     """Check the model of independent errors, as `learned_checks` (`order` from -1 to 1).
 
     It gives the checks by name, p-values for all of them together, and the labels that were looked at.
@@ -62,9 +67,15 @@ def bootstrap(
 
 
 def _sets(
-    real: Sets, start: Parameters, statistics: Mapping[str, Statistic], num: int, rng: np.random.Generator,
-    prior: np.ndarray | None, *, one_matrix: bool = False,
-) -> dict[str, np.ndarray]:  # fmt: skip
+    real: Sets,
+    start: Parameters,
+    statistics: Mapping[str, Statistic],
+    num: int,
+    rng: np.random.Generator,
+    prior: np.ndarray | None,
+    *,
+    one_matrix: bool = False,
+) -> dict[str, np.ndarray]:
     """Statistics of the observed set and, below it, of `num` sets drawn from its mode."""
 
     def fits() -> Iterator[Sets]:

@@ -154,9 +154,14 @@ def _judged(
 
 
 def learned_checks(
-    raters: Labels, start: Parameters, key: Key, *, gold: np.ndarray | None = None,
-    order: np.ndarray | None = None, prior: np.ndarray | None = None,
-) -> tuple[Check, ...]:  # fmt: skip
+    raters: Labels,
+    start: Parameters,
+    key: Key,
+    *,
+    gold: np.ndarray | None = None,
+    order: np.ndarray | None = None,
+    prior: np.ndarray | None = None,
+) -> tuple[Check, ...]:
     """All checks of the model of independent errors, where error rates were learned.
 
     Of `raters` the classifier is the last, and every sample has a label; `start` is near the mode; `order`,
@@ -184,9 +189,14 @@ def learned_checks(
 
 
 def labeler_checks(
-    labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Key, *, gold: np.ndarray | None = None,
+    labels: Labels,
+    prior: np.ndarray,
+    matrices: np.ndarray,
+    key: Key,
+    *,
+    gold: np.ndarray | None = None,
     order: np.ndarray | None = None,
-) -> tuple[Check, ...]:  # fmt: skip
+) -> tuple[Check, ...]:
     """The same checks where no classifier is judged, at a learned prior and matrices of the labelers."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
     nobody = np.full(labeled.size, -1)  # a classifier who predicts nothing stands where the last rater does
@@ -250,10 +260,16 @@ def refused(refusal: str) -> tuple[Check, ...]:
 
 
 def given_checks(
-    log_likelihood: Float[np.ndarray, "samples classes"], prior: np.ndarray, y_pred: np.ndarray, key: Key, *,
-    prior_given: bool, labels: Labels | None = None, noise: NoiseModel | None = None,
+    log_likelihood: Float[np.ndarray, "samples classes"],
+    prior: np.ndarray,
+    y_pred: np.ndarray,
+    key: Key,
+    *,
+    prior_given: bool,
+    labels: Labels | None = None,
+    noise: NoiseModel | None = None,
     rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None,
-) -> tuple[Check, ...]:  # fmt: skip
+) -> tuple[Check, ...]:
     """Checks of given error rates (and of a given prior), where the answer takes them as known.
 
     The log-likelihood is without gold; `labels` and `noise` are for the checks that need single labels;
@@ -329,9 +345,13 @@ def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndar
 
 
 def classifier_dependence(
-    log_likelihood: Float[np.ndarray, "samples classes"], prior: np.ndarray, y_pred: np.ndarray,
-    covariates: Callable[[np.ndarray], dict[str, np.ndarray]], key: Key, row: np.ndarray,
-) -> dict[str, Component | None]:  # fmt: skip
+    log_likelihood: Float[np.ndarray, "samples classes"],
+    prior: np.ndarray,
+    y_pred: np.ndarray,
+    covariates: Callable[[np.ndarray], dict[str, np.ndarray]],
+    key: Key,
+    row: np.ndarray,
+) -> dict[str, Component | None]:
     """Does the classifier's error, given the class, go with a covariate of the sample?
 
     `covariates` of samples with these numbers are (covariates, samples, classes) by name.
@@ -374,9 +394,11 @@ def _classifier_rates(
 
 
 def _dependence(
-    h: Float[np.ndarray, "rows classes"], number: Num[np.ndarray, "sets rows classes"],
-    start: Float[np.ndarray, "1 classes classes"], covariates: dict[str, np.ndarray],
-) -> dict[str, np.ndarray]:  # fmt: skip
+    h: Float[np.ndarray, "rows classes"],
+    number: Num[np.ndarray, "sets rows classes"],
+    start: Float[np.ndarray, "1 classes classes"],
+    covariates: dict[str, np.ndarray],
+) -> dict[str, np.ndarray]:
     """Sums of error residual times centred covariate, (sets, classes * covariates) for each name.
 
     The residual of a prediction u under class c, 1(u is not c) - P(it is not c), has the weight p(c | labels,
@@ -396,9 +418,12 @@ def _dependence(
 
 
 def _covariates(
-    log_likelihood: np.ndarray, prior: np.ndarray, labels: Labels | None, noise: NoiseModel | None,
+    log_likelihood: np.ndarray,
+    prior: np.ndarray,
+    labels: Labels | None,
+    noise: NoiseModel | None,
     chosen: np.ndarray,
-) -> dict[str, np.ndarray]:  # fmt: skip
+) -> dict[str, np.ndarray]:
     """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
     found = {"classifier and vote margin": softmax(log_likelihood[chosen] + log(prior))[None]}
     classes = prior.size

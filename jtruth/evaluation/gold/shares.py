@@ -273,9 +273,15 @@ def _with_groups(
 
 
 def gold_for_share(
-    labels: Labels, code: int, num: int, *, gold: Any = None, level: float = 0.95, key: Any = None,
+    labels: Labels,
+    code: int,
+    num: int,
+    *,
+    gold: Any = None,
+    level: float = 0.95,
+    key: Any = None,
     progress: Progress | None = None,
-) -> GoldRequest:  # fmt: skip
+) -> GoldRequest:
     """Which samples to find the truth of next, for the share of one class.
 
     Args:

@@ -48,10 +48,15 @@ _FULLY_CROSSED = 5  # classes, above which it is only told whether the labels ag
 
 
 def gold_tables(
-    symbols: Int[np.ndarray, " samples"], num_symbols: int,
-    class_posterior: Float[np.ndarray, "samples classes"], gold: Int[np.ndarray, " samples"],
-    sample: GoldSample, key: Key, *, rising: int | None = None,
-) -> TableDraws:  # fmt: skip
+    symbols: Int[np.ndarray, " samples"],
+    num_symbols: int,
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    sample: GoldSample,
+    key: Key,
+    *,
+    rising: int | None = None,
+) -> TableDraws:
     """Draws of the count table (classes, symbols) by labels alone and gold (-1 where unknown).
 
     Symbols are classes, tuples of predictions or score bins, of which higher ones speak for class `rising`.
@@ -88,9 +93,12 @@ _FEW = 5  # labels of known truth, below which gold says too little of a labeler
 
 
 def labeler_laws_by_gold(
-    without: Sequence[DrawsEstimate], labels: Labels, class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Gold, key: Key = 0,
-) -> list[DrawsEstimate]:  # fmt: skip
+    without: Sequence[DrawsEstimate],
+    labels: Labels,
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Gold,
+    key: Key = 0,
+) -> list[DrawsEstimate]:
     """For each labeler the law of the share of right labels; `without` are the laws without gold."""
     (sample, labeler, label), known = labels.arrays, gold.classes
     chance = None
@@ -114,11 +122,15 @@ def labeler_laws_by_gold(
 
 
 def ppi_metric(
-    metric: str | Metric, y_pred: Int[np.ndarray, " samples"],
-    class_posterior: Float[np.ndarray, "samples classes"], gold: Int[np.ndarray, " samples"], *,
-    sample: GoldSample | None = None, table: Float[np.ndarray, "classes symbols"] | None = None,
+    metric: str | Metric,
+    y_pred: Int[np.ndarray, " samples"],
+    class_posterior: Float[np.ndarray, "samples classes"],
+    gold: Int[np.ndarray, " samples"],
+    *,
+    sample: GoldSample | None = None,
+    table: Float[np.ndarray, "classes symbols"] | None = None,
     **options: Any,
-) -> PpiEstimate:  # fmt: skip
+) -> PpiEstimate:
     """PPI++ of a metric of hard predictions, and what the predictions settle without it.
 
     `class_posterior` was made without the gold, which is -1 where unknown and at random unless `sample` says
