@@ -13,8 +13,9 @@ as any method could. The class posterior here is 1 or 0, or 1/2 where the sum is
 1, where the paper draws them from N(1, 1). Messages are scaled in every step, and a sample of known class
 sends +-1, the root mean square of what others send.
 
-**The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020).** With x = +1, -1 for
-the classes, the covariance of two labelers who err independently given the class is
+**The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020).** No iteration and no
+start. With x = +1, -1 for the classes and 0 for an abstention, the covariance of two labelers who err
+independently given the class is a product,
 
     Cov(x_t, x_u) = v_t v_u,     v_t = sqrt(p (1 - p)) (E[x_t | 1] - E[x_t | 0]),
 
@@ -22,20 +23,25 @@ whatever their error rates, so three of them give each other away: v_t^2 = Cov(t
 all triplets the weighted least-squares solution is taken: with covariances C, zero on the diagonal, and
 weights W (samples that two labelers share), v_t^2 = [(W o C)^3]_tt / [W (W o C o C) W]_tt. Third central
 moments are (1 - 2p) / sqrt(p (1 - p)) v_t v_u v_w and give the class prior, if it is not known; and the
-covariance of x_t with the others gives p(t says s | class). Labelers are taken to be better than chance on
-the whole, which names the classes; a missing label says nothing.
+covariance of any indicator, "t says s", with the others gives p(t says s | class). Labelers are taken to be
+better than chance on the whole, which names the classes.
+
+Labelers who copy each other are given as `edges`, without circles. The covariance of those whom edges connect
+is not used; the law of a connected pair given the class comes from the covariance of "t says s and u says r"
+with everybody else, and the class posterior counts a pair once.
 
 More than two classes are refused: labelers who err independently given the class do not given "the rest".
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth import _validation as check
-from jtruth._host import labels_log_likelihood, log, vote_shares
+from jtruth._host import log, vote_shares
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, gold_and_prior, not_converged, unlabelled
 
@@ -118,35 +124,73 @@ def fit_kos(
     return Fit(shares, posterior, float("nan"), converged, steps, tuple(doubts), own)
 
 
-def triplet_moments(z: Int[np.ndarray, "samples labelers"], prior: float) -> dict[str, np.ndarray]:
-    """Moments of labels (-1: none) and what follows from them; `prior` of class 1, NaN: to be estimated.
+def triplet_moments(
+    symbol: Int[np.ndarray, "samples labelers"],
+    mask: Float[np.ndarray, "samples labelers"],
+    weight: Float[np.ndarray, " samples"],
+    apart: Float[np.ndarray, "labelers labelers"],
+    voters: Int[np.ndarray, " voters"],
+    edges: Int[np.ndarray, "edges two"],
+    prior: float,
+) -> dict[str, np.ndarray]:
+    """Moments of labels and what follows from them.
 
-    By name: "strength" v and "square" v^2 (labelers,), contradicted below 0; "prior" of class 1; "shares"
-    (labelers, classes), how often each is given, "shifts", p(label | 1) - p(label | 0).
+    Args:
+        symbol: 0 and 1 for the classes, 2 for an abstention.
+        mask, weight: 1 where a labeler saw the sample; how often each sample counts.
+        apart: 1 for pairs of labelers who are not connected by `edges`, 0 elsewhere and on the diagonal.
+        voters: labelers whose third moments are taken.
+        edges, prior: connected pairs; of class 1, NaN if it is to be estimated.
+
+    Returns:
+        By name: "strength" v and "square" v^2 (labelers,), contradicted below 0; "prior" of class 1; "shares"
+        (labelers, symbols), how often each is given, "shifts", p(symbol | 1) - p(symbol | 0); "pair_shares"
+        and "pair_shifts" (edges, symbols, symbols).
     """
-    mask = (z >= 0).astype(np.float64)
-    x = (2 * z - 1) * mask
-    shared = mask.T @ mask
-    pairs, safe = shared * (1 - np.eye(len(shared))), np.where(shared > 0, shared, 1)
-    covariance = x.T @ x / safe - (x.T @ mask) * (mask.T @ x) / safe**2
-    v, square = _strengths(covariance, pairs, shared.diagonal())
-    number = safe.diagonal()
-    voters = np.argsort(-shared.diagonal(), kind="stable")[:_MOST_VOTERS]
-    away = (x - x.sum(axis=0) / number)[:, voters]
-    p = _second_class(mask[:, voters], away, v[voters]) if np.isnan(prior) else prior
-    power = (pairs * v[None, :] ** 2).sum(axis=1)
-    slope = (pairs * covariance * v[None, :]).sum(axis=1) / np.where(power > 0, power, 1)
-    shift = slope / np.sqrt(p * (1 - p)) / 2  # of a label 1, which is (x + 1) / 2
-    shares = np.stack([(z == c).sum(axis=0) / number for c in (0, 1)], axis=1)
-    return {"strength": v, "square": square, "prior": np.asarray(p), "shares": shares,
-            "shifts": np.stack([-shift, shift], axis=1)}  # fmt: skip
+    weight = weight[:, None]
+    x = np.where(symbol == 2, 0, 2 * symbol - 1).astype(mask.dtype) * mask
+    shared = (weight * mask).T @ mask
+
+    def with_others(f, on):
+        """Cov(f, x_u) over the samples where both are there, for every u."""
+        number = (weight * on).T @ mask
+        safe = np.where(number > 0, number, 1)
+        return ((weight * f).T @ x) / safe - ((weight * f).T @ mask) * ((weight * on).T @ x) / safe**2
+
+    v, square = _strengths(with_others(x, mask) * apart, apart * shared, shared.diagonal())
+    number = (weight * mask).sum(axis=0)
+    number = np.where(number > 0, number, 1)
+    mean = (weight * x).sum(axis=0) / number
+
+    voting = mask[:, voters], (x - mean[None, :])[:, voters], v[voters], apart[voters][:, voters]
+    p = _second_class(weight[:, 0], *voting) if np.isnan(prior) else prior
+
+    def shift(f, on, free):
+        """p(f | 1) - p(f | 0) of an indicator, from its covariances with labelers that are free of it."""
+        use = ((weight * on).T @ mask) * free
+        power = (use * v[None, :] ** 2).sum(axis=1)
+        slope = (use * with_others(f, on) * v[None, :]).sum(axis=1) / np.where(power > 0, power, 1)
+        return slope / np.sqrt(p * (1 - p))
+
+    says = np.stack([(symbol == s).astype(mask.dtype) * mask for s in range(3)])
+    shares = (weight[None] * says).sum(axis=1).T / number[:, None]
+    shifts = np.stack([shift(f, mask, apart) for f in says], axis=1)
+    a, b = edges[:, 0], edges[:, 1]
+    both, free = mask[:, a] * mask[:, b], apart[a] * apart[b]
+    count = (weight * both).sum(axis=0)
+    together = (says[:, None, :, a] * says[None, :, :, b]).reshape(9, *both.shape)
+    pair_shares = (weight[None] * together).sum(axis=1).T / np.where(count > 0, count, 1)[:, None]
+    pair_shifts = np.stack([shift(f, both, free) for f in together], axis=1)
+    pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
+    return {"strength": v, "square": square, "prior": np.asarray(p), "shares": shares, "shifts": shifts,
+            "pair_shares": pair_shares, "pair_shifts": pair_shifts}  # fmt: skip
 
 
 def _strengths(
     covariance: np.ndarray, pairs: np.ndarray, samples: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """v and v^2 of every labeler, from all triples with it; most are right, so most v are positive."""
-    weighted = pairs * covariance  # 0 on the diagonal
+    weighted = pairs * covariance
     cube = np.einsum("tu,ut->t", weighted @ weighted, weighted)
     total = np.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
     square = cube / np.where(total > 0, total, 1)
@@ -155,14 +199,15 @@ def _strengths(
     return np.where((samples * v).sum() < 0, -v, v), square
 
 
-def _second_class(here: np.ndarray, away: np.ndarray, v: np.ndarray) -> float:
-    """p(class 1) from third moments of triples of voters, by (voters, voters) blocks; else NaN."""
-    apart = 1 - np.eye(v.size)
-    along = (apart[:, None, :] * apart[None, :, :] * apart[:, :, None]).reshape(-1, v.size)
+def _second_class(
+    weight: np.ndarray, here: np.ndarray, away: np.ndarray, v: np.ndarray, apart: np.ndarray
+) -> float:
+    """p(class 1) from third moments of triples who are apart, by (voters, voters) blocks; else NaN."""
+    along = (apart[:, None, :] * apart[None, :, :] * apart[:, :, None]).reshape(-1, v.shape[0])
 
     def triples(a: np.ndarray) -> float:
-        third = (a @ along.T).reshape(len(a), v.size, v.size)
-        return (third * a[:, :, None] * a[:, None, :]).sum()
+        third = (a @ along.T).reshape(a.shape[0], v.shape[0], v.shape[0])
+        return (weight * (third * a[:, :, None] * a[:, None, :]).sum(axis=(1, 2))).sum()
 
     skew, size = triples(here * away * v[None, :]), triples(here * v[None, :] ** 2)
     if not size > 0:
@@ -172,7 +217,15 @@ def _second_class(here: np.ndarray, away: np.ndarray, v: np.ndarray) -> float:
 
 
 def label_model_refuses(labels: Labels) -> str | None:
-    """Why the label model cannot take these labels."""
+    """Why the label model cannot take these labels, abstentions ignored."""
+    if (reason := _unusable(labels)) is not None:
+        return reason
+    mask = (labels.to_matrix() >= 0).astype(np.float64)
+    return _no_triplet(labels, 1 - np.eye(labels.num_labelers), mask)
+
+
+def _unusable(labels: Labels) -> str | None:
+    """What is wrong with the labels, whoever gave them to whom."""
     if labels.num_classes != 2:
         return (
             f"the label model knows two classes and these are {labels.num_classes}; for more choose "
@@ -185,31 +238,36 @@ def label_model_refuses(labels: Labels) -> str | None:
         return "all labels are equal, so they have no covariance to learn from"
     if labels.has_repeats():
         return "a labeler labelled a sample twice, which moments cannot use; keep one label (repeats='first')"
-    mask = (labels.to_matrix() >= 0).astype(np.float64)
-    together = (mask.T @ mask > 0) * (1 - np.eye(active.size))
-    without = np.flatnonzero((np.einsum("tu,ut->t", together @ together, together) == 0) & active)
-    if without.size:
-        return (
-            f"no triplet says how {check.quoted(labels.worker_names[t] for t in without)} err: it takes two "
-            "others who share samples with each other and with them; get more labels"
-        )
     return None
 
 
-def fit_label_model(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:
+def fit_label_model(
+    labels: Labels,
+    *,
+    key: Any = None,
+    gold: Any = None,
+    prior: Any = None,
+    edges: Sequence[tuple[Any, Any]] = (),
+    abstentions: str = "ignored",
+) -> Fit:
     """Error rates of labelers, class prior and classes by the method of moments.
 
     Args:
         labels: of two classes, by three labelers or more, at most one label of a sample by each.
         key, gold: see `jtruth.learning.methods`; rates do not use gold.
         prior: (classes,) known class prior; from third moments if None.
+        edges: pairs of workers (ids, or numbers where there are none) who do not err independently.
+        abstentions: "ignored", where a missing label says nothing; "informative", where every labeler saw
+            every sample and to abstain is an answer whose probability depends on the class.
 
     Returns:
-        `Fit`; moments do not maximise its log-likelihood. Its own: `matrices` (labelers, 2, 2); `strength` v
-        (labelers,), 0 for a labeler who says nothing of the class.
+        `Fit`; moments do not maximise its log-likelihood. Its own: `matrices` (labelers, 2, 2), p(label |
+        class, a label is given); `abstention` (labelers, 2), p(no label | class), NaN where it was not
+        modelled; `strength` v (labelers,), 0 for a labeler who says nothing of the class.
 
     Raises:
-        ValueError: input that cannot be used, or a labeler of whom there is no triplet.
+        ValueError: input that cannot be used, fewer than three labelers, edges that are unknown or make a
+            circle, or a labeler for whom they leave no triplet.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 4000)
@@ -219,36 +277,100 @@ def fit_label_model(labels: Labels, *, key: Any = None, gold: Any = None, prior:
     True
     """
     known, fixed = gold_and_prior(labels, gold, prior)
-    if (reason := label_model_refuses(labels)) is not None:
+    if (reason := _unusable(labels)) is not None:
         raise ValueError(reason)
-    found = triplet_moments(labels.to_matrix(), float("nan") if fixed is None else float(fixed[1]))
+    check.choose("abstentions", abstentions, ("ignored", "informative"))
+    pairs, group = _edges(labels, edges)
+    z = labels.to_matrix()
+    mask = np.ones(z.shape) if abstentions == "informative" else (z >= 0).astype(np.float64)
+    apart = (group[:, None] != group[None, :]).astype(np.float64)
+    if (reason := _no_triplet(labels, apart, mask)) is not None:
+        raise ValueError(reason)
+    voters = np.argsort(-mask.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
+    symbol = np.where(z >= 0, z, 2).astype(np.int32)
+    p1 = float("nan") if fixed is None else float(fixed[1])
+    found = triplet_moments(symbol, mask, np.ones(len(z)), apart, voters, pairs, p1)
     if np.isnan(found["prior"]):
         raise ValueError(
-            "no three labelers share a sample, or all triplets contradict each other: third moments do not "
-            "give the class prior, so give prior"
+            "no three labelers share a sample, so third moments do not give the class prior; give prior"
         )
     share = np.array([1 - found["prior"], found["prior"]])
-    shares, shifts = found["shares"][:, None], found["shifts"][:, None]
-    raw = shares + np.array([-share[1], share[0]])[None, :, None] * shifts
-    number = labels.labels_per_labeler()[:, None, None]
-    least = 0.5 / (number * share[None, :, None] + 1) * (shares > 0)  # half a label
-    matrices = vote_shares(np.maximum(raw, least).reshape(-1, 2)).reshape(raw.shape)
-    joint = log(share)[None] + labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
+    laws, moved = _laws(found["shares"], found["shifts"], share, mask.sum(axis=0))
+    both = np.array([(mask[:, a] * mask[:, b]).sum() for a, b in pairs.tolist()])
+    of_pairs, shifted = (found[name].reshape(-1, 9) for name in ("pair_shares", "pair_shifts"))
+    linked, more = _laws(of_pairs, shifted, share, both)
+    joint = log(share)[None] + _log_likelihood(symbol, mask, laws, pairs, linked.reshape(-1, 2, 3, 3))
     joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
-    doubts = tuple(_doubts_of_moments(matrices, found["square"], labels, int((raw < least).sum())))
+    labelled = laws[:, :, :2].sum(axis=2, keepdims=True)
+    own = {
+        "matrices": laws[:, :, :2] / labelled,
+        "abstention": laws[:, :, 2] if abstentions == "informative" else np.full(laws.shape[:2], np.nan),
+        "strength": found["strength"],
+    }
+    doubts = tuple(_doubts_of_moments(own["matrices"], found["square"], labels, moved + more))
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
-    own = {"matrices": matrices, "strength": found["strength"]}
     return Fit(share, clamp(softmax(joint, axis=1), known), log_likelihood, warnings=doubts, own=own)
 
 
+def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(edges, 2) numbers of labelers, and the group of each: those connected by edges share one."""
+    group, pairs = np.arange(labels.num_labelers), []
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise ValueError(f"edge {edge!r} is no pair of workers; give a list of pairs (worker, worker)")
+        a, b = (labels.worker_index(worker) for worker in edge)
+        if group[a] == group[b]:
+            raise ValueError(
+                f"edge {tuple(edge)!r} closes a circle of dependent labelers; leave out one edge of it, so "
+                "that edges form trees"
+            )
+        group = np.where(group == group[b], group[a], group)
+        pairs.append((a, b))
+    return np.array(pairs, np.int32).reshape(-1, 2), group
+
+
+def _no_triplet(labels: Labels, apart: np.ndarray, mask: np.ndarray) -> str | None:
+    """Why some labelers cannot be judged: no two others, all independent, with common samples."""
+    usable = apart * (mask.T @ mask > 0)
+    without = (np.einsum("tu,ut->t", usable @ usable, usable) == 0) & (labels.labels_per_labeler() > 0)
+    if not without.any():
+        return None
+    workers = labels.worker_names
+    return (
+        f"no triplet says how {check.quoted(workers[t] for t in np.flatnonzero(without))} err: it takes two "
+        "others who share samples with each other and with them and are connected by no edges; give fewer "
+        "edges, or more labels"
+    )
+
+
+def _laws(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
+    """p(symbol | class), (rows, classes, symbols), and how many were moved up to half a label in `number`."""
+    raw = shares[:, None, :] + np.array([-prior[1], prior[0]])[None, :, None] * shifts[:, None, :]
+    least = 0.5 / (number[:, None, None] * prior[None, :, None] + 1) * (shares[:, None, :] > 0)
+    law = np.maximum(raw, least)
+    return vote_shares(law.reshape(-1, law.shape[2])).reshape(law.shape), int((raw < least).sum())
+
+
+def _log_likelihood(symbol, mask, laws, pairs, linked) -> np.ndarray:
+    """log p(symbols of a sample | class), (samples, classes): a tree of pairs, each labeler counted once."""
+    table = log(laws)
+    found = np.zeros((len(symbol), 2))
+    for t in range(symbol.shape[1]):
+        found += np.where(mask[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
+    for (a, b), law in zip(pairs.tolist(), linked, strict=True):
+        alone = log(law.sum(axis=2))[:, :, None] + log(law.sum(axis=1))[:, None, :]
+        more = np.where(law > 0, log(law) - np.where(law > 0, alone, 0), 0)
+        there = (mask[:, a] * mask[:, b] > 0)[:, None]
+        found += np.where(there, more[:, symbol[:, a], symbol[:, b]].T, 0.0)
+    return found
+
+
 def _doubts_of_moments(matrices: np.ndarray, square: np.ndarray, labels: Labels, moved: int) -> Any:
+    """Sentences about what moments could not settle."""
     workers = labels.worker_names
     odd = np.flatnonzero((square <= 0) & (labels.labels_per_labeler() > 0))
     if odd.size:
-        yield (
-            f"Triplets contradict each other for {check.quoted(workers[t] for t in odd)}: chance, or errors "
-            "that are not independent."
-        )
+        yield f"Triplets contradict each other for {check.quoted(workers[t] for t in odd)}: chance, or edges."
     if moved:
         yield f"{moved} probabilities were estimated below what half a label allows, and moved there."
     yield from unlabelled(labels)

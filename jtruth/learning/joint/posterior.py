@@ -213,7 +213,8 @@ def gather(
     model, gold = built.model, rows.gold[rows.row_of_sample]
     switched = check_switching(_rater_means(run, labels), labels.class_names, gold)
     several = several_modes({k: run.draws[k] for k in _COMPARED if k in run.draws}) if run.apart else None
-    doubts = (not_identified, switched, several, run.convergence.sentence())
+    # of draws that only repeat the prior nobody need know whether they are good
+    doubts = (not_identified, switched, several, None if not_identified else run.convergence.sentence())
     same = ("prior", "labeler_accuracy", "classifier", "counts", "weights", "right", "class_counts")
     fields: dict[str, Any] = {name: draws.get(name) for name in same}
     found = JointPosterior(

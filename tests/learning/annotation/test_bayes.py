@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from numpyro.infer.util import log_density
 from scipy import stats
@@ -18,11 +20,16 @@ from scipy.integrate import quad
 from scipy.special import betaln, expit, logsumexp
 
 from jtruth.labels import Labels
-from jtruth.latent import NutsSettings, density
+from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
+from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
-from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, prepare
+from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
 from jtruth.learning.annotation.posterior import labeler_agreement, majority_matrices, merged_rows, pointwise
+from jtruth.learning.joint.models import independent
+from jtruth.learning.joint.posterior import fit_joint
+from jtruth.stats.chains import mean_error
+from tests.learning import crowds
 from tests.learning.crowds import dirichlet_multinomial
 
 LABELERS, CLASSES = 3, 3
@@ -179,7 +186,7 @@ def enumerated(model, z):
             right = np.einsum("tcc->t", counts)
             value += dirichlet_multinomial(np.stack([right, len(z) - right], axis=1), np.array([2.0, 1.0]))
         else:
-            value += dirichlet_multinomial(counts, 1 + np.eye(2))
+            value += dirichlet_multinomial(counts.sum(axis=0) if model == "pooled" else counts, 1 + np.eye(2))
         terms.append(value)
     return logsumexp(terms)
 
@@ -194,18 +201,18 @@ def evidence_by_draws(model, labels, hyper, number):
     return np.log(likelihood.mean()), likelihood.std() / likelihood.mean() / np.sqrt(number)
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("dawid_skene", "difficulty_fallibility")]
-
-
-@pytest.mark.parametrize("model", ["one_coin", *SLOW])
+@pytest.mark.parametrize(
+    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in bayes.MODELS]
+)
 def test_evidence_is_that_of_enumeration(model):
     """Six samples, or draws of the prior where classes alone are not enough. Four errors of both, and .1."""
     labels = Labels.from_matrix(np.random.default_rng(0).integers(0, 2, (6, 3)), 2)
     hyper = prepare(SPECS[model], 2, 3, None)
     fit = SimpleNamespace(model=model, spec=SPECS[model], labels=labels, hyper=hyper)
     log, error = bayes.evidence_of(fit, 1)
-    other, its = enumerated(model, labels.to_matrix()), 0.0
-    if model == "difficulty_fallibility":
+    if model in ("dawid_skene", "pooled", "one_coin"):
+        other, its = enumerated(model, labels.to_matrix()), 0.0
+    else:
         other, its = evidence_by_draws(model, labels, hyper, 40_000)
     assert its < 0.05 and abs(log - other) < 4 * np.hypot(error, its) + 0.1
 
@@ -381,3 +388,80 @@ def test_one_label_a_sample_is_not_identified():
     alone = Labels.from_matrix(np.array([[0], [1], [1], [0], [1]]), 2)
     fit = bayes.fit_nuts("one_coin", alone, key=jax.random.key(0), settings=SETTINGS)
     assert not fit.identified and not fit.usable and "Not identified" in fit.warnings[0]
+
+
+@pytest.mark.slow
+def test_simulated_labels_have_the_probabilities_of_the_model():
+    hyper = prepare(SPECS["difficulty_fallibility"], 2, 2, None)
+    p = {"prior": np.array([0.3, 0.7]), "fallibility": np.array([0.2, 0.6])}
+    channel = SPECS["difficulty_fallibility"].channel(jax.tree.map(jnp.asarray, p), hyper, 2)
+    labeler = jnp.asarray(np.tile(np.array([[0, 1, -1]], np.int32), (20_000, 1)))
+    label = np.asarray(draw_labels(channel, 2, jax.random.key(0), labeler))
+    assert (label[:, 2] == -1).all()
+    seen = np.bincount(label[:, :2] @ [2, 1], minlength=4)
+    patterns = np.array(list(itertools.product([0, 1], repeat=2)), np.int32)
+    expected = np.exp(log_p_rows(channel, patterns, 2))
+    assert expected.sum() == pytest.approx(1)
+    assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("optimized")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_rows_that_are_alike_are_those_of_gibbs(seed):
+    """The law that `fit_joint` samples with rows summed out, where no transition diverges.
+
+    Means five standard errors apart at most: 1e-5 for ten numbers.
+    """
+    z, _ = crowds.simulate(seed, size=60, labelers=5, classes=2, accuracy=0.8, present=1.0)
+    labels = Labels.from_matrix(z, 2)
+
+    def alike_rows(base, rows):
+        labelers = base.raters[0]._replace(alike=alike_raters(np.ones(2), 5))
+        return independent(base._replace(raters=(labelers,)), rows)
+
+    gibbs = fit_joint(labels, key=seed, dependence=alike_rows, effort=Effort(min_ess=2000))
+    settings = NutsSettings(target_accept=0.99)
+    fit = bayes.fit_nuts("alike", labels, key=jax.random.key(seed), settings=settings)
+    assert fit.run.divergences < 0.001 * fit.run.samples["prior"][..., 0].size
+    right = fit.run.samples["right"]  # (chains, draws, labelers, classes)
+    for t in range(5):
+        for c in (0, 1):
+            other = np.asarray(gibbs.matrices[:, t, c, c], np.float64).reshape(
+                np.unique(gibbs.chain).size, -1
+            )
+            both = np.asarray(right[:, :, t, c]), other
+            error = np.hypot(*(mean_error(v) for v in both))
+            assert abs(both[0].mean() - both[1].mean()) < 5 * error
+
+
+@pytest.mark.slow
+def test_a_model_of_your_own(fitted):
+    """Dawid and Skene by a `Spec` of one's own is the same posterior, draw by draw."""
+
+    def parameters(hyper, num_labelers):
+        law = dist.Dirichlet(hyper["row_concentration"])
+        law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
+        return {"matrices": numpyro.sample("matrices", law)}
+
+    spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
+    fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
+    assert fit.model == "mine"
+    np.testing.assert_array_equal(fit.run.samples["prior"], fitted.run.samples["prior"])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("optimized")
+def test_anaesthetists_as_in_rater():
+    # README of the R package rater (Stan): its prior, its posterior mean of pi, itself with ~1e-3 of error.
+    rows = np.where(np.eye(4) > 0, 8 * 0.6, 8 * 0.4 / 3)
+    fit = bayes.fit_nuts(
+        "dawid_skene",
+        crowds.anaesthetists(),
+        key=jax.random.key(0),
+        hyper={"class_concentration": 3.0, "row_concentration": rows},
+        settings=NutsSettings(num_warmup=1000, num_samples=4000),
+    )
+    assert fit.converged and fit.usable
+    error = mean_error(fit.run.samples["prior"])
+    assert (np.abs(fit.prior - [0.3756, 0.4073, 0.1432, 0.0738]) < 3 * error + 1e-3).all()

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.learning import Smoothing, Starts, columns_from_labels, fit_dawid_skene
-from tests.learning.crowds import anaesthetists, as_counts, caries, from_matrix, simulate
+from tests.learning.crowds import anaesthetists, as_counts, caries, from_matrix, real_set, simulate
 from tests.reference import dawid_skene as oracle
 
 # ------------------------------------------------------------------------------------------ known tables
@@ -123,3 +124,17 @@ def test_thousands_of_labels_on_one_sample_do_not_underflow():
     fit = fit_dawid_skene(from_matrix(z, 2), smoothing=Smoothing(1.0, 1.0))
     assert np.isfinite(fit.log_likelihood) and fit.log_likelihood < -12 * 700
     assert (fit.class_posterior.argmax(axis=1) == y).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "majority", "dawid_skene"),
+    [("bluebirds", 0.7593, 0.8981), ("rte", 0.8969, 0.9275), ("dogs", 0.8222, 0.8426)],
+)
+def test_public_sets(shared_data, name, majority, dawid_skene):
+    labels, truth = real_set(shared_data(name))
+    winner = _host.majority(labels.counts())
+    assert winner[np.arange(truth.size), truth].mean() == pytest.approx(majority, abs=5.1e-5)
+    fit = fit_dawid_skene(labels, smoothing=Smoothing(0.01, 0.01))
+    assert fit.converged
+    assert (fit.class_posterior.argmax(axis=1) == truth).mean() == pytest.approx(dawid_skene, abs=5.1e-5)

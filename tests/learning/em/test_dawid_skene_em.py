@@ -145,3 +145,28 @@ def test_float32_cannot_count_what_it_cannot_hold():
         pseudo = (np.zeros(2, np.float32), np.zeros((1, 2, 2), np.float32))
         run = lambda data, start: dawid_skene_em(data, start, pseudo, max_steps=2, tol=0.0)  # noqa: E731
         jax.eval_shape(run, data, shape((size, 2), np.float32))
+
+
+@pytest.mark.slow
+def test_jumps_reach_the_maximum_of_plain_em(monkeypatch):
+    # Labelers near chance: plain EM needs thousands of steps, and jumps must not go elsewhere.
+    labels = from_matrix(simulate(2, size=300, labelers=8, classes=2, accuracy=0.35, present=1.0)[0], 2)
+    fit = fit_dawid_skene(labels, tol=1e-10)
+    monkeypatch.setattr(em_module, "_PLAIN_STEPS", 10**6)
+    monkeypatch.setattr(starts_module, "dawid_skene_em", dawid_skene_em.__wrapped__)
+    plain = fit_dawid_skene(labels, tol=1e-10, max_steps=20_000)
+    assert fit.converged and plain.converged
+    assert fit.num_steps < plain.num_steps / 2
+    assert np.diff(fit.path).min() > -1e-9
+    np.testing.assert_allclose(fit.matrices, plain.matrices, atol=1e-6)
+    np.testing.assert_allclose(fit.log_likelihood, plain.log_likelihood, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_float32_counts_do_not_stop_at_16_million_where_there_is_float64():
+    size = 2**24 + 2**16
+    data = LabelColumns(
+        jnp.zeros((1, size), jnp.int32), jnp.ones(size, np.float32), jnp.full(size, -1, jnp.int32)
+    )
+    found = em_module.counts_of(data, jnp.ones((size, 1), np.float32), 1)
+    assert found.dtype == np.float32 and found[:, 0].tolist() == [size, size]

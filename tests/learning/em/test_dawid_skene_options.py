@@ -1,6 +1,7 @@
 """Dawid-Skene: gold labels, priors, restarts, warnings, and input that cannot be used."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -108,3 +109,19 @@ def test_noise_model_carries_the_fit():
     total = np.logaddexp.reduce(log_joint, axis=1)
     assert total.sum() == pytest.approx(fit.log_likelihood, rel=1e-12)
     np.testing.assert_allclose(np.exp(log_joint - total[:, None]), fit.class_posterior, atol=1e-12)
+
+
+def test_pseudo_counts_are_added_to_the_counts_and_one_label_is_enough_to_have_learned_a_row():
+    """All classes known: (count + pseudo-count) / sum, by hand; labeler 1 never saw class 1."""
+    y = np.array([0, 0, 0, 1, 1, 0])
+    z = np.array([[0, 0], [0, 1], [1, 0], [1, -1], [-1, -1], [-1, 0]])
+    labels = Labels.from_matrix(z, 2, allow_unlabelled=True)
+    smoothing = Smoothing(diagonal=2.0, off_diagonal=0.5, prior=3.0)
+    fit = fit_dawid_skene(labels, gold=jnp.asarray(y), smoothing=smoothing)
+    pseudo = np.array([[2.0, 0.5], [0.5, 2.0]])
+    for t, counts in enumerate(([[2, 1], [0, 1]], [[3, 1], [0, 0]])):
+        expected = np.array(counts) + pseudo
+        np.testing.assert_allclose(fit.matrices[t], expected / expected.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_allclose(fit.prior, np.array([7.0, 5.0]) / 12, rtol=1e-9)
+    doubts = [text for text in fit.warnings if "rest on no label" in text]
+    assert len(doubts) == 1 and doubts[0].startswith("1 ")

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from jtruth.labels import Labels
-from jtruth.latent.infer.normal import around
+from jtruth.latent.infer.normal import around, information
 from jtruth.learning import (
     DirichletPriors,
     Smoothing,
@@ -17,7 +17,7 @@ from jtruth.learning import (
     write_stream,
 )
 from jtruth.learning.em.columns import CodedPatterns, expected_counts, merge_patterns, posterior_of, rows_of
-from jtruth.learning.em.laplace import laplace_draws
+from jtruth.learning.em.laplace import laid_out, laplace_draws
 
 C, PRIOR = 3, Smoothing(2.0, 0.5, 1.0)
 
@@ -222,3 +222,37 @@ def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
     )
     with pytest.raises(ValueError, match="intervals need pseudo-counts above 0"):
         laplace_draws(state._replace(smoothing=Smoothing()), 0)
+
+
+def test_the_information_is_minus_the_second_derivatives():
+    """By central differences of the log posterior; one labeler never errs, where scores alone say nothing."""
+    z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1], [0, 0, 1]], [400, 300, 60, 50, 20], axis=0)
+    labels = Labels.from_matrix(z, 2).with_names(tasks=range(len(z)), workers=range(3))
+    smoothing = Smoothing(2.0, 1.0, 1.0)
+    state = begin_stream(labels, smoothing=smoothing, tol=1e-12)
+    rows = np.concatenate([state.prior[None], state.matrices.reshape(-1, 2)])
+    start = np.cumsum(state.patterns.length) - state.patterns.length
+    pseudo = np.concatenate([np.ones((1, 2)), np.tile([[2.0, 1.0], [1.0, 2.0]], (3, 1))])
+
+    def log_p(theta):
+        p = np.exp(theta.reshape(-1, 2))
+        p /= p.sum(axis=1, keepdims=True)
+        total = (pseudo * np.log(p)).sum()
+        for at, number in zip(start, state.patterns.number, strict=True):
+            code = state.patterns.code[at : at + 3]
+            total += number * np.log(
+                sum(p[0, c] * np.prod(p[1 + (code // 2) * 2 + c, code % 2]) for c in (0, 1))
+            )
+        return total
+
+    theta, step = np.log(rows).ravel(), 1e-3 * np.eye(rows.size)
+
+    def minus_second(a, b):
+        return log_p(theta + a - b) + log_p(theta - a + b) - log_p(theta + a + b) - log_p(theta - a - b)
+
+    wanted = np.array([[minus_second(a, b) / 4e-6 for a in step] for b in step])
+    posterior = posterior_of(state.patterns, state.prior, state.matrices)
+    found = information(*laid_out(state, posterior, np.arange(state.patterns.length.size)))
+    np.testing.assert_allclose(found - np.kron(np.eye(len(rows)), np.ones((2, 2))), wanted, atol=1e-3)
+    accuracy = laplace_draws(state, 0).labeler_accuracy
+    assert accuracy.mean(axis=0).argmin() == 1 and accuracy.std(axis=0)[0] < 0.01

@@ -285,3 +285,35 @@ def test_labels_of_no_sample_are_kept_apart():
     rows = merge_samples(labels, None, None)
     np.testing.assert_array_equal(np.sort(rows.multiplicity), [1, 2])
     assert label_columns(rows.labels).sum() == 3
+
+
+def test_common_rows_against_quadrature():
+    """Every class known, 4 labelers around common rows: means and squares of their rows, G integrated out."""
+    labels, y_pred = tiny(12, 40, 4, 2)
+    z, gold = labels.to_matrix(), np.random.default_rng(5).integers(0, 2, 40)
+    z[:, 0] = np.where(z[:, 0] < 0, -1, 0)  # one labeler who never says 1
+    labels = crowds.from_matrix(z, 2)
+    model, observed, start = build("independent", labels, y_pred, gold=gold)
+    common = np.array([[1.5, 1.0], [1.0, 2.0]])
+    group = model.raters[0]._replace(strength=6.0, common_prior=common)
+    model = model._replace(raters=(group, model.raters[1]))
+    run = run_gibbs(
+        model, observed, key=jax.random.key(3), start=start, digest=Digest(keep_everything, ("raters0",)),
+        effort=EFFORT,
+    )  # fmt: skip
+    n = np.zeros((4, 2, 2))
+    sample, labeler = np.nonzero(z >= 0)
+    np.add.at(n, (labeler, gold[sample], z[sample, labeler]), 1)
+    for r in range(2):
+        x, w = NODES
+        g = 6 * np.stack([x, 1 - x], axis=1)[:, None] + n[None, :, r]  # (nodes, labelers, symbols)
+        log_p = (common[r, 0] - 1) * np.log(x) + (common[r, 1] - 1) * np.log1p(-x)
+        log_p += (gammaln(g) - gammaln(g - n[None, :, r])).sum(axis=(1, 2))
+        p = w * np.exp(log_p - log_p.max())
+        p /= p.sum()
+        mean = g[:, :, 1] / g.sum(axis=2)
+        square = mean * (g[:, :, 1] + 1) / (g.sum(axis=2) + 1)
+        for t in range(4):
+            draws = run.draws["raters0"][:, :, t, r, 1]
+            assert right(draws, p @ mean[:, t]), f"mean {t} {r}"
+            assert right(draws**2, p @ square[:, t]), f"square {t} {r}"
