@@ -70,6 +70,8 @@ BESIDE = (  # public, but imported from their own file so that their room loads 
     "learning.values.fit_values",
     "testing.bayes.binary_nuts",
     "testing.bayes.multiclass_nuts",
+    "training.bayes.fit_bayes",
+    "training.bayes.predictive_probabilities",
 )
 
 

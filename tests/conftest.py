@@ -94,9 +94,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tests compile much and compute little, so XLA compiles for them with little effort: in a third.
 
     What users get, all of XLA's optimizations, is run by the doctests (no conftest), by all notebooks but
-    one, and by the moves of tempering. The two flags are no stable interface (an unknown one ends the
-    process, and jax 0.10.0 rounds otherwise with them), so another JAX than the one they were tried with
-    goes without.
+    one, by the moves of tempering and by tests with the fixture `optimized`. The two flags are no stable
+    interface (an unknown one ends the process, and jax 0.10.0 rounds otherwise with them), so another JAX
+    than the one they were tried with goes without.
     """
     if jax.__version_info__[:3] == (0, 10, 2):
         os.environ.setdefault(
@@ -139,6 +139,13 @@ def _optimizations() -> Iterator[None]:
         yield
     finally:
         jax.config.update("jax_disable_most_optimizations", before)
+
+
+@pytest.fixture
+def optimized() -> Iterator[None]:
+    """Programs are compiled as for users: for tests that compute for longer than they compile."""
+    with _optimizations():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -46,6 +46,8 @@ class ModelFit(NamedTuple):
     y_pred: Int[np.ndarray, " samples"] | None = None  # classes that the model of `fit_mbem` predicts
     validation: Any = None  # of `fit`: what the samples held out said after each epoch; NaN without them
     best_epoch: Any = None  # counted from 0; -1 if no value was a number (the model is the start)
+    mode: Any = None  # of `fit_bayes`: the MAP estimate, where the chains start; `model` are draws
+    run: Any = None  # and the `jtruth.latent.infer.nuts.NutsRun`: R-hat, effective sample sizes, warnings
 
     __repr__ = one_line
 

@@ -4,13 +4,15 @@
 are normal with mean mu_c; in naive Bayes with variances of their own for each class and feature, in LDA with
 one covariance matrix for all classes. The objective is that of `generative_ml`,
 
-    J = -1/N sum_i log sum_c N(x_i; mu_c, .) p(z_i | c) pi(c),
+    J = -1/N sum_i log sum_c N(x_i; mu_c, .) p(z_i | c) pi(c)   ( - 1/N log p(theta) for MAP ),
 
 a mixture whose responsibilities the labels inform, so EM climbs it with closed forms; of ideal labels (0 and
--inf) one step is the usual fit. A class of few samples may collapse onto one point, where J has no bound.
+-inf) one step is the usual fit. The prior of MAP is conjugate: `pseudo_count` samples of the spread
+`pseudo_spread` (naive Bayes: an inverse gamma, LDA: an inverse Wishart, both with flat means), which keep a
+class of few samples from collapsing onto one point, where the likelihood has no bound.
 
-*Raykar et al. (2010)*: a logistic (softmax) regression and the labelers together (Su 3.2, 3.6), by (31) with
-unknown confusion matrices:
+*Raykar et al. (2010)*: a logistic regression and the labelers together (Su 3.2, 3.6). The likelihood is (31)
+with the labelers' confusion matrices unknown:
 
     J = -1/N (sum_i log sum_c p(c | x_i; theta) prod_t psi_t[c, z_it] + log p(psi)) + lambda/(2N) |theta|^2
 
@@ -18,14 +20,16 @@ unknown confusion matrices:
     M:  psi_t[c, k]  proportional to  the sum of rho_i[c] over labels k of labeler t, plus a pseudo-count
         theta        minimises the MMSE risk (40) of the logistic loss with rho for the class posterior
 
-J never rises; the start is the vote shares. Labels of different labelers must be independent given the class.
+So the classifier is one more labeler, whose M step is a training run on soft labels. For two classes psi is
+sensitivity and specificity, and the model has one score; for more it is a softmax. J never rises. The start
+is the vote shares. Labels of different labelers must be independent given the class.
 
 *MBEM of Khetan et al. (2018)*: labelers and any model from each other (Su 3.2, 3.4.1). Round after round:
-train the model on the class posterior of the labels (40), take its predicted classes for the correct ones,
-count how the labelers err against them, and form the class posterior anew. One label a sample is enough. A
-model that repeats the labels misleads it: hold samples out, or stop early. Where labels are poor a slight
-excess of one class becomes the prior of the next round, until every sample is of that class: a `prior` that
-is kept prevents it, and few rounds limit it.
+train the model on the class posterior of the labels, that is, minimise (40); take its predicted classes for
+the correct ones, count how the labelers err against them, and form the class posterior anew. One label for
+each sample is enough. A model that repeats the labels misleads it: hold samples out, or stop early. And hard
+decisions feed back: where labels are poor a slight excess of one class becomes the prior of the next round,
+until every sample is of that class. A `prior` that is kept prevents it, and few rounds limit it.
 """
 
 from collections.abc import Callable
@@ -65,6 +69,7 @@ def _climbed(
 
 
 Spread = Float[Array | np.ndarray, "classes features"] | Float[Array | np.ndarray, "features features"]
+Pseudo = tuple[Any, Any]  # number of the pseudo-samples of MAP, and their variance
 
 
 class Gaussians(NamedTuple):
@@ -99,16 +104,26 @@ def log_densities(
 
 
 def update(
-    x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], family: str
+    x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], pseudo: Pseudo, family: str
 ) -> Gaussians:
-    """The M step: weighted means, and the spread about them."""
-    total = weights.sum(axis=0)
+    """The M step: weighted means, and the spread about them with the pseudo-samples."""
+    total, (count, spread) = weights.sum(axis=0), _pseudo(pseudo, x)
     means = weights.T @ x / total[:, None]
     if family == "naive_bayes":
         squares = jax.vmap(lambda w, mean: w @ (x - mean[None]) ** 2, in_axes=(1, 0))(weights, means)
-        return Gaussians(means, squares / total[:, None])
+        return Gaussians(means, (squares + (count * spread)[None]) / (total[:, None] + count))
     squares = jax.vmap(lambda w, mean: (x - mean[None]).T @ (w[:, None] * (x - mean[None])), in_axes=(1, 0))
-    return Gaussians(means, squares(weights, means).sum(axis=0) / total.sum())
+    scatter = squares(weights, means).sum(axis=0) + jnp.diag(count * spread)
+    return Gaussians(means, scatter / (total.sum() + count))
+
+
+def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]:
+    """log p(theta) up to a constant: that of the pseudo-samples, for every class or for the one matrix."""
+    (count, spread), spread_of_model = _pseudo(pseudo, model.means), jnp.asarray(model.spread)
+    if family == "naive_bayes":
+        return -0.5 * (count * (jnp.log(spread_of_model) + spread[None] / spread_of_model)).sum()
+    trace = (jnp.diagonal(jnp.linalg.inv(spread_of_model)) * spread).sum()
+    return -0.5 * count * (jnp.linalg.slogdet(spread_of_model)[1] + trace)
 
 
 def gaussian_log_probabilities(
@@ -136,6 +151,9 @@ def fit_gaussians(
     prior: Float[Array | np.ndarray, " classes"],
     *,
     family: str = "naive_bayes",
+    pseudo_count: Any = 0.0,
+    pseudo_spread: Any = 1.0,
+    learn_prior: bool = False,
     stop: Stop = Stop(),
 ) -> ModelFit:
     """Generative training on noisy labels by EM, from the class posterior of the labels alone.
@@ -143,12 +161,16 @@ def fit_gaussians(
     Args:
         x: (samples, features), finite numbers.
         log_likelihood: (samples, classes), from a noise model.
-        prior: (classes,), the class prior.
+        prior: (classes,), the class prior; with `learn_prior` only the start.
         family: "naive_bayes" or "lda".
+        pseudo_count: pseudo-samples of MAP; none is maximum likelihood.
+        pseudo_spread: their variance: a number, or (features,).
+        learn_prior: also estimate pi, by the mean responsibilities.
         stop: of EM; 0 steps are the fit to soft labels (one M step with the class posterior).
 
     Raises:
-        ValueError: bad shapes or values, an unknown family, a class that no label supports.
+        ValueError: bad shapes or values, an unknown family, a negative pseudo-count, a class that no label
+            supports.
 
     Example:
         >>> import numpy as np
@@ -163,6 +185,8 @@ def fit_gaussians(
     x = as_features(x)
     check_evidence(x, log_likelihood, prior)
     max_steps, tol = stop.checked(x.dtype, least=0)
+    check_not_negative(pseudo_count, "pseudo_count")
+    check_not_negative(pseudo_spread, "pseudo_spread")
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     prior = jnp.asarray(prior, x.dtype)
     weights = class_posterior(log_likelihood, prior)
@@ -171,21 +195,23 @@ def fit_gaussians(
         if empty.size:
             why = "its mean cannot be learned: leave it out"
             raise ValueError(f"no label supports class {some(empty)}; {why}")
-    return _gaussian_em(x, log_likelihood, prior, weights, tol, family, max_steps)
+    pseudo = pseudo_count, pseudo_spread
+    return _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, (family, learn_prior, max_steps))
 
 
-@partial(jax.jit, static_argnums=(5, 6))
-def _gaussian_em(x, log_likelihood, prior, weights, tol, family, max_steps) -> ModelFit:
+@partial(jax.jit, static_argnums=6)
+def _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, options) -> ModelFit:
     """M step, then E step and the objective at these parameters."""
+    family, learn_prior, max_steps = options
 
     def improve(weights, _):
-        model = update(x, weights, family)
+        model, pi = update(x, weights, pseudo, family), weights.mean(axis=0) if learn_prior else prior
         density = log_densities(model, x, family)
-        value = generative_ml(density, log_likelihood, prior)
-        return -value, jax.nn.softmax(density + log_likelihood + safe_log(prior)[None], axis=1), model
+        value = generative_ml(density, log_likelihood, pi) - log_prior(model, pseudo, family) / x.shape[0]
+        return -value, jax.nn.softmax(density + log_likelihood + safe_log(pi)[None], axis=1), (model, pi)
 
-    model, fit = _climbed(improve, weights, max_steps, tol)
-    return fit._replace(model=model, prior=prior)
+    (model, found), fit = _climbed(improve, weights, max_steps, tol)
+    return fit._replace(model=model, prior=found)
 
 
 def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
@@ -203,6 +229,12 @@ def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
         least = values.min() if what == "variances" else np.linalg.eigvalsh(values)[0]
         if not least > 0:
             raise ValueError(f"{what} must be positive (definite); the smallest is {least:g}")
+
+
+def _pseudo(pseudo: Pseudo, like: Any) -> tuple[Array, Array]:
+    """The pseudo-count () and pseudo-spread (features,) as arrays of the dtype of `like`."""
+    dtype, features = jnp.asarray(like).dtype, np.shape(like)[1]
+    return jnp.asarray(pseudo[0], dtype), jnp.broadcast_to(jnp.asarray(pseudo[1], dtype), (features,))
 
 
 def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:

@@ -122,6 +122,8 @@ class _Methods:
         choose("model", self.model, MODELS)
         if self.model != "linear" and self.objective != "ml":
             raise ValueError(f"model={self.model!r} is generative: use objective='ml'")
+        if self.loss not in (None, "logistic", "cross_entropy", "brier"):
+            raise ValueError(f"loss={self.loss!r} gives no probabilities; use fit_linear for it")
         if self.objective == "raykar" and self.noise is not None:
             raise ValueError("objective='raykar' learns how labelers err; leave noise=None")
         X = validate_data(self, X, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Linear models of Su 5.4 and Appendix F: regularised logistic and softmax regression.
+"""Linear models of Su 5.4 and Appendix F: regularised logistic and softmax regression, and linear SVMs.
 
     J(theta) = primary term + lambda / (2N) * sum of squared weights        (28), Appendix F
 
@@ -8,7 +8,8 @@ labels are the same call with a `log_likelihood` of known labels (0 and -inf).
 
 (40) is convex with the losses here; (32) is not, so `fit_linear` starts it from the minimum of (40) and, if
 asked, from random points, and keeps the best. `solve_linear` is the pure function under it, for `jax.vmap`
-over lambdas, starts or data sets.
+over lambdas, starts or data sets. The hinge has kinks, where the gradient means nothing: it is rounded off
+over widths from 1 down to .001, which leaves the risk within half a width of the hinge's own.
 """
 
 from functools import partial
@@ -29,7 +30,9 @@ from jtruth.posterior import class_posterior
 from jtruth.training import _inputs as inputs
 from jtruth.training import objectives
 
+FITTED_LOSSES = ("logistic", "cross_entropy", "brier", "hinge", "squared_hinge")
 _PRECISE = inputs.Stop(tol=1e-6)
+_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of the rounded hinge, each started from the one before
 
 
 class Linear(NamedTuple):
@@ -85,6 +88,7 @@ def linear_objective(
     objective: str = "mmse",
     loss: str = "logistic",
     where: objectives.Mask = None,
+    width: float | None = None,
 ) -> Float[Array, ""]:
     """J_ML or J_MMSE of Su App. F, the latter for any loss.
 
@@ -94,6 +98,7 @@ def linear_objective(
         evidence: (samples, classes): the class posterior for "mmse", `log_likelihood` for "ml".
         regularisation: lambda.
         objective, loss: "mmse" (40) with a name in `LOSSES`; "ml" (32) with "logistic" or "cross_entropy".
+        width: of the rounded hinge; None for the hinge itself.
 
     Raises:
         ValueError: an unknown objective or loss, sizes that do not match, lambda below 0.
@@ -105,7 +110,10 @@ def linear_objective(
     if objective == "ml":
         primary = objectives.discriminative_ml(objectives.log_probabilities(outputs), evidence, where=where)
     else:
-        primary = objectives.mmse_risk(objectives.LOSSES[loss](outputs), evidence, where=where)
+        losses = (
+            objectives.LOSSES[loss](outputs) if width is None else objectives.rounded_hinge(outputs, width)
+        )
+        primary = objectives.mmse_risk(losses, evidence, where=where)
     num_samples = x.shape[0] if where is None else jnp.maximum(jnp.asarray(where).sum(), 1).astype(x.dtype)
     return primary + regularisation * l2(model.weights, num_samples)
 
@@ -127,7 +135,7 @@ def solve_linear(
         ValueError: as `linear_objective`; `evidence` that is not a posterior ("mmse") or holds NaN ("ml").
     """
     choose("objective", objective, ("mmse", "ml"))
-    choose("loss", loss, tuple(objectives.LOSSES))
+    choose("loss", loss, FITTED_LOSSES)
     check_not_negative(regularisation, "regularisation")
     max_steps, tol = stop.checked(jnp.asarray(x).dtype)
     _check_linear(start, x)
@@ -142,18 +150,23 @@ def solve_linear(
 def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> inputs.ModelFit:
     """`solve_linear` compiled for (objective, loss, most steps)."""
     objective, loss, max_steps = options
+    widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)
+    model, steps = start, jnp.zeros((), jnp.int32)
+    for width in widths:
 
-    def function(theta):
-        given = {"objective": objective, "loss": loss, "where": where}
-        return linear_objective(theta, x, evidence, regularisation, **given)
+        def function(theta, width=width):
+            return linear_objective(
+                theta, x, evidence, regularisation, objective=objective, loss=loss, where=where, width=width
+            )
 
-    model, value, converged, steps = minimise(function, start, max_steps=max_steps, tol=tol)
+        model, value, converged, more = minimise(function, model, max_steps=max_steps, tol=tol)
+        steps += more
     return inputs.ModelFit(model, value, converged, steps, path=value[None])
 
 
 def zero_start(x: Array, num_classes: int, loss: str) -> Linear:
     """theta = 0 of the right shape and dtype."""
-    shape = () if loss == "logistic" else (num_classes,)
+    shape = () if loss in objectives.BINARY_LOSSES else (num_classes,)
     return Linear(jnp.zeros(shape, x.dtype), jnp.zeros((x.shape[1], *shape), x.dtype))
 
 
@@ -175,7 +188,8 @@ def fit_linear(
         log_likelihood: (samples, classes), log p(z_i | y_i = c) from a noise model.
         prior: (classes,). (32) does not use it, except through the start.
         objective: "mmse" (40), or "ml" (31)-(32), which with the regulariser is MAP.
-        loss: "logistic" (the default for 2 classes), "cross_entropy" (the default for more), "brier".
+        loss: "logistic" (the default for 2 classes), "hinge", "squared_hinge" (2 classes), "cross_entropy"
+            (the default for more), "brier".
         regularisation: lambda >= 0, or several of them, for one `ModelFit` with an axis of lambdas.
         restarts: how many further starts, of normal weights, for "ml" and "brier", which are not convex; and
             their random key or a whole number, 0 if None.
@@ -223,8 +237,8 @@ def check_options(objective: str, loss: str | None, num_classes: int) -> str:
     """The loss, after refusing names and combinations that make no sense."""
     choose("objective", objective, ("mmse", "ml"))
     loss = loss or ("logistic" if num_classes == 2 else "cross_entropy")
-    choose("loss", loss, tuple(objectives.LOSSES))
-    if loss == "logistic" and num_classes != 2:
+    choose("loss", loss, FITTED_LOSSES)
+    if loss in objectives.BINARY_LOSSES and num_classes != 2:
         raise ValueError(f"loss={loss!r} is for 2 classes and there are {num_classes}; use 'cross_entropy'")
     if objective == "ml" and loss not in ("logistic", "cross_entropy"):
         raise ValueError(f"objective='ml' needs probabilities, which loss={loss!r} has not; use 'mmse'")

@@ -141,7 +141,7 @@ def _run(
         judged = jnp.asarray(jnp.nan, training.dtype)
         if validation is not None:
             outputs = apply(eqx.combine(arrays, static), validation[0])
-            judged = jnp.asarray(recipe.judge(outputs, validation[1]), training.dtype)
+            judged = jnp.asarray(recipe.judge(outputs, validation[1], where=None), training.dtype)
         if recipe.progress:
             jax.debug.callback(recipe.progress, found.num_steps, training, judged)
         value = training if validation is None else judged

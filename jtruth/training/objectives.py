@@ -1,24 +1,27 @@
 """What to minimise when the labels are noisy: Table 9 of Su (2023), one function for each of its rows.
 
-*Losses* turn outputs into (samples, classes): entry [i, c] is the loss of sample i if its correct class were
-c, L(s, y) of Su (33). Outputs are one *score* a sample, the log-odds of class 1 (`logistic`), or *logits*
-(samples, classes) (`cross_entropy`, `brier`). For certain labels they are optax's losses of these names.
+*Losses* turn the outputs of a model into an array (samples, classes) whose entry [i, c] is the loss of sample
+i if its correct class were c: L(s, y) of Su (33) for all y at once. Outputs are one *score* for each sample,
+the log-odds of class 1 (`logistic`, `hinge`, `squared_hinge`), or *logits* (samples, classes)
+(`cross_entropy`, `brier`). For certain labels they are the losses of the same names in optax.
 
-*Objectives* are the primary term of (28), from what the model says of every class and what the labels say of
-it: their `log_likelihood` log p(z_i | y_i = c), or their class posterior p(y_i = c | z_i).
+*Objectives* are one number, the primary term of (28), from what the model says of every class and what the
+labels say of it: their `log_likelihood` log p(z_i | y_i = c), or their class posterior p(y_i = c | z_i).
 
     discriminative ML     -1/N sum_i log sum_c p(z_i | c) p(c | x_i)               (31)-(32)
     generative ML         -1/N sum_i log sum_c p(x_i | c) p(z_i | c) pi(c)         Appendix E.2
     MAP                    either of them - 1/N log p(theta)                       Appendix E.1, E.3
     MMSE                   1/N sum_i sum_c p(c | z_i) L(s_i, c)                    (40)
 
-(40) is as convex as its loss is, (32) is not: start it more than once. (40) is unbiased on average over
-classes drawn from the prior, not given the features: weak labels pull what it fits towards the prior, so
-thresholds suffer before the order of the samples does; where the model is probabilistic (32) is the better of
-the two. The gradient (50) is `jax.grad` of `mmse_risk`.
+(32) does not use the class prior; (40) does, through the class posterior. (40) is as convex as its loss is,
+(32) is not: start it more than once. (40) is unbiased on average over classes drawn from the prior, not given
+the features: weak labels pull what it fits from p(c | x) towards the prior, so thresholds suffer before the
+order of the samples does; where the model is probabilistic
+(32) is the better of the two. The gradient (50) is `jax.grad` of `mmse_risk`.
 
-`where` (samples,) leaves samples out, for padding: neither sum, N nor gradient sees their rows (pad features
-with zeros all the same: a backward pass turns a NaN into NaN times 0). With nothing left a mean is 0.
+`where` (samples,) leaves samples out, for padding: they count neither in the sum nor in N, whatever their
+rows hold, and no gradient flows to them (pad features with zeros all the same: a model's own backward pass
+turns a NaN into NaN times 0). With nothing left a mean is 0. Pure JAX, of the dtype given.
 
 A *batch objective* is a function `objective(outputs, evidence, where=mask)` of the model's outputs and of the
 rows of the evidence, for `fit` or a loop of one's own: `mmse(loss)` of `class_posterior(log_likelihood,
@@ -83,6 +86,23 @@ def logistic(scores: Scores) -> ClassLosses:
     return -log_probabilities(scores)
 
 
+def hinge(scores: Scores) -> ClassLosses:
+    """max(0, 1 + s) if the class is 0, max(0, 1 - s) if it is 1: the support vector machine."""
+    return jax.nn.relu(1 - _signed(scores))
+
+
+def rounded_hinge(scores: Scores, width: float) -> ClassLosses:
+    """The hinge with its kink replaced by a parabola of this width; below it by at most width / 2."""
+    gap = 1 - _signed(scores)
+    inside = jnp.clip(gap, 0, width)
+    return inside * (gap - inside / 2) / width
+
+
+def squared_hinge(scores: Scores) -> ClassLosses:
+    """The square of `hinge`; smooth, unlike the hinge itself."""
+    return hinge(scores) ** 2
+
+
 def cross_entropy(logits: Logits) -> ClassLosses:
     """-log p(y_i = c | x_i) of a softmax."""
     check_outputs(logits, (2,))
@@ -96,7 +116,17 @@ def brier(logits: Logits) -> ClassLosses:
     return (p**2).sum(axis=1, keepdims=True) - 2 * p + 1
 
 
-LOSSES: dict[str, Callable[[Array], Array]] = {f.__name__: f for f in (logistic, cross_entropy, brier)}
+def _signed(scores: Scores) -> ClassLosses:
+    """The margin y s with y = -1 for class 0 and +1 for class 1."""
+    check_outputs(scores, (1,))
+    scores = jnp.asarray(scores)
+    return jnp.stack([-scores, scores], axis=1)
+
+
+LOSSES: dict[str, Callable[[Array], Array]] = {
+    f.__name__: f for f in (logistic, hinge, squared_hinge, cross_entropy, brier)
+}
+BINARY_LOSSES = ("logistic", "hinge", "squared_hinge")  # take scores (samples,); the others take logits
 
 PerClass = Float[Array | np.ndarray, "samples classes"]
 Prior = Float[Array | np.ndarray, " classes"]
@@ -124,15 +154,17 @@ def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, 
     return _mean(-_log_sum(log_probabilities + log_likelihood, where), where)
 
 
-def generative_ml(log_densities: PerClass, log_likelihood: PerClass, prior: Prior) -> Scalar:
+def generative_ml(
+    log_densities: PerClass, log_likelihood: PerClass, prior: Prior, *, where: Mask = None
+) -> Scalar:
     """Su E.2: -1/N sum_i log sum_c p(x_i | c; theta) p(z_i | c) pi(c).
 
     `log_densities` are log p(x_i | y_i = c; theta), the rest as for `discriminative_ml`; `prior` is pi.
     """
     rows = {"log_densities": log_densities, "log_likelihood": log_likelihood}
-    check_per_class(rows, prior=prior)
+    check_per_class(rows, prior=prior, where=where)
     log_densities, log_likelihood, prior = _same_dtype(log_densities, log_likelihood, prior)
-    return _mean(-_log_sum(log_densities + log_likelihood + safe_log(prior)[None, :], None), None)
+    return _mean(-_log_sum(log_densities + log_likelihood + safe_log(prior)[None, :], where), where)
 
 
 def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
@@ -225,28 +257,41 @@ def ml() -> BatchObjective:
     return checked(objective, lambda evidence: check_per_class({"evidence": evidence}))
 
 
-def estimated_auc(outputs: Outputs, posterior: PerClass) -> Float[Array, ""]:
+def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
     """Area under the ROC curve of class 1 against class 0, from scores and class posteriors, in [0, 1].
 
     Args:
         outputs: scores (samples,), or logits (samples, 2), whose difference is taken. Ties count half.
         posterior: (samples, 2), p(y_i = c | z_i). NaN if it is the same for all samples.
+        where: (samples,), False for padding.
     """
-    return jnp.clip(-negative_auc(outputs, posterior), 0.0, 1.0)
+    return jnp.clip(_unbiased_auc(outputs, posterior, where=where), 0.0, 1.0)
 
 
-def negative_auc(outputs: Outputs, evidence: PerClass) -> Float[Array, ""]:
-    """Minus the formula of the module docstring, which may leave [0, 1], as a `judge` of `fit`."""
-    check_posterior(evidence)
-    check_outputs(outputs)
-    if np.shape(evidence) != (*np.shape(outputs)[:1], 2) or np.shape(outputs)[1:] not in ((), (2,)):
+def _unbiased_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+    """The formula of the module docstring, which may leave [0, 1]; arguments are those of `estimated_auc`."""
+    check_posterior(posterior, where)
+    if where is None:
+        check_outputs(outputs)
+    if np.shape(posterior) != (*np.shape(outputs)[:1], 2) or np.shape(outputs)[1:] not in ((), (2,)):
         raise ValueError(
-            f"outputs have shape {np.shape(outputs)}, posterior {np.shape(evidence)}; the area is for two "
+            f"outputs have shape {np.shape(outputs)}, posterior {np.shape(posterior)}; the area is for two "
             "classes: outputs (samples,) or (samples, 2), posterior (samples, 2)"
         )
     outputs = jnp.asarray(outputs)
     scores = outputs if outputs.ndim == 1 else outputs[:, 1] - outputs[:, 0]
-    rho, ordered = jnp.asarray(evidence, scores.dtype)[:, 1], jnp.sort(scores)
+    rho = jnp.asarray(posterior, scores.dtype)[:, 1]
+    used = jnp.ones(scores.shape, bool) if where is None else jnp.asarray(where)
+    ordered = jnp.sort(jnp.where(used, scores, jnp.inf))
     below, upto = (jnp.searchsorted(ordered, scores, side=side) for side in ("left", "right"))
-    rank, apart = (below + upto).astype(scores.dtype) / 2, rho - rho.mean()
-    return -0.5 - (apart * rank).mean() / (apart**2).mean() / scores.size
+    count = used.sum().astype(scores.dtype)
+    weight = used.astype(scores.dtype) / count
+    rank = (below + upto).astype(scores.dtype) / 2
+    apart = rho - (weight * rho).sum()
+    slope = (weight * apart * rank).sum() / (weight * apart**2).sum()
+    return 0.5 + slope / count
+
+
+def negative_auc(outputs: Outputs, evidence: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+    """Minus the unbiased estimate, as a `judge` of `fit`: lower is better."""
+    return -_unbiased_auc(outputs, evidence, where=where)

@@ -245,7 +245,7 @@ def test_moves_go_by_the_same_covariance_from_every_image(exchanging):
 
 
 @pytest.mark.slow
-def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging):
+def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging, monkeypatch):
     """Whatever the moves: three kinds of them agree with draws of the prior weighted by the likelihood.
 
     Log odds of a stratum: .917 (standard error .027) and, of the other class, 1.451 (.015), by 1.5 million
@@ -256,8 +256,9 @@ def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging):
     state = temper.temper(exchanging, rng, 2048)
     for steps, factor in ((6, 1.0), (6, 0.5), (20, 0.5)):
         found, moved = [], state._replace(step=factor * state.step)
+        monkeypatch.setattr(temper, "STEPS", steps)
         for _ in range(25):
-            path, _, _ = temper.advance(exchanging, rng, moved, 0.0, steps=steps)
+            path, _, _ = temper.advance(exchanging, rng, moved, 0.0)
             moved = moved._replace(x=temper.folded(exchanging, path[-1]))
             found.append(moved.x[1:3].mean(axis=1))
         mean = np.mean(found[5:], axis=0)

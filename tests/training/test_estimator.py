@@ -143,7 +143,7 @@ def test_the_scorer_of_areas():
     [
         ({"objective": "map"}, None, "objective must be one of"),
         ({"model": "lda"}, None, "is generative: use objective='ml'"),
-        ({"loss": "hinge"}, None, "loss must be one of"),
+        ({"loss": "hinge"}, None, "gives no probabilities; use fit_linear"),
         ({"objective": "raykar", "noise": 0.1}, None, "learns how labelers err"),
         ({"noise": 0.1, "prior": [0.5, 0.4]}, None, "prior sums to 0.9"),
         ({"noise": 1.5}, None, "1.5"),

@@ -1,4 +1,4 @@
-"""Gaussian naive Bayes and LDA: golden values, scikit-learn with certain labels, EM, a TARS number."""
+"""Gaussian naive Bayes and LDA: golden values, scikit-learn with certain labels, EM, MAP, a TARS number."""
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +12,11 @@ from sklearn.naive_bayes import GaussianNB
 from jtruth.noise import with_known_labels
 from jtruth.posterior import class_posterior
 from jtruth.training import Linear, Stop, fit_gaussians, generative_ml, solve_linear
-from jtruth.training.em import Gaussians, gaussian_log_probabilities, log_densities
+from jtruth.training.em import Gaussians, gaussian_log_probabilities, log_densities, log_prior, update
 
 PRIOR = np.array([0.6, 0.4])
 # Compiled: called as they are, every primitive in them is a program of its own.
-log_densities = jax.jit(log_densities, static_argnums=2)
+log_densities, update = jax.jit(log_densities, static_argnums=2), jax.jit(update, static_argnums=3)
 generative_ml = jax.jit(generative_ml)
 
 
@@ -47,6 +47,18 @@ def test_golden(golden):
     np.testing.assert_allclose(np.log(fit.model.spread), case["em_logvar"], atol=1e-7)
 
 
+def test_densities_equal_scipy():
+    x, _, _ = problem()
+    means, covariance = np.array([[0.0, 1.0], [2.0, -1.0]]), np.array([[1.0, 0.4], [0.4, 0.6]])
+    expected = [scipy.stats.multivariate_normal(m, covariance).logpdf(x) for m in means]
+    found = log_densities(Gaussians(means, covariance), x, "lda")
+    np.testing.assert_allclose(found, np.array(expected).T, rtol=1e-11)
+    variances = np.array([[1.0, 2.0], [0.5, 0.3]])
+    expected = scipy.stats.norm(means, np.sqrt(variances)).logpdf(x[:, None, :]).sum(axis=2)
+    found = log_densities(Gaussians(means, variances), x, "naive_bayes")
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
 def test_certain_labels_give_the_fits_of_scikit_learn():
     x, y, log_likelihood = problem()
     known, frequency = with_known_labels(log_likelihood, y), np.bincount(y) / len(y)
@@ -63,26 +75,47 @@ def test_certain_labels_give_the_fits_of_scikit_learn():
 
 
 @pytest.mark.parametrize("family", ["naive_bayes", pytest.param("lda", marks=pytest.mark.slow)])
-def test_em_descends_to_a_stationary_point(family):
-    """From the fit to soft labels."""
+def test_em_descends_to_a_stationary_point_of_the_map_objective(family):
     x, _, log_likelihood = problem(seed=1)
-    fit = fit_gaussians(x, log_likelihood, PRIOR, family=family, stop=Stop(tol=1e-11))
+    pseudo = 3.0, np.array([0.5, 2.0])
+    given = {"family": family, "pseudo_count": pseudo[0], "pseudo_spread": pseudo[1]}
+    fit = fit_gaussians(x, log_likelihood, PRIOR, **given, stop=Stop(tol=1e-11))
     path = np.asarray(fit.path)[: int(fit.num_steps) + 1]
     assert fit.converged and (np.diff(path) < 1e-13).all()
 
     def j(model):
-        return generative_ml(log_densities(model, jnp.asarray(x), family), log_likelihood, PRIOR)
+        ml = generative_ml(log_densities(model, jnp.asarray(x), family), log_likelihood, PRIOR)
+        return ml - log_prior(model, pseudo, family) / len(x)
 
     value, gradient = jax.jit(jax.value_and_grad(j))(fit.model)
     np.testing.assert_allclose(value, fit.objective, rtol=1e-12)
     for leaf in jax.tree.leaves(gradient):
         np.testing.assert_allclose(leaf, 0, atol=1e-9)
-    soft, rho = (
-        fit_gaussians(x, log_likelihood, PRIOR, family=family, stop=Stop(0)),
-        class_posterior(log_likelihood, PRIOR),
+
+
+def test_updates_and_priors_of_both_families_by_loops():
+    """Pseudo-samples enter the spread as samples do, about the mean."""
+    x, _, log_likelihood = problem(n=12)
+    weights = np.asarray(class_posterior(log_likelihood, PRIOR))
+    count, spread = 3.0, np.array([0.5, 2.0])
+    given = count, spread
+    data = jnp.asarray(x), jnp.asarray(weights), given
+    own, common = (update(*data, family) for family in ("naive_bayes", "lda"))
+    scatter = np.diag(count * spread)
+    for c in range(2):
+        mean = np.average(x, axis=0, weights=weights[:, c])
+        about = sum(w * np.outer(row - mean, row - mean) for w, row in zip(weights[:, c], x, strict=True))
+        scatter = scatter + about
+        expected = (np.diag(about) + count * spread) / (weights[:, c].sum() + count)
+        np.testing.assert_allclose(own.means[c], mean, rtol=1e-12)
+        np.testing.assert_allclose(own.spread[c], expected, rtol=1e-12)
+    np.testing.assert_allclose(common.spread, scatter / (12 + count), rtol=1e-12)
+    covariance = np.array([[1.0, 0.3], [0.3, 0.7]])
+    expected = (
+        -0.5 * count * (np.log(np.linalg.det(covariance)) + np.trace(np.linalg.inv(covariance) * spread))
     )
-    np.testing.assert_allclose(soft.model.means, rho.T @ x / rho.sum(axis=0)[:, None], rtol=1e-12)
-    assert soft.num_steps == 0 and not soft.converged
+    found = float(log_prior(Gaussians(own.means, covariance), given, "lda"))
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_em_has_converged_when_no_responsibility_moves_any_more():
@@ -93,6 +126,16 @@ def test_em_has_converged_when_no_responsibility_moves_any_more():
     before = fit_gaussians(x, log_likelihood, PRIOR, stop=Stop(steps - 1, 0.01))
     assert found.converged and not before.converged
     assert np.abs(found.class_posterior - before.class_posterior).max() < 0.01
+
+
+def test_learned_prior_and_no_steps():
+    x, y, log_likelihood = problem(seed=2, n=400)
+    fit = fit_gaussians(x, log_likelihood, PRIOR, learn_prior=True)
+    np.testing.assert_allclose(fit.prior, fit.class_posterior.mean(axis=0), atol=1e-6)
+    assert abs(float(fit.prior[1]) - y.mean()) < 0.08
+    soft, rho = fit_gaussians(x, log_likelihood, PRIOR, stop=Stop(0)), class_posterior(log_likelihood, PRIOR)
+    np.testing.assert_allclose(soft.model.means, rho.T @ x / rho.sum(axis=0)[:, None], rtol=1e-12)
+    assert soft.num_steps == 0 and not soft.converged
 
 
 def test_float32():

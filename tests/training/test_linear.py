@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, with_known_labels
@@ -104,6 +105,23 @@ def test_equals_scikit_learn_on_weighted_copies(prior):
     np.testing.assert_allclose(ours.model.weights, np.squeeze(theirs.coef_.T), atol=1e-6)
     if len(prior) == 2:
         np.testing.assert_allclose(ours.model.intercept, theirs.intercept_[0], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_hinge_equals_the_support_vector_machine():
+    x, _, log_likelihood = problem()
+    rho = np.asarray(class_posterior(log_likelihood, PRIOR))
+    xs, ys, weight = doubled(x, rho)
+    theirs = SVC(kernel="linear", C=0.5, tol=1e-8).fit(xs, ys, sample_weight=weight)
+    ours = fit_linear(x, log_likelihood, PRIOR, loss="hinge", regularisation=2.0)
+
+    def j(model):
+        arguments = jnp.asarray(x), jnp.asarray(rho), jnp.asarray(2.0)
+        return float(linear_objective(model, *arguments, loss="hinge"))
+
+    best = j(Linear(jnp.asarray(theirs.intercept_[0]), jnp.asarray(theirs.coef_[0])))
+    assert best - 1e-7 < j(ours.model) < best + 0.0005
+    np.testing.assert_allclose(ours.model.weights, theirs.coef_[0], atol=0.02)
 
 
 @pytest.mark.slow

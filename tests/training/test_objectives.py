@@ -18,10 +18,11 @@ from jtruth.training import (
     logistic,
     mmse_risk,
 )
-from jtruth.training.objectives import empirical_risk
+from jtruth.training.objectives import empirical_risk, hinge, rounded_hinge, squared_hinge
 
 # Compiled, as in a training loop; called as they are, every primitive in them is a program of its own.
-brier, cross_entropy, logistic = map(jax.jit, (brier, cross_entropy, logistic))
+brier, cross_entropy, hinge, logistic = map(jax.jit, (brier, cross_entropy, hinge, logistic))
+squared_hinge = jax.jit(squared_hinge)
 log_probabilities, mmse_risk = map(jax.jit, (log_probabilities, mmse_risk))
 discriminative_ml, generative_ml = jax.jit(discriminative_ml), jax.jit(generative_ml)
 
@@ -66,6 +67,14 @@ def test_slopes_of_scores_are_sigmoids():
         np.testing.assert_allclose(jax.vmap(jax.grad(of(c)))(near), slope, rtol=1e-8)
 
 
+def test_rounded_hinge_is_a_parabola_between_two_lines():
+    scores, width = jnp.array([-3.0, 0.0, 0.7, 0.9, 1.0, 2.0]), 0.4
+    for c, sign in enumerate((-1, 1)):
+        gap = 1 - sign * np.asarray(scores)
+        expected = [0 if g < 0 else g**2 / (2 * width) if g < width else g - width / 2 for g in gap]
+        np.testing.assert_allclose(rounded_hinge(scores, width)[:, c], expected, rtol=1e-12)
+
+
 def test_golden_risk_and_variance(golden):
     case = next(c for c in golden("training")["cases"] if c["kind"] == "mmse_risk")
     losses, posterior = np.array(case["loss"]), np.array(case["post"])
@@ -80,6 +89,9 @@ def test_losses_by_loops():
         np.testing.assert_allclose(
             logistic(jnp.asarray(scores))[i, c], np.log1p(np.exp(-sign * scores[i])), rtol=1e-12
         )
+        expected = max(0.0, 1 - sign * scores[i])
+        np.testing.assert_allclose(hinge(jnp.asarray(scores))[i, c], expected)
+        np.testing.assert_allclose(squared_hinge(jnp.asarray(scores))[i, c], expected**2)
     p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     for i, c in itertools.product(range(n), range(3)):
         expected = sum((p[i, k] - (k == c)) ** 2 for k in range(3))
@@ -98,6 +110,41 @@ def test_certain_labels_give_the_losses_of_optax():
         empirical_risk(cross_entropy(logits), y),
     ):
         np.testing.assert_allclose(value, expected, atol=1e-7)
+
+
+def test_risk_is_unbiased_by_enumeration_of_labels_and_outcomes():
+    """From every (y, z) of three samples: (40) is unbiased (44)."""
+    rng = np.random.default_rng(3)
+    channel, prior, losses = rng.dirichlet(np.ones(4), 2), np.array([0.3, 0.7]), rng.normal(size=(3, 2))
+    posterior = prior[:, None] * channel / (prior @ channel)  # (classes, outcomes)
+    mean = 0.0
+    for z in itertools.product(range(4), repeat=3):
+        p_z = np.prod((prior @ channel)[list(z)])
+        rho = posterior[:, list(z)].T
+        estimate = float(mmse_risk(losses, rho))
+        for y in itertools.product(range(2), repeat=3):
+            p = p_z * np.prod(rho[range(3), y])
+            mean += p * (estimate - losses[range(3), y].mean())
+    np.testing.assert_allclose(mean, 0, atol=1e-15)
+
+
+def test_gradient_is_50_with_one_forward_pass():
+    """The gradient is the convex combination of the classes' gradients, and no class adds a product."""
+    rng = np.random.default_rng(0)
+    x, rho = jnp.asarray(rng.normal(size=(8, 5))), jnp.asarray(rng.dirichlet(np.ones(3), 8))
+    w, y = jnp.asarray(rng.normal(size=(5, 3))), jnp.asarray(rng.integers(0, 3, 8))
+
+    def noisy(w):
+        return mmse_risk(cross_entropy(x @ w), rho)
+
+    def ordinary(w):
+        return optax.losses.softmax_cross_entropy_with_integer_labels(x @ w, y).mean()
+
+    by_class = [jax.jacobian(lambda w, c=c: cross_entropy(x @ w)[:, c])(w) for c in range(3)]
+    expected = sum(rho[:, c, None, None] * by_class[c] for c in range(3)).mean(axis=0)
+    np.testing.assert_allclose(jax.grad(noisy)(w), expected, atol=1e-14)
+    products = [str(jax.make_jaxpr(jax.value_and_grad(f))(w)).count("dot_general") for f in (noisy, ordinary)]
+    assert products[0] == products[1]
 
 
 def test_log_of_zero_keeps_gradients_finite():
@@ -141,6 +188,7 @@ def test_masked_samples_count_nowhere():
             discriminative_ml(spoilt["log_p"], spoilt["l"], where=keep),
             discriminative_ml(log_probabilities(jnp.asarray(part[0])), part[1]),
         ),
+        (generative_ml(spoilt["s"], spoilt["l"], prior, where=keep), generative_ml(*part[:2], prior)),
         (mmse_risk(loss, spoilt["rho"], where=keep), mmse_risk(loss[keep], part[2])),
     ]
     for masked, alone in pairs:
@@ -150,3 +198,14 @@ def test_masked_samples_count_nowhere():
     gradient = jax.grad(lambda s: mmse_risk(s, spoilt["rho"], where=keep))(loss)
     assert jnp.isfinite(gradient).all() and (gradient[~keep] == 0).all()
     assert mmse_risk(loss, rho, where=np.zeros(12, bool)) == 0
+
+
+def test_float32_stays_float32_and_agrees():
+    logits, log_likelihood, prior = problem()
+    short = jnp.asarray(logits, jnp.float32)
+    rho = class_posterior(log_likelihood, prior)
+    value = mmse_risk(cross_entropy(short), rho)
+    assert value.dtype == jnp.float32
+    np.testing.assert_allclose(value, mmse_risk(cross_entropy(jnp.asarray(logits)), rho), rtol=1e-6)
+    value = discriminative_ml(log_probabilities(short), log_likelihood)
+    assert value.dtype == jnp.float32

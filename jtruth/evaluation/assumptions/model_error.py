@@ -17,7 +17,7 @@ A number of the count table gets a law by itself (`law_of`, `PredictiveTable`): 
 numbers hang together is not known, so there is no joint law and there are no draws of tables.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -124,11 +124,15 @@ def widened(
     """The parts of the predictive mixture, and the weight of the flat one; a reading may say nothing."""
     known = [one for one in readings.values() if one is not None]
     kinds = (labelers_are,) if labelers_are in SOURCES else _MIXED
-    parts = []  # one for each reading and node of tau
-    for slope, log_tau, spread in (ERRORS[kind, group] for kind in kinds):
-        taus = np.exp(log_tau + spread * _NODES)
-        parts += [(slope * m, float(np.hypot(slope * scale, tau))) for m, scale in known for tau in taus]
+    parts = [part for kind in kinds for part in parts_of(known, ERRORS[kind, group])]
     return parts, FLAT if parts else 1.0
+
+
+def parts_of(readings: Iterable[Opinion], error: tuple[float, float, float]) -> list[Opinion]:
+    """What readings say, with such errors: a part for each reading and node of tau."""
+    slope, log_tau, spread = error
+    taus = np.exp(log_tau + spread * _NODES)
+    return [(slope * m, float(np.hypot(slope * scale, tau))) for m, scale in readings for tau in taus]
 
 
 # Of a hundred classes most cells are empty in all draws, and their laws the same.
