@@ -277,3 +277,15 @@ BAD = {
 def test_bad_input_is_refused(sets, message):
     with pytest.raises(ValueError, match=message):
         jt.evaluate_batch(**dict(zip(("y_pred", "labels"), sets, strict=True)) | BAD[message](*sets))
+
+
+@pytest.mark.parametrize("method", ["bayes", pytest.param("empirical_bayes", marks=pytest.mark.slow)])
+def test_a_symbol_that_says_nothing_is_no_label(sets, method):
+    """A third one, "cannot tell", given to both classes equally often, is as if the label were missing."""
+    y_pred, z = sets
+    wide = np.concatenate([0.8 * NOISE, np.full((3, 2, 1), 0.2)], axis=2)
+    one = jt.evaluate_batch(y_pred, z, noise=NOISE, prior=PRIOR, method=method)
+    told = np.where((z < 0) & (y_pred >= 0)[:, :, None], 2, z)
+    other = jt.evaluate_batch(y_pred, told, noise=wide, prior=PRIOR, method=method)
+    np.testing.assert_allclose(other.mean, one.mean, rtol=1e-9)
+    np.testing.assert_allclose(other.sd, one.sd, rtol=1e-9)

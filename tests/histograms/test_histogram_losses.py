@@ -214,3 +214,22 @@ def test_an_impossible_label_is_said():
     said = "log loss is infinite: sample 1 was given class 1, predicted with probability 0 (1 such)."
     assert said in table.notes
     assert "log_loss" not in table.estimates and table.plugin["log_loss"] == np.inf
+
+
+@pytest.mark.slow
+def test_residual_bias_of_14_and_its_removal():
+    """A perfect predictor of two classes: (14) is off by minus the variance of z in the bins over N."""
+    edges = equal_width_edges(2)
+
+    def one(key):
+        first, second = jax.random.split(key)
+        q = jax.random.uniform(first, (30,))
+        y = (jax.random.uniform(second, (30, 5)) < q[:, None]).sum(axis=1, dtype=jnp.int32)
+        shares, z = jnp.stack([y, 5 - y], 1) / 5, jnp.stack([q, 1 - q], 1)
+        return [hist.calibration_loss(shares, z, edges, debias=d).total for d in ("none", "paper", "exact")]
+
+    draws = np.array(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), 20_000)))
+    mean, error = draws.mean(axis=1), draws.std(axis=1) / np.sqrt(20_000)
+    within = 2 * 2 * (1 / 6) / 5 / 30  # classes, bins: E q (1 - q) / n, over N
+    expected = np.array([within, -2 * 2 * (0.5**2 / 12) / 30, 0.0])
+    assert (np.abs(mean - expected) < 4 * error).all(), (mean, expected, error)  # false alarms: 2e-4 of keys

@@ -177,3 +177,15 @@ def test_what_the_warnings_say():
 def test_bad_input(call, message, as_installed):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_golden_degenerate(golden):
+    for case in of_kind(golden, "degenerate"):
+        a, m = case["apparent"], case["mislabel"]
+        found = error_bounds(a, m)
+        np.testing.assert_allclose(true_error_rate(a, m), case["eq2"], **CLOSE)
+        np.testing.assert_allclose(found.upper, case["upper"], **CLOSE)
+        np.testing.assert_allclose(found.lower, case["lower_any"], **CLOSE)
+        np.testing.assert_allclose(nonnegative_lower_bound(a, m), case["lower_nonneg"], **CLOSE)
+        # The paper's own bound is weaker than the one that needs no assumption: the result has the better.
+        assert found.lower_nonnegative == max(found.lower, nonnegative_lower_bound(a, m))

@@ -137,3 +137,12 @@ def test_what_the_warnings_say():
 def test_bad_input(arguments, options, message, as_installed):
     with pytest.raises(ValueError, match=message):
         recover_confusion(*arguments, **options)
+
+
+def test_perfect_labeler_gives_the_table_itself():
+    counts = np.array([[5, 2, 0], [1, 6, 1], [0, 0, 4]])
+    found = recover_confusion(counts, np.eye(3))
+    np.testing.assert_allclose(found.joint.value, counts / 19, atol=1e-12)
+    np.testing.assert_allclose(found.confusion.value, counts / counts.sum(1, keepdims=True), atol=1e-12)
+    np.testing.assert_allclose(found.precision.value, np.diag(counts) / counts.sum(0), atol=1e-12)
+    assert found.inside and found.condition == 1 and found.warnings == ()

@@ -67,3 +67,26 @@ def test_rows_are_drawn_by_their_law():
     many = jnp.asarray(np.repeat(long, 20_000, axis=0), jnp.float32)
     drawn = np.asarray(draw_rows(jax.random.key(6), many)).tolist()
     assert set(drawn) == set(range(3, 37, 2))
+
+
+def test_gradient_counts_and_is_zero_where_the_probability_is_zero():
+    """d sum log-likelihood / d psi[t, c, k] = (number of labels k of labeler t) / psi[t, c, k]."""
+    rng = np.random.default_rng(6)
+    z, matrices = rng.integers(-1, 3, (30, 4)), rng.dirichlet(np.ones(3), (4, 3))
+    matrices[0] = [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]]
+    labels = from_matrix(z, 3)
+
+    def total(m):
+        values = m.log_likelihood(labels)
+        return jnp.sum(jnp.where(jnp.isfinite(values), values, 0.0))
+
+    gradient = jax.grad(total)(ConfusionMatrices(matrices)).matrices
+    given = ConfusionMatrices(matrices).log_likelihood(labels)
+    expected = np.zeros_like(matrices)
+    for i, row in enumerate(z):
+        for t, label in enumerate(row):
+            for c in range(3):
+                if label >= 0 and np.isfinite(given[i, c]) and matrices[t, c, label] > 0:
+                    expected[t, c, label] += 1 / matrices[t, c, label]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-12)
+    assert gradient[0, 0, 1] == 0

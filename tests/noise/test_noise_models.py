@@ -276,3 +276,13 @@ def test_sizes_that_do_not_match_are_refused(model):
             model.log_likelihood(Labels.from_matrix(np.array([[0, 1]]), num_classes=3))
         with pytest.raises(ValueError, match=r"have 2 labelers but .* is for 3"):
             model.sample(jax.random.key(0), np.array([0]), np.ones((1, 2), bool))
+
+
+@every_model
+def test_missing_label_is_the_sum_over_its_values(model):
+    """Leaving a labeler out = summing the joint law over all labels it could have given."""
+    joint = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))
+    pairs = ALL_VECTORS[::NUM_CLASSES].copy()
+    pairs[:, -1] = -1
+    without_last = np.exp(model.log_likelihood(Labels.from_matrix(pairs, NUM_CLASSES)))
+    np.testing.assert_allclose(without_last, joint.reshape(-1, NUM_CLASSES, NUM_CLASSES).sum(1), atol=1e-15)

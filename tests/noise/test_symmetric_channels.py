@@ -1,5 +1,7 @@
 """`Symmetric` and `DifficultyFallibility`: many labelers, small errors, gradients, bad parameters."""
 
+import math
+
 import jax
 import numpy as np
 import pytest
@@ -54,3 +56,21 @@ def test_wrong_number_of_samples():
     model = DifficultyFallibility([0.1, 0.2], [0.1], 2)
     with pytest.raises(ValueError, match="have 3 samples but difficulty is for 2"):
         model.log_likelihood(from_matrix(np.array([[0], [1], [0]]), 2))
+
+
+@pytest.mark.parametrize(("num_labelers", "error"), [(399, 0.45), (1500, 0.45), (1500, 0.01)])
+def test_many_labelers_do_not_underflow(num_labelers, error):
+    """The product of 1500 probabilities near 1/2 is 1e-452; its logarithm is an ordinary number."""
+    rng = np.random.default_rng(4)
+    wrong = rng.random((3, num_labelers)) < error
+    labels = from_matrix(np.where(wrong, 0, 1), 2)
+    num_wrong = wrong.sum(axis=1)
+    right_side = [k * math.log(error) + (num_labelers - k) * math.log1p(-error) for k in num_wrong]
+    wrong_side = [(num_labelers - k) * math.log(error) + k * math.log1p(-error) for k in num_wrong]
+    expected = np.stack([wrong_side, right_side], axis=1)
+    model = Symmetric(error, 2)
+    np.testing.assert_allclose(model.log_likelihood(labels), expected, rtol=1e-12)
+    with jax.enable_x64(False):
+        single = np.asarray(model.log_likelihood(labels))
+    # Summing n terms one by one in float32 errs by at most n roundings of the running sum.
+    np.testing.assert_allclose(single, expected, rtol=num_labelers * 2.0**-24 + 1e-6)

@@ -246,3 +246,16 @@ def test_every_interval_contains_the_mean():
     low, high = ends = heavy.interval()
     assert low <= heavy.mean <= high and ends.mass == 0.95
     assert heavy._cdf(high) - heavy._cdf(low) == pytest.approx(0.95, abs=1e-6)
+
+
+def test_pmf_estimate_of_a_lattice_against_binomial():
+    pmf, values = stats.binom(30, 0.4).pmf(np.arange(31)), np.arange(31) / 30
+    estimate = PmfEstimate(values, pmf, lattice=True)
+    assert estimate.mode == 12 / 30
+    region = estimate.region(0.9)
+    assert region.mass >= 0.9 and len(region.intervals) == 1
+    draws = estimate.sample(jax.random.key(1), 20_000)
+    counts, expected = np.bincount(np.round(draws * 30).astype(int), minlength=31), 20_000 * pmf
+    used = expected > 5
+    chi2 = ((counts - expected) ** 2 / expected)[used].sum()
+    assert stats.chi2(used.sum() - 1).sf(chi2) > 1e-4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from jtruth.tables.curves import curves
+from jtruth.tables.curves import against_rest, curves
 
 
 def one_table(y, bins, size):
@@ -91,3 +91,10 @@ def test_a_class_without_samples_has_no_curve(rows):
         found.partial_auc(0)
     with pytest.raises(ValueError, match="2 bins or more"):
         curves(np.ones((1, 2, 1)))
+
+
+def test_one_against_the_rest():
+    tables = np.arange(18.0).reshape(1, 3, 6)
+    rest, own = against_rest(tables, 1)[0]
+    np.testing.assert_array_equal(own, tables[0, 1])
+    np.testing.assert_array_equal(rest, tables[0, 0] + tables[0, 2])

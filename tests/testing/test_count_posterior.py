@@ -11,9 +11,13 @@ import math
 import jax
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from jtruth.latent import Effort
 from jtruth.stats.chains import effective_sample_size
+from jtruth.tables.metrics import named_metric
+from jtruth.testing.binary.exact import count_table
+from jtruth.testing.binary.operating_point import BetaPrior, collapse
 from jtruth.testing.multiclass import (
     EFFORT,
     CountDraws,
@@ -162,3 +166,53 @@ def test_bad_input(as_installed, change, message):
     with pytest.raises(ValueError, match=message):
         count_posterior(**{**good, **change}, key=KEY)
     assert isinstance(count_posterior(**good, key=KEY), CountDraws)
+
+
+def test_binary_draws_equal_the_exact_table():
+    rng = np.random.default_rng(5)
+    y = rng.random(150) < 0.3
+    y_pred = (rng.random(150) < np.where(y, 0.8, 0.25)).astype(int)
+    votes = np.where(rng.random((150, 2)) < 0.25, ~y[:, None], y[:, None])
+    log_lik = np.where(votes[:, :, None] == np.array([False, True]), np.log(0.75), np.log(0.25)).sum(1)
+    prior = BetaPrior(2.0, 1.5, 1.0, 3.0)
+    table = count_table(collapse(logit(0.3) + log_lik[:, 1] - log_lik[:, 0], y_pred), prior)
+    alpha = np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]])
+    found = count_posterior(
+        log_lik, np.array([0.7, 0.3]), y_pred, key=KEY, alpha=alpha, effort=MANY._replace(min_ess=4000)
+    )
+    assert found.converged and found.num_chains == 1 and found.ess[1, 1] == len(found.counts) == 20_000
+    assert np.isnan(found.rhat).all()
+    for metric, name in (("recall", "recall[1]"), ("precision", "precision[1]"), ("accuracy", "accuracy")):
+        exact, draws = table.estimate(metric), found.estimate(name).draws
+        assert_means(draws, exact.mean)
+        assert_means((draws - exact.mean) ** 2, exact.sd**2)
+        for q in exact.equal_tails(0.9):
+            below = exact.pmf[exact.values < q - 1e-12].sum()
+            assert_means(draws < q - 1e-12, below)
+
+
+def test_impossible_classes_never_get_a_sample_and_known_labels_are_counted():
+    log_lik = np.array([[0, -np.inf, -np.inf], [-1.0, -2.0, -np.inf], [-np.inf, -1.0, -1.0]])
+    log_lik = np.repeat(log_lik, [3, 400, 400], axis=0)
+    y_pred = np.tile([0, 1], 402)[:803]
+    # The labels cannot tell classes 1 and 2 apart here, so the chains are slow; what is tested here
+    # holds for every draw.
+    few = Effort(chains=4, burn_in=10, min_sweeps=400, max_sweeps=400)
+    found = count_posterior(log_lik, np.array([0.2, 0.5, 0.3]), y_pred, key=KEY, num_symbols=2, effort=few)
+    np.testing.assert_array_equal(found.counts.sum(1), np.tile(np.bincount(y_pred), (400, 1)))
+    assert (found.counts[:, 0].sum(1) <= 403).all() and (found.counts[:, 2].sum(1) <= 400).all()
+    assert (found.counts[:, 0] >= [2, 1]).all()
+
+
+def test_undefined_metrics_are_reported():
+    """A class of probability about 1/2 of not occurring: its recall is undefined as often."""
+    log_lik = np.log([[0.5, 0.5, 1e-9], [1e-9, 1.0, 1e-9], [1e-9, 1.0, 1e-9]])
+    few, given = MANY._replace(min_sweeps=4000), (np.full(3, 1 / 3), np.array([0, 1, 1]))
+    found = count_posterior(log_lik, *given, key=KEY, alpha=1.0, effort=few)
+    exact = enumerated_tables(np.exp(log_lik), *given, np.ones((3, 3)))
+    absent = sum(p for cell, p in exact.items() if sum(cell[:3]) == 0)
+    defined = found.estimate("recall[0]").probability_defined
+    assert abs(defined - (1 - absent)) < LIMIT * np.sqrt(absent * (1 - absent) / 2000)
+    named = named_metric("recall[cat]", ["cat", "dog", "eel"])
+    assert found.estimate(named).mean == found.estimate("recall[0]").mean
+    assert found.rate(2, 0).probability_defined < 0.01

@@ -317,3 +317,21 @@ def test_common_rows_against_quadrature():
             draws = run.draws["raters0"][:, :, t, r, 1]
             assert right(draws, p @ mean[:, t]), f"mean {t} {r}"
             assert right(draws**2, p @ square[:, t]), f"square {t} {r}"
+
+
+def test_rows_are_beta_given_gold():
+    """With every class known the rows are Dirichlet with added counts: compare means and variances."""
+    labels, y_pred = tiny(11, 30, 3, 2)
+    gold = np.random.default_rng(3).integers(0, 2, 30)
+    model, observed, start = build("independent", labels, y_pred, gold=gold)
+    run = run_gibbs(
+        model, observed, key=jax.random.key(2), start=start, digest=Digest(keep_everything, ("raters0",)),
+        effort=EFFORT,
+    )  # fmt: skip
+    z = labels.to_matrix()
+    for t, c in np.ndindex(3, 2):
+        n = np.bincount(z[(gold == c) & (z[:, t] >= 0), t], minlength=2) + np.where(np.arange(2) == c, 2, 1)
+        mean = n[1] / n.sum()
+        draws = run.draws["raters0"][:, :, t, c, 1]
+        assert right(draws, mean), f"mean {t} {c}"
+        assert right((draws - mean) ** 2, mean * (1 - mean) / (n.sum() + 1)), f"variance {t} {c}"
