@@ -161,7 +161,9 @@ def test_what_other_answers_say(asked, given, verdict):
     gold = np.where(number % 10 > 0, number < given[1] * given[0], -1)
     found = jt.evaluate(y_pred, labels, key=0, gold=gold if known else None, **asked)
     (check,) = [c for c in found.checks if c.name == NAME]
-    assert check.verdict in (verdict, "cannot be seen" if asked is PARTLY else verdict)
+    # Where the prior has much to say weights may be too uneven to show what it says.
+    also = "cannot be seen" if verdict == "does not fit" and asked is not POPULATION else verdict
+    assert check.verdict in (verdict, also)
     said = check.message
     if asked["assume"] == "shared_difficulty":
         assert "the prior of shared_strata and of random_effect" in said
