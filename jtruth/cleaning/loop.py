@@ -349,9 +349,12 @@ def clean(
     Args:
         state: from `start`, or a later one.
         oracle: sample number -> class code.
-        budget: number of answers, at most that of the samples that are left.
+        budget: number of answers.
         batch: samples asked for at a time.
         truth: (x, y) of test samples, to follow the true accuracy as well.
+
+    Raises:
+        ValueError: a budget larger than the number of samples that are left.
     """
     if not 0 <= budget <= state.open.sum():
         raise ValueError(f"budget is {budget}, and {int(state.open.sum())} samples may be asked for")

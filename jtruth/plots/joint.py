@@ -54,6 +54,9 @@ def plot_joint(
         points: name -> (first, second) or (n, 2) of them: answers of methods that give only numbers.
         look: name, color and filling of the regions.
         plot_chance_level: on the ROC plane, draw the line of a classifier that guesses.
+
+    Raises:
+        ValueError: a level not in (0, 1).
     """
     for level in levels:
         check_level(level)
