@@ -84,19 +84,23 @@ class MetricPosterior(Answer):
             raise ValueError(f"{NO_LAW}; those of one are drawn[{next(iter(self.drawn))!r}]")
         return first
 
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        """Of the function's values."""
+        return next(iter(self.drawn.values())).shape[1:]
+
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
         """Law, or range, of one entry; of the number itself without `place`."""
-        shape = next(iter(self.drawn.values())).shape[1:]
-        if len(place) != len(shape):
-            raise ValueError(f"the function's values have shape {shape}; give {len(shape)} indices")
+        if len(place) != len(self._shape):
+            raise ValueError(
+                f"the function's values have shape {self._shape}; give {len(self._shape)} indices"
+            )
         laws = [DrawsEstimate(draws[(slice(None), *place)]) for draws in self.drawn.values()]
         return laws[0] if len(laws) == 1 else RangeEstimate(tuple(laws))
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        places = {
-            str(list(p)) if p else "value": p for p in np.ndindex(*next(iter(self.drawn.values())).shape[1:])
-        }
+        places = {str(list(p)) if p else "value": p for p in np.ndindex(self._shape)}
         rows = [{"place": name, **law_row(self.estimate(*p), self.level)} for name, p in places.items()]
         views = [
             {"name": name, "sentence": ASSUMPTIONS[name].sentence,

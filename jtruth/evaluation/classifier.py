@@ -41,12 +41,22 @@ from jtruth.testing.methods import Tested
 
 
 def evaluate(
-    y_pred: Any, labels: Labels | np.ndarray | Array, *, noise: Any = None,
-    prior: Sequence[float] | np.ndarray | None = None, gold: Any = None, assume: str | None = None,
-    labelers_are: str | None = None, method: str = "bayes", positive: int | str | None = None,
-    order: Any = None, target: str | None = None, level: float = 0.95, key: Any = None,
+    y_pred: Any,
+    labels: Labels | np.ndarray | Array,
+    *,
+    noise: Any = None,
+    prior: Sequence[float] | np.ndarray | None = None,
+    gold: Any = None,
+    assume: str | None = None,
+    labelers_are: str | None = None,
+    method: str = "bayes",
+    positive: int | str | None = None,
+    order: Any = None,
+    target: str | None = None,
+    level: float = 0.95,
+    key: Any = None,
     progress: Progress | None = None,
-) -> Evaluation:  # fmt: skip
+) -> Evaluation:
     """How good is a classifier, judged by noisy labels?
 
     Args:
@@ -65,7 +75,8 @@ def evaluate(
             Only with learned error rates and method "bayes" ("laplace": "unknown" or "independent"); other
             answers take errors as independent.
         labelers_are: "people", "experts", "llm_judges" (automatic metrics too) or None, who labels: where
-            nobody vouches for an assumption and there is no gold it says how far models of labels may be off.
+            nobody vouches for an assumption and there is no gold it says how far models of labels may be off;
+            with gold, of labelers of whom fewer than five labels have a known truth.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
             "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (learned error rates, whose
             posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
@@ -237,10 +248,11 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
     posterior = by_gold.labels_posterior([one.fit for one in found], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
-    answer = methods.answer_of(drawn.counts, data, warnings=(*by_gold.gold_warnings(data), *doubts))
     draws = ranges.labeler_draws(found, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_laws(draws, labels, data.labelers_are)
     laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
+    notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data))
+    answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))
     rows = [*(ranges.row(m, data) for m in found), *_by_ppi(data, posterior)]
     return _answer(
         data, answer, model, laws, what_if=rows, advice=_advice(data, posterior),

@@ -59,10 +59,15 @@ Judged = tuple[Sequence[str], Tuples, AnyTable]  # who, what symbols say of them
 
 
 def compare_classifiers(
-    predictions: Mapping[str, Any], labels: Labels | np.ndarray | Array, *, metric: str = "accuracy",
-    margin: float | int = 0.0, at_least: float | int | None = None, positive: int | str | None = None,
+    predictions: Mapping[str, Any],
+    labels: Labels | np.ndarray | Array,
+    *,
+    metric: str = "accuracy",
+    margin: float | int = 0.0,
+    at_least: float | int | None = None,
+    positive: int | str | None = None,
     **how: Unpack[Judging],
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Which classifier is better, judged by noisy labels, and with what probability?
 
     Args:
@@ -122,9 +127,14 @@ def compare_classifiers(
 
 
 def compare_groups(
-    y_pred: Any, labels: Labels | np.ndarray | Array, by: Any, *, metric: str = "accuracy",
-    positive: int | str | None = None, **how: Unpack[Judging],
-) -> Comparison:  # fmt: skip
+    y_pred: Any,
+    labels: Labels | np.ndarray | Array,
+    by: Any,
+    *,
+    metric: str = "accuracy",
+    positive: int | str | None = None,
+    **how: Unpack[Judging],
+) -> Comparison:
     """In which group of the samples is a classifier better, and with what probability?
 
     Args:

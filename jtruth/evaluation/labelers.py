@@ -388,7 +388,8 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     draws = ranges.labeler_draws(found, labels, data.target, data.key)
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
-        laws = tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
+        without, laws = laws, tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
+        warnings += tables.kind_warnings(data.labelers_are, without, laws)
     alone = next((member.fit for member in found if member.fit is not None), fit)
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
     rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),

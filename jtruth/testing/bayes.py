@@ -76,7 +76,7 @@ def multiclass_nuts(
         key: JAX random key.
         settings: of NUTS.
     """
-    log_lik, y, concentration = multiclass.checked_inputs(log_likelihood, prior, y_pred, None, 1.0)
+    log_lik, y, concentration = multiclass.checked_inputs(log_likelihood, prior, y_pred)
     law = multiclass.class_law(log_lik, np.asarray(prior, np.float64))
     model, observed = multiclass.table_problem(law, y, concentration, learned=False)
     log_rho, symbol, weight = observed.offset.T, observed.symbols[0].indices, observed.multiplicity

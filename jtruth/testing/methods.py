@@ -175,7 +175,7 @@ def multiclass_posterior(
         0.799
     """
     choose("method", method, MULTICLASS_METHODS)
-    log_lik, y, _ = checked_inputs(log_likelihood, prior, y_pred, None, None)
+    log_lik, y, _ = checked_inputs(log_likelihood, prior, y_pred)
     num_classes = log_lik.shape[1]
     names = tuple(map(str, range(num_classes) if classes is None else classes))
     if len(names) != num_classes:

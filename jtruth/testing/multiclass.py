@@ -199,9 +199,9 @@ def _digest(classes: int, symbols: int, samples: int) -> Digest:
 
 
 def checked_inputs(
-    log_likelihood, prior, y_pred, num_symbols, alpha
+    log_likelihood, prior, y_pred, num_symbols=None, alpha=None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(log_likelihood, y_pred, alpha) as NumPy arrays, alpha 1 where it is None; or ValueError."""
+    """(log_likelihood, y_pred, alpha) as NumPy arrays, or ValueError; None: as many symbols as classes, 1."""
     log_lik, y = np.asarray(log_likelihood, np.float64), np.asarray(y_pred)
     samples, classes = log_lik.shape
     symbols = classes if num_symbols is None else num_symbols

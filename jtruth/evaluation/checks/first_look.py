@@ -43,11 +43,9 @@ _ALARM = (
 
 def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
     """The first look at checked input; nothing where there are no labels."""
-    return (
-        ()
-        if data.labels is None
-        else first_look(data.labels, data.gold, predictions, data.open and data.sampling.at_random)
-    )
+    if data.labels is None:
+        return ()
+    return first_look(data.labels, data.gold, predictions, data.open and data.sampling.at_random)
 
 
 def first_look(

@@ -132,9 +132,16 @@ class Prevalence(Answer):
 
 
 def prevalence(
-    labels: Labels, *, key: Any = None, gold: Any = None, assume: str | None = None,
-    labelers_are: str | None = None, by: Any = None, level: float = 0.95, progress: Progress | None = None,
-) -> Prevalence:  # fmt: skip
+    labels: Labels,
+    *,
+    key: Any = None,
+    gold: Any = None,
+    assume: str | None = None,
+    labelers_are: str | None = None,
+    by: Any = None,
+    level: float = 0.95,
+    progress: Progress | None = None,
+) -> Prevalence:
     """Share of each class in the samples, and in each group of them.
 
     Args:

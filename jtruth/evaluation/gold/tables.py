@@ -121,6 +121,14 @@ def labeler_laws_by_gold(
     return found
 
 
+def kind_warnings(
+    labelers_are: str, without: Sequence[DrawsEstimate], laws: Sequence[DrawsEstimate]
+) -> tuple[str, ...]:
+    """What is to be said of who labels, where no labeler's law without gold is still there among `laws`."""
+    stand = (law is one and law.probability_defined > 0 for law, one in zip(laws, without, strict=True))
+    return () if any(stand) else of_no_effect(labelers_are)
+
+
 def ppi_metric(
     metric: str | Metric,
     y_pred: Int[np.ndarray, " samples"],

@@ -100,3 +100,14 @@ def test_a_report_takes_how_gold_was_chosen():
     assert "gold at random" not in [c.name for c in even.checks]
     few = np.where(np.cumsum(gold >= 0) <= 10, gold, -1)
     assert any("10 gold answers:" in text for text in jt.evaluate_labelers(labels, gold=few).warnings)
+
+
+@pytest.mark.parametrize(("known", "said"), [(30, True), (4, False)])
+def test_who_labels_is_of_no_effect_where_gold_judges_every_labeler(known, said):
+    """Four labels of known truth judge nobody: there the laws of that kind of labelers stand."""
+    labels, _, gold, _ = together(4, size=60, gold=60)
+    gold = np.where(np.arange(60) < known, gold, -1)
+    report = jt.evaluate_labelers(labels, gold=gold, labelers_are="people")
+    found = jt.evaluate(labels.to_matrix()[:, 0], labels, gold=gold, labelers_are="people")
+    for warnings in (found.warnings, report.warnings):
+        assert any("labelers_are='people' is of no effect here: gold" in text for text in warnings) == said
