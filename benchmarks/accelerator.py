@@ -89,6 +89,11 @@ def learned(samples: int, sets: int) -> Found:
     return Found(found.mean, found.sd / 7)  # at least 50 draws that tell
 
 
+def dependent(samples: int, sets: int) -> Found:
+    found = jt.evaluate_batch(*crowd((sets // 8, 200), 2), method="shared_strata", key=0)
+    return Found(found.mean, found.sd / 7)
+
+
 def simulate(samples: int, sets: int) -> Found:
     draw = partial(jt.simulate_difficulty_fallibility, num_samples=500, num_labelers=5)
     drawn = [draw(key, prior=[0.5, 0.5], confusion=[[0.9, 0.1], [0.2, 0.8]]) for key in range(sets)]
@@ -97,7 +102,7 @@ def simulate(samples: int, sets: int) -> Found:
 
 
 JOBS: Mapping[str, Callable[[int, int], Found]] = {
-    job.__name__: job for job in (em, temper, gibbs, known, learned, simulate)
+    job.__name__: job for job in (em, temper, gibbs, known, learned, dependent, simulate)
 }
 
 

@@ -4,6 +4,7 @@ Run: python -m benchmarks engine            (one process; `first` holds tracing,
      python -m benchmarks engine ends       (ends of caries under both kinds of strata, ten keys)
      python -m benchmarks engine command    (README's first command in fresh processes, cache empty and full)
      python -m benchmarks engine nuts       (z of means against long chains of NUTS on the same density)
+     python -m benchmarks engine batch      (`evaluate_batch` where errors depend, against a loop)
 
 Simulated: labelers .8, classifier .85, a quarter of the samples hard for everybody (.5). Members of the
 default range one after the other, `first` with a cold program, `next` with another key.
@@ -228,6 +229,31 @@ def command() -> None:
             print(f"{what}: {time.perf_counter() - wall:.1f} s, {cpu:.1f} s of CPU")
 
 
+def batch() -> None:
+    """Sets of 200 x 5 under models of dependent errors, side by side and one after the other."""
+    rng = np.random.default_rng(0)
+    y = (rng.random((64, 200)) < 0.4).astype(int)
+    right = np.where(rng.random(y.shape) < 0.1, 0.55, 0.85)[:, :, None]
+    seen = np.where(rng.random((*y.shape, 6)) < right, y[:, :, None], 1 - y[:, :, None])
+    y_pred, z = seen[:, :, 5], seen[:, :, :5]
+    for name in ("shared_strata", "labeler_strata", "random_effect", "copying"):
+        jt.evaluate_batch(y_pred[:8], z[:8], method=name, key=0)  # compiles
+        began, before = time.perf_counter(), time.process_time()
+        found = jt.evaluate_batch(y_pred, z, method=name, key=1)
+        wall, cpu = time.perf_counter() - began, time.process_time() - before
+        each = []
+        for s in range(12):
+            began, labels = time.perf_counter(), jt.Labels.from_matrix(z[s], 2)
+            fit_joint(labels, y_pred=y_pred[s], dependence=name, key=s)
+            each.append(time.perf_counter() - began)
+        loop = float(np.median(each))
+        print(
+            f"{name:15s} {1e3 * wall / 64:5.0f} ms a set ({1e3 * cpu / 64:.0f} CPU), alone {1e3 * loop:5.0f} "
+            f"ms: {64 * loop / wall:.1f} times; ok {found.ok.mean():.2f}, ESS {np.median(found.ess):.0f}",
+            flush=True,
+        )
+
+
 def nuts() -> None:
     """Means of what people ask for, 20 sets of 300 x 4, against NUTS of the same density."""
     worst = [against_nuts(seed, model) for model in AGAINST_NUTS for seed in range(4)]
@@ -238,38 +264,28 @@ def against_nuts(seed: int, name: str) -> float:
     """The largest |z| of the means of one set; NUTS starts at points that another key has tempered."""
     from numpyro.infer import MCMC, NUTS
 
+    from jtruth._validation import present
     from jtruth.latent import density
-    from jtruth.latent.fit import model_of, tempered_model
     from jtruth.latent.infer import temper
-    from jtruth.latent.model import Observed
-    from jtruth.latent.rows import label_columns, merge_samples, prediction_columns
-    from jtruth.learning.joint.inputs import WEAK_PRIORS, checked_priors
+    from jtruth.latent.infer.side_by_side import alone
     from jtruth.learning.joint.models import MODELS, partly_shared
+    from jtruth.learning.joint.posterior import density_of, laid_out
     from jtruth.stats.chains import mean_error, split_rhat
 
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, 300)
     z = np.where(rng.random((300, 4)) < 0.8, y[:, None], 1 - y[:, None])
     labels = jt.Labels.from_matrix(z[:, :3], 2)
-    rows = merge_samples(labels, z[:, 3], None)
-    own_rows = name != "independent"
-    priors = checked_priors(labels, z[:, 3], 2, None, None, WEAK_PRIORS, own_rows=own_rows)
     build = (MODELS | {"partly_shared": partly_shared})[name]
-    built = build(priors, rows)
-    columns = (label_columns(rows.labels), prediction_columns(rows.y_pred, 2))
-    times = rows.multiplicity.astype(np.float64)
-    observed = Observed(columns, times, built.offset, rows.row_of_sample, None)
-    if built.other:
-        model = model_of(*built.other(1), observed, 2)
-    else:
-        model = tempered_model(built.model, observed)
+    built, _, observed, _ = laid_out(labels, z[:, 3], build)
+    model = present(density_of(built, observed), "a log density")
 
     def potential(point):
         x = point[:, None]
         value = density.log_likelihood(model.kind.channel(model.arrays, x), model.seen)
         return -(value + model.kind.log_prior(model.arrays, x))[0]
 
-    start = temper.temper(model, np.random.default_rng(seed + 100), 128)
+    start = alone(temper.temper(model, np.random.default_rng(seed + 100), 128))
     mcmc = MCMC(NUTS(potential_fn=potential), num_warmup=300, num_samples=500, num_chains=32,
                 chain_method="vectorized", progress_bar=False)  # fmt: skip
     mcmc.run(jax.random.key(seed), init_params=jax.numpy.asarray(start.x[:, :32].T))
@@ -309,4 +325,4 @@ def asked_of(model, path: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    {"ends": ends, "command": command, "nuts": nuts}.get(" ".join(sys.argv[1:]), seconds)()
+    {"ends": ends, "command": command, "batch": batch, "nuts": nuts}.get(" ".join(sys.argv[1:]), seconds)()

@@ -21,6 +21,7 @@ import jtruth as jt
 from jtruth.learning import Starts, fit_dawid_skene
 from jtruth.learning.joint.batch import joint_batch
 from jtruth.learning.joint.batch import weighted_batch
+from jtruth.learning.joint.tempered_batch import tempered_batch
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
 
@@ -41,6 +42,7 @@ def everything(mesh):
     exact = exact_batch(x, y_pred, window=(64, 64), mesh=mesh)
     joint = joint_batch(0, z, y_pred, 2, sweeps=20, mesh=mesh)
     weighed = weighted_batch(0, z, y_pred, 2, mesh=mesh)
+    tempered = tempered_batch(0, z, y_pred, 2, "copying", mesh=mesh)
     arrays = [leaf for fit in fits for leaf in (fit.prior, fit.matrices, fit.class_posterior, fit.path)]
     prior, K, eta = np.array([.7, .3]), np.eye(2) * .6 + .2, np.array([1., .5, .2])
     drawn = [jt.simulate(0, 64, prior, K, model, eta, mesh=mesh)
@@ -51,7 +53,7 @@ def everything(mesh):
     trained = fit(0, Linear(np.zeros(()), np.zeros(1)), linear_outputs, x[0][:, None], rho, recipe)
     arrays += [leaf for data in drawn for leaf in (data.y, data.y_pred, data.z)]
     arrays += [trained.model.weights, trained.path]
-    return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint[:4], *weighed[:4])]
+    return [np.asarray(leaf, float) for leaf in (*arrays, *exact, *joint[:4], *weighed[:4], *tempered[:4])]
 
 one, out = everything(None), {"devices": jax.device_count()}
 for name, mesh in meshes.items():

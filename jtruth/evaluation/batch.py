@@ -5,8 +5,10 @@ What `evaluate` asks of one set is asked of many of equal (or filled-up) size, i
 `method`            labelers    what it is
 "bayes"             known       the exact posterior of the count table (`testing.binary.batch`); two classes
 "empirical_bayes"   known       operating point by exact conditional means, then plugged in; two classes
-"joint"             unknown     joint posterior of classes, labelers, classifier: weighted draws where they
-                                do (two classes), else chains (`learning.joint.batch`)
+"joint"             unknown     joint posterior of classes, labelers, classifier, errors independent: weighted
+                                draws where they do (two classes), else chains (`learning.joint.batch`)
+"shared_strata"...  unknown     the same under any model of `fit_joint`, named or as a function that builds it,
+                                with its priors: tempering (`learning.joint.tempered_batch`)
 "em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
 
 A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
@@ -33,6 +35,8 @@ from jtruth._validation.words import some
 from jtruth.learning import dawid_skene_em
 from jtruth.learning.em.columns import columns_from_matrix
 from jtruth.learning.joint.batch import MOST_RATERS, JointBatch, joint_batch, weighted_batch
+from jtruth.learning.joint.models import MODELS, Build
+from jtruth.learning.joint.tempered_batch import tempered_batch
 from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
@@ -43,7 +47,7 @@ from jtruth.testing.binary.empirical_bayes import exact_step
 from jtruth.testing.binary.operating_point import BetaPrior
 from jtruth.testing.steps import iterate
 
-_METHODS = ("bayes", "empirical_bayes", "joint", "em")
+_KNOWN, _PLUGGED_IN = ("bayes", "empirical_bayes"), ("bayes", "empirical_bayes", "em")  # rates
 _PSEUDO = 0.01  # count in every cell of EM, which keeps probabilities off 0
 _MAX_RHAT, _MIN_ESS = 1.05, 100.0
 
@@ -70,7 +74,7 @@ def evaluate_batch(
     *,
     noise: NoiseModel | Float[Array | np.ndarray, "*sets labelers classes symbols"] | None = None,
     prior: Float[Array | np.ndarray, " classes"] | None = None,
-    method: str | None = None,
+    method: str | Build | None = None,
     level: float = 0.95,
     key: Any = None,
     mesh: jax.sharding.Mesh | None = None,
@@ -84,12 +88,12 @@ def evaluate_batch(
             independent labelers; and the class prior.
         method: see above; "bayes" where `noise` is given, else "joint".
         level: probability of the intervals.
-        key: of "joint": a whole number or a JAX key; 0 if None. Each set has a stream of its own.
+        key: of what is drawn: a whole number or a JAX key; 0 if None. Each set has a stream of its own.
         mesh: devices that share the sets.
 
     Raises:
         ValueError: shapes that do not match, codes out of range, a method that does not go with the input,
-            labels that are impossible under `noise`.
+            labels that are impossible under `noise`, sets that are too large for a model.
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> found = evaluate_batch(z[None, :, 0], z[None], noise=np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2),
@@ -100,11 +104,15 @@ def evaluate_batch(
     keep_programs()
     check_level(level)
     method = method or ("joint" if noise is None else "bayes")
-    choose("method", method, _METHODS)
+    if isinstance(method, str):
+        choose("method", method, (*_PLUGGED_IN, "joint", *MODELS))
     y, z, classes, noise, prior = _checked(y_pred, labels, noise, prior, method)
     labelled = (z >= 0).any(axis=(1, 2))  # nothing is learned of a set without any label
-    if method == "joint":
-        found = _joint(y, z, classes, level, as_key(key), mesh)
+    if method not in _PLUGGED_IN:
+        if method == "joint":
+            found = _joint(y, z, classes, level, as_key(key), mesh)
+        else:
+            found = _read(tempered_batch(key, z, y, classes, method, mesh=mesh), classes, level)
         return found._replace(ok=found.ok & labelled)
     with jax.enable_x64(True):
         known: Any = BetaPrior()  # of the operating point, or the point itself
@@ -161,7 +169,7 @@ def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
         if len(draws) > 1:
             filled = np.where(np.isnan(draws), 0.0, draws)  # undefined: as good as any number for mixing
             ess[:, k] = np.nan_to_num(effective_sample_size(filled), nan=np.inf)
-            rhat[:, k] = np.nan_to_num(split_rhat(filled), nan=1.0)
+            rhat[:, k] = np.nan_to_num(split_rhat(filled, groups=4), nan=1.0)
         for s in range(len(counts)):
             law = DrawsEstimate(draws[:, :, s].ravel())
             low, high = law.interval(level)
@@ -242,7 +250,7 @@ def _checked(y_pred, labels, noise, prior, method):
             f"y_pred has shape {y.shape} and labels {z.shape}; they must be (sets, samples) and (sets, "
             "samples, labelers), not empty"
         )
-    unknown = method in ("joint", "em")
+    unknown = method not in _KNOWN
     if unknown != (noise is None) or unknown != (prior is None):
         raise ValueError(
             f"method={method!r} {'learns' if unknown else 'needs'} the labelers' matrices and the prior: "
@@ -260,7 +268,7 @@ def _checked(y_pred, labels, noise, prior, method):
         check_rows(noise, "noise")
         check_rows(prior, "prior")
     sizes = [int(codes.max()) + 1 if codes.dtype.kind in "iu" else 2 for codes in (y, z)]
-    classes = max(2, *sizes) if method == "joint" else 2
+    classes = 2 if method in _PLUGGED_IN else max(2, *sizes)
     if method == "em" and max(sizes) > 2:
         raise ValueError(
             f"method='em' is of two classes, and there is a code {max(sizes) - 1}: take method='joint', or "

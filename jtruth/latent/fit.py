@@ -19,6 +19,7 @@ from jtruth._random import host_rng, key_words
 from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import kernel, temper
 from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_of
+from jtruth.latent.infer.side_by_side import Call, Sampler, alone
 from jtruth.latent.model import Kind, LatentModel, Model, Observed
 from jtruth.latent.models import strata
 from jtruth.latent.rows import number_of_groups, seen_of, work_of
@@ -111,27 +112,10 @@ class TemperMover:
     evidence: tuple[float, float] | None = None
 
     def start(self, rng: np.random.Generator) -> Arrays:
-        """Points of the posterior; mirror images that the others never meet are replaced by them."""
-        state = temper.temper(self.model, rng, self.num_chains)
-        if self.wanted.mirrored is not None:
-            state = self._assumed_away(state, rng)
+        """Points of the posterior."""
+        state = alone(started(self.model, self.wanted, rng, self.num_chains))
         return {"x": state.x, "step": np.asarray(state.step), "root": state.root,
                 "evidence": np.array(state.evidence)}  # fmt: skip
-
-    def _assumed_away(self, state: temper.Tempered, rng: np.random.Generator) -> temper.Tempered:
-        """Without lineages in a mode in which the classes have exchanged names, where that is one apart."""
-        path = temper.kept(self.model, rng, state)
-        draws = self._named(self._laws(path, rng)[0])
-        mirrored = self.wanted.mirrored(draws)  # type: ignore[misc]
-        x = temper.folded(self.model, path[-1]).copy()
-        wrong, right = np.flatnonzero(mirrored[:, -1]), np.flatnonzero(~mirrored[:, -1])
-        crossing = (mirrored[:, 1:] != mirrored[:, :-1]).mean()
-        fewer = min(wrong.size, right.size)
-        if not fewer or crossing > _COMMUNICATE * fewer / self.num_chains:
-            return state._replace(x=x)
-        root = temper.root_of(self.model, x[:, right])
-        x[:, wrong] = x[:, right[np.arange(wrong.size) % right.size]]
-        return temper.settled(self.model, rng, state._replace(x=x, root=root))
 
     def settle(self, chain: Arrays) -> Arrays:
         """Nothing is left to do once burn-in is over."""
@@ -144,31 +128,62 @@ class TemperMover:
         log_z, error, _ = chain["evidence"].tolist()
         self.evidence = log_z, error
         state = temper.Tempered(chain["x"], float(chain["step"]), chain["root"])
-        path = temper.kept(self.model, rng, state)
-        named, classes, log_p = self._laws(path, rng)
-        draws, p = self._named(named), np.asarray(classes)[:, : self.model.rows]
-        draws |= tables(self.observed, class_counts(p, self.observed.multiplicity, rng))
-        small, large = self.wanted.keep(draws)
-        if self.wanted.pointwise:
-            large["log_p"] = np.asarray(log_p)[:, : self.model.rows].transpose(2, 0, 1)
-        behind = p.sum(axis=(0, 3), dtype=np.float64).T
-        return chain | {"x": temper.folded(self.model, path[-1])}, (small, large, behind)
+        state, kept = alone(moved(self.model, self.observed, self.wanted, state, rng))
+        return chain | {"x": state.x}, kept
 
-    def _laws(self, path: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
-        """What points say, one uniform number for each class of each to choose its image."""
-        model, (moves, _, points) = self.model, path.shape
-        u = 1 - rng.random((moves, model.classes, points), dtype=np.float32)
-        return temper.laws(model.kind, model.arrays, model.seen, path, u, classes=model.classes)
 
-    def _named(self, named: dict[str, Any]) -> Arrays:
-        """Natural parameters, (chains, draws, ...) in float64."""
-        draws = {name: np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for name, a in named.items()}
-        for name in draws:
-            if name.startswith(("pi", "weights", "raters")):  # to the last digit, as sums are looked at
-                draws[name] /= draws[name].sum(axis=-1, keepdims=True)
-        if "pi" in draws and self.observed.group is None:
-            draws["pi"] = draws["pi"][:, :, 0]
-        return draws
+def started(
+    model: Model, wanted: Digest, rng: np.random.Generator, lineages: int
+) -> Sampler[temper.Tempered]:
+    """Points of the posterior; mirror images that the others never meet are replaced by them."""
+    state = yield from temper.temper(model, rng, lineages)
+    if wanted.mirrored is None:
+        return state
+    path = yield from temper.kept(model, rng, state)
+    named, _, _ = yield from _laws(model, path, rng)
+    mirrored = wanted.mirrored(named)
+    x = temper.folded(model, path[-1]).copy()
+    wrong, right = np.flatnonzero(mirrored[:, -1]), np.flatnonzero(~mirrored[:, -1])
+    crossing = (mirrored[:, 1:] != mirrored[:, :-1]).mean()
+    fewer = min(wrong.size, right.size)
+    if not fewer or crossing > _COMMUNICATE * fewer / lineages:
+        return state._replace(x=x)
+    root = temper.root_of(model, x[:, right])
+    x[:, wrong] = x[:, right[np.arange(wrong.size) % right.size]]
+    return (yield from temper.settled(model, rng, state._replace(x=x, root=root)))
+
+
+def moved(
+    model: Model, observed: Observed, wanted: Digest, state: temper.Tempered, rng: np.random.Generator
+) -> Sampler[tuple[temper.Tempered, Kept]]:
+    """A few moves on, and what is kept of them."""
+    path = yield from temper.kept(model, rng, state)
+    draws, classes, log_p = yield from _laws(model, path, rng)
+    if "pi" in draws and observed.group is None:
+        draws["pi"] = draws["pi"][:, :, 0]
+    p = np.asarray(classes)[:, : model.rows]
+    draws |= tables(observed, class_counts(p, observed.multiplicity, rng))
+    small, large = wanted.keep(draws)
+    if wanted.pointwise:
+        large["log_p"] = np.asarray(log_p)[:, : model.rows].transpose(2, 0, 1)
+    behind = p.sum(axis=(0, 3), dtype=np.float64).T
+    return state._replace(x=temper.folded(model, path[-1])), (small, large, behind)
+
+
+def _laws(model: Model, path: Any, rng: np.random.Generator) -> Sampler[tuple[Arrays, Any, Any]]:
+    """What points say, one uniform number for each class of each to choose its image.
+
+    Natural parameters are (chains, draws, ...) in float64.
+    """
+    moves, _, points = path.shape
+    u = 1 - rng.random((moves, model.classes, points), dtype=np.float32)
+    static = ("kind", model.kind), ("classes", model.classes)
+    named, classes, log_p = yield Call(temper.laws, static, (model.arrays, model.seen, path, u))
+    draws = {name: np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for name, a in named.items()}
+    for name in draws:
+        if name.startswith(("pi", "weights", "raters")):  # to the last digit, as sums are looked at
+            draws[name] /= draws[name].sum(axis=-1, keepdims=True)
+    return draws, classes, log_p
 
 
 def class_counts(

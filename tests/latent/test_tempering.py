@@ -14,6 +14,7 @@ from jtruth._random import host_rng
 from jtruth.latent import Digest, Effort, bijections
 from jtruth.latent.fit import class_counts, model_of, run_tempered
 from jtruth.latent.infer import laplace, temper
+from jtruth.latent.infer.side_by_side import alone
 from jtruth.latent.models import random_effect as effect
 from jtruth.latent.models import strata
 from jtruth.latent.models.strata import arrays_of
@@ -71,9 +72,9 @@ def test_both_starts_tell_the_same_evidence(monkeypatch):
     labels, y_pred = tiny(3, 150, 4, 3)
     model, observed, _ = build("independent", labels, y_pred)
     found = model_of(strata.KIND, arrays_of(model), observed, 3)
-    from_prior = temper.temper(found, np.random.default_rng(1), 256)
+    from_prior = alone(temper.temper(found, np.random.default_rng(1), 256))
     monkeypatch.setattr(temper, "HEAVY", 0.0)
-    from_modes = temper.temper(found, np.random.default_rng(2), 256)
+    from_modes = alone(temper.temper(found, np.random.default_rng(2), 256))
     (one, error, few), (other, more, many) = from_modes.evidence, from_prior.evidence
     assert few < many
     assert abs(one - other) < 5 * np.hypot(error, more)
@@ -253,12 +254,12 @@ def test_moves_that_are_folded_leave_the_posterior_as_it_is(exchanging, monkeypa
     comparisons fails by chance in 1e-5. Without equal covariances short moves gave .71.
     """
     rng = np.random.default_rng(11)
-    state = temper.temper(exchanging, rng, 2048)
+    state = alone(temper.temper(exchanging, rng, 2048))
     for steps, factor in ((6, 1.0), (6, 0.5), (20, 0.5)):
         found, moved = [], state._replace(step=factor * state.step)
         monkeypatch.setattr(temper, "STEPS", steps)
         for _ in range(25):
-            path, _, _ = temper.advance(exchanging, rng, moved, 0.0)
+            path, _, _ = alone(temper.advance(exchanging, rng, moved, 0.0))
             moved = moved._replace(x=temper.folded(exchanging, path[-1]))
             found.append(moved.x[1:3].mean(axis=1))
         mean = np.mean(found[5:], axis=0)

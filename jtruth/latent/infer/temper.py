@@ -27,6 +27,7 @@ from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.infer import laplace
 from jtruth.latent.infer.laplace import Start
+from jtruth.latent.infer.side_by_side import Call, Sampler
 from jtruth.latent.model import Arrays, Kind, Model
 from jtruth.latent.walk import TooLarge
 
@@ -59,7 +60,6 @@ class Tempered(NamedTuple):
 
 @partial(jax.jit, static_argnames=("kind",))
 def moves(
-    kind: Kind,
     arrays: Arrays,
     seen: Seen,
     state: Tempered,
@@ -67,6 +67,8 @@ def moves(
     steps: Any,
     learning: Any,
     start: Start | None = None,
+    *,
+    kind: Kind,
 ) -> tuple[Any, Any, Any]:
     """Some moves of all points of `state`, from the prior (temperature 0) or from a `start`.
 
@@ -114,7 +116,7 @@ def moves(
 
 
 @partial(jax.jit, static_argnames=("kind", "classes"))
-def laws(kind: Kind, arrays: Arrays, seen: Seen, path: Any, u: Any, *, classes: int) -> tuple[Any, Any, Any]:
+def laws(arrays: Arrays, seen: Seen, path: Any, u: Any, *, kind: Kind, classes: int) -> tuple[Any, Any, Any]:
     """What points (moves, size, P) say: natural parameters, by name, class of every row, and log p(row).
 
     Uniform numbers `u` (moves, classes, P) choose between the images of a point.
@@ -146,30 +148,30 @@ def any_start(model: Model) -> Start | None:
     return laplace.mixture([flat]) if far(model) else None
 
 
-def temper(model: Model, rng: np.random.Generator, lineages: int) -> Tempered:
+def temper(model: Model, rng: np.random.Generator, lineages: int) -> Sampler[Tempered]:
     """Points of the posterior of a model; once more where islands tell different stories of the evidence."""
     runs: list[tuple[Any, ...]] = []
     while not runs or (len(runs) < _RUNS and _evidence(runs)[1] > _DOUBT):
         start = laplace.start_of(model, rng) if far(model) else None
         first = start.draw(rng, lineages) if start else model.kind.draw(model.arrays, rng, lineages)
-        runs.append(_run(model, rng, folded(model, first), start))
+        runs.append((yield from _run(model, rng, folded(model, first), start)))
     points, log_w = (np.concatenate([run[k] for run in runs]) for k in (0, 1))
     log_z = np.concatenate([run[2].sum(axis=0) for run in runs])
     x, root = _drawn(model, points, log_w, log_z, lineages, rng)
-    return settled(model, rng, Tempered(x, runs[0][3], root, evidence=_evidence(runs)))
+    return (yield from settled(model, rng, Tempered(x, runs[0][3], root, evidence=_evidence(runs))))
 
 
-def settled(model: Model, rng: np.random.Generator, state: Tempered) -> Tempered:
+def settled(model: Model, rng: np.random.Generator, state: Tempered) -> Sampler[Tempered]:
     """The same after moves of which nothing is kept; scales and step have learned from them."""
     for _ in range(_SETTLING):
-        path, _, step = advance(model, rng, state, 1.0, any_start(model))
+        path, _, step = yield from advance(model, rng, state, 1.0, any_start(model))
         pool = _folded_path(model, path)
         root = root_of(model, pool.transpose(1, 0, 2).reshape(len(state.x), -1))
         state = state._replace(x=np.ascontiguousarray(pool[-1]), step=step, root=root)
     return state
 
 
-def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) -> tuple[Any, ...]:
+def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) -> Sampler[tuple[Any, ...]]:
     """From points of temperature 0 to such that weights make them points of temperature 1.
 
     Those (islands, points, size), their log weights, the log evidence as a sum over the start and all
@@ -179,7 +181,7 @@ def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) ->
     state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), [np.full(ISLANDS, times @ share)]
     variance = 0.0
     for _ in range(1, _MOST):
-        path, ratio, step = advance(model, rng, state, 1.0, start)
+        path, ratio, step = yield from advance(model, rng, state, 1.0, start)
         points = _by_island(_folded_path(model, path).transpose(0, 2, 1))
         rise = _next(ratio.ravel(), 1 - state.temperature)
         log_w = rise * _by_island(ratio)
@@ -206,8 +208,8 @@ def _folded_path(model: Model, path: Any) -> Float[np.ndarray, "moves size point
 
 def advance(
     model: Model, rng: np.random.Generator, state: Tempered, learning: float, start: Start | None = None
-) -> tuple[Any, Float[np.ndarray, "moves lineages"], float]:
-    """`MOVES` moves of all points, as `moves` has them."""
+) -> Sampler[tuple[Any, np.ndarray, float]]:
+    """`MOVES` moves of all points: what `moves` gives."""
     size, points = state.x.shape
     momentum = rng.standard_normal((MOVES, size, points), dtype=np.float32)
     accept, length, short = rng.random((3, MOVES, points), dtype=np.float32)
@@ -215,13 +217,15 @@ def advance(
     random = momentum, accept, length.astype(np.float32)
     here = Tempered(state.x, np.float32(state.step), state.root, np.float32(state.temperature))
     how = np.int32(STEPS), np.float32(learning)
-    path, ratio, step = moves(model.kind, model.arrays, model.seen, here, random, *how, start)
+    arrays = model.arrays, model.seen, here, random, *how, start
+    path, ratio, step = yield Call(moves, (("kind", model.kind),), arrays)
     return path, np.asarray(ratio, np.float64), float(step)
 
 
-def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Any:
+def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Sampler[Any]:
     """Points (moves, size, P) after `MOVES` moves at the posterior, whose steps learn no more."""
-    return advance(model, rng, state, 0.0, any_start(model))[0]
+    path, _, _ = yield from advance(model, rng, state, 0.0, any_start(model))
+    return path
 
 
 def _by_island(values: Float[np.ndarray, "moves lineages ..."]) -> Float[np.ndarray, "islands points ..."]:

@@ -31,6 +31,7 @@ from jtruth.latent import NutsSettings, TooLarge, density
 from jtruth.latent.density import Channel, Seen
 from jtruth.latent.fit import model_of, temperable
 from jtruth.latent.infer import nuts, temper
+from jtruth.latent.infer.side_by_side import alone
 from jtruth.latent.model import Kind, Observed
 from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.learning._fit import gold_and_prior
@@ -261,7 +262,8 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
         model = model_of(kind, arrays, observed, classes)
         keep_programs()
         try:
-            found = temper.temper(model, host_rng(key, "evidence"), temper.lineages_for(model.work))
+            lineages = temper.lineages_for(model.work)
+            found = alone(temper.temper(model, host_rng(key, "evidence"), lineages))
         except TooLarge:
             return None
     log_z, error, _ = found.evidence

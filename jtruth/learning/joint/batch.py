@@ -38,6 +38,7 @@ from jtruth.latent import density
 from jtruth.latent.density import Channel, Seen
 from jtruth.stats.loo import good_shape, smoothed_weights
 
+AnyArray = Array | np.ndarray
 _CHAINS, _BURN_IN = 4, 100
 _AT_ONCE = 8  # sets, on a CPU: what stays in the cache; elsewhere 256
 MOST_RATERS = 19  # of two classes, for weighted draws to be worth trying
@@ -55,15 +56,15 @@ _STEP = 32  # distinct rows are filled up to multiples of it: a program is compi
 class JointBatch(NamedTuple):
     """Draws and means of every set."""
 
-    counts: Float[Array, "sets chains sweeps classes symbols"]  # n[c, u]: true class, predicted
-    prior: Float[Array, "sets classes"]  # posterior means from here on
-    matrices: Float[Array, "sets raters classes symbols"]  # the classifier's is the last
-    class_posterior: Float[Array, "sets samples classes"]  # of filled-up samples: the class prior
+    counts: Float[AnyArray, "sets chains sweeps classes symbols"]  # n[c, u]: true class, predicted
+    prior: Float[AnyArray, "sets classes"]  # posterior means from here on
+    matrices: Float[AnyArray, "sets raters classes symbols"]  # the classifier's is the last
+    class_posterior: Float[AnyArray, "sets samples classes"]  # of filled-up samples: the class prior
     # of weighted draws, else None: effective draws behind `counts`, shape of the largest weights, and whether
     # they are to be trusted
-    ess: Float[Array | np.ndarray, " sets"] | None = None
-    pareto_k: Float[Array | np.ndarray, " sets"] | None = None
-    ok: Bool[Array | np.ndarray, " sets"] | None = None
+    ess: Float[AnyArray, " sets"] | None = None
+    pareto_k: Float[AnyArray, " sets"] | None = None
+    ok: Bool[AnyArray, " sets"] | None = None
 
 
 def joint_batch(

@@ -185,6 +185,7 @@ MODELS: dict[str, Build] = {
     "random_effect": random_effect,
     "copying": copying,
 }
+OWN_ROWS = ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # have laws of rows
 
 
 def named_model(dependence: str | Build) -> tuple[Build, str]:

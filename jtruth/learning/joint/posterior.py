@@ -18,12 +18,21 @@ from jaxtyping import Float, Int
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
+from jtruth._validation import present
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, run_gibbs
-from jtruth.latent.fit import RowLikelihood, model_of, of_gibbs, of_tempering, run_tempered, tempered_run
+from jtruth.latent.fit import (
+    RowLikelihood,
+    model_of,
+    of_gibbs,
+    of_tempering,
+    run_tempered,
+    tempered_model,
+    tempered_run,
+)
 from jtruth.latent.infer.gibbs import GibbsRun
 from jtruth.latent.infer.normal import has_normal_law, run_normal
-from jtruth.latent.model import Observed
+from jtruth.latent.model import Model, Observed
 from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
 from jtruth.latent.walk import Convergence
 from jtruth.learning._fit import gold_and_prior
@@ -44,7 +53,7 @@ from jtruth.learning.joint.inputs import (
     share_groups,
     vote_start,
 )
-from jtruth.learning.joint.models import Build, Built, named_model
+from jtruth.learning.joint.models import OWN_ROWS, Build, Built, named_model
 
 _COMPARED = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 
@@ -142,8 +151,7 @@ def fit_joint(
     (True, (2, 2), True)
     """
     build, name = named_model(dependence)
-    own = name in ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # laws of rows
-    built, rows, observed, group_share = _model(labels, y_pred, gold, prior, priors, build, own)
+    built, rows, observed, group_share = laid_out(labels, y_pred, build, gold, prior, priors)
     model, given_start = built.model, priors.start is not None
     copied = mean_share(labels) if name == "copying" else None
     named = np.unique(rows.gold[rows.gold >= 0]).size == labels.num_classes
@@ -165,7 +173,7 @@ def fit_joint(
     if run is None and built.other is not None:
         if given_start or effort.mesh is not None:
             raise ValueError(f"{name} starts from its prior, on one device: leave priors.start and mesh out")
-        made = model_of(*built.other(number_of_groups(observed)), observed, labels.num_classes)
+        made = present(density_of(built, observed), "a log density")
         run = run_tempered(made, observed, kept, key=key, effort=effort)
     if run is None and here:
         run = tempered_run(model, observed, kept, key=key, effort=effort)
@@ -182,13 +190,19 @@ def fit_joint(
     return found._replace(pointwise=of_gibbs(model, observed, run.large))
 
 
-def _model(
-    labels, y_pred, gold, prior, priors, build, own_rows
+def laid_out(
+    labels: Labels,
+    y_pred: Any,
+    build: Build,
+    gold: Any = None,
+    prior: Any = None,
+    priors: DirichletPriors = WEAK_PRIORS,
 ) -> tuple[Built, Rows, Observed, np.ndarray | None]:
     """The arguments of `fit_joint`, checked: a model, what it sees, the share of samples in each group."""
     y_pred, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
     known, _ = gold_and_prior(labels, gold, None)
-    base = checked_priors(labels, y_pred, symbols, known, prior, priors, own_rows=own_rows)
+    own = named_model(build)[1] in OWN_ROWS
+    base = checked_priors(labels, y_pred, symbols, known, prior, priors, own_rows=own)
     rows = merge_samples(labels, y_pred, None if gold is None else known)
     group, group_share = share_groups(priors.shares, labels, rows, prior)
     built = build(base, rows)
@@ -197,6 +211,13 @@ def _model(
         seen.append(prediction_columns(rows.y_pred, symbols or labels.num_classes))
     times = rows.multiplicity.astype(np.float64)
     return built, rows, Observed(tuple(seen), times, built.offset, rows.row_of_sample, group), group_share
+
+
+def density_of(built: Built, observed: Observed) -> Model | None:
+    """The model as a log density of what was observed; None where it has none, or is too large for one."""
+    if built.other is None:
+        return tempered_model(built.model, observed)
+    return model_of(*built.other(number_of_groups(observed)), observed, built.model.num_classes)
 
 
 def gather(
