@@ -7,8 +7,8 @@ What `evaluate` asks of one set is asked of many of equal (or filled-up) size, i
 "empirical_bayes"   known       operating point by exact conditional means, then plugged in; two classes
 "joint"             unknown     joint posterior of classes, labelers, classifier, errors independent: weighted
                                 draws where they do (two classes), else chains (`learning.joint.batch`)
-"shared_strata"...  unknown     the same under any model of `fit_joint`, named or as a function that builds it,
-                                with its priors: tempering (`learning.joint.tempered_batch`)
+"shared_strata"...  unknown     the same under any model of `fit_joint`, by name or as a function that builds
+                                it, with its priors: tempering (`learning.joint.tempered_batch`)
 "em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
 
 A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
@@ -35,7 +35,7 @@ from jtruth._validation.words import some
 from jtruth.learning import dawid_skene_em
 from jtruth.learning.em.columns import columns_from_matrix
 from jtruth.learning.joint.batch import MOST_RATERS, JointBatch, joint_batch, weighted_batch
-from jtruth.learning.joint.models import MODELS, Build
+from jtruth.learning.joint.models import MODEL_NAMES, Build
 from jtruth.learning.joint.tempered_batch import tempered_batch
 from jtruth.noise.base import NoiseModel, as_matrices
 from jtruth.stats.chains import effective_sample_size, split_rhat
@@ -105,7 +105,7 @@ def evaluate_batch(
     check_level(level)
     method = method or ("joint" if noise is None else "bayes")
     if isinstance(method, str):
-        choose("method", method, (*_PLUGGED_IN, "joint", *MODELS))
+        choose("method", method, (*_PLUGGED_IN, "joint", *MODEL_NAMES))
     y, z, classes, noise, prior = _checked(y_pred, labels, noise, prior, method)
     labelled = (z >= 0).any(axis=(1, 2))  # nothing is learned of a set without any label
     if method not in _PLUGGED_IN:

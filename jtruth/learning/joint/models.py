@@ -185,6 +185,7 @@ MODELS: dict[str, Build] = {
     "random_effect": random_effect,
     "copying": copying,
 }
+MODEL_NAMES = tuple(MODELS)
 OWN_ROWS = ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # have laws of rows
 
 
@@ -192,7 +193,7 @@ def named_model(dependence: str | Build) -> tuple[Build, str]:
     """The function that builds it, and its name."""
     if not isinstance(dependence, str):
         return dependence, getattr(dependence, "func", dependence).__name__  # a partial has no name
-    check.choose("dependence", dependence, tuple(MODELS))
+    check.choose("dependence", dependence, MODEL_NAMES)
     return MODELS[dependence], dependence
 
 
