@@ -6,7 +6,7 @@ labels and predictions, which are left out here. All sets have arrays of the sam
 serves them; but rows that are alike, where labels are few, are another program.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -59,10 +59,10 @@ def tempered_batch(
     class_posterior = np.full((sets, samples, c), np.nan)
     labelled = np.flatnonzero((z >= 0).any(axis=(1, 2))).tolist()
     problems = [_problem(s, z[s], y[s], c, dependence) for s in labelled]
-    rows = max([len(problem.model.seen.times) for problem in problems], default=0)
+    rows = max([len(model.seen.times) for model, _, _ in problems], default=0)
 
-    def sampler(s: int, problem: _Problem) -> Sampler[None]:
-        model, observed, digest = problem.model, problem.observed, problem.digest
+    def sampler(s: int, problem: tuple[Model, Observed, Digest]) -> Sampler[None]:
+        model, observed, digest = problem
         seen = (np.pad(a, [(0, rows - len(a)), *[(0, 0)] * (a.ndim - 1)]) for a in model.seen)
         model, rng = model._replace(seen=Seen(*seen)), host_rng(key, "tempered batch", s)
         state = yield from started(model, digest, rng, _LINEAGES)
@@ -80,22 +80,22 @@ def tempered_batch(
         counts[s] = np.concatenate([block["counts"] for block in small], axis=1)
         prior[s] = class_posterior[s] = np.mean([block["prior"] for block in small], axis=(0, 1, 2))
         matrices[s] = np.concatenate([labelers, classifier[None]])
-        class_posterior[s, problem.there] = by_class / by_class.sum(axis=1, keepdims=True)
+        class_posterior[s, _there(z[s], y[s])] = by_class / by_class.sum(axis=1, keepdims=True)
 
     side_by_side(list(map(sampler, labelled, problems)), max(min(_AT_ONCE, len(labelled)), 1), mesh)
     return JointBatch(counts, prior, matrices, class_posterior)
 
 
-class _Problem(NamedTuple):
-    there: np.ndarray  # (samples,) not filling
-    model: Model
-    observed: Observed
-    digest: Digest
+def _there(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """(samples,) whether a sample is one, and no filling."""
+    return (z >= 0).any(axis=1) | (y >= 0)
 
 
-def _problem(s: int, z: np.ndarray, y: np.ndarray, num_classes: int, dependence: str | Build) -> _Problem:
+def _problem(
+    s: int, z: np.ndarray, y: np.ndarray, num_classes: int, dependence: str | Build
+) -> tuple[Model, Observed, Digest]:
     """Set `s` as `fit_joint` lays it out."""
-    there = (z >= 0).any(axis=1) | (y >= 0)
+    there = _there(z, y)
     labels = Labels.from_matrix(z[there], num_classes)
     build, name = named_model(dependence)
     built, rows, observed, _ = laid_out(labels, y[there], build)
@@ -107,4 +107,4 @@ def _problem(s: int, z: np.ndarray, y: np.ndarray, num_classes: int, dependence:
         )
     copied = mean_share(labels) if name == "copying" else None
     digest = joint_digest(built.model, labeler_share=copied, shared=built.other is not None)
-    return _Problem(there, model, observed, digest)
+    return model, observed, digest
