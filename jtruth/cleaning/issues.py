@@ -45,11 +45,11 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
 from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
-from jtruth.evaluation.gold.tables import POWER
+from jtruth.evaluation.gold.tables import POWER, how_chosen
 from jtruth.io import Gold
 from jtruth.labels import Labels
 from jtruth.stats.estimates import check_level
-from jtruth.stats.ppi import gold_sample, ppi_ratio
+from jtruth.stats.ppi import ppi_ratio
 from jtruth.stats.student import StudentEstimate
 
 _FEWEST = 5  # known classes
@@ -162,15 +162,11 @@ def suspicious_labels(
     check_level(level)
     several = class_posterior if isinstance(class_posterior, Mapping) else {"given": class_posterior}
     rng = host_rng(as_key(key), "number of wrong labels")
-    entries = [np.asarray(part) for part in labels.arrays]
-    entries = [part[entries[2] >= 0] for part in entries]
-    sample, labeler, label = entries
+    sample, labeler, label = labels.entries()
     posteriors = {name: _posterior(posterior, labels, name) for name, posterior in several.items()}
     if probabilities is not None:
-        features, shape = (
-            _by_task(probabilities, labels, "probabilities"),
-            (labels.num_samples, labels.num_classes),
-        )
+        features = _by_task(probabilities, labels, "probabilities")
+        shape = (labels.num_samples, labels.num_classes)
         if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
             why = f"probabilities must be {shape}, samples by classes, with the class prior beside them"
             raise ValueError(why)
@@ -182,23 +178,23 @@ def suspicious_labels(
     if gold is None:
         tails = [(1 - level) / 2, (1 + level) / 2]
         ends = [np.quantile(_numbers(draws, sample, label, rng), tails) for draws in posteriors.values()]
-        hull = float(min(e[0] for e in ends)), float(max(e[1] for e in ends))
-        number = float(rows[0].sum()), hull, _OF_MODEL
+        expected, caution = float(rows[0].sum()), _OF_MODEL
+        interval = float(min(e[0] for e in ends)), float(max(e[1] for e in ends))
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
         law = wrong_share(cross_table(sample, label, means[0].shape) * 1.0, means[0], known)
         low, high = law.interval(level)
         how = "at random" if known.at_random else "as their table says"
         caution, size = _OF_GOLD.format((known.classes >= 0).sum(), how), label.size
-        number = float(law.mean * size), (float(low * size), float(high * size)), caution
+        expected, interval = float(law.mean * size), (float(low * size), float(high * size))
         sure = known.classes[sample]
         rows = [np.where(sure >= 0, sure != label, row) for row in rows]
     wrong, low, high = rows[0], np.min(rows, axis=0), np.max(rows, axis=0)
     order = np.argsort(-wrong, kind="stable")
     return Issues(
-        sample[order], labeler[order], label[order], wrong[order], low[order], high[order], *number[:2],
-        np.bincount(labeler, wrong, labels.num_labelers), np.bincount(label, wrong, labels.num_classes),
-        number[2], labels, level,
+        sample[order], labeler[order], label[order], wrong[order], low[order], high[order], expected,
+        interval, np.bincount(labeler, wrong, labels.num_labelers),
+        np.bincount(label, wrong, labels.num_classes), caution, labels, level,
     )  # fmt: skip
 
 
@@ -222,7 +218,7 @@ def wrong_share(
     counts = counts / counts.sum(axis=1).mean()  # then a surprise is all labels of a sample, not one of them
     labels = counts.sum(axis=1)
     wrong = labels[:, None] - counts  # of a sample, for each class it may have
-    sample = gold_sample(known.classes >= 0, inclusion=known.inclusion, strata=known.strata)
+    sample = how_chosen(known)
     rows = sample.chosen
     found = wrong[rows, known.classes[rows]]
     most = labels.sum() - (labels[rows] - found).sum()  # all but what is known to be right
@@ -324,7 +320,7 @@ def _with_labelers(labels: Labels, theta: np.ndarray, posterior: np.ndarray) -> 
     """Rows of the labelers, and the posterior by them: a few steps of EM with the evidence divided."""
     classes = labels.num_classes
     matrix, concentration, prior = _parts(theta, classes)
-    sample, labeler, label = (part[labels.arrays[2] >= 0] for part in map(np.asarray, labels.arrays))
+    sample, labeler, label = labels.entries()
     number = np.bincount(sample, minlength=labels.num_samples)
     share = ((1 + concentration) / (np.maximum(number, 1) + concentration))[:, None]
     cell, size = labeler * classes + label, labels.num_labelers * classes

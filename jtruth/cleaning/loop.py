@@ -28,7 +28,7 @@ from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
 from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence, worth
 from jtruth.cleaning.learners import Learner, LinearLearner
-from jtruth.cleaning.state import State, data_of, with_probabilities
+from jtruth.cleaning.state import State, data_of
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.testing import estimate_counts
@@ -170,11 +170,8 @@ def _retrained(state: State) -> Any:
             certain = np.where(classes == k, 0.0, -np.inf)[None].repeat(rows.size, 0)
             new = state.learner.evidence(certain, state.prior, np.full(rows.size, k))
             data = state.x, state.evidence, ~state.validation
-            yield (
-                k,
-                rows,
-                state.learner.predictions(state.learner.retrain(state.model, *data, rows, new), state.x),
-            )
+            models = state.learner.retrain(state.model, *data, rows, new)
+            yield k, rows, state.learner.predictions(models, state.x)
 
 
 def _emi(state: State, on: Bool[np.ndarray, " samples"], learns_sample: bool) -> Scores:
@@ -250,10 +247,7 @@ def start(
         1
     """
     choose("strategy", strategy, tuple(STRATEGIES))
-    probabilities = data.pop("probabilities", None)
     state = data_of(x, labels, noise, prior, key=seed, **data)
-    if probabilities is not None:
-        state = with_probabilities(state, probabilities)
     return state._replace(learner=learner, strategy=strategy, seed=seed).refitted()
 
 
@@ -277,8 +271,7 @@ def ask(state: State, num: int = 1) -> Request:
         shuffled = host_rng(key, "ties of scores").permutation(scores.size)
         order = shuffled[np.argsort(-np.where(free, scores, -np.inf)[shuffled], kind="stable")]
         chosen = order[:num]
-    tasks = state.tasks
-    names = tuple(tasks[i] for i in chosen) if tasks is not None else tuple(map(int, chosen))
+    names = tuple(state.task_names[i] for i in chosen)
     asked = state._replace(pending=(*state.pending, *map(int, chosen)))
     chance, label, classes = answer_chances(state), state.labelled, state.class_names
     model = state.learner.probabilities(state.model, state.x)
@@ -302,7 +295,7 @@ def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] |
         ValueError: a sample that was never asked for, or one answered before with another class.
         RuntimeError: the learner does not converge; the old state is still good.
     """
-    number = {task: i for i, task in enumerate(state.tasks or range(len(state.x)))}
+    number = {task: i for i, task in enumerate(state.task_names)}
     known, new = dict(state.answers), []
     unknown = [task for task in classes if task not in number]
     if unknown:

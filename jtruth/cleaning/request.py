@@ -80,8 +80,8 @@ def queue(
     if path is not None and Path(path).exists():
         state = read_state(path, state)
     if gold is not None:  # only what was asked for is taken, the rest is refused
-        tasks = state.tasks or tuple(range(len(state.x)))
-        state = answer(state, {tasks[i]: int(gold[i]) for i in np.flatnonzero(np.asarray(gold) >= 0)})
+        named = zip(state.task_names, gold, strict=True)
+        state = answer(state, {task: int(label) for task, label in named if label >= 0})
     elif not state.trail:
         state = followed(state, None)
     left = int(state.open.sum())
@@ -95,13 +95,12 @@ def queue(
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
     advice = stopping_advice(state, min(_ADVISED, left), key=state.seed)
-    accuracy = state.trail[-1][1] if state.trail else None
+    accuracy = state.trail[-1][1]
     columns = (Column("expected_gain", "expected gain", form=".2e"), Column("reason", "why"))
     blocks = (
         Queue("queue", "Check these tasks, in this order", "task", columns, rows),
         warning_notes(notes),
-        how(("strategy", state.strategy),
-            ("estimated accuracy", "" if accuracy is None else f"{accuracy:.3f}")),
+        how(("strategy", state.strategy), ("estimated accuracy", f"{accuracy:.3f}")),
         facts(strategy=state.strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
               advice=asdict(advice)),
     )  # fmt: skip

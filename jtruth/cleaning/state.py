@@ -7,6 +7,7 @@ interrupted run that is resumed asks for the same samples in the same order, to 
 """
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +54,11 @@ class State(NamedTuple):
 
     plot = picture
     __repr__ = one_line
+
+    @property
+    def task_names(self) -> Sequence[Any]:
+        """Ids of the samples, or their numbers."""
+        return self.tasks or range(len(self.x))
 
     @property
     def labelled(self) -> Int[np.ndarray, " samples"]:
@@ -116,6 +122,7 @@ def data_of(
     validation: float | Bool[np.ndarray, " samples"] = 0.0,
     costs: Any = None,
     oracle: NoiseModel | None = None,
+    probabilities: Any = None,
     key: Any = 0,
 ) -> State:
     """Checked data of a cleaning without a learner; see `start` for the arguments."""
@@ -133,13 +140,14 @@ def data_of(
         matrix = strata.rows[0, 0]
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
-    return State(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks,
-                 class_names=tuple(labels.class_names))  # fmt: skip
+    known = None if probabilities is None else _probabilities(probabilities, log_likelihood)
+    return State(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks, known,
+                 tuple(labels.class_names))  # fmt: skip
 
 
-def with_probabilities(state: State, probabilities: Any) -> State:
-    """The data with somebody's p(y | features), of classes that the labels allow."""
-    found, log_likelihood = np.asarray(probabilities, np.float64), state.of_labels
+def _probabilities(values: Any, log_likelihood: np.ndarray) -> np.ndarray:
+    """Somebody's p(y | features), of classes that the labels allow."""
+    found = np.asarray(values, np.float64)
     samples, classes = log_likelihood.shape
     check_shape(found, "probabilities", "samples classes", samples=samples, classes=classes)
     check_rows(found, "probabilities")
@@ -147,7 +155,7 @@ def with_probabilities(state: State, probabilities: Any) -> State:
     if bad.size:
         why = f"gives 0 to every class that its labels allow ({bad.size} such rows)"
         raise ValueError(f"probabilities[{bad[0]}] {why}; give the other classes a small probability")
-    return state._replace(probabilities=found)
+    return found
 
 
 def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:

@@ -169,14 +169,14 @@ def evaluate_calibration(
     reported_key, key = stated(key), as_key(key)
     found = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
     raters = labels if isinstance(labels, Labels) else None
-    p, notes = probabilities, ()
-    if raters is not None:  # rows and columns of a frame go by the labels' ids and classes
-        p, notes = align_table(p, raters, tuple(map(str, raters.class_names)), "probabilities")
-    p = np.asarray(p, np.float64)
     if raters is None:
+        p, notes = np.asarray(probabilities, np.float64), ()
         text = "histograms do not say who gave a label; give Labels to check that it does not matter"
         check = Check("exchangeable labelers", None, None, "cannot be seen", text)
-    else:
+    else:  # rows and columns of a frame go by the labels' ids and classes
+        names = tuple(map(str, raters.class_names))
+        p, notes = align_table(probabilities, raters, names, "probabilities")
+        p = np.asarray(p, np.float64)
         check = exchangeability_check(raters, key=key, groups=p.argmax(axis=1))
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
@@ -208,21 +208,20 @@ def _calibrated(
         raise ValueError(f"method must be one of {', '.join(CALIBRATIONS)}; got {method!r}")
     check_probabilities_of(found, p)
     samples = found.num_samples
-    options: dict[str, Any] = {"method": method}
     if np.ndim(split):
         mask = np.asarray(split, bool)
         if mask.shape != (samples,) or not mask.any() or mask.all():
             raise ValueError(
                 f"the mask must choose some of the {samples} samples to fit on, and leave some to judge"
             )
-        fitted = fit_calibrator(stream(key, "calibrate"), found.take(mask), p[mask], **options)
+        fitted = fit_calibrator(stream(key, "calibrate"), found.take(mask), p[mask], method=method)
         return Calibrated(*map(np.asarray, fitted(p))), np.flatnonzero(~mask)
     if not 2 <= split <= samples:
         raise ValueError(f"`split` must be 2 to {samples}, the number of samples, or a mask; got {split}")
     part = host_rng(key, "folds").permutation(samples) % split
     f, alpha = np.empty_like(p), np.empty(samples)
     for fold in range(split):
-        out = part == fold
-        fitted = fit_calibrator(stream(key, "calibrate a fold", fold), found.take(~out), p[~out], **options)
+        out, of_fold = part == fold, stream(key, "calibrate a fold", fold)
+        fitted = fit_calibrator(of_fold, found.take(~out), p[~out], method=method)
         f[out], alpha[out] = map(np.asarray, fitted(p[out]))
     return Calibrated(f, alpha), np.arange(samples)

@@ -263,7 +263,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
 def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     """What prediction-powered inference and gold alone say of the headline's metrics."""
     classes, positive = data.answered
-    y_pred, known, sample = data.y_pred, data.gold, by_gold.how_chosen(data)
+    y_pred, known, sample = data.y_pred, data.gold, by_gold.how_chosen(data.known)
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
     table = by_gold.ppi_table(y_pred, posterior, known, sample)

@@ -114,7 +114,7 @@ def compare_classifiers(
         table, texts = judged_together(part, what)
         judged.append(([names[k] for k in members], what, table))
         doubts += texts
-    laws, agreement = _laws(judged, names, found, data.key), {}
+    laws, agreement = _laws(judged, found, data.key), {}
     if data.labels is not None:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
@@ -222,15 +222,14 @@ def _names(predictions: Any) -> tuple[str, ...]:
     return tuple(predictions)
 
 
-def _laws(judged: Sequence[Judged], names: Sequence[str], metric: Metric, key: Key) -> Laws:
-    found, differences = {}, {}
+def _laws(judged: Sequence[Judged], metric: Metric, key: Key) -> Laws:
+    values, differences = {}, {}
     for members, what, table in judged:
         for place, name in enumerate(members):
-            if name not in found:
-                found[name] = table.estimate(what.of_one(metric, place))
+            if name not in values:
+                values[name] = table.estimate(what.of_one(metric, place))
         for a, b in combinations(range(len(members)), 2):
             differences[members[a], members[b]] = _difference(table, what, metric, (a, b))
-    values = {name: found[name] for name in names}
     if len(judged) == 1 and isinstance(judged[0][2], TableDraws):
         columns = np.stack([law.draws for law in values.values()], axis=1)
     else:

@@ -228,24 +228,17 @@ def behaviour_of(
     np.minimum.at(first, found.pairs.ravel(), np.repeat(np.arange(number), 2))
     rows = {}
     for t, (name, best) in enumerate(zip(workers, first.tolist(), strict=True)):
-        drift = (
-            None
-            if found.drift is None or np.isnan(found.drift[t])
-            else {
+        drift = copy = None
+        if found.drift is not None and not np.isnan(found.drift[t]):
+            drift = {
                 "probability": float(found.drift[t]),
                 "moment": float(found.moment[t]),
                 "before": float(found.before[t]),
                 "after": float(found.after[t]),
             }
-        )
-        copy = (
-            None
-            if best == number
-            else {
-                "of": workers[int(found.pairs[best].sum() - t)],
-                "probability": float(found.duplicate[best]),
-            }
-        )
+        if best < number:
+            other = workers[int(found.pairs[best].sum() - t)]
+            copy = {"of": other, "probability": float(found.duplicate[best])}
         rows[name] = {"spam": plain_json(found.spam[t]), "drift": drift, "duplicate": copy}
     usage = matrices.mean(axis=1)  # what each says most, whatever the class is
     habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
@@ -259,15 +252,13 @@ def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[C
         for (a, b), p, shared, same in zip(*found[-4:], strict=True)
         if p > NAMED
     ]
-    drift = (
-        []
-        if found.drift is None
-        else [
+    drift = []
+    if found.drift is not None:
+        drift = [
             f"{workers[t]!r} ({found.drift[t]:.2f}) after {found.moment[t]:g}, accuracy "
             f"{found.before[t]:.2f} before and {found.after[t]:.2f} since"
             for t in _ranked(found.drift)
         ]
-    )
     sentences = {
         "spam": (spam, "Answers by habit, whatever the class is (spam)", "Leave them out"),
         "duplicates": (pairs, "Labelers who repeat one another", "Keep one of each pair"),
@@ -319,7 +310,6 @@ ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "
     "out the truth of 30 samples chosen at random (gold=...)"
 )
-BY_GOLD_ONLY = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
 GOLD_IS_IN_SAMPLE = (
     "target={!r} has no answer with gold: gold says which of the labels given are right. Leave target out"
 )
@@ -368,7 +358,7 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     fit = ranges.labels_fit(data, ranges.ANSWER_EFFORT)
     doubt, key = check_identified(labels, None, None, False), stream(data.key, "labelers")
     if doubt is not None:
-        found, doubts = [], [BY_GOLD_ONLY.format(doubt) if by_gold else doubt]
+        found, doubts = [], [tables.NO_MODEL.format(doubt) if by_gold else doubt]
     else:
         known = {} if by_gold else {INDEPENDENT: fit}
         found, doubts = ranges.readings(data.without_gold(), key, known=known, keep_all=True)

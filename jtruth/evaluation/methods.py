@@ -149,9 +149,8 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
             answers.append(answer_by(data, model, keys[r]))
             continue  # more classes: few draws, as there are many answers
         some = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=keys[r], effort=_EACH)
-        answers.append(
-            answer_of(some.counts, data, warnings=testing.converged_or_not(some))._replace(table=some)
-        )
+        doubts = testing.converged_or_not(some)
+        answers.append(Tested("bayes", some, None, float("nan"), doubts, *data.answered))
     first, number = answers[0], len(answers)
     notes = [note for answer in answers for note in answer.warnings]
     averaged = f"error rates are known by {number} draws, over which every number is averaged"

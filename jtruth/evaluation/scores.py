@@ -335,16 +335,16 @@ def judged(
         inner = _at_or_above(values, threshold)
         edges = np.union1d(edges, [inner] if values.min() < inner < np.inf else [])
     coded = np.searchsorted(edges, values, side="right")
+    kind = "posterior"
     if not data.open:
         drawn, doubts = tables.score_tables(data, coded, values)
-        found = curves(against_rest(drawn, data.positive))
-        kind, assumed = "posterior", granted(INDEPENDENT)
+        found, assumed = curves(against_rest(drawn, data.positive)), granted(INDEPENDENT)
     else:
         found, doubts = tables.learned_curves(data, coded)
-        kind, assumed = (
-            ("posterior", BY_GOLD) if data.num_gold else (parts.PREDICTIVE, rests_on(data.labelers_are))
-        )
-        doubts = doubts if data.num_gold else (*refusal(data.own_labels(), data.key), *doubts)
+        assumed = BY_GOLD
+        if not data.num_gold:
+            kind, assumed = parts.PREDICTIVE, rests_on(data.labelers_are)
+            doubts = (*refusal(data.own_labels(), data.key), *doubts)
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
     auc, average, hidden = (found.law(attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(

@@ -40,10 +40,9 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
         return path
     file = read_bytes(path)
     data, source = file.data, Source(file.name, "object")
-    table = None
     if data.startswith(b"PAR1"):
-        table = _parquet(file.name, data)
-    elif data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
+        return _parquet(file.name, data)
+    if data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
         read = {Path(one.name).stem: parsed(one, sep) for one in inside}
         if len(read) == 1 and isinstance(only := next(iter(read.values())), TextTable):
             return only
@@ -53,12 +52,12 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
             return alone, source
         names = quoted(Path(one.name).name for one in inside)
         raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
-    elif data.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in data:
-        table = _sheet(file)
-    elif data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+    if data.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in data:
+        return _sheet(file)
+    if data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
         objects, source = _objects(data, source)
         return {"": objects}, source
-    return read_table(file, sep) if table is None else table
+    return read_table(file, sep)
 
 
 def _zipped(file: File) -> list[File]:

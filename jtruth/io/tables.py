@@ -396,11 +396,10 @@ def wide_rows(
     picked = dict(zip(names, map(list, table.pick({name: name for name in names})), strict=True))
     size = len(table.columns[0])
     ids = list(table.pick({"task": task})[0]) if task else [str(k) for k in range(size)]
-    rows = [(ids[k], name, column[k]) for k in range(size) for name, column in picked.items() if column[k]]
+    rows = [(k, ids[k], name, column[k]) for k in range(size) for name, column in picked.items() if column[k]]
     form = f"wide table, {number_of(len(names), 'labeler')}: {quoted(names, 8)}"
     form += f", task {task!r}" if task else ", tasks are the numbers of the rows"
     rest = [c for c in table.header if c not in names and c not in out]
     notes = (f"{quoted(rest, 8)} was not read as a labeler (--wide does).",) if rest else ()
-    where = [k for k in range(size) for column in picked.values() if column[k]]
-    task_of, worker, label = ([row[k] for row in rows] for k in range(3))
-    return LabelRows(task_of, worker, label, table.source.only(where), form, notes)
+    task_of, worker, label = ([row[j] for row in rows] for j in (1, 2, 3))
+    return LabelRows(task_of, worker, label, table.source.only([k for k, *_ in rows]), form, notes)

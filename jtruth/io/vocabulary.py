@@ -92,8 +92,8 @@ def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tupl
                 number = _number(value, words.pass_at, source, k)
                 name, many = (PASS if number >= words.pass_at else FAIL), many + 1
                 cut.setdefault(number, k)
-        if name is None:
-            left[value] += not words.says_nothing(value)
+        if name is None and not words.says_nothing(value):
+            left[value] += 1
         found.append(value if name is None else name)
     notes = []
     if words.pass_at is not None:
@@ -102,7 +102,6 @@ def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tupl
         notes.append(
             f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {words.pass_at:g}{side}"
         )
-    left = {value: number for value, number in left.items() if number}
     if left and words.map is not None:
         names = quoted(sorted(left), 8)
         notes.append(f"{sum(left.values())} labels are not in the map and stay as they are: {names}.")

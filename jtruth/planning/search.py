@@ -275,20 +275,22 @@ def best_plan(
     if width is not None:
         if not 0 < width < 1:
             raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")
-        found = {k: cheapest_of_mix(setting, mix, width, least, most) for k, mix in tried.items()}
-        rows = {labels: row for labels, row in found.items() if row is not None}
-        best = _confirmed(setting, width, tried, rows, (least, most), simulate)
-        return _result(setting, rows, best, ("width", width), len(tried), least < most)
-    check_positive(budget, "budget", "what may be spent")
-    found = {k: narrowest_of_mix(setting, mix, float(budget or 0), least, most) for k, mix in tried.items()}
+        wanted, amount, of_mix = "width", width, cheapest_of_mix
+    else:
+        check_positive(budget, "budget", "what may be spent")
+        wanted, amount, of_mix = "budget", float(budget or 0), narrowest_of_mix
+    found = {k: of_mix(setting, mix, amount, least, most) for k, mix in tried.items()}
     rows = {labels: row for labels, row in found.items() if row is not None}
-    if not rows:
+    if width is not None:
+        best = _confirmed(setting, width, tried, rows, (least, most), simulate)
+    elif rows:
+        first = sorted(rows.values(), key=lambda row: row.width)[:3]
+        best = min((simulate(row.plan) for row in first), key=lambda row: row.width)
+    else:
         raise ValueError(
             f"a budget of {budget:g} buys no plan of {least} or more samples that tells anything"
         )
-    first = sorted(rows.values(), key=lambda row: row.width)[:3]
-    best = min((simulate(row.plan) for row in first), key=lambda row: row.width)
-    return _result(setting, rows, best, ("budget", float(budget or 0)), len(tried), least < most)
+    return _result(setting, rows, best, (wanted, amount), len(tried), least < most)
 
 
 def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -> PlanWidth:
@@ -296,7 +298,7 @@ def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -
     simulated: dict[tuple, PlanWidth] = {}
     for _ in range(_ROUNDS):
         if not rows:
-            raise ValueError(_impossible(setting, width, tried, *limits))
+            break
         best = min(rows, key=lambda labels: (rows[labels].cost, rows[labels].width))
         if best in simulated and simulated[best].plan == rows[best].plan:
             break

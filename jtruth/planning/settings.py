@@ -269,13 +269,11 @@ def kinds_of(
     if len(rest) > _ALONE:
         groups += [part.tolist() for part in np.array_split(np.array(rest), len(_GRADES))]
     groups.sort(key=lambda members: -right[members].mean())
-    most = _MOST_PEOPLE  # labels of one kind to try, so few that mixes and patterns stay few
-    while most > 1:
+    for most in range(_MOST_PEOPLE, 0, -1):  # labels of one kind, so few that mixes and patterns stay few
         people = [min(len(members), most) for members in groups]
         patterns = prod(comb(n + labels.num_classes - 1, n) for n in people)
         if prod(n + 1 for n in people) <= MOST_MIXES and patterns <= _MOST_PATTERNS:
             break
-        most -= 1
     grades, kinds = iter(_GRADES), []
     for members in groups:
         matrix = np.average(fit.mean_matrices[members], axis=0, weights=counts[members])

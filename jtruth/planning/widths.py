@@ -162,9 +162,8 @@ class PlanWidth(NamedTuple):
     cost: float
     width: float
     standard_error: float = 0.0  # of the width, if it is simulated
-    share_of_prior: float = (
-        0.0  # of the information about the metric, that which the priors supply (predicted)
-    )
+    # Of the information about the metric, that which the priors supply (predicted).
+    share_of_prior: float = 0.0
     widths: Float[np.ndarray, " sets"] = np.zeros(0)  # of simulated data sets, where the metric was defined
     covered: float = float("nan")  # share of the simulated intervals that held the truth
     method: str = "Fisher information"
@@ -174,9 +173,8 @@ class PlanWidth(NamedTuple):
 
     def __str__(self) -> str:
         """One line: expected width, its error, how many sets and how they were analysed."""
-        error = (
-            f" +- {self.standard_error:.3f} in {self.widths.size} simulated sets" if self.widths.size else ""
-        )
+        sets = self.widths.size
+        error = f" +- {self.standard_error:.3f} in {sets} simulated sets" if sets else ""
         return f"expected width {self.width:.3f}{error}; {self.method}"
 
 

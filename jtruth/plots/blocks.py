@@ -45,6 +45,7 @@ _WIDE, _SIDE, _ACROSS = 8.4, 6.2, 2  # inches of a panel alone and beside anothe
 _LEAST_P = 1e-4
 _MARKS = {"fits": ("o", BLUE), "does not fit": ("x", ORANGE), "worth knowing": ("^", GREY)}
 _BELOW, _STEP = 0.14, 0.09  # ticks of assumptions below their row
+_BAR_COLORS = [color for color in CYCLE if color != ORANGE]  # orange is the cross
 _TICKS = "|^vsD"
 _TICK_COLORS = [*(color for color in CYCLE if color not in (BLUE, ORANGE)), "#444444"]
 
@@ -84,24 +85,26 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     """
     kind = type(result)
     name = "Estimate" if issubclass(kind, Estimate) else kind.__name__  # every law is one
+    below: list[Drawn] = []
     if name == "Evaluation":
-        below = [one for one in drawn_blocks(result.blocks()) if one.name not in ("metrics", "assumptions")]
-        panels = [partial(plot_metrics, result), *(partial(plot_block, one) for one in below)]
-        height = height_of(block_of(result.blocks(), "metrics")) + 0.6
+        document = result.blocks()
+        below = [one for one in drawn_blocks(document) if one.name not in ("metrics", "assumptions")]
+        first, height = partial(plot_metrics, result), height_of(block_of(document, "metrics")) + 0.6
     elif name in _LAWS:
-        panels, below, height = [partial(_LAWS[name], result)], [], 4.2
+        first, height = partial(_LAWS[name], result), 4.2
     else:
         if name not in _NO_ANSWERS and not isinstance(result, Answer):
             others = ", ".join((*_LAWS, *_NO_ANSWERS))
             raise ValueError(f"there is no picture of a {name}; there is one of answers and of {others}")
-        document = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
-        if not document:
+        drawn = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
+        if not drawn:
             raise ValueError(f"this {name} has no number that could be drawn")
-        panels = [partial(plot_block, one) for one in document]
-        below, height = document[1:], height_of(document[0])
+        above, *below = drawn
+        first, height = partial(plot_block, above), height_of(above)
     if ax is not None:
-        panels[0](ax=ax)
+        first(ax=ax)
         return ax.figure  # type: ignore[return-value]
+    panels = [first, *(partial(plot_block, one) for one in below)]
     return _on_a_figure(panels, [height, *map(height_of, below)])
 
 
@@ -209,20 +212,19 @@ def _rows(
 def _bar(ax: Axes, values: Sequence[Any], column: Column, y: float, j: int, missing: str) -> None:
     """One number of a row with its interval, and in words at the right."""
     mean, low, high = (*values, None, None)[:3]
-    color = CYCLE[(j if j < 1 else j + 1) % len(CYCLE)]  # orange is the cross
+    color = _BAR_COLORS[j]
     if low is not None and high is not None:
         ax.plot([low, high], [y, y], color=color, lw=5, alpha=0.45, solid_capstyle="butt")
     elif mean is not None and column.ends is None:
         ax.plot([0, mean], [y, y], color=GREY, lw=1)
     if mean is not None:
-        mark(ax, mean, y, MARKERS[0] if j == 0 else MARKERS[j % len(MARKERS)], color)
+        mark(ax, mean, y, MARKERS[j], color)
     note_row(ax, y, cell_text(values, column.form, missing))
 
 
 def _key_of_rows(ax: Axes, table: Table, bars: Sequence[Column], ticks: Sequence[str], ideal: bool) -> None:
     """What the marks are, above the picture, where there is more than one kind."""
-    colors = [CYCLE[(j if j < 1 else j + 1) % len(CYCLE)] for j in range(len(bars))]
-    keys = [key(MARKERS[j], one.title, colors[j]) for j, one in enumerate(bars)]
+    keys = [key(MARKERS[j], one.title, _BAR_COLORS[j]) for j, one in enumerate(bars)]
     if table.cross:
         named = next((one.title for one in table.columns if one.name == table.cross), plain(table.cross))
         keys.append(key("x", named, ORANGE))

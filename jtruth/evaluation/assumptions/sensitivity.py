@@ -101,10 +101,9 @@ class Sensitivity(Answer):
         bounds, ends = [], (Column("low", "at least"), Column("high", "at most"))
         if self.bounds:  # Lam and Stork's
             found = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
-            title = (
-                "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are"
-            )
-            bounds = [Table("bounds", f"{title} wrong", "wrong", ends, found)]
+            title = "Accuracy whatever errors depend on (Lam & Stork), "
+            title += "by the share of majority votes that are wrong"
+            bounds = [Table("bounds", title, "wrong", ends, found)]
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
         blocks = (
             Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),

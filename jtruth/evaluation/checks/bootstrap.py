@@ -122,7 +122,7 @@ def _some_samples(
     """A random part of the samples, where labels are so many that the bootstrap would take long."""
     classes = raters.num_classes
     most = int(_ENTRIES / _FEWEST / max(classes / _USUAL, 1) * max(classes / _MANY, 1))
-    complete = raters.num_classes ** min(raters.num_labelers, 30) <= raters.num_samples and order is None
+    complete = classes ** min(raters.num_labelers, 30) <= raters.num_samples and order is None
     if len(raters.sample) <= most or complete:
         return raters, gold, order
     size = max(1, int(raters.num_samples * most / len(raters.sample)))

@@ -150,9 +150,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     whom = "the majority vote" if t == size else f"labeler {str(labels.worker_names[t])!r}"
     error = of_vote if t == size else errors[t]
     what = f"predictions of {name!r}" if name else "predictions"
-    equal = f"are equal to {whom} on all of" if not differ[t] else (
-        f"differ from {whom} on {int(differ[t])} of"
-    )  # fmt: skip
+    equal = f"differ from {whom} on {int(differ[t])} of" if differ[t] else f"are equal to {whom} on all of"
     text = (
         f"{what} {equal} {number_of(int(shared[t]), 'sample')}, mistakes included (about {error:.0%} by the "
         "labels): were they learned on these labels, or copied? Then the labels cannot judge them. Judge "
@@ -309,7 +307,8 @@ def chosen_gold(
 
     several, known = votes.sum(axis=1) >= 2, gold >= 0
     agreed = several & (votes.max(axis=1) == votes.sum(axis=1))
-    asked, number = several & known, int((several & known).sum())
+    asked = several & known
+    number = int(asked.sum())
     agreeing = int((agreed & known).sum())
     if not 0 < number < several.sum():
         return ()

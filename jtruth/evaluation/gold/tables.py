@@ -103,7 +103,7 @@ def labeler_laws_by_gold(
     (sample, labeler, label), known = labels.arrays, gold.classes
     chance = None
     if not gold.at_random and (known >= 0).any():  # strata too: of one labeler each may have no gold
-        chosen = gold_sample(known >= 0, inclusion=gold.inclusion, strata=gold.strata)
+        chosen = how_chosen(gold)
         chance = np.full(known.size, np.nan)
         chance[chosen.chosen] = chosen.inclusion
     found = []
@@ -225,13 +225,13 @@ def learned_table(
 
 def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, rising: int | None = None) -> TableDraws:
     """Draws of the count table, given what labels alone say; `name` is of the stream of random numbers."""
-    return gold_tables(data.y_pred, data.num_symbols, posterior, data.gold, how_chosen(data),
+    return gold_tables(data.y_pred, data.num_symbols, posterior, data.gold, how_chosen(data.known),
                        stream(data.key, name), rising=rising)  # fmt: skip
 
 
-def how_chosen(data: Inputs) -> GoldSample:
+def how_chosen(gold: Gold) -> GoldSample:
     """How gold was chosen."""
-    return gold_sample(data.gold >= 0, inclusion=data.sampling.inclusion, strata=data.sampling.strata)
+    return gold_sample(gold.classes >= 0, inclusion=gold.inclusion, strata=gold.strata)
 
 
 def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]:
