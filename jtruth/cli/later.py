@@ -99,8 +99,8 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     head = f"Find out the truth of these {args.num}, all of them, and fill in column {header[1]} of the "
     if args.stratified:
         wanted = ask_strata(y_pred, posterior, args.num, **how)
-        others, column = np.setdiff1d(np.arange(labels.num_samples), wanted.samples), 3
         asked = np.isin(np.arange(labels.num_samples), wanted.samples)
+        others, column = np.flatnonzero(~asked), 3
         more = [
             [wanted.names[k], "yes" if on else "no"]
             for k, on in zip(np.asarray(wanted.strata), asked, strict=True)

@@ -168,21 +168,21 @@ def evaluate_calibration(
     check_level(level)
     reported_key, key = stated(key), as_key(key)
     found = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
-    raters = labels if isinstance(labels, Labels) else None
-    if raters is None:
+    if isinstance(labels, Labels):  # rows and columns of a frame go by the labels' ids and classes
+        classes, tasks = tuple(map(str, labels.class_names)), labels.tasks
+        p, notes = align_table(probabilities, labels, classes, "probabilities")
+        p = np.asarray(p, np.float64)
+        check = exchangeability_check(labels, key=key, groups=p.argmax(axis=1))
+    else:
+        classes, tasks = tuple(map(str, range(found.num_classes))), None
         p, notes = np.asarray(probabilities, np.float64), ()
         text = "histograms do not say who gave a label; give Labels to check that it does not matter"
         check = Check("exchangeable labelers", None, None, "cannot be seen", text)
-    else:  # rows and columns of a frame go by the labels' ids and classes
-        names = tuple(map(str, raters.class_names))
-        p, notes = align_table(probabilities, raters, names, "probabilities")
-        p = np.asarray(p, np.float64)
-        check = exchangeability_check(raters, key=key, groups=p.argmax(axis=1))
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
         law, judged = _calibrated(key, found, p, method, split)
-        if raters is not None and raters.tasks is not None:
-            options["tasks"] = tuple(raters.tasks[i] for i in judged)
+        if tasks is not None:
+            options["tasks"] = tuple(tasks[i] for i in judged)
         mine, new = found.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
         before = hist.loss_estimates(mine, p[judged], **options)
         after = hist.loss_estimates(mine, new.probabilities, concentration=new.concentration, **options)
@@ -194,8 +194,7 @@ def evaluate_calibration(
         later["epistemic_loss_after_one_label"] = law_of_mean(posterior[np.isfinite(posterior)])
     return CalibrationReport(
         method, level, before.estimates, later, before.plugin, law, judged, np.asarray(gain),
-        tuple(map(str, raters.class_names if raters else range(p.shape[1]))),
-        (raters.tasks if raters else None) or tuple(range(len(p))), (before, after),
+        classes, tasks or tuple(range(len(p))), (before, after),
         (check,), tuple(dict.fromkeys((*notes, *before.notes, *after.notes))), reported_key,
     )  # fmt: skip
 

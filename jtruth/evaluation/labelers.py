@@ -379,16 +379,14 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
         without, laws = laws, tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
-        warnings += tables.kind_warnings(data.labelers_are, without, laws)
+        warnings += (*tables.kind_warnings(data.labelers_are, without, laws), *tables.gold_warnings(data))
+        checks += tables.random_gold_checks(data, posterior)
     alone = next((member.fit for member in found if member.fit is not None), fit)
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
     rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
                         alone, level, means)  # fmt: skip
     readings = tuple((member.name, member.sentence) for member in found)
-    if by_gold:
-        warnings += tables.gold_warnings(data)
-        checks += tables.random_gold_checks(data, posterior)
-    elif all_refused(checks):  # what each assumption says means nothing then
+    if not by_gold and all_refused(checks):  # what each assumption says means nothing then
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
     if fit.usable:
