@@ -168,11 +168,9 @@ def _ordered(found: list[tuple], key: Stated, tasks: tuple | None) -> ModelCompa
     if loo[0].pointwise.size < _FEW_SAMPLES:
         doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
     level = [name for name, worse in zip(names, apart, strict=True) if not worse]
-    verdict = (
-        f"{names[0]} predicts the labels of a left-out sample best."
-        if len(level) == 1
-        else f"Not told apart by these labels: {', '.join(level)}."
-    )
+    verdict = f"Not told apart by these labels: {', '.join(level)}."
+    if len(level) == 1:
+        verdict = f"{names[0]} predicts the labels of a left-out sample best."
     if any(one.num_bad for one in loo):
         verdict += " Some terms cannot be trusted (see below), so neither can the order."
     difference, error = (np.array(x) for x in zip(*pairs, strict=True))

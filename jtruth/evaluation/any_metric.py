@@ -277,7 +277,7 @@ def member_vectors(member: Assumption, data: inputs.Inputs, num_draws: int) -> I
     else:  # of ties and of samples without a label nothing else is known
         truth, silent = registry.voted(data)
         p = truth + silent[:, None]
-    counts = np.asarray(member.posterior.counts)
+    counts = member.posterior.counts
     chosen = np.linspace(0, len(counts) - 1, num_draws).astype(int)
     size = max(_AT_ONCE // max(data.y_pred.size, 1), 1)
     for k in range(0, num_draws, size):

@@ -98,7 +98,7 @@ def learned_curves(
     """Curves by gold or by readings of the labels, and what is doubtful; ValueError where there are none."""
     table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, data.positive)
     if isinstance(table, PredictiveTable):
-        tables = {name: np.asarray(thinned([one], DRAWS).counts) for name, one in table.readings.items()}
+        tables = {name: thinned([one], DRAWS).counts for name, one in table.readings.items()}
         readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
         return PredictiveCurves(readings, data.labelers_are, coded.size), tuple(doubts)
     found = curves(against_rest(table.counts[::2], data.positive))
@@ -171,7 +171,7 @@ def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tu
     if data.model is None:
         _, doubts, found = learned_table(with_bins(data, coded), "", _NOTHING)
         driven = [d for one in found for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
-        return np.asarray(thinned([one.posterior for one in found], _DRAWS).counts), (*doubts, *driven)
+        return thinned([one.posterior for one in found], _DRAWS).counts, (*doubts, *driven)
     number = max(int(coded.max()) + 1, 2)
     drawn = count_posterior(
         data.model.log_likelihood, data.model.prior, coded, num_symbols=number, alpha=2.0 / number,
@@ -181,7 +181,7 @@ def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tu
     area = curves(against_rest(drawn.counts, data.positive)).auc.draws
     fixed = np.full(drawn.counts.shape[1:], 2.0 / number)
     doubts += table_doubts({"the area": area}, drawn, fixed, 0.95)
-    return np.asarray(thinned([drawn], _DRAWS).counts), doubts
+    return thinned([drawn], _DRAWS).counts, doubts
 
 
 def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
@@ -189,14 +189,14 @@ def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tab
     key, odds = data.key, log_odds(model.log_likelihood, model.prior)
     walks = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
     pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _WALKS // 2)
-    return _walked(walks, np.asarray(pure.counts), data.positive)
+    return _walked(walks, pure.counts, data.positive)
 
 
 def _walked(
     walks: tuple[TableDraws, np.ndarray, float], others: Int[np.ndarray, "others classes bins"], positive: int
 ) -> tuple[Tables, tuple[str, ...]]:
     """Tables of `symbol_walk`, and what the priors of class and bins do that labels do not."""
-    tables, against = np.asarray(walks[0].counts), () if walks[2] == 1 else (AGAINST_PRIOR,)
+    tables, against = walks[0].counts, () if walks[2] == 1 else (AGAINST_PRIOR,)
     return tables, (*against, *prior_driven(tables, others, positive))
 
 

@@ -207,7 +207,7 @@ class _Methods:
         from sklearn.utils.multiclass import check_classification_targets
         from sklearn.utils.validation import check_array, column_or_1d
 
-        known = None if fitting and self.classes is None else self.classes if fitting else self.classes_
+        known = self.classes if fitting else self.classes_
         if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
             z = check_array(y, ensure_all_finite=True)
             num_classes = int(np.max(z)) + 1 if known is None else len(known)

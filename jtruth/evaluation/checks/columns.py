@@ -147,15 +147,16 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     t = int(np.argmin(np.where(near, p_values, np.inf)))
     if p_values[t] > FALSE_ALARM:
         return ()
-    whom = "the majority vote" if t == size else f"labeler {str(labels.worker_names[t])!r}"
-    error = of_vote if t == size else errors[t]
+    whom, error, also = "the majority vote", of_vote, ""
+    if t < size:
+        whom, error = f"labeler {str(labels.worker_names[t])!r}", errors[t]
+        also = ", or leave this labeler out"
     what = f"predictions of {name!r}" if name else "predictions"
     equal = f"differ from {whom} on {int(differ[t])} of" if differ[t] else f"are equal to {whom} on all of"
     text = (
         f"{what} {equal} {number_of(int(shared[t]), 'sample')}, mistakes included (about {error:.0%} by the "
         "labels): were they learned on these labels, or copied? Then the labels cannot judge them. Judge "
-        "predictions for samples that were not "
-        "learned on" + ("" if t == size else ", or leave this labeler out")
+        f"predictions for samples that were not learned on{also}"
     )
     return alarm("predictions repeat labels", differ[t], p_values[t], text)
 
