@@ -92,7 +92,9 @@ def test_intervals_cover():
 
 
 def test_dispersion_agrees_with_loops():
-    h, _, z = simulated(jax.random.key(1), 60, 4, 1.5)
+    rng = np.random.default_rng(1)
+    q = rng.dirichlet(np.ones(3), 60)
+    h, z = hist.from_counts(rng.multinomial(4, q)), jnp.asarray(q**1.5 / (q**1.5).sum(axis=1, keepdims=True))
     edges = jnp.asarray([[0, 0.2, 0.6, 1], [0, 0.5, 0.7, 1], [0, 0.1, 0.3, 1.0]])
     phi = concentration.disagreement_probability(z)
     values, classes, _ = jax.jit(partial(calibration.loss_values, debias="exact"))(h, z, edges, phi)

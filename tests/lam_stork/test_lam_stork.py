@@ -53,7 +53,7 @@ def joint_laws(rng, number, num_classes):
     return [(p * cells).sum(axis=(1, 2, 3)) for cells in (u != y, z != y, u != z, (u != y) & (z != y))]
 
 
-@pytest.mark.parametrize("num_classes", [2, 3, 4])
+@pytest.mark.parametrize("num_classes", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_bounds_hold_for_every_law(num_classes):
     rng, seen = np.random.default_rng(num_classes), 0
     for e, m, a, both in zip(*joint_laws(rng, 3000, num_classes), strict=True):

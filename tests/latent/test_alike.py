@@ -60,7 +60,6 @@ def check_tables(counts, y_pred, every, weight, of_class):
 EFFORT = Effort(chains=32, burn_in=100, min_sweeps=16_000)
 
 
-@pytest.mark.slow
 def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     """Five samples, three classes: p(y | y_pred, z) with K averaged over 40 000 draws of its prior."""
     rng = np.random.default_rng(0)
@@ -77,10 +76,8 @@ def test_count_posterior_equals_the_prior_weighted_by_all_label_vectors():
     check_tables(found.counts, y_pred, every, weight, 0)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["labeler_strata", *(pytest.param(x, marks=pytest.mark.slow) for x in ("independent", "shared_strata"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["labeler_strata", "independent", "shared_strata"])
 def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_states(name):
     """Four samples of two classes, easy or hard in strata, two labelers, a classifier: nothing is fixed."""
     rng, draws, samples = np.random.default_rng(3), 30_000, 4

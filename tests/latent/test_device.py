@@ -127,7 +127,8 @@ def rows_of(problem, chains=3, seed=0):
 
 
 @pytest.mark.parametrize(
-    "dependence", ["independent", "shared_strata", pytest.param("copying", marks=pytest.mark.slow)]
+    "dependence",
+    ["shared_strata", *(pytest.param(x, marks=pytest.mark.slow) for x in ("independent", "copying"))],
 )
 def test_states_and_counts(dependence):
     problem = problem_of(dependence)
@@ -201,10 +202,7 @@ def fit_by(name, choice):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    ["shared_strata", "alike", "by_number"],
-)
+@pytest.mark.parametrize("name", ["shared_strata", "alike", "by_number"])
 def test_the_law_of_a_fit_is_that_of_numpy(name):
     """Means, and shares below the quartiles of both; a false alarm in 2000 for some 50 numbers each."""
     fits = [fit_by(name, choice) for choice in (False, True)]

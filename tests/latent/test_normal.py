@@ -52,9 +52,8 @@ def test_evidence_and_class_counts_are_those_of_all_assignments():
     assert abs(fit.class_counts[:, 1].std() - spread) < 0.1 * spread
 
 
-@pytest.mark.parametrize(
-    ("size", "labelers", "classes"), [(400, 5, 2), pytest.param(600, 3, 3, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "labelers", "classes"), [(400, 5, 2), (600, 3, 3)])
 def test_the_same_posterior_as_tempering(size, labelers, classes):
     labels, y_pred, _ = crowd(size, labelers, classes, 5)
     law, sampled = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))

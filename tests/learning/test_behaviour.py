@@ -93,7 +93,8 @@ def test_who_is_named_and_who_is_not():
     assert (named <= (2, 2, 1)).all(), named
     hits = np.zeros(3, int)
     for seed in range(10):
-        hits[0] += crowd(seed, "spam").spam.argmax() == 0 and crowd(seed, "spam").spam[0] > 0.5
+        spam = crowd(seed, "spam").spam
+        hits[0] += spam.argmax() == 0 and spam[0] > 0.5
         change = crowd(seed, "drift")
         hits[1] += change.drift[5] > 0.5 and abs(change.moment[5] - 200) < 60
         pair = crowd(seed, "duplicate")

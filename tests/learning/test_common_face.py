@@ -28,7 +28,12 @@ from tests.learning.crowds import from_matrix, simulate
 
 SIZE, LABELERS = 24, 5
 NAMES = list(METHODS)
-QUICK = [pytest.param(name, marks=[pytest.mark.slow] * (name == "hierarchical")) for name in NAMES]
+OF_LONG_FORM = {"one_coin", "difficulty_fallibility", "welinder"}  # read and climbed as "glad" is
+
+
+def quick(*slow):
+    """All methods, some of which are left to the slow tests."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in NAMES]
 
 
 def crowd(classes):
@@ -82,7 +87,7 @@ def test_what_comes_back(fitted, name, classes):
     assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.8
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick("hierarchical"))
 def test_a_noise_model_where_noise_is_estimated(fitted, name):
     labels, _, fit = fitted(name)
     if not METHODS[name].estimates_noise:
@@ -156,7 +161,8 @@ def test_a_stream_refuses_what_are_no_labels(as_installed):
         update(state, [[0, 1]])
 
 
-@pytest.mark.parametrize("name", NAMES)
+# The maximum of minimax entropy with a prior is in test_modes.
+@pytest.mark.parametrize("name", quick("hierarchical", "minimax_entropy", *OF_LONG_FORM))
 def test_a_prior_has_a_say_or_is_refused(fitted, name):
     labels, _, _ = fitted(name)
     if not METHODS[name].takes_prior:
@@ -169,7 +175,7 @@ def test_a_prior_has_a_say_or_is_refused(fitted, name):
     )
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", quick("hierarchical"))
 def test_order_of_samples_labelers_and_classes_has_no_say(fitted, name):
     labels, _, fit = fitted(name)
     rng = np.random.default_rng(1)
@@ -184,7 +190,7 @@ def test_order_of_samples_labelers_and_classes_has_no_say(fitted, name):
     np.testing.assert_allclose(swapped.class_posterior[:, ::-1], fit.class_posterior, atol=atol)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", quick("hierarchical"))
 def test_an_entry_without_label_says_nothing(fitted, name):
     labels, _, fit = fitted(name)
     more = Labels(
@@ -198,7 +204,7 @@ def test_an_entry_without_label_says_nothing(fitted, name):
     np.testing.assert_allclose(again(name, more).class_posterior, fit.class_posterior, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick("hierarchical"))
 def test_gold_stays_what_it_is(fitted, name):
     labels, y, fit = fitted(name)
     gold = np.where(np.arange(SIZE) % 4 == 0, y, -1)
@@ -238,9 +244,7 @@ def test_a_labeler_without_labels_changes_nothing(fitted, name):
 
 
 # Sampling goes on long where a class is without labels: 10 seconds.
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "hierarchical" else n for n in NAMES]
-)
+@pytest.mark.parametrize("name", quick("hierarchical", "minimax_entropy", *OF_LONG_FORM))
 def test_a_class_that_nobody_gives_is_no_answer(fitted, name):
     labels = replace(crowd(2)[0], num_classes=3)
     if (reason := METHODS[name].refuses(labels)) is not None:

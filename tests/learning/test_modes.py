@@ -26,7 +26,7 @@ def small(classes=2):
     return labels, list(zip(*(a.tolist() for a in labels.entries()), strict=True)), y
 
 
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_one_coin_is_em_by_its_formulas(known):
     labels, entries, y = small()
     gold = np.where(np.arange(24) % 4 == 0, y, -1) if known else None

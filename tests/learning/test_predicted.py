@@ -77,6 +77,7 @@ def test_the_noise_layer_is_the_maximum(case, layer):
     )
 
 
+@pytest.mark.slow
 def test_intervals_cover_and_thresholds_are_believed_where_they_are_right():
     """27 rates are within 5 standard errors, and a label or so of a row: a false alarm 27 * 5.7e-7 =
     1.6e-5."""

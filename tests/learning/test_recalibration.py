@@ -33,7 +33,7 @@ def grid_posterior(h, gold):
     return a, np.exp(log_b), weight / weight.sum()
 
 
-@pytest.mark.parametrize("gold", [0, 12, 40])
+@pytest.mark.parametrize("gold", [12, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 40))])
 def test_two_classes_are_the_grid_posterior(gold):
     h, _, known = example(gold=gold)
     found = recalibrate(h, known, key=KEY)

@@ -43,6 +43,10 @@ MODELS = {
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 KINDS = ["matrices with zeros", "difficulty", "symmetric each", "shared each"]
 every_kind = pytest.mark.parametrize("model", [MODELS[kind] for kind in KINDS], ids=KINDS)
+first_kinds = pytest.mark.parametrize(
+    "model",
+    [pytest.param(m, id=k, marks=[pytest.mark.slow] * (k not in KINDS)) for k, m in MODELS.items()],
+)
 
 ALL_VECTORS = np.array(list(itertools.product(range(NUM_CLASSES), repeat=NUM_LABELERS)))
 
@@ -143,7 +147,7 @@ def test_jit_vmap_and_eager_agree(model):
     np.testing.assert_allclose(of_models, eager, **tolerance)
 
 
-@every_model
+@first_kinds
 def test_float32_agrees_and_stays_float32(model):
     labels = Labels.from_matrix(some_labels(), NUM_CLASSES)
     double = model.log_likelihood(labels)
@@ -157,7 +161,7 @@ def test_float32_agrees_and_stays_float32(model):
 
 
 @every_kind
-@pytest.mark.parametrize("captured_in_x64", [True, False])
+@pytest.mark.parametrize("captured_in_x64", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_dtype_follows_x64_although_a_live_jit_captured_the_parameters(model, captured_in_x64):
     """jax 0.10.2 keeps captured NumPy constants by identity and would hand out the other dtype."""
     labels = Labels.from_matrix(some_labels(), NUM_CLASSES)
@@ -251,7 +255,7 @@ def test_a_model_that_is_not_there():
         NoiseModel.from_dict({"model": "Symmetric", "errors": 0.1, "num_classes": 2})
 
 
-@every_model
+@first_kinds
 def test_gradients_are_finite_at_log_zero(model):
     """Also for models with zeros: the gradient of the class posterior has no NaN and no infinity."""
     vectors = ALL_VECTORS[np.isfinite(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, 3))).any(axis=1)]

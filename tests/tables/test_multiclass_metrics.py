@@ -61,7 +61,10 @@ def scikit(name, y, y_pred):
         return known[name]()
 
 
-@pytest.mark.parametrize("name", NAMES)
+SLOW = ("micro_recall", "macro_f2", "f0.5[2]")  # each by the same lines as another
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in NAMES])
 @given(pairs)
 def test_perfect_labels_give_scikit_learn(name, found):
     y, y_pred = (np.array(v) for v in zip(*found, strict=True))
@@ -85,7 +88,7 @@ def all_metrics(table):
     return {name: named_metric(name, CLASSES)(table) for name in NAMES}
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_draws_numpy_jax_jit_vmap_and_short_dtypes_agree(dtype):
     one_by_one = [all_metrics(table) for table in tables]
     short = dtype == np.float32

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-SLOW = ("small12", "near_chance")  # like others, but of other sizes: programs of their own
+SLOW = ("small12", "near_chance", "yhat_all1")  # like others, but of other sizes: programs of their own
 CASES = [
     pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW))
     for name in ("tiny5", "small12", "known_labels", "near_chance", "yhat_all1", "main_N200")

@@ -75,7 +75,12 @@ def assert_law(law, values, p):
         np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("method", ["exact_means", "plug_in", "no_predictions", "sampling"])
+SLOW = ("exact_means", "no_predictions")  # tables drawn by the lines that draw those of "plug_in"
+
+
+@pytest.mark.parametrize(
+    "method", ["plug_in", "sampling", *(pytest.param(m, marks=pytest.mark.slow) for m in SLOW)]
+)
 def test_joint_draws_agree_with_the_laws_of_single_metrics(multi3, method):
     """Means of 4000 draws within 5 standard errors (normal laws: plus their own error) of the laws."""
     _, lik, prior, y_pred = multi3

@@ -58,7 +58,7 @@ def test_certain_labels_equal_scikit_learn():
     assert ours.score(x, names) == theirs.score(x, names)
 
 
-@pytest.mark.parametrize("objective", ["mmse", "ml"])
+@pytest.mark.parametrize("objective", ["mmse", pytest.param("ml", marks=pytest.mark.slow)])
 def test_forms_of_labels_agree_with_fit_linear(objective):
     x, _, z = crowd()
     labels = Labels.from_matrix(z, 2)

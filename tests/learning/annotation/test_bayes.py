@@ -130,7 +130,14 @@ def sample_probability(model, p, z):
     return given(None)
 
 
-@pytest.mark.parametrize("model", ANY_CLASSES)
+# What the plain ones say is seen in fits too, here and in tests/test_comparison.py.
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(m, marks=[pytest.mark.slow] * (m in ("dawid_skene", "pooled", "one_coin")))
+        for m in ANY_CLASSES
+    ],
+)
 def test_density_is_that_of_the_definitions(model):
     given = {
         "difficulty_fallibility": {"fallibility": (2.0, 3.0, 0.4)},

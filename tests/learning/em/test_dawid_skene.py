@@ -76,8 +76,10 @@ def test_every_step_is_the_papers(how):
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from([0.5, 1.0]))
 def test_objective_never_falls_and_rows_sum_to_one(seed, classes, present):
-    # Ten labelers: hardly two samples are equal, so few programs serve all examples.
-    labels = from_matrix(simulate(seed, 40, 10, classes, accuracy=0.5, present=present)[0], classes)
+    # Hardly two samples are equal, and one has all ten labels: two programs serve all examples.
+    z, y = simulate(seed, 40, 10, classes, accuracy=0.5, present=present)
+    z[0] = y[0]
+    labels = from_matrix(z, classes)
     fit = fit_dawid_skene(labels, smoothing=Smoothing(0.2, 0.1, 0.3), max_steps=100)
     assert np.diff(fit.path).min(initial=0) > -1e-11
     assert fit.log_posterior == fit.path[-1]

@@ -55,7 +55,7 @@ def stream(entries):
     return by_day(entries, PRIOR)
 
 
-@pytest.mark.parametrize("smoothing", [Smoothing(), PRIOR])
+@pytest.mark.parametrize("smoothing", [PRIOR, pytest.param(Smoothing(), marks=pytest.mark.slow)])
 def test_days_end_where_all_labels_together_do(entries, stream, smoothing):
     state = stream if smoothing is PRIOR else by_day(entries, smoothing)
     every = named(entries, slice(None), tasks=state.tasks, workers=state.workers)

@@ -130,7 +130,7 @@ def test_a_rate_that_is_never_defined_keeps_its_value(name):
     np.testing.assert_allclose([fit.p_detection, fit.p_false_alarm], [0.5, 0.25], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["second_order", "exact"])
+@pytest.mark.parametrize("name", ["exact", pytest.param("second_order", marks=pytest.mark.slow)])
 def test_float32_ends_where_float64_does(name):
     x, y = simulated(9, 40)
     double, single = run(x, y, name=name), run(x.astype(jnp.float32), y, name=name)
@@ -156,7 +156,7 @@ def test_the_shift_of_log_odds_is_a_product_of_odds(x):
 
 
 @pytest.mark.parametrize("share", [2.0, 3.0, 4.0, 4.4, 6.0, 11.9, 12.1, 30.0])
-@pytest.mark.parametrize("detection", [0.05, 0.5, 0.97])
+@pytest.mark.parametrize("detection", [0.05, 0.97, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_recall_with_heavy_tails(share, detection):
     """`share` is mean/sd of the number of positives: below 4.4 the tails reach 14 sd of the delta method.
 
