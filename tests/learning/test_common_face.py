@@ -32,7 +32,8 @@ OF_LONG_FORM = {"one_coin", "difficulty_fallibility", "welinder"}  # read and cl
 
 
 def quick(*slow):
-    """All methods, some of which are left to the slow tests."""
+    """All methods, some left to the slow tests; "hierarchical" samples, and has tests of its own."""
+    slow = {"hierarchical", *slow}
     return [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in NAMES]
 
 
@@ -66,7 +67,7 @@ def again(name, labels, **given):
 
 
 @pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick())
 def test_what_comes_back(fitted, name, classes):
     labels, y, fit = fitted(name, classes)
     if fit is None:
@@ -87,7 +88,7 @@ def test_what_comes_back(fitted, name, classes):
     assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.8
 
 
-@pytest.mark.parametrize("name", quick("hierarchical"))
+@pytest.mark.parametrize("name", quick())
 def test_a_noise_model_where_noise_is_estimated(fitted, name):
     labels, _, fit = fitted(name)
     if not METHODS[name].estimates_noise:
@@ -162,7 +163,7 @@ def test_a_stream_refuses_what_are_no_labels(as_installed):
 
 
 # The maximum of minimax entropy with a prior is in test_modes.
-@pytest.mark.parametrize("name", quick("hierarchical", "minimax_entropy", *OF_LONG_FORM))
+@pytest.mark.parametrize("name", quick("minimax_entropy", *OF_LONG_FORM))
 def test_a_prior_has_a_say_or_is_refused(fitted, name):
     labels, _, _ = fitted(name)
     if not METHODS[name].takes_prior:
@@ -175,7 +176,7 @@ def test_a_prior_has_a_say_or_is_refused(fitted, name):
     )
 
 
-@pytest.mark.parametrize("name", quick("hierarchical"))
+@pytest.mark.parametrize("name", quick())
 def test_order_of_samples_labelers_and_classes_has_no_say(fitted, name):
     labels, _, fit = fitted(name)
     rng = np.random.default_rng(1)
@@ -190,7 +191,7 @@ def test_order_of_samples_labelers_and_classes_has_no_say(fitted, name):
     np.testing.assert_allclose(swapped.class_posterior[:, ::-1], fit.class_posterior, atol=atol)
 
 
-@pytest.mark.parametrize("name", quick("hierarchical"))
+@pytest.mark.parametrize("name", quick())
 def test_an_entry_without_label_says_nothing(fitted, name):
     labels, _, fit = fitted(name)
     more = Labels(
@@ -204,7 +205,7 @@ def test_an_entry_without_label_says_nothing(fitted, name):
     np.testing.assert_allclose(again(name, more).class_posterior, fit.class_posterior, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", quick("hierarchical"))
+@pytest.mark.parametrize("name", quick())
 def test_gold_stays_what_it_is(fitted, name):
     labels, y, fit = fitted(name)
     gold = np.where(np.arange(SIZE) % 4 == 0, y, -1)
@@ -217,7 +218,7 @@ def test_gold_stays_what_it_is(fitted, name):
     np.testing.assert_allclose(nothing.class_posterior, fit.class_posterior, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick())
 def test_labels_that_are_all_equal_give_that_class(name):
     """Nobody ever gives the other class: every method says so, or gives the class; none divides by 0."""
     labels = from_matrix(np.where(crowd(2)[0].to_matrix() >= 0, 1, -1), 2)
@@ -244,7 +245,7 @@ def test_a_labeler_without_labels_changes_nothing(fitted, name):
 
 
 # Sampling goes on long where a class is without labels: 10 seconds.
-@pytest.mark.parametrize("name", quick("hierarchical", "minimax_entropy", *OF_LONG_FORM))
+@pytest.mark.parametrize("name", quick("minimax_entropy", *OF_LONG_FORM))
 def test_a_class_that_nobody_gives_is_no_answer(fitted, name):
     labels = replace(crowd(2)[0], num_classes=3)
     if (reason := METHODS[name].refuses(labels)) is not None:

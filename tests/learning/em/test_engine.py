@@ -152,20 +152,9 @@ AS_IN_MEMORY = {
 }
 
 
-NO_LABEL = [case for case in AS_IN_MEMORY if "label" in case or "nothing" in case]
-
-
 @engines
-@pytest.mark.parametrize(
-    ("missing", "case"),
-    [
-        *(("error", case) for case in AS_IN_MEMORY),
-        *(
-            pytest.param("drop", case, marks=[pytest.mark.slow] * (case not in NO_LABEL))
-            for case in AS_IN_MEMORY
-        ),
-    ],
-)
+@pytest.mark.parametrize("missing", ["error", pytest.param("drop", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("case", AS_IN_MEMORY)
 def test_what_a_frame_in_memory_says_is_said(engine, case, missing):
     """The same refusal with the same reason (of a row that may be another), or the same names and notes."""
     frame = pl.DataFrame(BASE | AS_IN_MEMORY[case])
