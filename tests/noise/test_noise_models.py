@@ -80,7 +80,7 @@ def by_loops(z, rows, shared, copying):
     return result
 
 
-@pytest.mark.parametrize("classes", [2, 3, 4])
+@pytest.mark.parametrize("classes", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_likelihoods_equal_loops(classes):
     rng = np.random.default_rng(classes)
     z, none = rng.integers(-1, classes, (20, 4)), np.zeros(4)
