@@ -29,7 +29,7 @@ def every_vector(n, q=Q):
     return hist.from_counts(counts), q[vectors].prod(axis=1)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("n", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 5))])
 def test_losses_are_unbiased(n):
     h, p = every_vector(n)
     z = np.tile(Z, (len(p), 1))
@@ -153,7 +153,7 @@ def test_few_samples_in_merged_bins_equal_those_bins_given():
     assert not any("merged" in note for note in plenty.notes)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 4])
+@pytest.mark.parametrize("classes", [3, *(pytest.param(c, marks=pytest.mark.slow) for c in (2, 4))])
 def test_the_second_order_part_of_the_error_by_pairs(classes):
     """2 / N^2 times the sum, over ordered pairs of samples, of the squared sum over bins that both are in."""
     rng = np.random.default_rng(classes)

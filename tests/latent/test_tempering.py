@@ -32,7 +32,8 @@ def tempered(model, observed, key=1):
     return run_tempered(found, observed, asked, key=jax.random.key(key), effort=EFFORT)
 
 
-@by_default("shared strata")
+# By default one case each is in joint/test_joint.py, joint/test_tempered_batch.py and the next test.
+@by_default()
 def test_equal_to_enumeration(case):
     """About 20 comparisons a case at 5 Monte Carlo errors; the evidence within 5 of its own."""
     name, size, options = CASES[case]

@@ -101,6 +101,7 @@ def test_welinder_is_at_a_maximum_of_the_loops():
     )
 
 
+@pytest.mark.slow
 def test_most_probable_positions_that_follow_one_labeler_say_so():
     """Five labelers of .8, whom `fit_nuts("welinder")` weighs as they are."""
     z, y = simulate(0, 200, 5, 2, accuracy=0.6, present=1.0)

@@ -99,6 +99,7 @@ def test_em_never_falls_where_priors_are_proper(fits, name):
     assert np.diff(fits[name].path).min() > -1e-6
 
 
+@pytest.mark.slow
 def test_symbols_that_are_classes_are_dawid_skene():
     fit = fit_values(values(MIND), SymbolMatrices, C)
     labels = Labels.from_matrix(MIND.reshape(N, T), C)

@@ -142,7 +142,7 @@ def test_by_loops_over_pairs_of_labels(kind):
             assert abs(point(function(votes, kind)) - (observed - e) / (1 - e)) < 1e-12
 
 
-@pytest.mark.parametrize("kind", ["nominal", "ordinal", "interval"])
+@pytest.mark.parametrize("kind", ["ordinal", "interval", pytest.param("nominal", marks=pytest.mark.slow)])
 def test_alpha_by_loops_over_pairs_of_labels(kind):
     """On the three published tables, by its definition, to 1e-10."""
     for votes in (*PUBLISHED, np.random.default_rng(2).integers(0, 4, (30, 4))):

@@ -219,7 +219,7 @@ def test_the_shortest_interval_of_draws_holds_its_level(name, number, repeats):
         assert inside.mean() < 0.95 + 2 / (number + 1) + 3.7 * error
 
 
-@pytest.mark.parametrize("number, repeats", [(400, 400), (4000, 100)])
+@pytest.mark.parametrize("number, repeats", [(400, 400), pytest.param(4000, 100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("share", [0.6, 0.94, 0.97])
 def test_draws_with_a_point_mass(share, number, repeats):
     """A recall that is 1 with some probability: coverage, the mean inside, nothing above 1."""

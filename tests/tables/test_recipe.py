@@ -56,12 +56,12 @@ def test_the_line_is_the_metric(miss_rate):
     assert miss_rate(1, 2, 3, 6) == 3 / 4 and np.isnan(miss_rate(0, 1, 0, 3))
 
 
-SLOW = ("empirical_bayes", "sampling", "labels", "prior_marginal")
+SLOW = ("empirical_bayes", "sampling", "labels", "prior_marginal", "no_predictions")
 
 
 @pytest.mark.parametrize(
     "method",
-    ["bayes", "exact_means", "no_predictions", *(pytest.param(m, marks=pytest.mark.slow) for m in SLOW)],
+    ["bayes", "exact_means", *(pytest.param(m, marks=pytest.mark.slow) for m in SLOW)],
 )
 def test_every_binary_method(method):
     _, y_pred, labels = crowd()
@@ -160,7 +160,9 @@ def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
         metrics.named_metric("miss_rate", "abc")
 
 
-@pytest.mark.parametrize("metric", ["kappa", "macro_f1", "mcc"])
+@pytest.mark.parametrize(
+    "metric", ["kappa", *(pytest.param(m, marks=pytest.mark.slow) for m in ("macro_f1", "mcc"))]
+)
 def test_plans_for_metrics_that_are_no_ratio(metric):
     """Predicted width against simulated sets: the standard error of the simulation, and the approximation."""
     made = Setting([0.6, 0.4], 0.85, [Labeler("crowd", 0.2, people=5)], metric=metric, rates="known")

@@ -138,6 +138,7 @@ def test_learned_prior_and_no_steps():
     assert soft.num_steps == 0 and not soft.converged
 
 
+@pytest.mark.slow
 def test_float32():
     x, _, log_likelihood = problem()
     with jax.enable_x64(False):

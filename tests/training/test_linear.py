@@ -94,9 +94,8 @@ def doubled(x, rho):
     return np.tile(x, (classes, 1)), np.repeat(np.arange(classes), len(x)), np.asarray(rho).T.ravel()
 
 
-@pytest.mark.parametrize(
-    "prior", [PRIOR, pytest.param(np.array([0.2, 0.3, 0.5]), marks=pytest.mark.slow)], ids=len
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", [PRIOR, np.array([0.2, 0.3, 0.5])], ids=len)
 def test_equals_scikit_learn_on_weighted_copies(prior):
     x, _, log_likelihood = problem(c=len(prior))
     xs, ys, weight = doubled(x, np.asarray(class_posterior(log_likelihood, prior)))

@@ -330,6 +330,7 @@ def test_agreement_without_pairs_has_no_verdict(fitted):
     assert np.isnan(found.p_value) and found.sentence() is None
 
 
+@pytest.mark.slow
 def test_start_in_the_mirror_image_is_caught(fitted):
     mirror = {"prior": np.array([0.6, 0.4]), "matrices": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
     switched = bayes.fit_nuts(

@@ -120,6 +120,7 @@ def test_samples_with_many_more_labels_than_the_rest():
     assert np.isfinite(start).all()
 
 
+@pytest.mark.slow
 def test_thousands_of_labels_on_one_sample_do_not_underflow():
     # The product of 1500 probabilities is 0 in float64; its log is not.
     z, y = simulate(7, size=12, labelers=1500, classes=2, accuracy=0.2, present=1.0)

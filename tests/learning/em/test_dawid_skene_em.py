@@ -96,11 +96,15 @@ def test_fit_is_float64_in_a_float32_process():
     assert fit.start_objectives[0] == exact.log_posterior
 
 
+@pytest.mark.slow
 def test_a_second_data_set_of_about_the_same_size_does_not_compile():
     before = dawid_skene_em._cache_size()
     fit_dawid_skene(from_matrix(simulate(15, size=230, labelers=13, present=1.0)[0]), max_steps=77)
     fit_dawid_skene(from_matrix(simulate(16, size=250, labelers=13, present=1.0)[0]), max_steps=77)
     assert dawid_skene_em._cache_size() - before == 1
+
+
+def test_sizes_are_rounded_up_by_less_than_a_quarter():
     assert [bucket(k) for k in (1, 8, 9, 31, 33, 1025, 4096, 4097)] == [1, 8, 10, 32, 40, 1280, 4096, 4352]
 
 

@@ -51,6 +51,7 @@ def test_anaesthetists_with_the_prior_of_rater():
     assert fit.usable and fit.converged and fit.warnings == ()
 
 
+@pytest.mark.slow
 def test_fifth_dentist_of_the_caries_table():
     """Independence: recall .916 [.899, .934], precision .420 [.394, .446], accuracy .737 [.727, .747]."""
     split = crowds.caries().split_rater(4)
@@ -310,7 +311,8 @@ def test_every_kept_matrix_belongs_to_the_draw_that_is_named(fitted):
 
 
 @pytest.mark.parametrize(
-    "model", ["independent", "shared_strata", pytest.param("random_effect", marks=pytest.mark.slow)]
+    "model",
+    ["independent", *(pytest.param(m, marks=pytest.mark.slow) for m in ("shared_strata", "random_effect"))],
 )
 def test_class_counts_and_right_labels_are_those_of_the_class_posterior(fitted, model):
     """Draws of both have the mean that p(y_i = c | labels) gives them: 5 Monte Carlo errors of 300 draws."""
