@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jtruth.lam_stork import error_bounds, estimate_bounds, estimate_error_rate, true_error_rate
+from jtruth.lam_stork import (
+    error_bounds,
+    error_rate_posterior,
+    estimate_bounds,
+    estimate_error_rate,
+    true_error_rate,
+)
 from jtruth.lam_stork.rates import apparent_error_rate, nonnegative_lower_bound, true_error_variance
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
@@ -171,6 +177,8 @@ def test_what_the_warnings_say():
         (lambda: estimate_error_rate((1, 9), mislabeling=0.1, method="wald"), "method must be one of"),
         (lambda: estimate_error_rate((1, 9), mislabeling=0.1, level=95.0), "level is 95"),
         (lambda: estimate_bounds(0.1, mislabeling=0.1), "give the pair"),
+        (lambda: error_rate_posterior(3, mislabeling=0.1), "give the pair"),
+        (lambda: error_rate_posterior((1, 9), mislabeling=(4, 3)), r"mislabeling is \(4, 3\)"),
     ],
 )
 def test_bad_input(call, message, as_installed):

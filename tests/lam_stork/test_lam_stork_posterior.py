@@ -58,15 +58,3 @@ def test_posterior_of_large_and_lopsided_problems():
     assert "contradict" in error_rate_posterior((5, 1000), mislabeling=0.02).warnings[0]
     assert error_rate_posterior((12, 1000), mislabeling=0.02).warnings == ()
     assert 0.2 < confused.probability_reversed < 0.8 and "more often than right" in confused.warnings[0]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: error_rate_posterior(3, mislabeling=0.1), "give the pair"),
-        (lambda: error_rate_posterior((1, 9), mislabeling=(4, 3)), r"mislabeling is \(4, 3\)"),
-    ],
-)
-def test_bad_input(call, message, as_installed):
-    with pytest.raises(ValueError, match=message):
-        call()
