@@ -44,8 +44,6 @@ def test_what_is_refused_and_said():
         fit_known_classes(labels)
     with pytest.raises(ValueError, match="pseudo must be 0 or more, got -1"):
         fit_known_classes(labels, gold=gold, pseudo=-1)
-    with pytest.raises(ValueError, match="gold must have shape"):
-        fit_known_classes(labels, gold=[0, 1])
     fit = fit_known_classes(labels, gold=np.where(gold == 2, -1, gold))
     assert "No sample is known to be of class '2'" in fit.warnings[0]
     alone = Labels(*(np.append(a, b) for a, b in zip(labels.arrays, (1, 5, 0), strict=True)), 60, 6, 3)

@@ -89,9 +89,6 @@ def test_unusable_arguments(options, message):
 
 
 def test_unusable_labels():
-    none = np.zeros(0, np.int32)
-    with pytest.raises(ValueError, match="no label at all"):
-        fit_dawid_skene(Labels(none, none, none, 3, 2, 2))
     one = np.zeros(1, np.int32)
     for name, value in (("sample", 3), ("labeler", 2), ("label", 2), ("label", -2)):
         entries = {"sample": one, "labeler": one, "label": one, name: one + value}
