@@ -20,10 +20,10 @@ share. A layout of the samples of its own, with products instead of sums of logs
 made XLA 1.7 times as fast as NumPy on a CPU, once it was compiled, and 1.05 times slower the first time; its
 250 lines are gone.
 
-Two threads, each with parts of the rows and a random stream of its own (10^5 samples, C = 4, T = 100, 25 parts
-of a cache's size, 2 cores standing still, 2026-11-27): a sweep of four chains takes 41 ms of wall where one
-thread takes 25; with 7 parts 47 and 36. Sparse products alone run side by side (1.7 s and .96), but most steps
-of NumPy are so short that handing Python over costs more than it saves. Larger parts leave the cache.
+Two threads, each with parts of the rows and a random stream of its own (10^5 samples, C = 4, T = 100, 25
+parts of a cache's size, 2 quiet cores, 2026-11-27): a sweep of four chains takes 41 ms of wall where one
+thread takes 25; with 7 parts 47 and 36. Sparse products alone run side by side (1.7 s and .96), but most
+steps of NumPy are so short that handing Python over costs more than it saves. Larger parts leave the cache.
 
 One program for all sizes, so that NumPy's twin could go, was tried and is not worth it. Compiling costs, CPU
 seconds with tracing (600 x 3 of three classes, fixed rows; 400 x 5, shared strata; 4000 x 5, two classes;
