@@ -2,8 +2,9 @@
 
 A sampler is a generator: where it needs a compiled function it yields a `Call`, and is sent what comes back.
 `alone` makes the calls of one of them. `side_by_side` runs many, puts calls of the same function that have
-arrays of equal shapes together and makes them as one, under `vmap`; whoever comes to its end makes room for
-the next. Each has random numbers of its own, so what it finds does not depend on its neighbours.
+arrays of equal shapes together and makes them as one (under `vmap` on an accelerator; on a CPU, whose cache
+that would leave, one after the other). Whoever comes to its end makes room for the next. Each has random
+numbers of its own, so what it finds does not depend on its neighbours.
 """
 
 from collections import defaultdict, deque
@@ -101,7 +102,7 @@ def _made(calls: list[Call], size: int, mesh: Any) -> Any:
 @lru_cache(maxsize=64)
 def _together(function: Callable, static: tuple, tree: Any) -> Callable:
     """The function of many sets of arrays, given as their leaves."""
-    size = None if jax.default_backend() == "cpu" else 256  # at once, where that is quicker
+    size = None if jax.default_backend() == "cpu" else 256
 
     def one(leaves: Any) -> Any:
         return function(*jax.tree.unflatten(tree, leaves), **dict(static))

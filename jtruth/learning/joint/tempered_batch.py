@@ -16,7 +16,7 @@ from jtruth._cache import keep_programs
 from jtruth._random import host_rng
 from jtruth.labels import Labels
 from jtruth.latent.density import Seen
-from jtruth.latent.fit import moved, started
+from jtruth.latent.fit import MOST_WORK, moved, started
 from jtruth.latent.infer import temper
 from jtruth.latent.infer.gibbs import Digest
 from jtruth.latent.infer.side_by_side import Sampler, side_by_side
@@ -100,7 +100,7 @@ def _problem(
     build, name = named_model(dependence)
     built, rows, observed, _ = laid_out(labels, y[there], build)
     model = density_of(built, observed)
-    if model is None:
+    if model is None or model.work > MOST_WORK:
         raise ValueError(
             f"set {s} has {rows.multiplicity.size} different samples: too many for tempering. Evaluate it by "
             "itself (jt.evaluate), or as independent (method='joint')"
