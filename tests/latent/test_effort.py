@@ -13,7 +13,7 @@ from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
 from jtruth.latent import Effort, TooLarge
 from jtruth.latent.walk import FEWEST, Convergence, diagnose, good, limits, next_target
-from jtruth.learning import fit_joint
+from jtruth.learning import DirichletPriors, fit_joint
 from tests.latent.test_checkpoint import small
 from tests.learning.crowds import from_votes
 
@@ -31,10 +31,11 @@ def test_a_slow_machine_gives_the_same_draws(monkeypatch):
     """A clock on which every look takes an hour."""
     labels, y_pred = crowd()
     effort = Effort(min_sweeps=800, max_sweeps=4000, min_ess=1e9)
-    calm = fit_joint(labels, y_pred=y_pred, key=KEY, effort=effort)
+    fit = partial(fit_joint, labels, y_pred=y_pred, key=KEY, effort=effort, priors=from_votes(labels))
+    calm = fit()
     now = iter(range(0, 10**9, 3600))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
-    busy = fit_joint(labels, y_pred=y_pred, key=KEY, effort=effort)
+    busy = fit()
     np.testing.assert_array_equal(calm.counts, busy.counts)
     np.testing.assert_array_equal(calm.matrices, busy.matrices)
     assert busy.convergence.stopped_by == calm.convergence.stopped_by == "max_sweeps"
@@ -83,8 +84,10 @@ def test_burn_in_is_short_where_all_chains_start_at_the_mode():
 
 @pytest.mark.parametrize(("dependence", "data"), [("independent", crowd), ("random_effect", small)])
 def test_spent_work_is_said(dependence, data):
+    """By Gibbs sampling and by tempering."""
     labels, y_pred = data()
-    fit = partial(fit_joint, dependence=dependence)
+    priors = from_votes(labels) if dependence == "independent" else DirichletPriors()
+    fit = partial(fit_joint, dependence=dependence, priors=priors)
     found = fit(labels, y_pred=y_pred, key=KEY, effort=Effort(max_work=1.0, min_ess=1e9))
     assert found.convergence.stopped_by == "max_work" and not found.converged
     assert "stopped by max_work" in found.warnings[-1]

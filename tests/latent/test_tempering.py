@@ -133,7 +133,8 @@ def test_classes_are_multinomial_given_the_parameters():
     np.testing.assert_allclose(drawn[0, :, :, 0].var(axis=1), 7 * p[0] * (1 - p[0]), atol=0.08)
 
 
-@pytest.mark.parametrize("spread", ["learned", pytest.param("fixed", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", ["learned", "fixed"])
 def test_random_effect_against_draws_of_its_prior(spread):
     """14 samples, some labels missing, some classes known: by the likelihoods of draws of the prior."""
     rng = np.random.default_rng(0)

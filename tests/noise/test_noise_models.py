@@ -110,7 +110,7 @@ def test_likelihoods_equal_loops(classes):
         np.testing.assert_allclose(found, by_loops(z, rows, shared, copied), rtol=1e-12)
 
 
-@every_model
+@first_kinds
 def test_likelihood_of_all_label_vectors_sums_to_one(model):
     log_likelihood = model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES))
     assert log_likelihood.shape == (NUM_CLASSES**NUM_LABELERS, NUM_CLASSES)
@@ -282,7 +282,7 @@ def test_sizes_that_do_not_match_are_refused(model):
             model.sample(jax.random.key(0), np.array([0]), np.ones((1, 2), bool))
 
 
-@every_model
+@first_kinds
 def test_missing_label_is_the_sum_over_its_values(model):
     """Leaving a labeler out = summing the joint law over all labels it could have given."""
     joint = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))

@@ -224,7 +224,11 @@ def coverage(size, gold, share, sharp, sets, **options):
 
 @pytest.mark.parametrize(
     ("size", "gold", "share", "sharp", "low", "high"),
-    [(400, 30, 0.5, 1, 0.90, 0.99), (400, 30, 0.2, 3, 0.91, 1.0), (400, 100, 0.2, 1, 0.89, 0.99)],
+    [
+        (400, 30, 0.5, 1, 0.90, 0.99),
+        (400, 30, 0.2, 3, 0.91, 1.0),
+        pytest.param(400, 100, 0.2, 1, 0.89, 0.99, marks=pytest.mark.slow),
+    ],
 )
 def test_coverage(size, gold, share, sharp, low, high):
     covered, width = coverage(size, gold, share, sharp, 400)
