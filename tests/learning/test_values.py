@@ -106,11 +106,6 @@ def test_symbols_that_are_classes_are_dawid_skene():
     other = fit_dawid_skene(labels, smoothing=Smoothing(2.0, 0.5, 1.0))
     np.testing.assert_allclose(fit.channel.matrices, other.matrices, atol=1e-6)
     np.testing.assert_allclose(fit.class_posterior, other.class_posterior, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_sets_of_one_class_are_symbols():
-    fit = fit_values(values(MIND), SymbolMatrices, C)
     one_each = fit_values(values(MIND[:, None] == np.arange(C)), SymbolMatrices, C)
     np.testing.assert_allclose(one_each.class_posterior, fit.class_posterior, atol=1e-6)
 
