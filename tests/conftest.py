@@ -165,18 +165,18 @@ def moves_are_optimized() -> Iterator[None]:
         yield
 
 
-SHORTENED = {"few_sweeps", "few_lineages", "enough_sweeps"}
+SHORTENED = {"few_sets", "few_sweeps", "few_lineages", "enough_sweeps"}
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Tests of a file that want short chains come last: the fixture stays until the end of the file.
+    """Tests of a file that want less work come last: the fixture stays until the end of the file.
 
     Otherwise those without it would run with or without, by what ran before them in the same worker.
     """
     first: dict[Any, int] = {}
     for item in items:
         first.setdefault(item.path, len(first))
-    items.sort(key=lambda item: (first[item.path], not SHORTENED.isdisjoint(item.fixturenames)))
+    items.sort(key=lambda item: (first[item.path], len(SHORTENED.intersection(item.fixturenames))))
 
 
 def pytest_collection_finish() -> None:
@@ -207,7 +207,22 @@ def compiled_programs_are_forgotten() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def few_sweeps() -> Iterator[None]:
+def few_sets() -> Iterator[None]:
+    """Checks compare labels with a quarter of the simulated sets: for tests of anything else.
+
+    These sets take half of the time of an answer by known error rates.
+    """
+    from jtruth.evaluation.checks import bootstrap, verdicts
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verdicts, "_SETS", 39)
+        patch.setattr(bootstrap, "_MOST", 99)
+        patch.setattr(bootstrap, "_FEWEST", 19)
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_sweeps(few_sets: None) -> Iterator[None]:
     """Short chains for what is learned: for tests of what is done with an answer, not of the answer.
 
     Of independent errors draws of the normal law around the mode, for which nothing is compiled, also where

@@ -13,12 +13,11 @@ from scipy.special import betaln, gammaln, logsumexp
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
-from jtruth.latent import Effort, NutsSettings
+from jtruth.latent import NutsSettings
 from jtruth.learning.annotation.bayes import fit_nuts
 from jtruth.learning.joint.posterior import fit_joint
 
 SETTINGS = NutsSettings(num_warmup=300, num_samples=500)
-FEW = Effort(burn_in=100, min_sweeps=1200, max_rhat=9.0, min_ess=1.0)  # what is done with a fit
 
 
 def crowd(seed, samples, right, copying=0.0):
@@ -36,8 +35,8 @@ def pooled():
 
 
 @pytest.fixture(scope="module")
-def gibbs(pooled):
-    return fit_joint(pooled.labels, key=jax.random.key(3), effort=FEW)
+def gibbs(pooled, few_lineages):
+    return fit_joint(pooled.labels, key=jax.random.key(3))
 
 
 def exact_log_evidence(size):
@@ -125,7 +124,7 @@ def test_what_is_refused(pooled, gibbs):
         leave_one_out(gibbs._replace(dependence="copying"), labels)
     gold = np.where(np.arange(12) == 0, 0, -1)
     with pytest.raises(ValueError, match="with gold labels"):
-        leave_one_out(fit_joint(labels, key=key, gold=gold, effort=FEW), labels)
+        leave_one_out(fit_joint(labels, key=key, gold=gold), labels)
 
 
 def test_without_arviz(pooled, monkeypatch):
@@ -141,6 +140,7 @@ def test_bad_terms_are_named(pooled, gibbs, monkeypatch):
     good = leave_one_out(pooled)
     bad = good._replace(pareto_k=np.where(np.arange(12) == 4, 0.9, 0.1))
     monkeypatch.setattr(comparison, "leave_one_out", lambda fit, labels: bad if fit is pooled else good)
+    monkeypatch.setattr("jtruth.learning.annotation.bayes.evidence_of", lambda fit, key: None)
     compared = compare_models(pooled.labels, key=jax.random.key(0), models=[pooled, gibbs])
     text = " ".join(compared.warnings)
     assert "pooled: 1 of 12 samples have Pareto k above 0.70 (worst 0.90 at sample 4)" in text

@@ -47,7 +47,7 @@ WITH_CODE = [p for p in PAGES if code_of(p) and p.name != "your_own_model.md"]  
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.stem)
 def test_the_python_of_a_page_runs(path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -17,7 +17,7 @@ from jtruth.information.mutual import enumerated_information
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, Symmetric
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -30,6 +30,8 @@ from jtruth.testing import curve_density
 from jtruth.testing.binary.empirical_bayes import point_estimate
 from jtruth.testing.steps import FixedPoint
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 ROC = ("recall", "false_alarm_rate")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.cli.files import write
+from tests.shared_fits import fits_are_shared  # noqa: F401
 
 
 @pytest.fixture

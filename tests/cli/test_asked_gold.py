@@ -10,7 +10,7 @@ from jtruth.io import read_labels
 from jtruth.io.gold import read_gold_sample
 from tests.cli.files import rows_of, write
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 
 CHANCES = ("task", "label", "inclusion")

@@ -9,7 +9,7 @@ from jtruth.io.parsing import as_table
 from jtruth.io.tables import tasks_by_group
 from tests.cli.files import rows_of, write
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 SYSTEMS, RATE, JUDGES = ("base", "tuned"), (0.3, 0.9), ("j1", "j2", "j3")
 LONG = ("task", "system", "worker", "label")
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.files import write
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 
 @pytest.fixture
 def files(tmp_path):

@@ -32,6 +32,8 @@ from jtruth.latent import Progress
 from jtruth.noise import Symmetric
 from tests.cli.files import rows_of, write
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -72,7 +74,7 @@ def test_prevalence_says_rate_and_what_to_ask(answer, made):
     assert "How many samples are of each class?" in (made / "p.html").read_text()
 
 
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_labelers_consensus_and_error_rates_go_on(run, answer, made):
     found, _ = answer("labelers", made / "labels.csv", "--consensus", made / "c.csv",
                       "--save", made / "psi.json")  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("few_sweeps")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("index.md", "judges_with_30_gold.md", "which_labels_to_buy.md")

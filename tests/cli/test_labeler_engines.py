@@ -46,7 +46,7 @@ def test_two_days_are_the_whole_file(answer, refusal, days):
     assert "maybe" in refusal("labelers", other, "--update", state)
 
 
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_fast_answers_the_same_question_and_finds_the_same_spammer(answer, tmp_path):
     """EM and its normal law against Gibbs sampling with other readings: one target, one law, one worst."""
     rng = np.random.default_rng(3)

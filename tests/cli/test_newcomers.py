@@ -99,15 +99,15 @@ PATHS = [
     (label_studio, "evaluate project-1.json --predictions export:v2 --gold export:ground_truth", "accuracy"),
     (argilla, "evaluate argilla.json --predictions export:gpt --positive pass", "accuracy"),
     (wide, "inspect ratings.csv", "column:model"),
-    (
-        wide,
-        "evaluate ratings.csv --predictions column:model --gold column:truth --positive pass",
-        "Recall",
-    ),
+    (wide, "evaluate ratings.csv --predictions column:model --gold column:truth --positive pass", "Recall"),
 ]
+SLOW = ("prevalence", "--scores")  # the same files are read in other paths
 
 
-@pytest.mark.parametrize(("files", "line", "says"), PATHS, ids=[line for _, line, _ in PATHS])
+@pytest.mark.parametrize(
+    ("files", "line", "says"),
+    [pytest.param(*p, marks=[pytest.mark.slow] * any(w in p[1] for w in SLOW), id=p[1]) for p in PATHS],
+)
 def test_a_path_is_short_and_not_refused(run, tmp_path, monkeypatch, files, line, says):
     monkeypatch.setenv("COLUMNS", "80")
     files(tmp_path)

@@ -10,6 +10,8 @@ from jtruth.io import read_labels, read_predictions
 from jtruth.noise import Symmetric
 from tests.cli.files import rows_of, write
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 
 @pytest.fixture
 def base(small):

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.files import write
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 WORKERS = ("ann", "bob", "cy")
 
 

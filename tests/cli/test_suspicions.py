@@ -10,6 +10,8 @@ import jtruth as jt
 from jtruth.inspection import inspect_labels
 from tests.cli.files import write
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 ODD = ("vocabularies", "separate_groups", "opposed", "constant", "copies", "few_labels", "single_label",
        "repeats")  # fmt: skip
 
@@ -51,7 +53,7 @@ def test_inspect_and_evaluate_agree_on_what_is_suspicious(answer, odd):
 
 
 @pytest.mark.slow
-def test_labelers_find_the_same_oddities(odd, few_sweeps):
+def test_labelers_find_the_same_oddities(odd, few_lineages):
     labels = jt.read_labels(odd / "labels.csv", repeats="keep")
     report = jt.evaluate_labelers(labels)
     known = inspect_labels(labels).findings
@@ -82,7 +84,7 @@ def test_order_finds_labelers_who_change(answer, tired, command, extra):
     assert not extra or checks["drift"]["verdict"] == "does not fit", checks["drift"]
 
 
-def test_headline_of_labelers_says_who_is_told_apart_and_checks_stand_below(run, few_sweeps):
+def test_headline_of_labelers_says_who_is_told_apart_and_checks_stand_below(run, few_lineages):
     """The caries file: narrow intervals stood in the headline, against four checks."""
     code, out, err = run("labelers", "examples/caries.csv", "--report", "/dev/null")
     first, _, second, *_ = out.splitlines()

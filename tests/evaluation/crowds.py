@@ -1,4 +1,4 @@
-"""Labels of a crowd that shares what is hard: one set for many tests, so that models are fitted once."""
+"""Crowds of many tests. The one that shares what is hard is one set, so that models are fitted once."""
 
 import numpy as np
 
@@ -13,6 +13,14 @@ def crowd(seed=0, size=150, labelers=4, classes=2, hard=0.3):
     wrong = (y[:, None] + rng.integers(1, classes, (size, labelers + 1))) % classes
     seen = np.where(rng.random((size, labelers + 1)) < chance[:, None], y[:, None], wrong)
     return y, seen[:, 0], jt.Labels.from_matrix(seen[:, 1:], classes)
+
+
+def careless(classes=2, size=80, labelers=3, seed=0):
+    """Truth, predictions and a matrix of labels: right in .85 and in .8, else a guess."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, size)
+    z = np.where(rng.random((size, labelers)) < 0.8, y[:, None], rng.integers(0, classes, (size, labelers)))
+    return y, np.where(rng.random(size) < 0.85, y, rng.integers(0, classes, size)), z
 
 
 def some_gold(y, number, seed=1):

@@ -9,6 +9,8 @@ import jtruth as jt
 from jtruth.evaluation.any_metric import tied_vectors
 from jtruth.testing import of_labels
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 NOISE, PRIOR = jt.noise.Symmetric(0.2, 2), [0.6, 0.4]
 
 

@@ -11,17 +11,11 @@ from jtruth._host import most_likely_prior
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
+from tests.evaluation.crowds import careless
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
 KEY = jax.random.key(3)
-
-
-def crowd(n=80, labelers=3, classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, classes, n)
-    z = np.where(rng.random((n, labelers)) < 0.8, y[:, None], rng.integers(0, classes, (n, labelers)))
-    return y, np.where(rng.random(n) < 0.85, y, rng.integers(0, classes, n)), z
 
 
 def read(y_pred, z, classes=2, *, prior=None, gold=None):
@@ -56,7 +50,7 @@ def test_the_majority_vote_beside_the_answer_is_for_the_class_with_the_most_vote
 
 
 def test_gold_is_the_truth_of_the_majority_votes_member():
-    y, y_pred, z = crowd()
+    y, y_pred, z = careless()
     gold = np.where(np.arange(y.size) % 2 == 0, 1 - z[:, 0], -1)  # half of the truth, and nobody voted so
     z = np.tile(z[:, :1], (1, 3))
     truth = np.where(gold >= 0, gold, z[:, 0])
@@ -69,7 +63,7 @@ def test_gold_is_the_truth_of_the_majority_votes_member():
 @pytest.mark.slow
 def test_every_member_keeps_to_the_prior_and_to_the_gold_that_were_given():
     """Each model is fitted with both: its draws of the prior are the given one, its gold samples certain."""
-    y, y_pred, z = crowd()
+    y, y_pred, z = careless()
     gold = np.where(np.arange(y.size) < 20, y, -1)
     data = read(y_pred, z, prior=[0.65, 0.35], gold=gold)
     names = ("independent", "labeler_strata", "shared_strata", "random_effect")
@@ -83,7 +77,7 @@ def test_every_member_keeps_to_the_prior_and_to_the_gold_that_were_given():
 
 def test_learned_checks_are_told_of_gold():
     """Two labelers and a classifier without gold leave nothing to check; with gold there is something."""
-    y, y_pred, z = crowd(labelers=2)
+    y, y_pred, z = careless(labelers=2)
     labels = jt.Labels.from_matrix(z, 2)
     alone = jt.evaluate(y_pred, labels, assume="independent")
     known = jt.evaluate(y_pred, labels, assume="independent", gold=np.where(np.arange(80) < 40, y, -1))
@@ -92,7 +86,7 @@ def test_learned_checks_are_told_of_gold():
 
 
 def test_learned_checks_are_told_of_the_prior():
-    _, y_pred, z = crowd()
+    _, y_pred, z = careless()
     labels = jt.Labels.from_matrix(z, 2)
     known = jt.evaluate(y_pred, labels, assume="independent", prior=[0.5, 0.5])
     free = jt.evaluate(y_pred, labels, assume="independent")
@@ -102,7 +96,7 @@ def test_learned_checks_are_told_of_the_prior():
 
 def test_check_of_a_given_prior_looks_at_samples_without_gold_only():
     """Gold was asked for where it is of class 1; that says nothing of the prior."""
-    y, y_pred, z = crowd(n=200)
+    y, y_pred, z = careless(size=200)
     chosen = (y == 1) & (np.arange(200) < 120)
     given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
     with_gold = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), gold=np.where(chosen, 1, -1), **given)
@@ -114,7 +108,7 @@ def test_check_of_a_given_prior_looks_at_samples_without_gold_only():
 
 def test_positive_names_the_class_also_where_the_prior_is_integrated_out():
     """Class 0 as positive, against the same data with the classes renamed."""
-    _, y_pred, z = crowd(n=60)
+    _, y_pred, z = careless(size=60)
     noise = jt.noise.ConfusionMatrices(np.tile([[0.9, 0.1], [0.3, 0.7]], (3, 1, 1)))
     mirror = jt.noise.ConfusionMatrices(np.tile([[0.7, 0.3], [0.1, 0.9]], (3, 1, 1)))
     found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), noise=noise, positive=0)

@@ -6,6 +6,8 @@ import pytest
 
 import jtruth as jt
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 Z = np.array([[1, 1], [0, 1], [0, 0], [1, 0]])
 LABELS = jt.Labels.from_matrix(Z, 2)
 NAMED = jt.Labels.from_long(["a", "b"], ["w", "w"], ["no", "yes"], classes=["no", "yes"])

@@ -15,6 +15,8 @@ from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.draws import DrawsEstimate
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 KEY = jax.random.key(3)
 N = 60
 RNG = np.random.default_rng(0)

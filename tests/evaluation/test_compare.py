@@ -16,6 +16,8 @@ from jtruth.evaluation.compared import Laws, joined
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.binary.chain import symbol_chain
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 NOISE, PRIOR = jt.noise.Symmetric(0.2, 2), np.array([0.6, 0.4])
 
 
@@ -147,7 +149,7 @@ def test_joined_laws_keep_their_correlations():
 
 
 @pytest.fixture(scope="module")
-def learned(few_sweeps):
+def learned(few_lineages):
     """(classes, answer without a word, vouched for, with gold): 200 samples, four labelers."""
     y, said, labels = rivals(6, size=200, labelers=4)
     two = {"a": said["a"], "c": np.maximum(said["a"], said["c"])}  # the tuple (1, 0) never occurs
@@ -213,7 +215,7 @@ def test_labels_alone_cannot_tell_and_how_much_gold_would(learned):
     assert told.summary(full=True).startswith("a has the better accuracy with probability 0.98")
 
 
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_a_predictive_difference_lies_within_what_discordant_samples_allow(learned):
     """Of accuracy: the share on which predictions differ; of recall readings say how many are positive."""
     _, two, open_, *_ = learned
@@ -234,7 +236,7 @@ def test_a_predictive_difference_lies_within_what_discordant_samples_allow(learn
         assert p == pytest.approx((sign * d > 0).mean() + 0.5 * (d == 0).mean()) and p + q == pytest.approx(1)
 
 
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("gold", [False, True])
 def test_identical_classifiers_do_not_differ(learned, gold):
     y, two, labels = learned[0], learned[1], learned[5]
@@ -247,7 +249,7 @@ def test_identical_classifiers_do_not_differ(learned, gold):
     assert gold or "gold may not tell either: they are close" in found.summary(full=True)
 
 
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_gold_answers_where_labels_alone_determine_nothing():
     """One label a sample: gold and vote shares, and no model; the truth is held. The key is fixed."""
     y, said, labels = rivals(6, size=200, labelers=1)
@@ -301,7 +303,7 @@ def test_three_classes():
         ),
     ],
 )
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_refused(as_installed, change, message):
     good = {
         "predictions": {"a": [0, 1, 1, 0], "b": [0, 1, 0, 1]},

@@ -8,6 +8,8 @@ from scipy.special import beta
 
 import jtruth as jt
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 DRAWS, SIZE = 20, 6
 RNG = np.random.default_rng(5)
 MATRICES = RNG.dirichlet([3.0, 1.0], (DRAWS, 3, 2))

@@ -12,6 +12,8 @@ import jtruth as jt
 from jtruth.evaluation import Groups, compare_groups, labelers_by_group
 from jtruth.evaluation.groups import PAIRED
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 KEY = jax.random.key(3)
 
 
@@ -58,7 +60,7 @@ def test_perfect_labels_give_the_metric_of_each_group(metric):
 
 
 @pytest.mark.slow
-def test_the_same_items_in_two_groups_are_paired(few_sweeps):
+def test_the_same_items_in_two_groups_are_paired(few_lineages):
     """A classifier and judge `d` fail on the same items in both: their differences are narrower."""
     rng = np.random.default_rng(2)
     y, hard = rng.integers(0, 2, (100, 2)), rng.random(100) < 0.4
@@ -105,7 +107,7 @@ def test_what_groups_refuse():
         labelers_by_group(labels, ["a"] * 20)
 
 
-def test_a_labeler_who_errs_in_one_group_is_found(few_sweeps):
+def test_a_labeler_who_errs_in_one_group_is_found(few_lineages):
     """`tired` guesses in group b: the difference is in his row alone."""
     rng = np.random.default_rng(1)
     y, group = rng.integers(0, 2, 240), np.repeat(["a", "b"], 120)

@@ -10,6 +10,8 @@ import pytest
 
 import jtruth as jt
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, 80)
 Z = np.where(RNG.random((80, 4)) < 0.25, 1 - Y[:, None], Y[:, None])

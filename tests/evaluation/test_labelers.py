@@ -63,6 +63,10 @@ def test_every_labeler_has_a_law_of_its_own(whole):
         np.testing.assert_allclose([row["low"], row["high"]], law.interval(0.95), atol=1e-9)
         assert 0 <= row["low"] < (z == y).mean() < row["high"] <= 1
         assert all(row["low"] < one < row["high"] for one in said.values())
+        np.testing.assert_allclose(np.sum(row["confusion_matrix"]["mean"], 1), 1, atol=1e-9)
+        assert row["num_labels"] == 200
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert "worst first" in report.summary(full=True)
     assert ONLY_GOLD in report.warnings and ONLY_GOLD in report.summary(full=True)
     assert "share of the labels given that are right" in report.summary(full=True).splitlines()[0]
     assert f"rests on: {report.rests_on}" in report.summary(full=True)
@@ -74,6 +78,8 @@ def test_every_labeler_has_a_law_of_its_own(whole):
     assert said["0"] == pytest.approx(other.posterior.labeler_accuracy[:, 0].mean(), abs=1e-12)
     with pytest.raises(ValueError, match="target='population' has no answer with gold"):
         jt.evaluate_labelers(labels, gold=y, target="population")
+    alone = jt.evaluate_labelers(labels.select_labelers([0]))
+    assert alone.rows == () and "Not identified" in alone.summary(full=True)
 
 
 def row(name, low, high):

@@ -10,18 +10,12 @@ import pytest
 import jtruth as jt
 from jtruth.tables.metrics import default_metrics, named_metric
 from jtruth.testing.methods import MULTICLASS_METHODS
+from tests.evaluation.crowds import careless, crowd, some_gold
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
 KEY = jax.random.key(0)
 NAMES = ("not <b>", "is")
-
-
-def crowd(classes=2, n=90, labelers=3, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, classes, n)
-    z = np.where(rng.random((n, labelers)) < 0.8, y[:, None], rng.integers(0, classes, (n, labelers)))
-    return y, np.where(rng.random(n) < 0.85, y, rng.integers(0, classes, n)), z
 
 
 def named(z, classes):
@@ -32,19 +26,20 @@ def named(z, classes):
 
 
 def known(method="bayes", **options):
-    _, y_pred, z = crowd()
+    _, y_pred, z = careless()
     labels = jt.Labels.from_matrix(z, 2)
     return jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), method=method, key=KEY, **options)
 
 
 def learned(**options):
-    y, y_pred, z = crowd()
-    gold = np.where(np.arange(y.size) < 30, y, -1) if options.pop("gold", False) else None
-    return jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), gold=gold, key=KEY, **options)
+    """Its models are fitted in other files too."""
+    y, y_pred, labels = crowd()
+    gold = some_gold(y, 30) if options.pop("gold", False) else None
+    return jt.evaluate(y_pred, labels, gold=gold, key=KEY, **options)
 
 
 def many(method="bayes", **options):
-    _, y_pred, z = crowd(3)
+    _, y_pred, z = careless(3)
     labels, noise = jt.Labels.from_matrix(z, 3), jt.noise.Symmetric(0.25, 3)
     return jt.evaluate(y_pred, labels, noise=noise, prior=[0.3, 0.4, 0.3], method=method, key=KEY, **options)
 
@@ -150,7 +145,7 @@ def test_data_frames_of_any_library(backend):
 
 
 def test_names_in_notebooks_are_text_not_code():
-    _, y_pred, z = crowd()
+    _, y_pred, z = careless()
     labels = named(z, NAMES)
     html = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), positive="not <b>")._repr_html_()
     assert "&lt;b&gt;" in html and "not <b>" not in html
@@ -159,7 +154,7 @@ def test_names_in_notebooks_are_text_not_code():
 @pytest.mark.parametrize("assume", ["independent", "unknown"])
 def test_rows_of_the_table_are_named_also_where_class_0_is_positive(assume):
     """Class 0 as positive is the same problem with the names exchanged; so is its table, names and all."""
-    y, y_pred, z = crowd()
+    y, y_pred, z = careless()
     gold = np.where(np.arange(y.size) < 30, y, -1) if assume == "unknown" else None
     labels = named(z, ("a", "b"))
     one, other = (
@@ -177,7 +172,7 @@ def test_rows_of_the_table_are_named_also_where_class_0_is_positive(assume):
 
 @pytest.mark.parametrize("method", [*(m for m in MULTICLASS_METHODS if m != "plug_in"), "majority_vote"])
 def test_methods_work_on_the_full_table(method):
-    y, y_pred, _ = crowd(3)
+    y, y_pred, _ = careless(3)
     result = many(method)
     assert result.confusion_matrix.shape == (3, 3) and tuple(result.metrics) == default_metrics("012")
     assert not any("against all" in w for w in result.warnings)
@@ -205,7 +200,7 @@ def test_one_class_against_the_rest_only_where_it_is_asked_for():
 @pytest.mark.slow
 def test_all_gold_gives_the_metrics_themselves():
     """Nothing is left to estimate: every draw is the table; PPI++ has no error either."""
-    y, y_pred, z = crowd(3, n=60)
+    y, y_pred, z = careless(3, size=60)
     result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=y, key=KEY)
     table = np.zeros((3, 3))
     np.add.at(table, (y, y_pred), 1)

@@ -12,6 +12,8 @@ from jtruth.evaluation.assumptions.model_error import law_of
 from jtruth.evaluation.score_tables import bin_edges
 from jtruth.io.gold import Gold
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 
 def scored(seed, size=300, labelers=3, error=0.2, share=0.4):
     """(classes, scores, labels)."""
@@ -34,7 +36,7 @@ def test_known_classes_are_scikit_learn():
     assert turned.positive == "0"
 
 
-def test_nobody_vouches(few_sweeps):
+def test_nobody_vouches(few_lineages):
     """A law for each number of the curve, of two readings; it holds the truth, the key is fixed."""
     y, score, labels = scored(3, size=200, labelers=4)
     found = jt.evaluate_scores(score, labels)
@@ -108,7 +110,7 @@ def test_a_class_prior_that_labels_contradict_is_said():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_gold_gives_draws_of_whole_curves():
     """Every number follows from them, the cheapest threshold too; a score turned round says the same."""
     y, score, labels = scored(3, size=200, labelers=4)
@@ -201,7 +203,7 @@ GOOD = {"scores": [0.1, 0.9, 0.8, 0.2], "labels": np.log([[0.8, 0.2], [0.3, 0.7]
         ({"scores": [0.1, np.inf, 0.3, 0.2]}, r"scores\[1\] is inf"),
     ],
 )
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_refused(as_installed, change, message):
     with pytest.raises(ValueError, match=message):
         jt.evaluate_scores(**{**GOOD, **change})

@@ -8,6 +8,8 @@ import pytest
 import jtruth as jt
 from jtruth.testing import consolidate, estimate_counts
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 NOISE, PRIOR = jt.noise.Symmetric(0.2, 2), [0.6, 0.4]
 
 

@@ -135,7 +135,9 @@ WIDTHS = {
 
 
 @pytest.mark.usefixtures("few_lineages")
-@pytest.mark.parametrize("asked", WIDTHS)
+@pytest.mark.parametrize(
+    "asked", [pytest.param(x, marks=[pytest.mark.slow] * (x == "scores")) for x in WIDTHS]
+)
 def test_every_question_is_wider_for_judges_and_says_what_its_law_rests_on(asked):
     _, y_pred, labels = crowd()
     kinds = {"people": "labelled by people", None: "half of them", "llm_judges": "LLM judges"}

@@ -91,6 +91,7 @@ def test_sensitivity_moves_it_and_at_rest_errors_are_independent(added, answer):
     assert moved.mean != pytest.approx(rest.mean, abs=0.002)
 
 
+@pytest.mark.slow
 def test_the_model_finds_again_what_made_the_labels():
     """One seed: the true share of empty samples, and the habit, inside wide intervals (4.5 sd)."""
     rng, size = np.random.default_rng(0), 1500

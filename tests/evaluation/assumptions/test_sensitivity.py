@@ -19,6 +19,8 @@ from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors,
 from jtruth.noise.base import scale_errors
 from jtruth.stats.draws import DrawsEstimate
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 KEY = jax.random.key(0)
 
 

@@ -43,13 +43,6 @@ def raters(seed=0, size=300, labelers=4, classes=2, present=1.0, copying=0.0):
     return table, z[:, -1], y
 
 
-@pytest.fixture
-def few_sets(monkeypatch):
-    """A quarter of the simulated sets: for what is loud or quiet without doubt."""
-    monkeypatch.setattr(boot, "_MOST", 99)
-    monkeypatch.setattr(boot, "_FEWEST", 19)
-
-
 def fitted(table):
     fit = fit_dawid_skene(table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01))
     return fit.prior[None], fit.matrices[None]

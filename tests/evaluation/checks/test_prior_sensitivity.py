@@ -107,7 +107,8 @@ def squared_strata(priors, rows):
 squared_strata.__name__ = "shared_strata"  # whose rows are alike by the same rule
 
 
-@pytest.mark.parametrize("model", ["copying", pytest.param("shared_strata", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["copying", "shared_strata"])
 def test_as_if_a_model_of_strata_had_the_squared_prior(model):
     """Weights of strata, rows, and rows that labelers share. Five standard errors of each mean."""
     y_pred, labels = simulated(120, 0.4, seed=3)
@@ -151,7 +152,8 @@ POPULATION = {"assume": "independent", "target": "population"}
     pytest.param(SHARED, (900, 0.5, 0.9), "does not fit", marks=pytest.mark.slow),
     pytest.param(SHARED, (300, 0.5), "fits", marks=pytest.mark.slow),
     pytest.param(PARTLY, (60, 0.03, 0.95), "does not fit", marks=pytest.mark.slow),
-    (POPULATION, (200, 0.02, 0.8), "does not fit"), (POPULATION, (900, 0.5, 0.9), "fits"),
+    (POPULATION, (200, 0.02, 0.8), "does not fit"),
+    pytest.param(POPULATION, (900, 0.5, 0.9), "fits", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_what_other_answers_say(asked, given, verdict):
     """Labels say little of hard samples, however many they are; the truth of most samples does."""

@@ -115,7 +115,7 @@ def test_input_that_cannot_be_used(as_installed):
     np.testing.assert_array_equal(asked[0].samples, asked[1].samples)
 
 
-def test_gold_of_class_0_is_gold():
+def test_gold_of_class_0_is_gold(few_lineages):
     """Nobody asks for it again, and two answers are enough to say how many more halve the interval."""
     z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [20, 20, 10, 10], axis=0)
     gold = np.full(60, -1)

@@ -14,6 +14,8 @@ from jtruth.latent import STANDARD
 from jtruth.learning.joint.posterior import fit_joint
 from tests.evaluation.crowds import some_gold
 
+pytestmark = pytest.mark.usefixtures("few_sets")
+
 KEY = jax.random.key(2)
 
 
@@ -129,6 +131,7 @@ def test_a_class_that_gold_hardly_met_is_named():
     assert len(found.warnings) == 1
 
 
+@pytest.mark.usefixtures("few_lineages")
 def test_score_is_the_mean_of_joint_posterior_and_vote_shares():
     """One vote is spread over the classes; where labels determine nothing the shares stand alone."""
     _, z = judges(size=60)

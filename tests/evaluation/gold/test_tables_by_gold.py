@@ -137,7 +137,7 @@ def test_unequal_chances_are_taken_into_account():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_lineages")
 def test_evaluate_hands_the_draws_over():
     _, y_pred, labels, _, known = example(size=150)
     found = jt.evaluate(y_pred, labels, gold=known, key=3)
