@@ -192,6 +192,7 @@ def test_table_10_of_few_sets_is_the_stored_one():
         assert np.mean(values) == pytest.approx(cell["ours"], abs=4 * cell["error"] / 3**0.5)
 
 
+@pytest.mark.slow  # their numbers are those of the page, below
 @pytest.mark.parametrize("make", errata.ALL, ids=lambda f: f.__name__)
 def test_errata(make):
     one = make()

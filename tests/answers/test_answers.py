@@ -1,5 +1,6 @@
 """Every answer x every face: what one shows all show, no line is wider than the terminal, brief is brief."""
 
+import functools
 import itertools
 import json
 
@@ -92,9 +93,17 @@ SLOW = ("Evaluation by what-if", "CalibrationReport", "ClassScores")  # what fit
 PARAMS = [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ANSWERS]
 
 
+DRAWN = ("Evaluation of nothing", "Comparison", "PlanSearch", "Sensitivity", "LabelRequest")
+
+
+@functools.cache
+def made(name):
+    return ANSWERS[name]()
+
+
 @pytest.fixture(scope="module", params=PARAMS)
 def answer(request):
-    return ANSWERS[request.param]()
+    return made(request.param)
 
 
 def flat(text):
@@ -195,9 +204,13 @@ def test_brief_is_brief_and_the_default(answer, monkeypatch):
     assert "<p><b>" in html and "<script" not in html
 
 
-def test_answers_can_be_drawn(answer):
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in DRAWN)) for name in ANSWERS]
+)
+def test_answers_can_be_drawn(name):
+    """The kinds of blocks; what is drawn of every other answer is in `test_plots.py` too."""
     plt = pytest.importorskip("matplotlib.pyplot")
-    figure = answer.plot()
+    figure = made(name).plot()
     figure.canvas.draw()
     assert any(ax.has_data() or ax.texts for ax in figure.axes)
     plt.close(figure)

@@ -265,11 +265,11 @@ def test_costs_and_an_oracle_that_errs_change_what_is_asked(data):
     np.testing.assert_allclose(after.log_likelihood[i] - erring.log_likelihood[i], np.log([0.3, 0.7]))
 
 
-PARTS = {"emi_split_uncertainty", "emi_split", "emi"}  # of masked_tars, and what test_recipe asks
+OTHER = {"emi_split_uncertainty", "emi_split", "emi", "masked_tars"}  # test_recipe asks by emi
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(s, marks=[pytest.mark.slow] * (s in PARTS)) for s in STRATEGIES]
+    "name", [pytest.param(s, marks=[pytest.mark.slow] * (s in OTHER)) for s in STRATEGIES]
 )
 def test_every_strategy_cleans_and_follows(naive, data, name):
     x, y, _ = data

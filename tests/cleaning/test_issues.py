@@ -31,6 +31,7 @@ def test_probabilities_are_the_posteriors_and_sorted():
     np.testing.assert_array_equal(found.low, found.high)
 
 
+@pytest.mark.slow
 def test_the_expected_number_is_calibrated():
     """40 crowds: the 95 % interval holds the number of wrong labels at least 33 times (a false alarm 6e-3^..:
     P(Binomial(40, .95) < 33) = 7e-5)."""

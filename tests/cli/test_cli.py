@@ -104,7 +104,7 @@ def test_unusable_input_is_one_readable_line_and_exit_code_2(refusal, arguments,
 
 def test_plan(run, answer):
     """A plan from typed labelers, and from a file; the answer, its alternatives, and what was put in."""
-    quick = ["--rates", "known", "--sets", "20"]
+    quick = ["--rates", "known", "--sets", "10"]
     typed = ["--labeler", "crowd:.25:.05:3", "--labeler", "expert:.05:.5", "--prior", ".7,.3", *quick]
     found, text = answer("plan", "--width", ".08", *typed, "--cost-sample", ".02", "--cost-gold", "2")
     assert "cheapest plan for accuracy" in text and "other mix" in text and "Put in" in text

@@ -32,7 +32,7 @@ from jtruth.latent import Progress
 from jtruth.noise import Symmetric
 from tests.cli.files import rows_of, write
 
-pytestmark = pytest.mark.usefixtures("few_sets")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,6 @@ def test_prevalence_says_rate_and_what_to_ask(answer, made):
     assert "How many samples are of each class?" in (made / "p.html").read_text()
 
 
-@pytest.mark.usefixtures("few_lineages")
 def test_labelers_consensus_and_error_rates_go_on(run, answer, made):
     found, _ = answer("labelers", made / "labels.csv", "--consensus", made / "c.csv",
                       "--save", made / "psi.json")  # fmt: skip
@@ -110,7 +109,6 @@ def test_correct(run, arguments, said):
     assert code == 0 and said in out, (out, err)
 
 
-@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("truth", [False, True])
 def test_ask(run, answer, tmp_path, truth):
     run("simulate", tmp_path, "--samples", 60, "--labelers", 4, "--looks", 0.6, "--seed", 2)

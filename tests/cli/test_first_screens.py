@@ -76,7 +76,8 @@ PLAIN = {
     "simulate": "made --samples 30",
 }
 # What has tests of its own: all but the first two
-SLOW = ("models", "calibrate", "consensus", "plan", "prevalence --by system", "simulate")
+SLOW = ("models", "calibrate", "consensus", "plan", "prevalence --by system", "simulate", "agreement",
+        "sensitivity", "inspect", "correct")  # fmt: skip
 COMMANDS = [
     pytest.param(name, text, marks=pytest.mark.slow if name in SLOW else (), id=name)
     for name, text in (PAGES | PLAIN).items()

@@ -33,9 +33,14 @@ HEADER = ("task", "worker", "label")
 
 @pytest.mark.parametrize(
     "header",
-    [("item", "annotator", "verdict"), ("comment_id", "rater", "sentiment"), ("id", "judge", "rating"),
-     ("HITId", "WorkerId", "answer"), ("question", "user", "label")],
-)  # fmt: skip
+    [
+        ("item", "annotator", "verdict"),
+        ("HITId", "WorkerId", "answer"),
+        pytest.param(("comment_id", "rater", "sentiment"), marks=pytest.mark.slow),
+        pytest.param(("id", "judge", "rating"), marks=pytest.mark.slow),
+        pytest.param(("question", "user", "label"), marks=pytest.mark.slow),
+    ],
+)
 def test_other_words_for_columns_are_understood_and_said(run, answer, tmp_path, header):
     z, y = answers()
     path = write(tmp_path / "l.csv", header, long(z))

@@ -79,10 +79,13 @@ def graded(method):
     return result, np.mean(y == y_pred)
 
 
+SLOW = ("sampling", "exact_means", "labels")  # test_results has them for three classes
+
+
 @pytest.mark.parametrize(
     "method",
     [
-        *(pytest.param(m, marks=[pytest.mark.slow] * (m == "sampling")) for m in BINARY_METHODS),
+        *(pytest.param(m, marks=[pytest.mark.slow] * (m in SLOW)) for m in BINARY_METHODS),
         "majority_vote",
         "tars",
     ],

@@ -32,7 +32,12 @@ def answer(labels, method="bayes"):
     return jt.evaluate(PRED, labels, noise=noise, prior=[0.6, 0.4], method=method)
 
 
-@pytest.mark.parametrize("method", ["bayes", "exact_means", "labels", "no_predictions", "majority_vote"])
+OTHERS = ("exact_means", "labels", "no_predictions")
+
+
+@pytest.mark.parametrize(
+    "method", ["bayes", "majority_vote", *(pytest.param(m, marks=pytest.mark.slow) for m in OTHERS)]
+)
 def test_permutations_leave_exact_methods_alone(method):
     expected = answer(jt.Labels.from_frame(rows()), method)
     labels = jt.Labels.from_frame(

@@ -10,7 +10,7 @@ from jtruth.testing.baselines import carlotto_accuracy
 from tests.learning.crowds import from_matrix, simulate
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_labeler_is_graded_by_em_of_all_others(classes):
     labels = from_matrix(simulate(5, 60, 5, classes, 0.8, 0.9)[0], classes)
     split = labels.split_rater(2)

@@ -111,7 +111,7 @@ def test_statistics_against_loops():
         np.testing.assert_allclose(found[0], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("collapse", [True, False])
+@pytest.mark.parametrize("collapse", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_simulated_sets_follow_the_model(collapse):
     """Mean agreement of raters, and gold classes kept. Each z-test at 1e-5."""
     labels, y_pred, y = raters(2, labelers=3, present=0.8)

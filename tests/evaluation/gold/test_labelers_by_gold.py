@@ -35,6 +35,7 @@ def laws(labels, h, gold, **options):
     return labeler_laws_by_gold([FLAT] * labels.num_labelers, labels, h, known, **options)
 
 
+@pytest.mark.slow
 def test_intervals_hold_where_labelers_are_wrong_together():
     """Of 100 sets at 95 %, 84 or fewer have probability 4e-5, for each of two labelers; labels say more."""
     held, judged = np.zeros(2), [0, 4]  # one of the four, and the one who sees
