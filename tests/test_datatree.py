@@ -56,8 +56,13 @@ def run_of(draws):
     return gather(draws, {name: np.zeros(first.shape[:2], int) for name in names}, 10)
 
 
+SOME = ("dawid_skene", "mace", "welinder")
+
+
 @pytest.mark.filterwarnings("ignore")  # random draws are poor ones, and ArviZ says so
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model", [pytest.param(name, marks=[pytest.mark.slow] * (name not in SOME)) for name in MODELS]
+)
 def test_arviz_reads_every_model(model):
     fit = made_up(model, classes=2 if model == "welinder" else 3)
     tree = to_datatree(fit)

@@ -21,7 +21,9 @@ def stray(small):
     return small
 
 
-@pytest.mark.parametrize("command", ["labelers", "prevalence", "consensus"])
+@pytest.mark.parametrize(
+    "command", ["prevalence", "consensus", pytest.param("labelers", marks=pytest.mark.slow)]
+)
 def test_gold_of_a_task_without_labels_can_be_left_out_where_the_message_says_so(
     run, refusal, stray, command
 ):

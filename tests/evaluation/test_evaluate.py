@@ -232,7 +232,7 @@ def test_evidence_compares_noise_models_and_includes_the_labels():
     assert unknown.log_evidence == pytest.approx(np.log(np.mean(each)), abs=1e-4)
 
 
-@pytest.mark.parametrize("positive", [None, 0, 1])
+@pytest.mark.parametrize("positive", [None, 0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("given", [{"noise": jt.noise.Symmetric(0.2, 2)}, {"assume": "independent"}])
 def test_the_prior_is_in_the_order_of_the_classes(positive, given, few_lineages):
     """It stood beside swapped names where the first class is the positive one."""

@@ -20,7 +20,9 @@ def crowd(size=60, classes=2, seed=0):
     return jt.Labels.from_matrix(z, classes), np.where(rng.random(size) < 0.1, (y + 1) % classes, y)
 
 
-@pytest.mark.parametrize("method", ["empirical_bayes", "exact_means", "labels"])
+@pytest.mark.parametrize(
+    "method", ["empirical_bayes", "labels", pytest.param("exact_means", marks=pytest.mark.slow)]
+)
 def test_iterations_have_no_nan_in_the_unused_end_of_their_path(method):
     labels, y_pred = crowd()
     with jax.debug_nans(True):

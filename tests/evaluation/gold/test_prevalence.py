@@ -29,6 +29,7 @@ def judges(seed=0, size=300, share=0.7, copying=False):
     return y, z
 
 
+@pytest.mark.slow
 def test_count_draws_are_the_joint_posterior():
     """Against the sum over all 2^5 label vectors with prior and matrices integrated out (Dirichlet).
 
