@@ -1,5 +1,6 @@
-"""Binary data for tests: the reference cases as log-odds and predictions, and simulated ones."""
+"""Data for tests: the binary reference cases as log-odds and predictions, simulated and random ones."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -51,3 +52,15 @@ def simulated(seed, n, *, share=0.3, d=0.8, f=0.25, error=0.2, labelers=2, equal
     rates = np.full((n, labelers), error) if equal else rng.uniform(*around, (n, labelers))
     vote = np.where(rng.random((n, labelers)) < rates, ~truth[:, None], truth[:, None])
     return np.log(share / (1 - share)) + (np.where(vote, 1, -1) * np.log(1 / rates - 1)).sum(1), y
+
+
+def random_case(seed, samples, classes, symbols):
+    """Likelihoods, prior and predictions of several classes."""
+    rng = np.random.default_rng(seed)
+    lik = rng.dirichlet(np.ones(classes), samples)
+    return lik, rng.dirichlet(3 * np.ones(classes)), rng.integers(0, symbols, samples).astype(np.int32)
+
+
+def log_rho_of(lik, prior):
+    """log p(class | labels), up to a constant of each sample."""
+    return jnp.asarray(np.log(lik) + np.log(prior)[None, :])

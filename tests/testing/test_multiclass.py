@@ -12,7 +12,7 @@ from jtruth.testing import methods as multiclass
 from jtruth.testing import steps
 from jtruth.testing.methods import MULTICLASS_METHODS, GivenMatrix, multiclass_posterior
 from tests.reference import su_binary as su
-from tests.testing.cases import log_rho_of, random_case
+from tests.testing.golden_cases import log_rho_of, random_case
 
 KEY = jax.random.key(3)
 

@@ -7,7 +7,7 @@ import pytest
 
 from jtruth.testing import steps
 from tests.reference import su_binary as su
-from tests.testing.cases import log_rho_of, random_case
+from tests.testing.golden_cases import log_rho_of, random_case
 
 KEY = jax.random.key(3)
 

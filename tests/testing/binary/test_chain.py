@@ -1,13 +1,15 @@
-"""The chain over symbols against all label vectors, the binary table, and draws against its own laws."""
+"""The chain over symbols against all label vectors, and the walk along score bins against all walks."""
 
 import itertools
 
 import numpy as np
 import pytest
-from scipy.special import expit, gammaln
+from scipy.special import expit, gammaln, logit, ndtr, ndtri
 
 from jtruth.stats.estimates import PmfEstimate
-from jtruth.testing.binary.chain import symbol_chain
+from jtruth.tables.curves import curves
+from jtruth.testing.binary import chain as walk
+from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
 
@@ -77,18 +79,117 @@ def test_two_symbols_are_the_binary_table():
         np.testing.assert_allclose(mine.pmf, [known.get(v, 0.0) for v in mine.values], atol=1e-12)
 
 
+def by_walks(x, u, bins, prior, cells):
+    """(means of positives, of their squares) by bin: every class vector, every walk on the same grids."""
+    rho, sizes, total = expit(x), np.bincount(u, minlength=bins), u.size
+    # The grid where no likelihood is narrow is the widest one, whatever the labels say.
+    edges = np.linspace(-15, 15, cells + 1)
+    f, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
+    middle = ndtri((np.cumsum(sizes) - sizes / 2 + 1e-3) / (total + 2e-3))
+    paths = np.array(list(itertools.product(range(cells), repeat=bins)))
+    before = np.zeros(len(paths))
+    for slope, a in zip(walk._SLOPES, np.gradient(walk._SLOPES), strict=True):
+        for step, b in zip(walk._STEPS, np.gradient(walk._STEPS), strict=True):
+            sd = np.sqrt(9 + step**2 * abs(middle[0]))
+            own = np.diff(ndtr((edges - logit(prior) - slope * middle[0]) / sd))[paths[:, 0]]
+            for k in range(bins - 1):
+                gap = middle[k + 1] - middle[k]
+                z = (edges[None] - f[:, None] - slope * gap) / np.sqrt(step**2 * gap + width**2 / 12)
+                own = own * np.diff(ndtr(z), axis=1)[paths[:, k], paths[:, k + 1]]
+            before += own * a * b * np.exp(-0.5 * (slope / 5) ** 2) / (1 + step**2)
+    share = expit(f)[paths]
+    mean = share @ sizes / total
+    variance = (share - mean[:, None]) ** 2 @ sizes / total**2
+    before = (
+        before
+        * np.exp(-0.5 * (mean - prior) ** 2 / np.maximum(variance, 1e-12))
+        / np.sqrt(np.maximum(variance, 1e-12))
+    )
+    weight, count = [], []
+    for y in itertools.product((0, 1), repeat=total):
+        y = np.array(y)
+        terms = np.where(y == 1, share[:, u] * rho / prior, (1 - share[:, u]) * (1 - rho) / (1 - prior))
+        weight.append(before @ terms.prod(axis=1))
+        count.append(np.bincount(u, weights=y, minlength=bins))
+    weight, count = np.array(weight) / np.sum(weight), np.array(count)
+    return weight @ count, weight @ count**2
+
+
+def test_equal_to_all_class_vectors_and_walks(monkeypatch):
+    """Seven samples in three bins, labels that say something; means and squares within 5 errors (6e-7)."""
+    x = np.array([1.5, -0.5, 0.3, -2.0, 0.8, 2.2, -1.0])
+    u = np.array([2, 0, 1, 0, 1, 2, 2])
+    monkeypatch.setattr(walk, "_CELLS", 12)
+    for prior in (0.5, 0.3):
+        mean, square = by_walks(x, u, 3, prior, 12)
+        tables, _, tempered = symbol_walk(x, u, 3, prior, 1, 4000)
+        drawn = tables.counts[:, 1].astype(float)
+        # Draws are chosen among eight times as many by weights: at most twice the variance of simple ones.
+        for power, true in ((1, mean), (2, square)):
+            values = drawn**power
+            error = np.sqrt(2 * values.var(axis=0) / 4000)
+            assert (np.abs(values.mean(axis=0) - true) < 5 * error).all()
+        assert tempered == 1 and (tables.counts.sum(axis=1) == [2, 2, 3]).all()
+
+
+def simulated(seed, size, labelers, distance, error):
+    """(classes, bins, log-odds): ten bins of a normal score, half of the samples positive."""
+    rng = np.random.default_rng([9, seed])
+    y = (rng.random(size) < 0.5).astype(int)
+    z = np.where(rng.random((size, labelers)) < error, 1 - y[:, None], y[:, None])
+    bins = rng.normal(distance * y, 1.0).argsort().argsort() * 10 // size
+    return y, bins, ((2 * z - 1) * np.log((1 - error) / error)).sum(axis=1)
+
+
+def area(y, bins):
+    table = np.zeros((1, 2, 10))
+    np.add.at(table, (0, y, bins), 1)
+    return curves(table).auc.mean
+
+
+def test_many_samples_narrow_the_grids():
+    """100 000 samples with five labels: the area within 5 of its sds, which are below .002."""
+    y, bins, odds = simulated(0, 100_000, 5, 1.0, 0.2)
+    law = curves(symbol_walk(odds, bins, 10, 0.5, 0, 200)[0].counts).auc
+    assert abs(law.mean - area(y, bins)) < 5 * law.sd < 0.01
+
+
+def test_rows_of_rates_take_turns_and_certain_classes_stay():
+    y, bins, odds = simulated(0, 60, 3, 1.0, 0.2)
+    certain = np.where(y == 1, np.inf, -np.inf)
+    found = symbol_walk(np.stack([odds, certain]), bins, 10, np.array([0.5, 0.5]), 0, 20)[0].counts[:, 1]
+    count = np.bincount(bins, weights=y, minlength=10)
+    assert (found[1::2] == count).all() and (found[::2] != count).any()
+    alone = symbol_walk(certain, bins, 10, 0.5, 0, 3)[0].counts
+    assert (alone[:, 1] == count).all() and (alone.sum(axis=1) == 6).all()
+
+
+def test_a_class_prior_against_the_labels_is_tempered():
+    _, bins, odds = simulated(0, 2000, 5, 1.0, 0.1)
+    shifted = odds + logit(0.02)
+    assert symbol_walk(shifted, bins, 10, 0.02, 0, 200)[2] < 1
+    assert symbol_walk(odds, bins, 10, 0.5, 0, 200)[2] == 1
+
+
+TWO = np.array([0.0, 1.0])
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("call", "arguments", "message"),
     [
-        (([1.0], [0], 1), "fewer than 2"),
-        (([1.0, np.nan], [0, 1], 2), r"log_odds\[1\] is NaN"),
-        (([1.0, 2.0], [0, 2], 2), r"symbols\[1\] is 2"),
-        (([1.0], [0, 1], 2), "symbols must have shape"),
-        (([1.0], [0], 2, 0.0), "positive"),
-        (([1.0], [0], 2, np.ones((2, 3))), "alpha has shape"),
+        (symbol_chain, (TWO[:1], np.array([0]), 1), "fewer than 2"),
+        (symbol_chain, (np.array([1.0, np.nan]), np.array([0, 1]), 2), r"log_odds\[1\] is NaN"),
+        (symbol_chain, (TWO, np.array([0, 2]), 2), r"symbols\[1\] is 2"),
+        (symbol_chain, (TWO[:1], np.array([0, 1]), 2), "symbols must have shape"),
+        (symbol_chain, (TWO[:1], np.array([0]), 2, 0.0), "positive"),
+        (symbol_chain, (TWO[:1], np.array([0]), 2, np.ones((2, 3))), "alpha has shape"),
+        (symbol_walk, (TWO, np.array([0, 1]), 2, 1.0, 0, 4), "prior is 1.0; give"),
+        (symbol_walk, (TWO, np.array([0, 1]), 2, np.array([0.5, 0.5]), 0, 4), "for each row"),
+        (symbol_walk, (TWO, np.array([0, 1]), 2, 0.5, 0, 0), "n is 0"),
+        (symbol_walk, (TWO, np.array([0, 5]), 2, 0.5, 0, 4), r"symbols\[1\] is 5"),
+        (symbol_walk, (np.array([0.0, np.nan]), np.array([0, 1]), 2, 0.5, 0, 4), "is NaN"),
     ],
 )
-def test_refused(as_installed, arguments, message):
-    x, u, *rest = arguments
+def test_refused(as_installed, call, arguments, message):
     with pytest.raises(ValueError, match=message):
-        symbol_chain(np.array(x), np.array(u), *rest)
+        call(*arguments)
