@@ -37,6 +37,7 @@ def test_one_coin_is_em_by_its_formulas(known):
     np.testing.assert_allclose(fit.class_posterior, T, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_one_coin_with_jumps_stays_one_coin():
     """Weak labelers, hundreds of steps, most of them after jumps: the same maximum as plain EM's."""
     labels = from_matrix(simulate(8, 40, 5, 3, accuracy=0.3, present=1.0)[0])

@@ -283,6 +283,7 @@ def test_what_is_computed_from_the_draws(fitted):
     np.testing.assert_allclose(fitted.mean_matrices, psi.mean(axis=0), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_second_data_set_compiles_nothing(fitted):
     program = nuts.program(
         bayes.MODELS["dawid_skene"], (("num_labelers", 4),), nuts.compiled_for(SETTINGS), 0.5
