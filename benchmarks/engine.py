@@ -90,9 +90,9 @@ tempering's, in widths; median, 9 of 10, all; two keys of tempering differ by .0
 Chains in their place, for ten sets each of three settings and two keys, are off by as much (.00 to .18). So a
 worth of 125 (an ESS of 100) stays: from 200 on a tenth of the sets of 200 x 5 would need chains (now 1.7 %).
 
-`evaluate_batch` where errors depend (`batch`; 64 sets of 200 x 5, two classes; AMD EPYC, 2 quiet cores, Python
-3.11.7, jax 0.10.2, numpy 2.4.6, a slow machine: NumPy's plain Algorithm 2 takes 280 ms), ms of wall and CPU a
-set, `fit_joint` one by one, the median of 12, and the median ESS of the batch:
+`evaluate_batch` where errors depend (`batch`; 64 sets of 200 x 5, two classes; AMD EPYC, 2 quiet cores,
+Python 3.11.7, jax 0.10.2, numpy 2.4.6; a slow machine: NumPy's plain Algorithm 2 takes 280 ms), ms of wall
+and CPU a set, `fit_joint` one by one, the median of 12, and the median ESS of the batch:
 
     shared strata   268 (393)   1392   5.2 times   408
     labeler strata  237 (386)   1134   4.8         635
