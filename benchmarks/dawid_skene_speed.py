@@ -20,12 +20,22 @@ the first counts and of the last class posterior is in each step:
     1000000             5      200       4 |  70.63 279.40 138.63 |          4.0          2.0
 
 Steps by blocks that stay in the cache, products in place of logs where these do not underflow, and rounding
-errors carried along in float32, were there until 2026-11 (a third of `jtruth.learning.em._steps`). On the
-same machine they took 3.5, 3.5, 1.9, .8 and 34 ms, with both cores as long as one pass in logs (3.7 to 3.6,
-3.4 to 2.7, 8.5 to 7.6 and 34 to 41 ms for 1e5 x 5 with C = 4, 2, 10 and 1e6 x 5), and 1.3 to 1.6 s to compile
-where the pass in logs takes .8 to 1.25. XLA's scatter on a CPU goes label by label: 2.9 ms at 1e5 x 5, C = 4.
-One EM for every model, by the gradient of its density over labels in long form, takes 2.8 to 4.1 times as
-long a step (`jtruth.learning.em.long_form`, 11 ms, 7.4, 33 and 152).
+errors carried along in float32, were there until 2026-11. On the same machine they took 3.5, 3.5, 1.9, .8 and
+34 ms, with both cores as long as one pass in logs (3.7 to 3.6, 3.4 to 2.7, 8.5 to 7.6 and 34 to 41 ms for 1e5
+x 5 with C = 4, 2, 10 and 1e6 x 5), and 1.3 to 1.6 s to compile where the pass in logs takes .8 to 1.25. XLA's
+scatter on a CPU goes label by label: 2.9 ms at 1e5 x 5, C = 4.
+One EM for every model, by the gradient of its density over labels in long form, took 2.8 to 4.1 times as
+long a step (11 ms, 7.4, 33 and 152). By columns it is as fast as the counts that had been written by hand,
+because the transpose of the sum of logs adds up column by column (2026-11-27, another machine, before and
+after; ms a step, and seconds of the first call):
+
+    samples labels/sample labelers classes |  by hand        one EM
+     100000             5      200       4 |  2.72 (1.07)    2.80 (1.32)
+     100000             5      100       4 |  2.74 (1.04)    2.81 (1.26)
+      10000             5      200      10 |  0.96 (1.03)    1.03 (1.32)
+      10000            10      100       2 |  0.32 (1.17)    0.30 (1.65)
+
+So there is one (`jtruth.learning.em.algorithm`).
 
 A whole fit, `python -m benchmarks dawid_skene_speed 1000000`, processor seconds:
 

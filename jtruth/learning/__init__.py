@@ -6,9 +6,9 @@ from typing import Any as _Any
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, LabelerDraws
 from jtruth.learning.annotation.models import Spec
-from jtruth.learning.em._steps import dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
 from jtruth.learning.em.dawid_skene import Smoothing, Starts, fit_dawid_skene, fit_one_coin
+from jtruth.learning.em.matrices import dawid_skene_em
 from jtruth.learning.em.streaming import (
     Stream,
     begin_stream,

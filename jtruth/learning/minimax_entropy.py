@@ -30,14 +30,14 @@ from jtruth._iterate import minimise
 from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, not_converged, soft_counts, unlabelled
-from jtruth.learning.em import long_form as lf
+from jtruth.learning.em import algorithm as em
 
 FORMS = ("difficulty", "confusion")
 
 
 @partial(jax.jit, static_argnames=("samples_differ", "max_steps"))
 def minimax_entropy(
-    data: lf.LongForm,
+    data: em.LongForm,
     prior: Float[Array | np.ndarray, " classes"],
     start: Float[Array | np.ndarray, "labelers classes classes"],
     penalties: Float[Array | np.ndarray, " two"],
@@ -59,10 +59,10 @@ def minimax_entropy(
         logits = sigma[data.labeler] + (tau[data.sample] if samples_differ else 0)
         log_p = jax.nn.log_softmax(logits, axis=2)
         of_label = jnp.take_along_axis(log_p, data.label[:, None, None], axis=2)[:, :, 0]
-        return data.shares(prior) + data.by_sample(of_label)
+        return em.log_shares(data, prior) + data.by_sample(of_label)
 
     def loss(params):
-        value = data.total(jax.nn.logsumexp(log_joint(params), axis=1))
+        value = em.total(data, jax.nn.logsumexp(log_joint(params), axis=1))
         return -value + (penalties[0] * (params[0] ** 2).sum() + penalties[1] * (params[1] ** 2).sum()) / 2
 
     found = minimise(loss, (start, tau), max_steps=max_steps, tol=tol)
@@ -108,7 +108,7 @@ def fit_minimax_entropy(
     >>> print((fit.class_posterior.argmax(axis=1) == y).mean().round(2), fit.converged)
     0.95 True
     """
-    data, known, (shares, _) = lf.read(labels, gold, prior, max_steps, tol)
+    data, known, (shares, _) = em.read(labels, gold, prior, max_steps, tol)
     if (reason := one_class_only(labels)) is not None:
         raise ValueError(reason)
     check.choose("form", form, FORMS)

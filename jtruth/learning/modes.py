@@ -1,6 +1,6 @@
 """Samples and labels that differ, by most probable parameters: difficulty, GLAD, positions, labels shown.
 
-All are models for the one EM of labels in long form (`em.long_form`).
+All are models for the one EM (`em.algorithm`), of labels in long form.
 
 **Difficulty and fallibility (Su 5.1.2).** Sample i has a difficulty delta_i ~ Beta(1, 5), labeler t a
 fallibility phi_t. A label is right with probability r, (60), and else names each wrong class alike, (59):
@@ -40,7 +40,7 @@ from jtruth import _host
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
-from jtruth.learning.em import long_form as lf
+from jtruth.learning.em import algorithm as em
 from jtruth.learning.em.dawid_skene import Smoothing
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
@@ -76,15 +76,15 @@ def fit_difficulty_fallibility(
     >>> print(fit.difficulty.round(2))
     [0.14 0.16 0.14 0.16 0.14 0.14]
     """
-    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    data, known, (shares, prior) = em.read(labels, gold, prior, max_steps, tol)
     most = int(labels.labels_per_sample().max())
     if most > 2 * _MOST_LEVELS:
         raise ValueError(
             f"a sample has {most} labels; a difficulty is summed out exactly for at most {2 * _MOST_LEVELS}"
         )
     levels = beta_levels(1.0, 5.0, most + 2)  # two more: for mean and variance of the difficulty
-    start = np.tile([0.3, 0.7], (lf.bucket(labels.num_labelers), 1)), shares
-    end = lf.run(difficulty_fallibility, data, start, levels, prior, max_steps=max_steps, tol=tol)
+    start = np.tile([0.3, 0.7], (em.bucket(labels.num_labelers), 1)), shares
+    end = em.run(difficulty_fallibility, data, start, levels, prior, max_steps=max_steps, tol=tol)
     nodes, level = levels[0], end.kept[0][: labels.num_samples].sum(axis=1)
     mean = level @ nodes
     own = {
@@ -93,19 +93,19 @@ def fit_difficulty_fallibility(
         "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
     }
     doubts = unlabelled(labels, labelers="their fallibility means nothing.")
-    return lf.fitted(labels, known, end, doubts, **own)
+    return em.fitted(labels, known, end, doubts, **own)
 
 
-def difficulty_fallibility(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `em`: phi and 1 - phi (labelers, 2); `settings`: nodes, log weights."""
+def difficulty_fallibility(data: em.LongForm, settings: Any) -> em.Model:
+    """The model for EM: phi and 1 - phi (labelers, 2); `settings`: nodes, log weights."""
     nodes, log_weight = settings
 
     def joint(params):
         phi, other = params[0][data.labeler].T
         right, wrong = chances(phi, other, nodes, params[1].shape[0])
-        return lf.even_errors(data, jnp.log(right), jnp.log(wrong), params[1]) + log_weight[None, None]
+        return em.even_errors(data, jnp.log(right), jnp.log(wrong), params[1]) + log_weight[None, None]
 
-    return lf.of_probabilities(joint, (jnp.zeros((1, 2), nodes.dtype),))
+    return em.of_probabilities(joint, (jnp.zeros((1, 2), nodes.dtype),))
 
 
 def fit_glad(
@@ -134,18 +134,18 @@ def fit_glad(
     >>> print(fit.ability.round(2), fit.converged)
     [1.32 1.32 0.47] True
     """
-    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    data, known, (shares, prior) = em.read(labels, gold, prior, max_steps, tol)
     labelers, laws = labels.num_labelers, np.ones((2, 2))  # mean and sd of both, as in the authors' program
-    start = np.full(lf.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
-    end = lf.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
+    start = np.full(em.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
+    end = em.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
     able, ease = end.params[0][:labelers], np.exp(end.params[1])[: labels.num_samples]
     own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
     doubts = unlabelled(labels, labelers="their ability is that of the prior.")
-    return lf.fitted(labels, known, end, doubts, **own)
+    return em.fitted(labels, known, end, doubts, **own)
 
 
-def glad(data: lf.LongForm, laws: Any) -> lf.Model:
-    """The model for `em`: ability (labelers,), log ease (samples,); `laws` (2, 2), mean and sd of each.
+def glad(data: em.LongForm, laws: Any) -> em.Model:
+    """The model for EM: ability (labelers,), log ease (samples,); `laws` (2, 2), mean and sd of each.
 
     The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
     its terms; curvature is never taken below that of the prior.
@@ -156,7 +156,7 @@ def glad(data: lf.LongForm, laws: Any) -> lf.Model:
         logit = params[0][data.labeler] * jnp.exp(params[1])[data.sample]
         wrong_classes = jnp.log(jnp.asarray(params[-1].shape[0] - 1, logit.dtype))
         wrong = jax.nn.log_sigmoid(-logit) - wrong_classes
-        return lf.even_errors(data, jax.nn.log_sigmoid(logit), wrong, params[-1])
+        return em.even_errors(data, jax.nn.log_sigmoid(logit), wrong, params[-1])
 
     def newton(at, law, where, slope, bend):
         gradient = jnp.zeros_like(at).at[where].add(slope) - (at - law[0]) / law[1] ** 2
@@ -178,7 +178,7 @@ def glad(data: lf.LongForm, laws: Any) -> lf.Model:
     def log_prior(params):
         return sum(-0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False))
 
-    return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
+    return em.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
 def _mean_accuracy(ability: np.ndarray, ease: np.ndarray) -> np.ndarray:
@@ -227,17 +227,17 @@ def fit_welinder(
     >>> print(fit.class_posterior.argmax(axis=1), fit.expertise.argmin())
     [0 0 1 1 0 1] 2
     """
-    data, known, (shares, _) = lf.read(labels, gold, prior, max_steps, tol)
+    data, known, (shares, _) = em.read(labels, gold, prior, max_steps, tol)
     if reason := not_two_classes(labels):
         raise ValueError(reason)
     shares = np.full(2, 0.5) if prior is None else shares
     votes = 2 * _host.vote_shares(labels.counts())[:, 1] - 1
-    size, labelers = lf.bucket(labels.num_labelers), labels.num_labelers
+    size, labelers = em.bucket(labels.num_labelers), labels.num_labelers
     start = np.pad(votes, (0, data.known.size - votes.size)), np.ones(size), np.zeros(size), shares
-    end = lf.run(welinder, data, start, np.array(_SDS), shares, max_steps=max_steps, tol=tol)
+    end = em.run(welinder, data, start, np.array(_SDS), shares, max_steps=max_steps, tol=tol)
     doubts = unlabelled(labels, "their position is that of the more frequent class.",
                         "their direction and threshold are those of the prior.")  # fmt: skip
-    fit = lf.fitted(labels, known, end, (*doubts, *_against_votes(end.kept[0], labels)))
+    fit = em.fitted(labels, known, end, (*doubts, *_against_votes(end.kept[0], labels)))
     direction, threshold, spread = end.params[1][:labelers], end.params[2][:labelers], _SDS[0]
     expertise, nowhere = np.abs(direction), np.full(labelers, np.nan)
     far = direction[:, None] * np.array([-1.0, 1.0]) - threshold[:, None]
@@ -255,8 +255,8 @@ def fit_welinder(
     return fit._replace(log_likelihood=float("nan"), own=own)
 
 
-def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
-    """The model for `em`: position (samples,), direction and threshold (labelers,); `sds` of their priors.
+def welinder(data: em.LongForm, sds: Any) -> em.Model:
+    """The model for EM: position (samples,), direction and threshold (labelers,); `sds` of their priors.
 
     A step moves all positions, then all labelers, by Newton steps with a diagonal that bounds the curvature.
     """
@@ -275,7 +275,7 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
     def joint(params):
         apart = (params[0][:, None] - centre[None, :]) ** 2
         of_labels = data.by_sample(slopes(*params[:3])[0])
-        return data.shares(params[3]) - 0.5 * apart / sample_sd**2 + of_labels[:, None]
+        return em.log_shares(data, params[3]) - 0.5 * apart / sample_sd**2 + of_labels[:, None]
 
     def m_step(params, of_class, _):
         position, direction, threshold, _ = params
@@ -298,7 +298,7 @@ def welinder(data: lf.LongForm, sds: Any) -> lf.Model:
         off = ((params[1] - 1) ** 2).sum() / direction_sd**2
         return -0.5 * (off + (params[2] ** 2).sum() / threshold_sd**2)
 
-    return lf.Model(joint, m_step, log_prior, lambda far, plain: far)
+    return em.Model(joint, m_step, log_prior, lambda far, plain: far)
 
 
 def _against_votes(posterior: Any, labels: Labels) -> Iterator[str]:
@@ -338,23 +338,23 @@ def fit_sequential(
     Raises:
         ValueError: equal times within a sample, or other input that cannot be used.
     """
-    data, known, (shares, prior) = lf.read(labels, gold, prior, max_steps, tol)
+    data, known, (shares, prior) = em.read(labels, gold, prior, max_steps, tol)
     previous, labeled = previous_label(labels, order), labels.arrays[2] >= 0
     more = data.sample.size - labeled.sum()
     filled = np.pad(previous[labeled], (0, more), constant_values=-1).astype(np.int32)
-    labelers, size = labels.num_labelers, lf.bucket(labels.num_labelers)
+    labelers, size = labels.num_labelers, em.bucket(labels.num_labelers)
     pseudo = np.tile(_PSEUDO.rows(labels.num_classes), (size, 1, 1))
     rest = np.tile(_SHOWN, (size, 1))
     matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
     start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
-    end = lf.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
+    end = em.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
     matrices, repeats, shares = end.params
     copied, (own, copy) = np.zeros(labeled.size), _parts(end.params, data, filled)
     chance = (end.kept[0][data.sample] * copy / (own + copy)).sum(axis=1)
     copied[labeled] = chance[: labeled.sum()]
     votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices[:labelers])
     own = {"matrices": matrices[:labelers], "influence": repeats[:labelers, 0], "copied": copied}
-    return lf.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)
+    return em.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)
 
 
 def previous_label(labels: Labels, order: Any) -> np.ndarray:
@@ -378,7 +378,7 @@ def previous_label(labels: Labels, order: Any) -> np.ndarray:
     return previous
 
 
-def _parts(params: Any, data: lf.LongForm, previous: Any) -> tuple[Any, Any]:
+def _parts(params: Any, data: em.LongForm, previous: Any) -> tuple[Any, Any]:
     """(labels, classes) chance of a label that is no copy, and (labels, 1) that of a copy."""
     own, (kept, looked) = params[0][data.labeler, :, data.label], params[1][data.labeler].T
     here = jnp if isinstance(own, jnp.ndarray) else np
@@ -386,12 +386,12 @@ def _parts(params: Any, data: lf.LongForm, previous: Any) -> tuple[Any, Any]:
     return free[:, None] * own, copy[:, None]
 
 
-def sequential(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `em`: matrices, a and 1 - a (labelers, 2); `settings`: previous labels, pseudo-counts."""
+def sequential(data: em.LongForm, settings: Any) -> em.Model:
+    """The model for EM: matrices, a and 1 - a (labelers, 2); `settings`: previous labels, pseudo-counts."""
     previous, *pseudo = settings
 
     def joint(params):
         own, copy = _parts(params, data, previous)
-        return data.shares(params[2]) + data.by_sample(jnp.log(own + copy))
+        return em.log_shares(data, params[2]) + data.by_sample(jnp.log(own + copy))
 
-    return lf.of_probabilities(joint, tuple(pseudo))
+    return em.of_probabilities(joint, tuple(pseudo))

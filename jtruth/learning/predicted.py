@@ -35,7 +35,7 @@ from jtruth._random import as_key, host_rng
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
-from jtruth.learning.em import long_form as lf
+from jtruth.learning.em import algorithm as em
 
 RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
@@ -186,8 +186,8 @@ def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
         yield f"{stray} labels are impossible by probabilities and counts; their class posterior is uniform."
 
 
-def noise_layer(data: lf.LongForm, settings: Any) -> lf.Model:
-    """The model for `lf.em`: psi (classes, classes); `settings`: q, for a prior, and pseudo-counts."""
+def noise_layer(data: em.LongForm, settings: Any) -> em.Model:
+    """The model for EM: psi (classes, classes); `settings`: q, for a prior, and pseudo-counts."""
     q, pseudo = settings
     one_hot, log_q = jax.nn.one_hot(data.label, q.shape[1], dtype=q.dtype), jnp.log(q)
 
@@ -199,7 +199,7 @@ def noise_layer(data: lf.LongForm, settings: Any) -> lf.Model:
         weighted = data.weight[:, None] * posterior  # weights on one side: one product of matrices
         return (normalised(weighted.T @ one_hot + pseudo),)
 
-    return lf.of_probabilities(joint, (pseudo,))._replace(m_step=m_step)
+    return em.of_probabilities(joint, (pseudo,))._replace(m_step=m_step)
 
 
 @partial(jax.jit, static_argnames="max_steps")
@@ -208,7 +208,7 @@ def _replicates(data, weights, start, settings, *, max_steps, tol):
 
     def one(weight):
         now, prior = data._replace(weight=weight), start[1]
-        end = lf.em(noise_layer, now, start, settings, prior, max_steps=max_steps, tol=tol)
+        end = em.maximise(noise_layer, now, start, settings, prior, max_steps=max_steps, tol=tol)
         slope = (weight[:, None] * _slopes(end.kept[0], settings[0])).sum()
         return end.params[0], slope, end.converged
 
@@ -272,9 +272,9 @@ def fit_noise_layer(
     rng = host_rng(as_key(key), "noise layer bootstrap")
     weights = rng.multinomial(size, np.full(size, 1 / size), num_bootstrap).astype(np.float64)
     none, free, steps = np.zeros(size, np.int32), np.full(size, -1, np.int32), {"max_steps": max_steps}
-    data = lf.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
+    data = em.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
     settings, prior = (q, added), np.full(classes, 1 / classes)
-    best = lf.run(noise_layer, data, (start, prior), settings, prior, tol=tol, **steps)
+    best = em.run(noise_layer, data, (start, prior), settings, prior, tol=tol, **steps)
     begin, (posterior, _, log_likelihood) = best.params, best.kept
     with jax.enable_x64(True):
         again = _replicates(data, weights, begin, settings, tol=max(tol, 1e-6), **steps)

@@ -26,7 +26,7 @@ from jtruth import _host
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged
-from jtruth.learning.em import long_form as lf
+from jtruth.learning.em import algorithm as em
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.value_channels import (
     DirichletChannel,
@@ -85,14 +85,14 @@ def fit_values(
     first, shares = channel.before(values, num_classes), np.zeros((size, num_classes))
     np.add.at(shares, values.sample, first.votes(values))
     shares = clamp(shares / shares.sum(axis=1, keepdims=True), known)
-    data = lf.long_form((values.sample, values.labeler, values.value), known)
+    data = em.long_form((values.sample, values.labeler, values.value), known)
     free, padded = np.full(num_classes, -1.0), np.zeros((data.known.size, num_classes))
     padded[:size] = shares
     with jax.enable_x64(True):
         begin = jax.tree.map(np.asarray, _refit(first, data, padded))
     start = begin, (shares.sum(axis=0) + 1) / (size + num_classes)
     falls = np.float64(not hasattr(first, "log_prior"))  # it leans on a mean that moves
-    end = lf.run(_model, data, start, falls, free, max_steps=max_steps - 1, tol=tol)
+    end = em.run(_model, data, start, falls, free, max_steps=max_steps - 1, tol=tol)
     (found, prior), (posterior, alone, log_likelihood) = end.params, end.kept
     rho, steps = clamp(posterior[:size], known), int(end.num_steps) + 1
     own = {"channel": found, "by_class": _host.known_classes(alone[:size], known),
@@ -105,19 +105,19 @@ def fit_values(
 
 
 @jax.jit
-def _refit(channel: Any, data: lf.LongForm, posterior: Any) -> Any:
+def _refit(channel: Any, data: em.LongForm, posterior: Any) -> Any:
     """The channel fitted to values that are weighted with the class posterior of their samples."""
     data = jax.tree.map(jnp.asarray, data)
     weight = posterior[data.sample] * data.each[:, None]
     return channel.refit(data.labeler, data.label, weight)
 
 
-def _model(data: lf.LongForm, falls: Any) -> lf.Model:
-    """Any channel as a model for `em`: its only own parameter is the channel."""
+def _model(data: em.LongForm, falls: Any) -> em.Model:
+    """Any channel as a model for EM: its only own parameter is the channel."""
 
     def joint(params: Any) -> Array:
         channel, prior = params
-        return data.shares(prior) + data.by_sample(channel.log_p(data.labeler, data.label))
+        return em.log_shares(data, prior) + data.by_sample(channel.log_p(data.labeler, data.label))
 
     def m_step(params: Any, posterior: Array, _: Any) -> tuple:
         return (_refit(params[0], data, posterior),)
@@ -125,7 +125,7 @@ def _model(data: lf.LongForm, falls: Any) -> lf.Model:
     def log_prior(params: Any) -> Any:
         return params[0].log_prior() if hasattr(params[0], "log_prior") else 0.0
 
-    return lf.Model(joint, m_step, log_prior, lambda far, plain: plain.inside(far), falls, pseudo=1.0)
+    return em.Model(joint, m_step, log_prior, lambda far, plain: plain.inside(far), falls, pseudo=1.0)
 
 
 def _doubts(values: Values, rho: np.ndarray, converged: bool, steps: int) -> Iterator[str]:

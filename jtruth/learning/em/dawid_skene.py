@@ -1,7 +1,7 @@
 """Dawid and Skene (1979): learn every labeler's confusion matrix and the class prior from the labels alone.
 
 `fit_dawid_skene` finds the prior and the matrices of highest likelihood (or, with pseudo-counts, of highest
-posterior density) by EM (`_steps`) from majority vote, and from random starts if asked; in float64.
+posterior density) by EM (`matrices`) from majority vote, and from random starts if asked; in float64.
 
 EM finds a local maximum. Labels alone do not name the classes: only the start (majority vote), gold labels or
 pseudo-counts tie class c to label c; a result that looks swapped says so in `warnings`. The model takes
@@ -34,8 +34,8 @@ from jtruth.learning._fit import (
     not_converged,
     unlabelled,
 )
-from jtruth.learning.em._steps import EMResult, dawid_skene_em
 from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, longer, random_trust
+from jtruth.learning.em.matrices import EMResult, dawid_skene_em
 
 _TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
 _NO_LABELS = 1e-6  # a matrix row that rests on less than this expected number of labels was not learned

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jtruth.learning.em._steps as em_module
 import jtruth.learning.em.dawid_skene as starts_module
+import jtruth.learning.em.matrices as em_module
+from jtruth._iterate import normalised
 from jtruth.learning import (
     LabelColumns,
     Starts,
@@ -17,6 +18,7 @@ from jtruth.learning import (
     dawid_skene_em,
     fit_dawid_skene,
 )
+from jtruth.learning.em.algorithm import e_step
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.methods import fit_majority_vote
 from tests.learning.crowds import CARIES, as_counts, caries, from_matrix, simulate
@@ -46,15 +48,17 @@ def test_vmap_over_weights_is_a_bootstrap():
 
 def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
     # A wrong M step, which believes the class posterior less and less: what was known at the start is lost.
-    right = em_module._m_step
+    right = em_module.matrices
 
-    def wrong(counts, *rest):
-        flat = jnp.repeat(counts[:-1].reshape(5, 3, 3).mean(axis=1), 3, axis=0)
-        mean = jnp.concatenate([flat, jnp.full((1, 3), counts[-1].mean())])
-        return right(0.2 * counts + 0.8 * mean, *rest)
+    def wrong(data, settings):
+        def m_step(params, _, slopes):
+            counts = params[0] * slopes[0]
+            return (normalised(0.2 * counts + 0.8 * counts.mean(axis=1, keepdims=True)),)
+
+        return right(data, settings)._replace(m_step=m_step)
 
     z, y = simulate(18, present=1.0)
-    monkeypatch.setattr(em_module, "_m_step", wrong)
+    monkeypatch.setattr(em_module, "matrices", wrong)
     monkeypatch.setattr(starts_module, "first_guess", lambda *_: np.eye(3)[y])
     results = []
 
@@ -133,11 +137,15 @@ def test_labels_of_vanishing_probability(error):
     code = np.tile(np.arange(80, dtype=np.int32)[:, None] * 2, (1, 70))
     code[40:, 3] += 1
     data = LabelColumns(code, np.ones(70), np.full(70, -1, np.int32))
-    parameters = np.tile([[1 - error, error], [error, 1 - error]], (80, 1))
-    parameters = np.concatenate([parameters, [[0.5, 0.5]]])
-    posterior, log_p = jax.jit(em_module.posterior_in_logs)(data, jnp.asarray(parameters))
-    assert log_p[3] == pytest.approx(40 * np.log(error) + 40 * np.log1p(-error) if error else -np.inf)
+    psi = jnp.tile(jnp.asarray([[1 - error, error], [error, 1 - error]]), (80, 1, 1))
+    joint = em_module.matrices(data, (jnp.zeros(2), jnp.zeros((80, 2, 2)))).joint
+    log_likelihood, posterior, slopes = jax.jit(lambda params: e_step(data, joint, params))(
+        (psi, jnp.full(2, 0.5))
+    )
+    of_three = 40 * np.log(error) + 40 * np.log1p(-error) if error else -np.inf
+    assert log_likelihood == pytest.approx(69 * (80 * np.log1p(-error) - np.log(2)) + of_three)
     np.testing.assert_allclose(posterior[3], [0.5, 0.5] if error else [0, 0])
+    assert all(np.isfinite(slope).all() for slope in slopes)
 
 
 def test_float32_cannot_count_what_it_cannot_hold():
@@ -172,5 +180,7 @@ def test_float32_counts_do_not_stop_at_16_million_where_there_is_float64():
     data = LabelColumns(
         jnp.zeros((1, size), jnp.int32), jnp.ones(size, np.float32), jnp.full(size, -1, jnp.int32)
     )
-    found = em_module.counts_of(data, jnp.ones((size, 1), np.float32), 1)
-    assert found.dtype == np.float32 and found[:, 0].tolist() == [size, size]
+    one = jnp.ones((1, 1, 1), np.float32)
+    start = jnp.ones((size, 1), np.float32)
+    result = dawid_skene_em(data, start, (one[0, 0], one), max_steps=2, tol=1e-5)
+    assert result.row_labels.dtype == np.float32 and result.row_labels.tolist() == [[size]]

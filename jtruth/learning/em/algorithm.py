@@ -1,14 +1,17 @@
-"""EM for labels in long form, whatever a label is: one loop for every model that says E and M.
+"""One EM for every model of labels, whatever a label is and however labels are laid out.
 
 A model says how probable the labels of a sample are in each class (and level of difficulty), and where an M
 step goes. The E step is one pass with its gradient: class posterior, and slopes of the log-likelihood. The
-class prior is always the last of the parameters. Where all parameters are probabilities the M step is the
-same for every model (`of_probabilities`): the expected number of times that a probability p was used is p
-times the slope of the log-likelihood in p (Baum and Eagon 1967). One without a closed form may be a Newton
-step: that points uphill, because the gradient of what EM climbs is that of its lower bound (Fisher's
-identity), but may go too far, so `climb` is asked to dampen it.
+class prior is always the last of the parameters. Where all others are probabilities the M step is the same
+for every model (`of_probabilities`): the expected number of times that a probability p was used is p times
+the slope of the log-likelihood in p (Baum and Eagon 1967). One without a closed form may be a Newton step:
+that points uphill, because the gradient of what EM climbs is that of its lower bound (Fisher's identity), but
+may go too far, so `climb` is asked to dampen it.
 
-Entries and sizes of labels are padded (weight 0) to a few sizes, so that programs are reused.
+Labels lie in long form (`LongForm`), or by columns where a label is a code (`columns`), which is three times
+as fast (benchmarks/dawid_skene_speed.py). Sizes are padded (weight 0) to a few, so that programs are reused.
+A sample may carry a weight, so that a bootstrap is a `vmap` over weights. Sums over samples are of 64 bits
+where JAX has them: in float32 a sum stops growing at 2**24.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +28,6 @@ from jtruth._arrays import safe_log
 from jtruth._iterate import Summit, climb, inside_simplex, normalised
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior, not_converged
-from jtruth.learning.em._steps import of_another_class
 from jtruth.learning.em.columns import bucket
 
 Params = tuple[Any, ...]
@@ -46,18 +48,10 @@ class LongForm(NamedTuple):
         """(labels,) how often each label counts."""
         return self.mask * self.weight[self.sample]
 
-    def shares(self, prior: Any) -> Array:
-        """(samples, classes) log prior, -inf where the class is known to be another."""
-        return jnp.where(of_another_class(self.known, prior.size), -jnp.inf, safe_log(prior)[None, :])
-
     def by_sample(self, log_p: Any) -> Array:
         """(samples, ...) the sum over the labels of each sample, Su (58); padding adds nothing."""
         kept = jnp.where(self.mask.reshape(-1, *[1] * (log_p.ndim - 1)) > 0, log_p, 0)
         return jnp.zeros((self.known.shape[0], *log_p.shape[1:]), log_p.dtype).at[self.sample].add(kept)
-
-    def total(self, evidence: Any) -> Array:
-        """Sum over samples, each as often as its weight says."""
-        return jnp.where(self.weight > 0, self.weight * evidence, 0).sum()
 
 
 def long_form(entries: tuple[np.ndarray, ...], known: np.ndarray) -> LongForm:
@@ -83,27 +77,13 @@ def read(
     """What a method was given, checked: labels in long form, known classes, and the class prior.
 
     The last are (classes,) shares to start at, those of all labels (of half a label at least) or the known
-    ones, and `prior` for `em`: -1 to learn it.
+    ones, and `prior` for `maximise`: -1 to learn it.
     """
     known, fixed = gold_and_prior(labels, gold, prior)
     check_steps(max_steps, tol)
     votes = np.maximum(labels.counts().sum(axis=0), 0.5)
     shares = (votes / votes.sum(), np.full(votes.size, -1.0)) if fixed is None else (fixed, fixed)
     return long_form(labels.entries(), known), known, shares
-
-
-def even_errors(data: LongForm, log_right: Any, log_wrong: Any, prior: Any) -> Array:
-    """log p(labels of a sample, class) where all wrong classes are named alike: two sums, whatever C is.
-
-    From the log probability of the right class and of one wrong class, (labels, *levels) each; (samples,
-    classes, *levels).
-    """
-    size, classes, levels = data.known.shape[0], prior.shape[0], log_right.shape[1:]
-    mask = data.mask.reshape(-1, *[1] * len(levels))
-    more = jnp.zeros((size * classes, *levels), log_right.dtype)
-    more = more.at[data.sample * classes + data.label].add(mask * (log_right - log_wrong))
-    shares = data.shares(prior).reshape(size, classes, *[1] * len(levels))
-    return shares + data.by_sample(log_wrong)[:, None] + more.reshape(size, classes, *levels)
 
 
 class Model(NamedTuple):
@@ -113,8 +93,9 @@ class Model(NamedTuple):
     m_step: Callable[[Params, Array, Params], Params]  # params, posterior, slopes -> own
     log_prior: Callable[[Params], Any]
     inside: Callable[[Any, Any], Any]  # one of own after a jump, and after a step -> the former, allowed
-    terms: float = 0.0  # above 0: a step may lower the objective and is taken all the same (see `climb`)
-    pseudo: float = 0.0  # pseudo-count of each class in the class prior
+    terms: Any = 0.0  # above 0: a step may lower the objective and is taken all the same (see `climb`)
+    pseudo: Any = 0.0  # pseudo-counts of the classes in the class prior
+    plain_steps: int = 5  # before the first jump
 
 
 def of_probabilities(joint: Callable[[Params], Array], pseudo_counts: Params) -> Model:
@@ -133,10 +114,43 @@ def of_probabilities(joint: Callable[[Params], Array], pseudo_counts: Params) ->
     return Model(joint, m_step, log_prior, inside_simplex)
 
 
+def log_shares(data: Any, prior: Any) -> Array:
+    """(samples, classes) log prior, -inf where the class is known to be another."""
+    known = jnp.asarray(data.known)[:, None]
+    another = (known >= 0) & (known != jnp.arange(prior.size, dtype=known.dtype)[None, :])
+    return jnp.where(another, -jnp.inf, safe_log(prior)[None, :])
+
+
+def total(data: Any, evidence: Any) -> Array:
+    """Sum over samples, each as often as its weight says; one of weight 0 counts nothing, even if -inf."""
+    return jnp.where(data.weight > 0, data.weight * evidence, 0).sum(dtype=wide()).astype(evidence.dtype)
+
+
+def wide() -> Any:
+    """The type of sums over samples: float64 where JAX has it."""
+    return jax.dtypes.canonicalize_dtype(float)
+
+
+def e_step(data: Any, joint: Callable[[Params], Array], params: Params) -> tuple[Array, Array, Params]:
+    """Log-likelihood, p(class, level) of each sample, and slopes of the log-likelihood in the parameters.
+
+    Where the labels of a sample are impossible they are -inf, 0 and 0.
+    """
+    log_joint, slopes_of = jax.vjp(joint, params)
+    inside = tuple(range(1, log_joint.ndim))
+    top = log_joint.max(axis=inside, keepdims=True)
+    top = jnp.where(jnp.isfinite(top), top, 0)
+    posterior = jnp.exp(log_joint - top)
+    each = posterior.sum(axis=inside, keepdims=True)
+    posterior = posterior * jnp.where(each > 0, 1 / each, 0)
+    weighted = data.weight.reshape(-1, *[1] * len(inside)) * posterior
+    return total(data, (jnp.log(each) + top).reshape(-1)), posterior, slopes_of(weighted)[0]
+
+
 @partial(jax.jit, static_argnames=("model_of", "max_steps"))
-def em(
-    model_of: Callable[[LongForm, Any], Model],
-    data: LongForm,
+def maximise(
+    model_of: Callable[[Any, Any], Model],
+    data: Any,
     start: Params,
     settings: Any,
     prior: Any,
@@ -148,6 +162,7 @@ def em(
 
     Args:
         model_of: (labels, settings) -> the model; one function object for each model.
+        data: labels with `weight` and `known` of each sample.
         settings: arrays of the model: priors, nodes.
         prior: (classes,) a known class prior; -1 to learn it.
 
@@ -158,36 +173,47 @@ def em(
     data, start, settings = jax.tree.map(jnp.asarray, (data, start, settings))
     model = model_of(data, settings)
 
-    def evidence(params: Params) -> tuple[Array, Array]:
-        joint = model.joint(params)
-        each = jax.nn.logsumexp(joint, axis=tuple(range(1, joint.ndim)), keepdims=True)
-        return data.total(each.reshape(-1)), jnp.exp(joint - each)
-
     def improve(params: Params, _: Any) -> tuple[Array, Params, None]:
-        (log_likelihood, posterior), slopes = jax.value_and_grad(evidence, has_aux=True)(params)
+        log_likelihood, posterior, slopes = e_step(data, model.joint, params)
         by_class = posterior.sum(axis=tuple(range(2, posterior.ndim)))
-        mass = (data.weight[:, None] * by_class).sum(axis=0) + model.pseudo
+        mass = (data.weight[:, None] * by_class).sum(axis=0, dtype=wide()).astype(by_class.dtype)
         own = model.m_step(params, posterior, slopes)
-        objective = log_likelihood + model.log_prior(params)
-        if model.pseudo:
-            objective = objective + model.pseudo * jnp.log(params[-1]).sum()
-        return objective, (*own, jnp.where(prior < 0, mass / mass.sum(), prior)), None
+        of_prior = xlogy(model.pseudo, params[-1]).sum()
+        shares = jnp.where(prior < 0, normalised(mass + model.pseudo), prior)
+        return log_likelihood + model.log_prior(params) + of_prior, (*own, shares), None
 
     def inside(far: Params, plain: Params) -> Params:
         return *map(model.inside, far[:-1], plain[:-1]), inside_simplex(far[-1], plain[-1])
 
-    found = climb(improve, start, inside, max_steps=max_steps, tol=tol, terms=model.terms)
-    log_likelihood, posterior = evidence(found.params)
+    end = climb(
+        improve, start, inside,
+        max_steps=max_steps, tol=tol, terms=model.terms, plain_steps=model.plain_steps,
+    )  # fmt: skip
+    log_likelihood, posterior, _ = e_step(data, model.joint, end.params)
     free = model_of(data._replace(known=jnp.full_like(data.known, -1)), settings)
-    alone = free.joint((*found.params[:-1], jnp.ones_like(found.params[-1])))
+    alone = free.joint((*end.params[:-1], jnp.ones_like(end.params[-1])))
     alone = jax.nn.logsumexp(alone.reshape(*alone.shape[:2], -1), axis=2)
-    return found._replace(kept=(posterior, alone, log_likelihood))
+    return end._replace(kept=(posterior, alone, log_likelihood))
+
+
+def even_errors(data: LongForm, log_right: Any, log_wrong: Any, prior: Any) -> Array:
+    """log p(labels of a sample, class) where all wrong classes are named alike: two sums, whatever C is.
+
+    From the log probability of the right class and of one wrong class, (labels, *levels) each; (samples,
+    classes, *levels).
+    """
+    size, classes, levels = data.known.shape[0], prior.shape[0], log_right.shape[1:]
+    mask = data.mask.reshape(-1, *[1] * len(levels))
+    more = jnp.zeros((size * classes, *levels), log_right.dtype)
+    more = more.at[data.sample * classes + data.label].add(mask * (log_right - log_wrong))
+    shares = log_shares(data, prior).reshape(size, classes, *[1] * len(levels))
+    return shares + data.by_sample(log_wrong)[:, None] + more.reshape(size, classes, *levels)
 
 
 def run(model_of: Any, data: LongForm, start: Params, settings: Any, prior: Any, **steps: Any) -> Summit:
-    """`em` in float64, its end as NumPy arrays."""
+    """`maximise` in float64, its end as NumPy arrays."""
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, em(model_of, data, start, settings, prior, **steps))
+        return jax.tree.map(np.asarray, maximise(model_of, data, start, settings, prior, **steps))
 
 
 def fitted(labels: Labels, known: np.ndarray, end: Summit, doubts: Iterable[str], **own: Any) -> Fit:
