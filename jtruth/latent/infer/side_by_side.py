@@ -65,16 +65,16 @@ def side_by_side(samplers: Sequence[Sampler[T]], at_once: int, mesh: Any = None)
     others, going = iter(range(len(samplers))), 0
 
     def go_on(k: int, answer: Any) -> bool:
+        """Whether sampler k has another call, which is ready then."""
         try:
             call = samplers[k].send(answer)
-            ready[call.shape()].append((k, call))
         except StopIteration as end:
             found[k] = end.value
+            return False
         except TooLarge:
             return False
-        else:
-            return True
-        return False
+        ready[call.shape()].append((k, call))
+        return True
 
     while True:
         for k in islice(others, (_FLYING + 1) * at_once - going):

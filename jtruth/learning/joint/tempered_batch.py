@@ -58,7 +58,8 @@ def tempered_batch(
     prior, matrices = np.full((sets, c), np.nan), np.full((sets, raters, c, c), np.nan)
     class_posterior = np.full((sets, samples, c), np.nan)
     labelled = np.flatnonzero((z >= 0).any(axis=(1, 2))).tolist()
-    problems = [_problem(s, z[s], y[s], c, dependence) for s in labelled]
+    there = (z >= 0).any(axis=2) | (y >= 0)  # the others are filling
+    problems = [_problem(s, z[s, there[s]], y[s, there[s]], c, dependence) for s in labelled]
     rows = max([len(model.seen.times) for model, _, _ in problems], default=0)
 
     def sampler(s: int, problem: tuple[Model, Observed, Digest]) -> Sampler[None]:
@@ -80,25 +81,19 @@ def tempered_batch(
         counts[s] = np.concatenate([block["counts"] for block in small], axis=1)
         prior[s] = class_posterior[s] = np.mean([block["prior"] for block in small], axis=(0, 1, 2))
         matrices[s] = np.concatenate([labelers, classifier[None]])
-        class_posterior[s, _there(z[s], y[s])] = by_class / by_class.sum(axis=1, keepdims=True)
+        class_posterior[s, there[s]] = by_class / by_class.sum(axis=1, keepdims=True)
 
     side_by_side(list(map(sampler, labelled, problems)), max(min(_AT_ONCE, len(labelled)), 1), mesh)
     return JointBatch(counts, prior, matrices, class_posterior)
-
-
-def _there(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """(samples,) whether a sample is one, and no filling."""
-    return (z >= 0).any(axis=1) | (y >= 0)
 
 
 def _problem(
     s: int, z: np.ndarray, y: np.ndarray, num_classes: int, dependence: str | Build
 ) -> tuple[Model, Observed, Digest]:
     """Set `s` as `fit_joint` lays it out."""
-    there = _there(z, y)
-    labels = Labels.from_matrix(z[there], num_classes)
+    labels = Labels.from_matrix(z, num_classes)
     build, name = named_model(dependence)
-    built, rows, observed, _ = laid_out(labels, y[there], build)
+    built, rows, observed, _ = laid_out(labels, y, build)
     model = density_of(built, observed)
     if model is None or model.work > MOST_WORK:
         raise ValueError(

@@ -72,7 +72,6 @@ def crowd():
     return y_pred, z
 
 
-@pytest.mark.slow
 def test_a_set_has_its_numbers_whatever_stands_beside_it(crowd):
     y_pred, z = crowd
     every = jt.evaluate_batch(y_pred, z, method="shared_strata", key=1)
