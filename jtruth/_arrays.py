@@ -63,6 +63,17 @@ def namespace(*arrays: Any) -> Any:
     return jnp if any(isinstance(a, jax.Array) for a in arrays) else np
 
 
+def systematic(weight: Any, number: int, u: Any) -> Any:
+    """Which points are drawn by their weights, at even distances of the sum (Kitagawa 1996).
+
+    `u` in [0, 1) is where the first is. A point comes as often as its weight says, up to one time.
+    """
+    xp = namespace(weight)
+    below = xp.cumsum(weight)
+    heights = (u + xp.arange(number, dtype=below.dtype)) / number * below[-1]
+    return xp.minimum(xp.searchsorted(below, heights), weight.size - 1)
+
+
 def gammaln(a: Any) -> Any:
     """log Gamma(a) of positive a; in a traced program by Stirling's series at a + 4, to 2e-8.
 

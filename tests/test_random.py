@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+from jtruth._arrays import systematic
 from jtruth._random import _folded, as_key, host_rng, key_words, stream, streams
 from tests.source import nodes, trees
 
@@ -90,6 +91,18 @@ def test_keys_of_the_host_are_those_of_jax_bit_by_bit():
 def test_repetitions_may_be_traced():
     traced = jax.jit(lambda n: jax.random.key_data(stream(jax.random.key(3), "step", n)))(5)
     assert np.asarray(traced).tolist() == key_words(stream(3, "step", 5))
+
+
+def test_systematic_draws_come_as_often_as_their_weights_say():
+    weight = np.random.default_rng(0).gamma(0.3, size=50)
+    shares, often = weight / weight.sum(), np.zeros(50)
+    for u in (np.arange(400) + 0.5) / 400:
+        times = np.bincount(systematic(weight, 20, u), minlength=50)
+        assert times.sum() == 20 and (np.abs(times - 20 * shares) < 1).all()
+        often += times / 400
+    np.testing.assert_allclose(often, 20 * shares, atol=2 / 400)
+    by_jax = jax.jit(systematic, static_argnums=1)(jax.numpy.asarray(weight), 20, 0.3)
+    assert by_jax.tolist() == systematic(weight, 20, 0.3).tolist()
 
 
 def test_no_bare_salt_and_no_name_twice():

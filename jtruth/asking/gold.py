@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._arrays import systematic
 from jtruth._random import host_rng
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Document, Queue, facts
@@ -129,8 +130,7 @@ def ask_next(
     chance = np.minimum(1.0, scale_that_sums(want[left], 0.0, 1.0, num) * want)  # those of `left` sum to num
     rng = host_rng(key, "ask")
     order = rng.permutation(left)
-    place = (rng.random() + np.arange(num)) * (chance[order].sum() / num)
-    chosen = order[np.minimum(np.searchsorted(np.cumsum(chance[order]), place), order.size - 1)]
+    chosen = order[systematic(chance[order], num, rng.random())]
     before = np.full(known.size, known.mean()) if gold.inclusion is None else np.asarray(gold.inclusion)
     both = 1 - (1 - before) * (1 - chance)
     return GoldRequest(chosen[np.argsort(-variance[chosen], kind="stable")], both, variance)

@@ -30,7 +30,6 @@ from scipy.special import ndtri
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
 from jtruth._host import cross_table, diagonal_rows, vote_shares
-from jtruth._iterate import normalised
 from jtruth._random import as_key, host_rng
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
@@ -195,11 +194,7 @@ def noise_layer(data: em.LongForm, settings: Any) -> em.Model:
         psi = jnp.maximum(params[0], jnp.finfo(q.dtype).tiny)
         return log_q + one_hot @ jnp.log(psi).T
 
-    def m_step(params: Any, posterior: Array, _: Any) -> tuple[Array]:
-        weighted = data.weight[:, None] * posterior  # weights on one side: one product of matrices
-        return (normalised(weighted.T @ one_hot + pseudo),)
-
-    return em.of_probabilities(joint, (pseudo,))._replace(m_step=m_step)
+    return em.of_probabilities(joint, (pseudo,))
 
 
 @partial(jax.jit, static_argnames="max_steps")

@@ -20,6 +20,7 @@ import scipy
 from jaxtyping import Float, Int
 from scipy.special import softmax
 
+from jtruth._arrays import systematic
 from jtruth._random import host_rng
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth.learning._fit import Fit, one_hot
@@ -132,8 +133,6 @@ def _parameters(
     parts = [_log_density(points[k : k + step], *gold) for k in range(0, _PROPOSALS, step)]
     proposal = -0.5 * (_FREEDOM + size) * np.log1p((offset**2).sum(1) / _FREEDOM)
     weight = softmax(np.concatenate(parts) - proposal)
-    # Systematic resampling: every point about as often as its weight says.
-    place = (rng.random() + np.arange(num_draws)) / num_draws
-    drawn = np.minimum(np.searchsorted(np.cumsum(weight), place), _PROPOSALS - 1)
+    drawn = systematic(weight, num_draws, rng.random())
     # BFGS also stops where rounding ends all progress; what counts is how flat the density is there.
     return rng.permutation(points[drawn]), float(1 / (weight**2).sum()), bool(np.abs(best.jac).max() < 1e-2)

@@ -28,6 +28,7 @@ from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, softmax
 
+from jtruth._arrays import systematic
 from jtruth._host import log
 from jtruth._random import host_rng
 from jtruth.latent.infer import kernel
@@ -112,8 +113,7 @@ def run_normal(
     good = shape < good_shape(number) and worth >= max(effort.min_ess, _WORTH * number)
     if not (good or effort.normal):
         return None
-    chosen = np.searchsorted(np.cumsum(weight), (rng.random() + np.arange(number)) / number)
-    log_theta = log_theta[rng.permutation(np.minimum(chosen, number - 1))]
+    log_theta = log_theta[rng.permutation(systematic(weight, number, rng.random()))]
     store = _stored(problem, log_theta.reshape(number // _CHAINS, _CHAINS, -1), digest, effort, rng)
     how = "converged" if good else f"weights of Pareto k {shape:.2f}, worth {worth:.0f} draws"
     spent = time.monotonic() - began

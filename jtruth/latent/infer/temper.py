@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
+from jtruth._arrays import systematic
 from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.infer import laplace
@@ -267,20 +268,13 @@ def _drawn(
     w /= w.sum(axis=1, keepdims=True)
     if log_z is None:
         each = number // len(points)
-        chosen = [p[_systematic(weight, each, rng)] for p, weight in zip(points, w, strict=True)]
+        chosen = [p[systematic(weight, each, rng.random())] for p, weight in zip(points, w, strict=True)]
     else:
         w *= np.exp(log_z - np.logaddexp.reduce(log_z))[:, None]
-        every = points.reshape(-1, points.shape[2])[_systematic(w.ravel(), number, rng)]
+        every = points.reshape(-1, points.shape[2])[systematic(w.ravel(), number, rng.random())]
         chosen = [every[k::ISLANDS] for k in range(ISLANDS)]
     root = root_of(model, points.reshape(-1, points.shape[2]).T, w.ravel() / w.sum())
     return np.ascontiguousarray(np.concatenate(chosen).T), root
-
-
-def _systematic(
-    weight: Float[np.ndarray, " points"], number: int, rng: np.random.Generator
-) -> Int[np.ndarray, " chosen"]:
-    heights = (rng.random() + np.arange(number)) / number * weight.sum()
-    return np.minimum(np.searchsorted(np.cumsum(weight), heights), weight.size - 1)
 
 
 def root_of(

@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _validation as check
-from jtruth._arrays import JaxGenerator, as_array, log_gamma_draws
+from jtruth._arrays import JaxGenerator, as_array, log_gamma_draws, systematic
 from jtruth._host import diagonal_rows
 from jtruth._mesh import over_sets
 from jtruth._random import as_key, stream
@@ -315,9 +315,8 @@ def _weigh(key, rows, times, of_sample, y_pred, classes):
     log_weight = times @ evidence + of_prior + log_t
     weight = jax.nn.softmax(log_weight)
 
-    # Draws by their weights, at even distances of their sum; then a class for each sample.
-    heights = (jnp.arange(_KEPT, dtype=times.dtype) + jax.random.uniform(key_kept, dtype=times.dtype)) / _KEPT
-    kept = jnp.minimum(jnp.searchsorted(jnp.cumsum(weight), heights), _DRAWS - 1)
+    # Draws by their weights, then a class for each sample.
+    kept = systematic(weight, _KEPT, jax.random.uniform(key_kept, dtype=times.dtype))
     p = jnp.exp(joint - evidence[:, None])  # (rows, classes, draws)
     upto = jnp.cumsum(p[..., kept].astype(jnp.float32), axis=1)
     u = jax.random.uniform(key_class, (_KEPT, of_sample.size), jnp.float32)
