@@ -51,6 +51,7 @@ import numpy as np
 
 from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks
+from jtruth.evaluation.inputs import read
 from jtruth.labels import Labels
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices
@@ -112,9 +113,8 @@ def one_set(job):
     learned = learned_checks(raters, (fit.prior[None], fit.matrices[None]), key)
     seconds = time.perf_counter() - begin
     noise = ConfusionMatrices(matrices_of(1.5 * wrong if fault == "rates" else wrong, classes))
-    with jax.enable_x64(True):
-        log_p = np.asarray(noise.log_likelihood(labels), np.float64)
-    given = given_checks(log_p, prior, y_pred, key, prior_given=True, labels=labels, noise=noise)
+    data = read(y_pred, labels, noise, prior, None, None)
+    given = given_checks(data, data.model, key)
     return name, learned, given, seconds
 
 

@@ -258,13 +258,13 @@ def overall(
     differences: str = "nominal", level: float = 0.95,
 ) -> dict[str, Agreement]:  # fmt: skip
     """The coefficients of all labelers together, by name."""
-    found = {
+    coefficients = {
         "krippendorff": krippendorff(votes, differences),
         "fleiss": fleiss(votes, kind),
         "gwet_ac1": gwet_ac1(votes, kind),
         "brennan_prediger": brennan_prediger(votes, kind),
     }
-    return {name: agreement(one, key, level) for name, one in found.items()}
+    return {name: agreement(coefficient, key, level) for name, coefficient in coefficients.items()}
 
 
 _GLANCE = 100_000  # labels that connect most labelers
@@ -310,25 +310,20 @@ def labeler_pairs(
     if first.size < sample.size or (np.diff(first) != 1).any():  # else no copy of perhaps ten million labels
         sample, labeler, label, times = (part[first] for part in (sample, labeler, label, times))
     classes = int(label.max(initial=0)) + 1
+    others = np.bincount(sample, minlength=size[1])[sample] - 1
+    code = sample.astype(np.int64) * classes + label
+    if size[1] * classes > 4 * code.size + _FEW:
+        code = np.unique(code, return_inverse=True)[1]
+    same = np.bincount(code)[code] - 1
+    met, agreed_with = (np.bincount(labeler, of * times, size[0]).astype(np.int64) for of in (others, same))
     many = np.bincount(labeler, times, size[0]) >= at_least
-    met = agreed_with = None
     if not many.all():
-        others = np.bincount(sample, minlength=size[1])[sample] - 1
-        code, codes = sample.astype(np.int64) * classes + label, size[1] * classes
-        dense = codes <= 4 * code.size + _FEW
-        code = code if dense else np.unique(code, return_inverse=True)[1]
-        same = np.bincount(code)[code] - 1
-        met, agreed_with = (
-            np.bincount(labeler, of * times, size[0]).astype(np.int64) for of in (others, same)
-        )
         kept = many[labeler]
         sample, labeler, label, times = (part[kept] for part in (sample, labeler, label, times))
     small = size[0] ** 2 * classes <= _FEW + sample.size
     few = small and np.bincount(sample).max(initial=0) <= _FEW_OF_A_SAMPLE
-    shared, agreed, variety = (_few if few else _many)(sample, labeler, label, size, times)
-    if met is None or agreed_with is None:
-        met, agreed_with = shared.sum(axis=1), agreed.sum(axis=1)
-    return LabelerPairs(num_first, met, agreed_with, shared, agreed, variety)
+    count = _few if few else _many
+    return LabelerPairs(num_first, met, agreed_with, *count(sample, labeler, label, size, times))
 
 
 def _few(

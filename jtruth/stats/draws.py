@@ -21,6 +21,7 @@ from functools import cached_property
 
 import jax
 import numpy as np
+import scipy  # loads its rooms when they are first asked for
 from jaxtyping import Float
 from scipy.special import expit, logit
 
@@ -133,14 +134,11 @@ def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarra
         return np.full(np.shape(share), low)
     edges = low + span * np.linspace(0, 1, _QUANTILE_CELLS + 1)
     cell = np.minimum((_QUANTILE_CELLS * ((draws - low) / span)).astype(int), _QUANTILE_CELLS - 1)
-    mass = np.bincount(cell, minlength=_QUANTILE_CELLS)
-    reach = min(int(np.ceil(4 * _FOLDED * sd / span * _QUANTILE_CELLS)), _QUANTILE_CELLS - 1)
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * span / (_QUANTILE_CELLS * _FOLDED * sd)) ** 2)
-    spread = np.convolve(mass, kernel)  # `reach` cells more on either side
-    inside = spread[reach : reach + _QUANTILE_CELLS].copy()
-    inside[:reach] += spread[:reach][::-1]
-    inside[_QUANTILE_CELLS - reach :] += spread[reach + _QUANTILE_CELLS :][::-1]
-    upto = np.concatenate([[0.0], np.cumsum(inside)])
+    mass = np.bincount(cell, minlength=_QUANTILE_CELLS).astype(np.float64)
+    width = _FOLDED * sd / span * _QUANTILE_CELLS  # of the kernel, in cells
+    reach = min(int(np.ceil(4 * width)), _QUANTILE_CELLS - 1)
+    smooth = scipy.ndimage.gaussian_filter1d(mass, width, mode="reflect", radius=reach)
+    upto = np.concatenate([[0.0], np.cumsum(smooth)])
     return np.interp(share, upto / upto[-1], edges)
 
 

@@ -110,30 +110,6 @@ def merge_cells(
     return tuple((float(low[i]), float(high[j - 1])) for i, j in zip(edges[::2], edges[1::2], strict=True))
 
 
-def reach(spline: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of a spline on each of its pieces: a cubic stays within its Bernstein coefficients."""
-    step = np.diff(spline.x)
-    third, second, first, start = (c * step**k for c, k in zip(spline.c, (3, 2, 1, 0), strict=True))
-    end = start + first + second + third
-    hull = np.stack([start, start + first / 3, start + (2 * first + second) / 3, end])
-    slack = 1e-9 * np.abs(hull).max()
-    return hull.min(axis=0) - slack, hull.max(axis=0) + slack
-
-
-def crossings(spline: Any, bounds: tuple[np.ndarray, np.ndarray], height: float) -> np.ndarray:
-    """Where a spline is `height`; only the pieces that may reach it are solved."""
-    pieces = np.flatnonzero((bounds[0] <= height) & (height <= bounds[1]))
-    if not pieces.size:
-        return np.zeros(0)
-    left, width = spline.x[pieces], np.diff(spline.x)[pieces]
-    ends = np.concatenate([[0.0], np.cumsum(width)])  # the pieces side by side, whatever lay between them
-    side_by_side = scipy.interpolate.PPoly(spline.c[:, pieces], ends)
-    found = side_by_side.solve(height, discontinuity=False, extrapolate=False)
-    found = found[np.isfinite(found)]
-    piece = np.clip(np.searchsorted(ends, found, side="right") - 1, 0, pieces.size - 1)
-    return left[piece] + (found - ends[piece])
-
-
 _FEW_ATOMS = 64  # at most this many atoms: a region is a set of atoms, not of bins
 _CELLS_PER_SD = 40
 _BANDWIDTH = 0.2  # of the smoothing kernel, in sd: it widens the law by 2 %
@@ -231,8 +207,8 @@ class PmfEstimate(Estimate):
         edges = values[0] + width * (np.arange(number + 1) - margin - 0.5)
         where = np.clip(((values - edges[0]) / width).astype(int), 0, number - 1)
         raw = np.bincount(where, weights=self.pmf, minlength=number)
-        kernel = np.exp(-0.5 * (np.arange(-margin, margin + 1) * width / (_BANDWIDTH * sd)) ** 2)
-        return edges, raw, np.convolve(raw, kernel / kernel.sum(), "same")
+        spread = _BANDWIDTH * sd / width
+        return edges, raw, scipy.ndimage.gaussian_filter1d(raw, spread, mode="constant", radius=margin)
 
     @property
     def _by_atom(self) -> bool:
@@ -345,17 +321,21 @@ class DensityEstimate(Estimate):
     @cached_property
     def mode(self) -> float:
         """Highest point of the interpolated density."""
-        stationary = self._spline.derivative().roots(extrapolate=False)
-        candidates = np.concatenate([stationary[np.isfinite(stationary)], self.grid])
-        return float(candidates[np.argmax(self._spline(candidates))])
+        return float(self._turns[np.argmax(self._spline(self._turns))])
 
-    @property
+    @cached_property
+    def _turns(self) -> np.ndarray:
+        """The grid and all stationary points: between neighbours the density rises or falls."""
+        stationary = self._spline.derivative().roots(extrapolate=False)
+        return np.union1d(self.grid, stationary[np.isfinite(stationary)])
+
+    @cached_property
     def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
         fine = np.linspace(self.grid[0], self.grid[-1], 20 * self.grid.size)
         return np.maximum.accumulate(self._cdf(fine)), fine
 
-    def _quantile(self, u: np.ndarray, guess: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
-        x = np.interp(u, *(guess or self._first_guess))
+    def _quantile(self, u: np.ndarray) -> np.ndarray:
+        x = np.interp(u, *self._first_guess)
         for _ in range(3):  # Newton polish; the density is positive wherever a quantile of interest lies
             slope = self._spline(x)
             x = np.where(slope > 0, x - (self._cdf(x) - u) / np.where(slope > 0, slope, 1.0), x)
@@ -369,31 +349,34 @@ class DensityEstimate(Estimate):
         if level >= WITH_MEAN:
             below = float(self._cdf(self.mean))
             low, high = max(below - level, low), min(below, high)
-        guess = self._first_guess
         for _ in range(6):
             u = np.linspace(low, high, 65)
-            width = self._quantile(np.minimum(u + level, 1.0), guess) - self._quantile(u, guess)
+            width = self._quantile(np.minimum(u + level, 1.0)) - self._quantile(u)
             best = int(np.argmin(width))
             low, high = u[max(best - 1, 0)], u[min(best + 1, 64)]
         low, high = self._quantile(np.array([u[best], min(u[best] + level, 1.0)])).tolist()
         return Interval(low, high, level)
 
-    def _above(self, height: float, bounds: Any) -> tuple[tuple[tuple[float, float], ...], float]:
+    def _above(self, height: float) -> tuple[tuple[tuple[float, float], ...], float]:
         """Where the density exceeds `height`, and the mass there."""
-        points = np.unique([self.grid[0], *crossings(self._spline, bounds, height), self.grid[-1]])
+        turns = self._turns
+        steps = np.flatnonzero(np.diff(self._spline(turns) > height))
+        crossings = [
+            scipy.optimize.brentq(lambda x: self._spline(x) - height, *turns[k : k + 2], xtol=1e-15)
+            for k in steps
+        ]
+        points = np.unique([self.grid[0], *crossings, self.grid[-1]])
         inside = self._spline(0.5 * (points[1:] + points[:-1])) > height
         return merge_cells(points[:-1], points[1:], inside), float(np.diff(self._cdf(points))[inside].sum())
 
     def region(self, level: float = 0.95) -> Region:
         """Where the density exceeds the height that leaves `level` inside (Su 2.5)."""
         check_level(level)
-        top, bounds = float(self._spline(self.mode)), reach(self._spline)
+        top = float(self._spline(self.mode))
         height: Any = top * (1 - 1e-12)
-        if self._above(height, bounds)[1] < level:  # otherwise a plateau: no height separates part of it
-            height = scipy.optimize.brentq(
-                lambda h: self._above(h, bounds)[1] - level, 0.0, height, xtol=top * 1e-13
-            )
-        return Region(*self._above(float(height), bounds))
+        if self._above(height)[1] < level:  # otherwise a plateau: no height separates part of it
+            height = scipy.optimize.brentq(lambda h: self._above(h)[1] - level, 0.0, height, xtol=top * 1e-13)
+        return Region(*self._above(float(height)))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """The interpolated density; 0 outside the grid."""

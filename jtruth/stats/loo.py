@@ -58,14 +58,12 @@ def psis_loo(
     """
     rows = np.ascontiguousarray(np.asarray(log_p, np.float64).reshape(-1, log_p.shape[2]).T)
     draws = rows.shape[1]
-    size = _tail_size(draws, float(relative_ess))
-    grid = 30 + int(size**0.5)
-    step = max(1, _BLOCK // max(grid * size, draws))
+    size = _tail_size(draws, relative_ess)
+    step = max(1, _BLOCK // max((30 + int(size**0.5)) * size, draws))  # the grid of `_pareto_fit`
     terms, k = np.empty((2, len(rows)))
     for block in (slice(first, first + step) for first in range(0, len(rows), step)):
-        log_w, k[block] = _smoothed(-rows[block], size)
-        over, under = (np.asarray(logsumexp(x, axis=1)) for x in (log_w + rows[block], log_w))
-        terms[block] = over - under
+        log_w, k[block] = smoothed_weights(-rows[block], relative_ess)
+        terms[block] = np.asarray(logsumexp(log_w + rows[block], axis=1)) - logsumexp(log_w, axis=1)
     with_all = np.asarray(logsumexp(rows, axis=1)) - np.log(draws)
     if row_of_sample is not None:
         terms, k, with_all = (x[row_of_sample] for x in (terms, k, with_all))
@@ -78,9 +76,27 @@ def smoothed_weights(
 ) -> tuple[Float[np.ndarray, "rows draws"], Float[np.ndarray, " rows"]]:
     """Log importance weights with the largest of each row replaced by quantiles of a Pareto law, and k.
 
-    Weights are up to a constant of each row; the smoothed ones are at most the largest given.
+    Weights are up to a constant of each row; the smoothed ones are at most the largest given. k is infinite
+    where no law can be fitted.
     """
-    return _smoothed(np.asarray(log_w, np.float64), _tail_size(log_w.shape[1], float(relative_ess)))
+    size = _tail_size(log_w.shape[1], relative_ess)
+    log_w = np.asarray(log_w, np.float64)
+    log_w = log_w - log_w.max(axis=1, keepdims=True)
+    if not _FEWEST <= size < log_w.shape[1]:
+        return log_w, np.full(len(log_w), np.inf)
+    order = np.argpartition(log_w, -size - 1, axis=1)[:, -size - 1 :]
+    order = np.take_along_axis(order, np.take_along_axis(log_w, order, axis=1).argsort(axis=1), axis=1)
+    ordered = np.take_along_axis(log_w, order, axis=1)
+    cutoff, tail = np.exp(ordered[:, :1]), ordered[:, 1:]
+    k, smoothed = np.zeros(len(log_w)), tail.copy()
+    vary = np.flatnonzero(tail[:, -1] - tail[:, 0] >= np.finfo(float).tiny)
+    if vary.size:
+        k[vary], sigma = _pareto_fit(np.exp(tail[vary]) - cutoff[vary])
+        quantiles = _pareto_quantiles(k[vary], sigma, cutoff[vary, 0], size)
+        fits = np.isfinite(quantiles)
+        smoothed[vary] = np.where(fits, np.minimum(quantiles, tail[vary, -1:]), tail[vary])
+    np.put_along_axis(log_w, order[:, 1:], smoothed, axis=1)
+    return log_w, k
 
 
 def good_shape(draws: int) -> float:
@@ -93,28 +109,9 @@ def sum_and_error(pointwise: Float[np.ndarray, " observations"]) -> tuple[float,
     return float(pointwise.sum()), float(np.sqrt(pointwise.size * pointwise.var()))
 
 
-def _tail_size(draws: int, relative_ess: float) -> int:
+def _tail_size(draws: int, relative_ess: float | int) -> int:
     """How many of the largest weights are smoothed: 3 sqrt(draws / relative ESS), at most a fifth of few."""
     return int(3 * (draws / relative_ess) ** 0.5) if draws * relative_ess > 225 else draws // 5
-
-
-def _smoothed(log_w: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """(log weights, k) of rows (rows, draws), the `size` largest smoothed; k infinite if they cannot be."""
-    log_w = log_w - log_w.max(axis=1, keepdims=True)
-    if not _FEWEST <= size < log_w.shape[1]:
-        return log_w, np.full(len(log_w), np.inf)
-    order = np.argpartition(log_w, -size - 1, axis=1)[:, -size - 1 :]
-    order = np.take_along_axis(order, np.take_along_axis(log_w, order, axis=1).argsort(axis=1), axis=1)
-    ordered = np.take_along_axis(log_w, order, axis=1)
-    cutoff, tail = np.exp(ordered[:, :1]), ordered[:, 1:]
-    k, smoothed = np.zeros(len(log_w)), tail.copy()
-    vary = np.flatnonzero(tail[:, -1] - tail[:, 0] >= np.finfo(float).tiny)
-    if vary.size:
-        k[vary], sigma = _pareto_fit(np.exp(tail[vary]) - cutoff[vary])
-        found = _pareto_quantiles(k[vary], sigma, cutoff[vary, 0], size)
-        smoothed[vary] = np.where(np.isfinite(found), np.minimum(found, tail[vary, -1:]), tail[vary])
-    np.put_along_axis(log_w, order[:, 1:], smoothed, axis=1)
-    return log_w, k
 
 
 def _pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

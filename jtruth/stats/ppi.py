@@ -128,9 +128,7 @@ def gold_sample(
             f"stratum {np.unique(np.asarray(strata))[few[0]]} has {gold[few[0]]} gold of {size[few[0]]} "
             "samples; every stratum needs two, or all of its samples: merge it with another"
         )
-    if inclusion is None:
-        return GoldSample(chosen, (gold / size)[stratum[chosen]], stratum[chosen], has_gold.size)
-    chances = np.asarray(inclusion, np.float64)
+    chances = (gold / size)[stratum] if inclusion is None else np.asarray(inclusion, np.float64)
     check_shape(chances, "inclusion", "samples", samples=has_gold.size)
     bad = chosen[~((chances[chosen] > 0) & (chances[chosen] <= 1))]
     if bad.size:
@@ -327,12 +325,12 @@ def class_counts(
         + np.array(log_weight)
     )
     number = rng.multinomial(num_draws, softmax(evidence))
-    rest, found = size - known.sum(axis=1), []
+    rest, tables = size - known.sum(axis=1), []
     for prior, draws in zip(priors, number, strict=True):
         mass = rng.standard_gamma(prior + counts, (draws, *counts.shape)) + 1e-300
         open_ = rng.multinomial(np.broadcast_to(rest, (draws, rest.size)), mass / mass.sum(2, keepdims=True))
-        found.append(known + open_)
-    return np.concatenate(found)
+        tables.append(known + open_)
+    return np.concatenate(tables)
 
 
 def tilted(

@@ -28,6 +28,7 @@ from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check, alarm
 from jtruth.labels import Labels
 from jtruth.stats.agreement import krippendorff, point
+from jtruth.stats.chains import mean_ranks
 
 CHANCE = "better than chance"
 Predictions = Mapping[str, Int[np.ndarray, " samples"]]  # by the classifier's name, "" if there is one
@@ -210,9 +211,7 @@ def labels_opinion(data: Inputs) -> Float[np.ndarray, "samples classes"]:
 
 def _area(share: Float[np.ndarray, " samples"], scores: Float[np.ndarray, " samples"]) -> tuple[float, float]:
     """Area under the ROC curve if samples are positive by these shares, and its sds from chance."""
-    from scipy.stats import rankdata  # half a second, and only where there are scores
-
-    size, rank = share.size, rankdata(scores)
+    size, rank = share.size, mean_ranks(scores[:, None])[:, 0]
     spread = np.sqrt(share.var() * rank.var() * size**2 / max(size - 1, 1))
     if not spread > 1e-9:
         return 0.5, 0.0

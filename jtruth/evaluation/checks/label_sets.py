@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth import _validation as check
-from jtruth._host import log
+from jtruth._host import log, log_sum
 from jtruth._iterate import squarem
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
@@ -268,12 +268,8 @@ def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.n
     joint = (columns @ log(at[1]).swapaxes(2, 3).reshape(-1, classes)).reshape(*sets.weight.shape, classes)
     possible = (sets.known[:, None] == np.arange(classes)) | (sets.known < 0)[:, None]
     joint += log(at[0])[:, None, :] + np.where(possible, 0.0, -np.inf)
-    top = joint.max(axis=2)
-    joint -= top[:, :, None]
-    np.exp(joint, out=joint)
-    mass = joint.sum(axis=2)
-    joint /= mass[:, :, None]
-    return joint, np.log(mass) + top
+    log_p = log_sum(joint)
+    return np.exp(joint - log_p[:, :, None]), log_p
 
 
 def _m_step(

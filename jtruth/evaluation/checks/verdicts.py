@@ -12,9 +12,6 @@ A quiet check proves nothing: raters who make the same mistakes look like better
 and how often: `benchmarks/checks.py`.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -122,9 +119,7 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
     if model.refusal is not None:
         found = refused(model.refusal)
     elif data.model is not None:
-        prior_given = data.prior is not None
-        found = given_checks(model.log_likelihood, model.prior, data.y_pred, key, prior_given=prior_given,
-                             labels=data.labels, noise=data.noise, rows=data.distinct_rows)  # fmt: skip
+        found = given_checks(data, model, key)
     else:
         raters = with_classifier(data.own_labels(), data.y_pred)
         start = model.prior[None], present(model.matrices, "the learned rates")[None]
@@ -259,49 +254,33 @@ def refused(refusal: str) -> tuple[Check, ...]:
     return (Check(name, None, None, "cannot be seen", refusal),)
 
 
-def given_checks(
-    log_likelihood: Float[np.ndarray, "samples classes"],
-    prior: np.ndarray,
-    y_pred: np.ndarray,
-    key: Key,
-    *,
-    prior_given: bool,
-    labels: Labels | None = None,
-    noise: NoiseModel | None = None,
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None,
-) -> tuple[Check, ...]:
-    """Checks of given error rates (and of a given prior), where the answer takes them as known.
-
-    The log-likelihood is without gold; `labels` and `noise` are for the checks that need single labels;
-    `rows` as `Inputs.distinct_rows`; None: every sample is one, and no class known.
-    """
-    every = np.arange(len(y_pred))
-    first, row, times, free = rows or (every, every, np.ones(every.size), np.ones(every.size, bool))
-    found: dict[str, tuple[float, float]] = {}  # value and p-value by name
-    if prior_given and (prior > 0).all():
-        score = prior_score(log_likelihood[first[free]], prior, times[free])
-        found |= {} if score is None else {"given prior": score}
+def given_checks(data: Inputs, model: Model, key: Key) -> tuple[Check, ...]:
+    """Checks of given error rates (and of a given prior), where the answer takes them as known."""
+    first, _, times, free = data.distinct_rows
+    labels, noise, prior = data.labels, data.noise, model.prior
+    scores: dict[str, tuple[float, float]] = {}  # value and p-value by name
+    if data.prior is not None and (prior > 0).all():
+        of_prior = prior_score(model.log_likelihood[first[free]], prior, times[free])
+        scores |= {} if of_prior is None else {"given prior": of_prior}
     laws: dict[str, Component | None] = {}
     if labels is not None and noise is not None:
         possible = labels.num_labels <= MOST_LABELS and not labels.patterns().labels.has_repeats()
         laws["given error rates"] = label_law(labels, noise, prior, key) if possible else None
-    covariates = partial(_covariates, log_likelihood, prior, labels, noise)
-    laws |= classifier_dependence(log_likelihood, prior, y_pred, covariates, key, row)
-    found |= {name: (one[2], float(one[0][0])) for name, one in laws.items() if one is not None}
-    blind = {name: BLIND.get(name, NO_DOUBT) for name, one in laws.items() if one is None}
-    adjusted = holm(np.array([p for _, p in found.values()]))
+    laws |= classifier_dependence(data, model, key)
+    scores |= {name: (law[2], float(law[0][0])) for name, law in laws.items() if law is not None}
+    blind = {name: BLIND.get(name, NO_DOUBT) for name, law in laws.items() if law is None}
+    adjusted = holm(np.array([p for _, p in scores.values()]))
     checks = (
-        _judged(name, GIVEN.get(name, CLASSIFIER), *one, by_all)
-        for (name, one), by_all in zip(found.items(), adjusted, strict=True)
+        _judged(name, GIVEN.get(name, CLASSIFIER), *score, by_all)
+        for (name, score), by_all in zip(scores.items(), adjusted, strict=True)
     )
     return (*checks, *(Check(name, None, None, "cannot be seen", text) for name, text in blind.items()))
 
 
 def prior_score(
-    log_likelihood: np.ndarray, prior: np.ndarray, times: np.ndarray | None = None
+    log_likelihood: np.ndarray, prior: np.ndarray, times: np.ndarray
 ) -> tuple[float, float] | None:
     """Score statistic of a positive class prior, chi2 on classes - 1 degrees of freedom, and its p-value."""
-    times = np.ones(len(log_likelihood)) if times is None else times
     log_p = log_sum(log_likelihood + log(prior))[:, None]
     ratio = np.exp(log_likelihood - log_p)
     score = ratio[:, :-1] - ratio[:, -1:]
@@ -325,9 +304,10 @@ def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) ->
     sets = [_label_statistics(z, labels.num_classes, pairs)]
     repetitions = int(np.clip(_LABELS // max(labels.num_labels, 1), 39, _SETS))
     where = jnp.asarray(mask)
-    for one in streams(key, "label law", repetitions):
+    for draw_key in streams(key, "label law", repetitions):
         y = rng.choice(prior.size, size=len(z), p=prior).astype(np.int32)
-        sets.append(_label_statistics(np.asarray(_drawn(noise, one, y, where)), labels.num_classes, pairs))
+        drawn = np.asarray(_drawn(noise, draw_key, y, where))
+        sets.append(_label_statistics(drawn, labels.num_classes, pairs))
     return largest(np.array(sets))
 
 
@@ -344,27 +324,17 @@ def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndar
     return np.concatenate([[agree.sum()], votes.sum(axis=0).ravel(), agree])
 
 
-def classifier_dependence(
-    log_likelihood: Float[np.ndarray, "samples classes"],
-    prior: np.ndarray,
-    y_pred: np.ndarray,
-    covariates: Callable[[np.ndarray], dict[str, np.ndarray]],
-    key: Key,
-    row: np.ndarray,
-) -> dict[str, Component | None]:
-    """Does the classifier's error, given the class, go with a covariate of the sample?
-
-    `covariates` of samples with these numbers are (covariates, samples, classes) by name.
-    """
-    rng = host_rng(key, "dependence")
-    chosen = np.arange(len(y_pred))
-    if len(y_pred) > _SAMPLES:
-        chosen = rng.choice(len(y_pred), _SAMPLES, replace=False)
-    _, first, of_row = np.unique(row[chosen], return_index=True, return_inverse=True)
-    h = softmax(log_likelihood[chosen[first]] + log(prior))
-    against = covariates(chosen[first])
-    real = cross_table(of_row, y_pred[chosen], h.shape)[None]
-    even = np.full((1, prior.size, prior.size), 1 / prior.size)
+def classifier_dependence(data: Inputs, model: Model, key: Key) -> dict[str, Component | None]:
+    """Does the classifier's error, given the class, go with a covariate of the sample?"""
+    rng, chosen, classes = host_rng(key, "dependence"), np.arange(data.y_pred.size), model.prior.size
+    if chosen.size > _SAMPLES:
+        chosen = rng.choice(chosen.size, _SAMPLES, replace=False)
+    row = data.distinct_rows[1][chosen]
+    _, first, of_row = np.unique(row, return_index=True, return_inverse=True)
+    h = softmax(model.log_likelihood[chosen[first]] + log(model.prior))
+    against = _covariates(data, h, chosen[first])
+    real = cross_table(of_row, data.y_pred[chosen], h.shape)[None]
+    even = np.full((1, classes, classes), 1 / classes)
     rates = _classifier_rates(h, real, even, max_steps=200)
     chance = h @ rates[0]  # of each prediction, in each row
     chance /= chance.sum(axis=1, keepdims=True)
@@ -409,30 +379,24 @@ def _dependence(
     share = number / np.maximum(h @ rates, 1e-300)
     weighted = h * np.einsum("scc->sc", rates)[:, None] * (share @ rates.swapaxes(1, 2) - share)
     everything = h * number[0].sum(axis=1)[:, None]
-    out = {}
+    sums = {}
     for name, values in covariates.items():
         mean = np.einsum("nc,vnc->vc", everything, values) / np.maximum(everything.sum(axis=0), 1e-300)
         centred = (values - mean[:, None]).transpose(2, 1, 0)  # (classes, rows, covariates)
-        out[name] = (weighted.transpose(2, 0, 1) @ centred).swapaxes(0, 1).reshape(len(number), -1)
-    return out
+        sums[name] = (weighted.transpose(2, 0, 1) @ centred).swapaxes(0, 1).reshape(len(number), -1)
+    return sums
 
 
-def _covariates(
-    log_likelihood: np.ndarray,
-    prior: np.ndarray,
-    labels: Labels | None,
-    noise: NoiseModel | None,
-    chosen: np.ndarray,
-) -> dict[str, np.ndarray]:
+def _covariates(data: Inputs, h: np.ndarray, chosen: np.ndarray) -> dict[str, np.ndarray]:
     """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
-    found = {"classifier and vote margin": softmax(log_likelihood[chosen] + log(prior))[None]}
-    classes = prior.size
-    if noise is not None and noise.hardness is not None:
-        found["classifier and difficulty"] = np.repeat(noise.hardness[None, chosen, None], classes, axis=2)
-    patterns = None if labels is None else labels.patterns()
+    covariates, classes = {"classifier and vote margin": h[None]}, h.shape[1]
+    if data.noise is not None and data.noise.hardness is not None:
+        hardness = data.noise.hardness[None, chosen, None]
+        covariates["classifier and difficulty"] = np.repeat(hardness, classes, axis=2)
+    patterns = None if data.labels is None else data.labels.patterns()
     if patterns is not None and not patterns.labels.has_repeats() and 1 < patterns.labels.num_labelers <= 30:
         used, row = np.unique(patterns.inverse[chosen], return_inverse=True)
         z = patterns.labels.restrict(used).to_matrix()[row]
         wrong = (z[:, :, None] != np.arange(classes)) & (z >= 0)[:, :, None]
-        found["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
-    return found
+        covariates["classifier and single labelers"] = np.moveaxis(wrong, 1, 0).astype(np.float64)
+    return covariates

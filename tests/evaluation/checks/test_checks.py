@@ -23,6 +23,7 @@ from jtruth.evaluation.checks.label_sets import (
     with_pairs,
 )
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks
+from jtruth.evaluation.inputs import read
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices, Symmetric
 
@@ -292,11 +293,12 @@ def test_prior_score_is_the_derivative():
         return logsumexp(log_p + np.log([share, 1 - share]), axis=1)
 
     score = (value(0.55 + step) - value(0.55 - step)) / (2 * step)
-    statistic, p = verdicts.prior_score(log_p, prior)
+    once = np.ones(400)
+    statistic, p = verdicts.prior_score(log_p, prior, once[:50])
     assert statistic == pytest.approx(score.sum() ** 2 / (score**2).sum(), rel=1e-6) and 0 < p < 1
-    found = [verdicts.prior_score(known(seed)[2], np.array([0.6, 0.4]))[1] for seed in range(300)]
+    found = [verdicts.prior_score(known(seed)[2], np.array([0.6, 0.4]), once)[1] for seed in range(300)]
     assert kstest(found, "uniform").pvalue > 1e-4
-    assert verdicts.prior_score(np.zeros((5, 2)), prior) is None
+    assert verdicts.prior_score(np.zeros((5, 2)), prior, once[:5]) is None
 
 
 @pytest.mark.parametrize(
@@ -317,11 +319,11 @@ def test_given_things_are_contradicted(wrong, alarm):
 
 def test_given_checks_without_labels_and_without_doubt():
     _, _, log_p, y_pred = known(4)
-    names = [c.name for c in given_checks(log_p, np.array([0.6, 0.4]), y_pred, KEY, prior_given=False)]
-    assert names == ["classifier and vote margin"]
+    names = [c.name for c in jt.evaluate(y_pred, log_p).checks]
+    assert names == ["classifier and vote margin", "better than chance"]
     certain = np.where(np.eye(2)[y_pred] > 0, 0.0, -np.inf)
-    found = given_checks(certain, np.array([0.6, 0.4]), y_pred, KEY, prior_given=True)
-    assert [c.verdict for c in found] == ["fits", "cannot be seen"]
+    checks = jt.evaluate(y_pred, certain, prior=[0.6, 0.4]).checks
+    assert [c.verdict for c in checks] == ["fits", "cannot be seen", "fits"]
     repeated = jt.Labels.from_long([0, 0, 1], [0, 0, 0], [1, 1, 0], repeats="keep")
     result = jt.evaluate([1, 0], repeated, noise=Symmetric(0.2, 2), prior=[0.5, 0.5])
     assert any("repeated labels" in c.message for c in result.checks)
@@ -359,9 +361,9 @@ def test_false_alarms_of_given_things(monkeypatch):
     monkeypatch.setattr(verdicts, "_SETS", 99)
     small = {}
     for seed in range(200):
-        labels, noise, log_p, y_pred = known(1000 + seed, size=200)
-        how = {"prior_given": True, "labels": labels, "noise": noise}
-        for check in given_checks(log_p, np.array([0.6, 0.4]), y_pred, KEY, **how):
+        labels, noise, _, y_pred = known(1000 + seed, size=200)
+        data = read(y_pred, labels, noise, [0.6, 0.4], None, None)
+        for check in given_checks(data, data.model, KEY):
             small.setdefault(check.name, []).append(check.p_value <= 0.05)
     for name, values in small.items():
         assert binomtest(int(np.sum(values)), 200, 0.05).pvalue > 1e-4, (name, np.mean(values))
