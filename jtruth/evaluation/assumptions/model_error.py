@@ -63,7 +63,6 @@ SOURCES = {
              "labelme"),
     LLM_JUDGES: ("cebab", "lgbteen", "summeval", "pandalm", "autoj", "frank", "code", "openqa", "dl23"),
 }  # fmt: skip
-_MIXED = (PEOPLE, LLM_JUDGES)  # for labelers of whom nobody says who they are
 _NODES = ndtri((np.arange(7) + 0.5) / 7)  # of the mixture over tau
 # By kind: how the law did on sources left out, accuracy, and for what that speaks.
 _COVERAGE = {PEOPLE: ("people", 93), LLM_JUDGES: ("LLM judges and automatic metrics", 95)}
@@ -118,13 +117,10 @@ def size_of(model: TableDraws, metric: Metric) -> float:
     return max(float((below * model.mean_counts).sum()), 1.0)
 
 
-def widened(
-    readings: Mapping[str, Opinion | None], group: str, labelers_are: str
-) -> tuple[list[Opinion], float]:
-    """The parts of the predictive mixture, and the weight of the flat one; a reading may say nothing."""
-    known = [one for one in readings.values() if one is not None]
-    kinds = (labelers_are,) if labelers_are in SOURCES else _MIXED
-    parts = [part for kind in kinds for part in parts_of(known, ERRORS[kind, group])]
+def widened(opinions: list[Opinion], group: str, labelers_are: str) -> tuple[list[Opinion], float]:
+    """The parts of the predictive mixture, and the weight of the flat one."""
+    kinds = (labelers_are,) if labelers_are in SOURCES else tuple(SOURCES)
+    parts = [part for kind in kinds for part in parts_of(opinions, ERRORS[kind, group])]
     return parts, FLAT if parts else 1.0
 
 
@@ -144,8 +140,7 @@ def law_of(
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> DrawsEstimate:  # fmt: skip
     """Predictive law of one number by its `group` in `ERRORS`; `size`: of the count below the line."""
-    defined = {name: values for name, values in draws.items() if not np.isnan(values).all()}
-    opinions = {name: opinion(values, size, bounds) for name, values in defined.items()}
+    opinions = [opinion(values, size, bounds) for values in draws.values() if not np.isnan(values).all()]
     parts, flat = widened(opinions, group, labelers_are)
     return _same_again(tuple(parts), flat, bounds, size)
 
@@ -157,11 +152,11 @@ def laws_of(
     sizes: Float[np.ndarray, " numbers"],
 ) -> list[DrawsEstimate]:
     """Predictive law of each of several numbers; NaN where no reading says anything. See `law_of`."""
-    found = []
+    laws = []
     for k, size in enumerate(sizes.tolist()):
         known = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
-        found.append(law_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan])))
-    return found
+        laws.append(law_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan])))
+    return laws
 
 
 class PredictiveTable(TablePosterior, eqx.Module):
@@ -181,19 +176,18 @@ class PredictiveTable(TablePosterior, eqx.Module):
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
         """Law of a metric; a point where predictions settle it whatever the truth."""
-        found = self.metric(metric)
-        if found.joint is None and not found.difference:
-            value = settled(found, self._predicted, self.shape[0], np.zeros(0, np.int64))
+        metric = self.metric(metric)
+        if metric.joint is None and not metric.difference:
+            value = settled(metric, self._predicted, self.shape[0], np.zeros(0, np.int64))
             if value is not None:
                 return DrawsEstimate(np.array([value]))
-        return self.law(found, group_of(found))
+        return self.law(metric, group_of(metric))
 
     def law(self, metric: Metric, group: str = OVERALL) -> DrawsEstimate:
         """Law of any number of the table, given which row of errors it takes."""
-        size = float(np.mean([size_of(one, metric) for one in self.readings.values()]))
-        draws = {
-            name: np.asarray(metric.of_table(one.counts), np.float64) for name, one in self.readings.items()
-        }
+        tables = self.readings.items()
+        size = float(np.mean([size_of(table, metric) for _, table in tables]))
+        draws = {name: np.asarray(metric.of_table(table.counts), np.float64) for name, table in tables}
         return law_of(draws, group, self.labelers_are, size, metric.bounds)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
@@ -205,16 +199,16 @@ class PredictiveTable(TablePosterior, eqx.Module):
         size = float(self._predicted[symbol])
         if size == 0:
             return DrawsEstimate(np.zeros(1))
-        columns = {name: one.counts[:, :, symbol] for name, one in self.readings.items()}
-        draws = {name: some[:, true] / some.sum(axis=1) for name, some in columns.items()}
+        columns = {name: table.counts[:, :, symbol] for name, table in self.readings.items()}
+        draws = {name: column[:, true] / column.sum(axis=1) for name, column in columns.items()}
         return DrawsEstimate(law_of(draws, CLASS, self.labelers_are, size).draws * size)
 
     def cells(self, level: float = 0.95) -> Cells:
         """Every cell, each column times one factor: then the means add up to the predictions."""
         laws = [self.cell(c, u) for c, u in np.ndindex(*self.shape)]
-        found = cells_of(laws, self.shape, level)
-        factor = self._predicted / np.maximum(found.mean.sum(axis=0), 1e-300)
-        return Cells(*(part * factor[None, :] for part in found))
+        cells = cells_of(laws, self.shape, level)
+        factor = self._predicted / np.maximum(cells.mean.sum(axis=0), 1e-300)
+        return Cells(*(part * factor[None, :] for part in cells))
 
     def draws(self, key: Any, n: int) -> Float[np.ndarray, "n classes symbols"]:
         """Does not exist."""

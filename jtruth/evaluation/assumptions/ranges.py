@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from jtruth._host import known_classes, labels_log_likelihood, vote_shares
+from jtruth._host import cross_table, known_classes, labels_log_likelihood, majority, vote_shares
 from jtruth._random import Key, host_rng
 from jtruth._validation import present
 from jtruth.evaluation import parts
@@ -81,7 +81,7 @@ def members(
     whether members stay whose chains disagree. Where a new fit of independence finds labels missing by class,
     it and all members after it have class shares for each number of labels.
     """
-    found, doubts = [], []
+    answers, doubts = [], []
     for k, entry in enumerate(entries):
         part = replace(data, progress=data.progress and partial(_part, data.progress, k, len(entries)))
         fit = (known or {}).get(entry.name)
@@ -101,27 +101,26 @@ def members(
             doubts.append(LEFT_OUT.format(entry.name, reason))
             continue
         sentence = entry.sentence if data.num_symbols > 1 else entry.of_labelers or entry.sentence
-        found.append(parts.Assumption(entry.name, sentence, posterior=data.tables(counts), fit=fit))
+        answers.append(parts.Assumption(entry.name, sentence, posterior=data.tables(counts), fit=fit))
     # Members leave whose chains disagree, unless no other model is left; all that is doubtful is named.
-    lucky = {m.name for m in found if not keep_all and _disagree(m.fit)}
-    if len(lucky) == sum(m.fit is not None for m in found):
-        lucky = set()
-    for member in found:
-        for text in () if member.fit is None else member.fit.warnings:
+    models = [member for member in answers if member.fit is not None]
+    leave = {member.name for member in models if not keep_all and _disagree(member.fit)}
+    if len(leave) == len(models):
+        leave = set()
+    for member in models:
+        for text in member.fit.warnings:
             left = LEFT_OUT.format(member.name, text)
-            doubts.append(left if member.name in lucky else f"model {member.name!r}: {text}")
-    return [m for m in found if m.name not in lucky], doubts
+            doubts.append(left if member.name in leave else f"model {member.name!r}: {text}")
+    return [member for member in answers if member.name not in leave], doubts
 
 
-def readings(data: Inputs, key: Key, **how: Any) -> tuple[list[parts.Assumption], list[str]]:
-    """The members of which predictive laws are made, and doubts; `how` as for `members`."""
-    return members([entry for entry in entries(data) if entry.reading], data, key, **how)
+def readings(data: Inputs, key: Key, **options: Any) -> tuple[list[parts.Assumption], list[str]]:
+    """The members of which predictive laws are made, and doubts; `options` as for `members`."""
+    return members([entry for entry in entries(data) if entry.reading], data, key, **options)
 
 
-def _disagree(fit: JointPosterior | None) -> bool:
-    """Whether there are chains too far from convergence for an interval; NaN: nothing moved."""
-    if fit is None:
-        return False
+def _disagree(fit: JointPosterior) -> bool:
+    """Whether chains are too far from convergence for an interval; NaN: nothing moved."""
     rhat, ess = (list(values.values()) for values in (fit.convergence.rhat, fit.convergence.ess))
     worst = np.nan_to_num(rhat, nan=1.0).max(initial=1.0) >= _WORST_RHAT
     return bool(worst or np.nan_to_num(ess, nan=np.inf).min(initial=np.inf) < _FEWEST_DRAWS)
@@ -136,28 +135,28 @@ def row(member: parts.Assumption, data: Inputs, loo: Mapping[str, float] | None 
     return member._replace(metrics=estimates(member.posterior, *data.answered), loo=loo, fit=None)
 
 
-def loo_of(found: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
+def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
     """PSIS-LOO of every member that is a model, differences to the first of them."""
-    out: list[Mapping[str, float] | None] = []
+    rows: list[Mapping[str, float] | None] = []
     first: LeaveOneOut | None = None
-    for rows in (None if m.fit is None else m.fit.pointwise for m in found):
-        if rows is None:
-            out.append(None)
+    for pointwise in (None if member.fit is None else member.fit.pointwise for member in members):
+        if pointwise is None:
+            rows.append(None)
             continue
-        one = psis_loo(rows.log_p, rows.relative_ess, rows.row_of_sample)
-        first = first or one
-        gap, error = sum_and_error(one.pointwise - first.pointwise)
-        out.append({"elpd": one.elpd, "difference": gap, "difference_se": error, "num_bad": one.num_bad})
-    return out
+        loo = psis_loo(pointwise.log_p, pointwise.relative_ess, pointwise.row_of_sample)
+        first = first or loo
+        gap, error = sum_and_error(loo.pointwise - first.pointwise)
+        rows.append({"elpd": loo.elpd, "difference": gap, "difference_se": error, "num_bad": loo.num_bad})
+    return rows
 
 
 def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]]:
     """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
     effort = ANSWER_EFFORT._replace(pointwise=True)
     alone = sampled(data, INDEPENDENT, data.key, effort)
-    some = [entry for entry in entries(data) if entry.listed]
-    found, doubts = members(some, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
-    rows = (row(member, data, loo) for member, loo in zip(found, loo_of(found), strict=True))
+    listed = [entry for entry in entries(data) if entry.listed]
+    answers, doubts = members(listed, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
+    rows = (row(member, data, loo) for member, loo in zip(answers, loo_of(answers), strict=True))
     return tuple(rows), tuple(doubts)
 
 
@@ -165,12 +164,12 @@ def joint_model(data: Inputs) -> Model:
     """The joint posterior of labelers, classifier and classes; `data` learns what is missing by class."""
     labels, fit = data.own_labels(), labels_fit(data, ANSWER_EFFORT)
     if not fit.usable:
-        return replace(_refused(labels, *fit.warnings), fit=fit)
+        return replace(_refused(labels, fit.warnings[0]), warnings=fit.warnings[1:], fit=fit)
     accuracies = parts.means_and_ends(map(DrawsEstimate, fit.labeler_accuracy.T), data.level)
     classifier = present(fit.classifier, "the classifier's matrix").mean(0)
     matrices = np.concatenate([fit.mean_matrices, classifier[None]])
-    found = _learned(data, fit.prior.mean(0), matrices, accuracies)
-    return replace(found, warnings=fit.warnings, count_draws=tables_in(fit, data), fit=fit)
+    model = _learned(data, fit.prior.mean(0), matrices, accuracies)
+    return replace(model, warnings=fit.warnings, count_draws=tables_in(fit, data), fit=fit)
 
 
 def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
@@ -224,22 +223,22 @@ def _learned(
     return Model(known_classes(log_likelihood, data.gold), prior, labelers=labelers, matrices=matrices)
 
 
-def _refused(labels: Labels, reason: str, *warnings: str) -> Model:
+def _refused(labels: Labels, reason: str) -> Model:
     nothing = np.zeros((labels.num_samples, labels.num_classes))
-    return Model(nothing, np.full(labels.num_classes, np.nan), refusal=reason, warnings=warnings)
+    return Model(nothing, np.full(labels.num_classes, np.nan), refusal=reason)
 
 
 Draws = Float[np.ndarray, "draws labelers"]
 
 
 def labeler_draws(
-    found: Sequence[parts.Assumption], labels: Labels, target: str, key: Key
+    members: Sequence[parts.Assumption], labels: Labels, target: str, key: Key
 ) -> dict[str, Draws]:
     """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing."""
-    number = labels.labels_per_labeler().astype(np.float64)
-    number[number == 0] = np.nan
+    number = labels.labels_per_labeler()
+    number = np.where(number > 0, number, np.nan)
     draws = {}
-    for member in found:
+    for member in members:
         if member.fit is not None and target == parts.POPULATION:
             draws[member.name] = member.fit.labeler_accuracy
         elif member.fit is not None and member.fit.right is not None:
@@ -253,20 +252,15 @@ def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
     """Share of each labeler's labels that agree with the majority of the others, where others gave one."""
     (sample, labeler, label), votes = labels.entries(), labels.counts()
     pair, place = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
-    mine = np.zeros((pair.size, labels.num_classes), votes.dtype)
-    np.add.at(mine, (place, label), 1)
-    others = votes[sample] - mine[place]
-    top = others == others.max(axis=1, keepdims=True)
-    chance = top[np.arange(label.size), label] / top.sum(axis=1)
-    compared = others.any(axis=1)
+    others = votes[sample] - cross_table(place, label, (pair.size, labels.num_classes))[place]
+    chance, compared = majority(others)[np.arange(label.size), label], others.any(axis=1)
     size = labels.num_labelers
     total = np.zeros((_DRAWS, size))
     for p in np.unique(chance[compared]):
         times = np.bincount(labeler[compared & (chance == p)], minlength=size)
         total += rng.binomial(times, p, (_DRAWS, size))
-    number = np.bincount(labeler[compared], minlength=size).astype(np.float64)
-    number[number == 0] = np.nan
-    return total / number
+    number = np.bincount(labeler[compared], minlength=size)
+    return total / np.where(number > 0, number, np.nan)
 
 
 def labeler_laws(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:

@@ -44,8 +44,8 @@ def latent_classes(model: str | Build) -> Fitter:
     name = model if isinstance(model, str) else model.__name__
 
     def fit(data: Inputs, key: Key, effort: Effort, share: float | None = None) -> Fitted:
-        found = sampled(data, model, stream(key, name), effort, share)
-        return tables_in(found, data), found
+        posterior = sampled(data, model, stream(key, name), effort, share)
+        return tables_in(posterior, data), posterior
 
     return fit
 
@@ -120,18 +120,18 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
         return shares() * data.y_pred.size
     tied = (truth > 0).sum(axis=1) > 1
     sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
-    found = np.tile(sure, (_VOTE_DRAWS, 1, 1))
+    draws = np.tile(sure, (_VOTE_DRAWS, 1, 1))
     patterns, number = np.unique(np.column_stack([truth > 0, data.y_pred])[tied], axis=0, return_counts=True)
     for (*among, symbol), times in zip(patterns, number, strict=True):
         classes = np.flatnonzero(among)
         even = np.full(classes.size, 1 / classes.size)
-        found[:, classes, symbol] += rng.multinomial(times, even, size=_VOTE_DRAWS)
+        draws[:, classes, symbol] += rng.multinomial(times, even, size=_VOTE_DRAWS)
     if silent.any():
         among = shares()
         for symbol, times in enumerate(np.bincount(data.y_pred[silent], minlength=table.shape[1])):
             of_symbol = among[:, :, symbol] / among[:, :, symbol].sum(axis=1, keepdims=True)
-            found[:, :, symbol] += rng.multinomial(times, of_symbol)
-    return found
+            draws[:, :, symbol] += rng.multinomial(times, of_symbol)
+    return draws
 
 
 def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:
@@ -215,8 +215,8 @@ def entries(data: Inputs) -> list[Entry]:
 
 def granted(word: str, *, learned: bool = False) -> str:
     """What an answer under this word takes for granted; of learned rates with how often that held."""
-    found = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
-    sentence = next((e.assumed for e in found if e.assumed), found[0].sentence.removeprefix("if "))
+    members = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
+    sentence = next((e.assumed for e in members if e.assumed), members[0].sentence.removeprefix("if "))
     return sentence + (_COVERAGE if learned and word == INDEPENDENT else "")
 
 

@@ -76,12 +76,12 @@ class Sensitivity(Answer):
         point = self.tipping_point(metric, threshold)
         means = [law.mean for law in self.metrics[metric]]
         side = "above" if np.interp(self.base, self.values, means) >= threshold else "below"
-        what = f"{metric} stays {side} {threshold:g}"
+        holds = f"{metric} stays {side} {threshold:g}"
         if point is None:
             where = f"{self.axis}: {self.values[0]:.3g} to {self.values[-1]:.3g}"
-            return f"{what} wherever we looked ({where})."
+            return f"{holds} wherever we looked ({where})."
         beyond = "exceeds" if point >= self.base else "is less than"
-        return f"{what} unless this {beyond} {point:.3g}: {self.axis}."
+        return f"{holds} unless this {beyond} {point:.3g}: {self.axis}."
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -98,12 +98,12 @@ class Sensitivity(Answer):
                   {"": {"x": x, **{k: [row[k] for row in laws[name]] for k in parts}}})
             for name in names
         ]  # fmt: skip
-        bounds, ends = [], (Column("low", "at least"), Column("high", "at most"))
-        if self.bounds:  # Lam and Stork's
-            found = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
-            title = "Accuracy whatever errors depend on (Lam & Stork), "
-            title += "by the share of majority votes that are wrong"
-            bounds = [Table("bounds", title, "wrong", ends, found)]
+        ends = (Column("low", "at least"), Column("high", "at most"))
+        title = (
+            "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are wrong"
+        )
+        by_wrong = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
+        bounds = [Table("bounds", title, "wrong", ends, by_wrong)] if self.bounds else []
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
         blocks = (
             Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
@@ -115,11 +115,11 @@ class Sensitivity(Answer):
         means = np.array([law.mean for law in self.metrics[names[0]]])
         where = f"{self.axis}, {self.values[0]:.3g} to {self.values[-1]:.3g}"
         if np.isnan(means).all():
-            said = f"{names[0]} is not identified, whatever this is: {self.axis}."
+            sentence = f"{names[0]} is not identified, whatever this is: {self.axis}."
         else:  # how far the first metric moves
-            ends = f"from {np.nanmin(means):.3f} to {np.nanmax(means):.3f}"
-            said = f"{names[0]} moves {ends} with this: {where}."
-        return Document("What would have to be true for the answer to change?", about, said, blocks)
+            moves = f"from {np.nanmin(means):.3f} to {np.nanmax(means):.3f}"
+            sentence = f"{names[0]} moves {moves} with this: {where}."
+        return Document("What would have to be true for the answer to change?", about, sentence, blocks)
 
 
 Basis = tuple[Inputs, Model]  # the checked input, and what is known or was learned of the labels' noise
@@ -132,11 +132,12 @@ PRIOR, ERROR_RATES = "prior", "error_rates"
 
 def ways() -> dict[str, tuple[str, tuple[float, ...], Callable[[Basis, float, jax.Array], Moved]]]:
     """All that `sensitivity` can move: in words, where it looks if nobody says, and how it gets there."""
-    found = {
-        one.moved: (one.axis, one.shares, partial(_share, one)) for one in ASSUMPTIONS.values() if one.moved
+    moved = [entry for entry in ASSUMPTIONS.values() if entry.moved]
+    return {
+        **{entry.moved: (entry.axis, entry.shares, partial(_share, entry)) for entry in moved},
+        PRIOR: ("share of class {!r}", (), _prior),
+        ERROR_RATES: ("labelers' error rates, times", _FACTORS, _scaled),
     }
-    prior, rates = ("share of class {!r}", (), _prior), ("labelers' error rates, times", _FACTORS, _scaled)
-    return {**found, PRIOR: prior, ERROR_RATES: rates}
 
 
 def sensitivity(
@@ -235,8 +236,8 @@ def vote_bounds(data: Inputs) -> tuple[tuple[float, float, float], ...]:
         return ()
     right = majority(data.labels.counts())[np.arange(data.y_pred.size), data.y_pred]
     differ = float(1 - right[data.labels.labels_per_sample() > 0].mean())
-    found = [(m, error_bounds(differ, m, num_classes=len(data.classes))) for m in _MISLABELED]
-    return tuple((m, 1 - errors.upper, 1 - errors.lower) for m, errors in found)
+    errors = [(m, error_bounds(differ, m, num_classes=len(data.classes))) for m in _MISLABELED]
+    return tuple((m, 1 - bounds.upper, 1 - bounds.lower) for m, bounds in errors)
 
 
 def _grid(

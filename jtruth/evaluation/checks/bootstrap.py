@@ -53,16 +53,17 @@ def bootstrap(
         sd, member = pairs.std(axis=0), (real.pairs[:, :, None] == np.arange(real.num_raters)).any(axis=1)
         z = (pairs - pairs.mean(axis=0)) / np.where(sd > 0, sd, np.inf)
         values["labeler misfit"] = z**2 @ member
-    found = {
-        name: (p_values(one[:, 0]), 0, float(one[0, 0])) if name in _RATIOS else largest(one)
-        for name, one in values.items()
-    }
-    checks = {name: one for name, one in found.items() if one is not None}
+    checks: dict[str, Component] = {}
+    for name, statistic in values.items():
+        if name in _RATIOS:
+            checks[name] = p_values(statistic[:, 0]), 0, float(statistic[0, 0])
+        elif (component := largest(statistic)) is not None:
+            checks[name] = component
     adjusted = _adjusted({name: ranks for name, (ranks, _, _) in checks.items()})
     if real.num_raters > 2:
         values = _sets(real, start, {ALIKE: one_matrix}, min(num, _FEWEST), rng, prior, one_matrix=True)
-        differ = largest(values[ALIKE])
-        checks |= {} if differ is None else {ALIKE: differ}
+        if (component := largest(values[ALIKE])) is not None:
+            checks[ALIKE] = component
     return checks, adjusted, real
 
 
@@ -147,12 +148,11 @@ def agreement(fit: Sets) -> np.ndarray | None:
         return None
     theta, (pair, first, second) = fit.matrices, fit.met
     same = (fit.label[:, first] == fit.label[:, second]).astype(np.float64)
-    both = np.einsum("spck,spck->spc", theta[:, fit.pairs[:, 0]], theta[:, fit.pairs[:, 1]])
-    chance = np.einsum("sc,spc->sp", fit.prior, both)[:, pair]
+    by_class = np.einsum("spck,spck->spc", theta[:, fit.pairs[:, 0]], theta[:, fit.pairs[:, 1]])
+    chance = np.einsum("sc,spc->sp", fit.prior, by_class)[:, pair]
     row = fit.row[first]
     known = fit.known[row]
-    if (known >= 0).any():
-        chance = np.where(known >= 0, both[:, pair, np.maximum(known, 0)], chance)
+    chance = np.where(known >= 0, by_class[:, pair, np.maximum(known, 0)], chance)
     weight, size = fit.weight[:, row], len(fit.pairs)
     spread = np.sqrt(sum_by(chance * (1 - chance) * weight, pair, size))
     return sum_by((same - chance) * weight, pair, size) / np.maximum(spread, 1e-12)
@@ -198,8 +198,8 @@ def prior_ratio(fit: Sets) -> np.ndarray | None:
 
 def one_matrix(fit: Sets) -> np.ndarray:
     """Residuals of each labeler by true class, under one matrix for all, (sets, labelers * classes)."""
-    both = zip(fit.entry, fit.mass[:, :, fit.row], strict=True)
-    return np.concatenate([fit.per_rater(e * w)[:, :-1] for e, w in both], axis=1)
+    weighted = fit.entry * fit.mass[:, :, fit.row]
+    return np.concatenate([fit.per_rater(of_class)[:, :-1] for of_class in weighted], axis=1)
 
 
 def _studentised(weight: np.ndarray, term: np.ndarray) -> np.ndarray:

@@ -65,8 +65,8 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
     """Does every labeler's column stand more than once?"""
     patterns = labels.patterns()
     row, labeler, label, times = patterns.entries()
-    for some in (row < _GLANCE, slice(None)):
-        mark = np.bincount(labeler[some], (row[some] + 1.0) * (label[some] + 2.0), labels.num_labelers)
+    for part in (row < _GLANCE, slice(None)):
+        mark = np.bincount(labeler[part], (row[part] + 1.0) * (label[part] + 2.0), labels.num_labelers)
         if (np.unique(mark[mark > 0], return_counts=True)[1] < 2).any():
             return ()  # no column like this one: nothing has to be sorted
     same: dict[bytes, list[int]] = {}
@@ -79,7 +79,7 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
     if len(groups) < 2 or min(map(len, groups)) < 2:
         return ()
     number = np.bincount(labeler, times, labels.num_labelers)
-    again = int(sum(number[group[1:]].sum() for group in groups))
+    copies = int(sum(number[group[1:]].sum() for group in groups))
     votes = patterns.labels.select_labelers([group[0] for group in groups]).counts()
     pairs = (patterns.counts @ (votes * (votes.sum(axis=1, keepdims=True) - 1))).sum()
     agreement = (patterns.counts @ (votes * (votes - 1))).sum() / pairs if pairs else 1.0
@@ -89,7 +89,7 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
         f"every labeler stands more than once, label for label ({names}): was the table put together from "
         "the same labels twice? Intervals count them twice. Keep one of each"
     )
-    return alarm("labelers stand twice", again, agreement**again, text)
+    return alarm("labelers stand twice", copies, agreement**copies, text)
 
 
 def vote_column(labels: Labels) -> tuple[Check, ...]:
@@ -99,24 +99,24 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
     patterns = labels.patterns()
     row, labeler, label, times = patterns.entries()
     votes, size = patterns.labels.counts(), labels.num_labelers
-    without = [winners(votes - one) for one in np.eye(labels.num_classes, dtype=votes.dtype)]
+    without = [winners(votes - taken) for taken in np.eye(labels.num_classes, dtype=votes.dtype)]
     # Of the others who label a sample: 0 no vote, 1 the class that is taken away, 2 another.
     state = np.stack([np.where(vote < 0, 0, 1 + (vote != c)) for c, vote in enumerate(without)], axis=1)
     state = state[row, label]
-    found = cross_table(labeler, state, (size, 3), times)
-    shared, differ = found[:, 1] + found[:, 2], found[:, 2]
+    _, equal, differ = cross_table(labeler, state, (size, 3), times).T
+    shared = equal + differ
     usual = differ.sum() / max(shared.sum(), 1)
     odd = np.flatnonzero((differ == 0) & ((1 - _OF_VOTE * usual) ** shared * size < FALSE_ALARM))
     for t in odd[np.argsort(-shared[odd], kind="stable")][:_MOST_ASKED]:
-        mine = (labeler == t) & (state > 0)
+        judged = (labeler == t) & (state > 0)
         right, _ = learned_errors(labels.select_labelers(np.delete(np.arange(size), t)))
         right = np.bincount(patterns.inverse, right) / patterns.counts
-        error = 1 - float(np.average(right[row[mine]], weights=times[mine]))
+        error = 1 - float(np.average(right[row[judged]], weights=times[judged]))
         p_value = (1 - _OF_VOTE * error) ** shared[t] * size
         if p_value < FALSE_ALARM:
-            who, number = str(labels.worker_names[t]), number_of(int(shared[t]), "sample")
+            name, number = str(labels.worker_names[t]), number_of(int(shared[t]), "sample")
             text = (
-                f"labeler {who!r} never differs from the majority vote of the others, on {number} of which "
+                f"labeler {name!r} never differs from the majority vote of the others, on {number} of which "
                 f"the vote is wrong on about {error:.0%}: is this column the vote itself? Leave it out"
             )
             return alarm("a labeler is the vote", shared[t], p_value, text)
@@ -151,10 +151,10 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     if t < size:
         whom, error = f"labeler {str(labels.worker_names[t])!r}", errors[t]
         also = ", or leave this labeler out"
-    what = f"predictions of {name!r}" if name else "predictions"
+    whose = f"predictions of {name!r}" if name else "predictions"
     equal = f"differ from {whom} on {int(differ[t])} of" if differ[t] else f"are equal to {whom} on all of"
     text = (
-        f"{what} {equal} {number_of(int(shared[t]), 'sample')}, mistakes included (about {error:.0%} by the "
+        f"{whose} {equal} {number_of(int(shared[t]), 'sample')}, mistakes included (about {error:.0%} by the "
         "labels): were they learned on these labels, or copied? Then the labels cannot judge them. Judge "
         f"predictions for samples that were not learned on{also}"
     )
@@ -228,17 +228,17 @@ def exchanged_codes(
     """Would gold fit labels and all predictions with its classes permuted?"""
     size, known = votes.shape[1], gold >= 0
     coded = [winners(votes), *predictions.values()]
-    both = [(codes, known & (codes >= 0)) for codes in coded]  # where nothing is said nothing is counted
-    tables = np.array([cross_table(gold[on], codes[on], (size, size)) for codes, on in both])
-    becomes = best_matching(tables.sum(axis=0))
+    asked = [known & (codes >= 0) for codes in coded]  # where nothing is said nothing is counted
+    tables = [cross_table(gold[on], codes[on], (size, size)) for codes, on in zip(coded, asked, strict=True)]
+    becomes = best_matching(np.sum(tables, axis=0))
     moved = np.flatnonzero((becomes != np.arange(size)) & (tables[0].sum(axis=1) >= _LEAST))
     if moved.size < 2 or set(becomes[moved]) != set(moved):
         return ()
     p_value = 0.0
     for table in tables:  # as many side with the permuted gold if a coin decides; most of every class do
-        other, same = table[moved, becomes[moved]], table[moved, moved]
-        most = (2 * other > table[moved].sum(axis=1)).all()
-        tail = float(bdtrc(other.sum() - 1, (other + same).sum(), 0.5)) if most else 1.0
+        changed, same = table[moved, becomes[moved]], table[moved, moved]
+        most = (2 * changed > table[moved].sum(axis=1)).all()
+        tail = float(bdtrc(changed.sum() - 1, (changed + same).sum(), 0.5)) if most else 1.0
         p_value = max(p_value, tail)
     if p_value * np.exp(gammaln(size + 1)) > _SURE:
         return ()
@@ -283,7 +283,7 @@ def gold_is_predictions(
     gold: Int[np.ndarray, " samples"], labels: Labels, predictions: Mapping[str, Int[np.ndarray, " samples"]]
 ) -> tuple[Check, ...]:
     """Does gold never differ from the predictions of a classifier that labels contradict?"""
-    found = []
+    checks: list[Check] = []
     for name, y_pred in predictions.items():
         number = _all_equal(gold, y_pred, labels, 2).size
         if not number:
@@ -296,8 +296,8 @@ def gold_is_predictions(
             "proves nothing. Find out the truth by other means, or leave gold out"
         )
         p_value = (1 - _GRANTED * error) ** number
-        found += alarm("gold and the predictions", number, p_value, text, odd=_ODD)
-    return tuple(found)
+        checks += alarm("gold and the predictions", number, p_value, text, odd=_ODD)
+    return tuple(checks)
 
 
 def chosen_gold(
@@ -309,23 +309,23 @@ def chosen_gold(
     several, known = votes.sum(axis=1) >= 2, gold >= 0
     agreed = several & (votes.max(axis=1) == votes.sum(axis=1))
     asked = several & known
-    number = int(asked.sum())
-    agreeing = int((agreed & known).sum())
+    number, agreeing = int(asked.sum()), int((agreed & known).sum())
     if not 0 < number < several.sum():
         return ()
     law = hypergeom(int(several.sum()), int(agreed.sum()), number)
     p_value = 2 * float(min(law.cdf(agreeing), law.sf(agreeing - 1)))
-    others = float(agreed[several & ~asked].mean())
-    kind, on = ("easy", "agree") if agreeing / number > others else ("doubtful", "disagree")
-    part = agreeing if on == "agree" else number - agreeing
-    other = others if on == "agree" else 1 - others
+    share = float(agreed[several & ~asked].mean())  # of the others
+    if agreeing / number > share:
+        kind, on, part, rest = "easy", "agree", agreeing, share
+    else:
+        kind, on, part, rest = "doubtful", "disagree", number - agreeing, 1 - share
     text = (
-        f"labelers {on} on {part} of {number} gold samples and on {other:.0%} of the others: gold was chosen "
+        f"labelers {on} on {part} of {number} gold samples and on {rest:.0%} of the others: gold was chosen "
         f"among {kind} samples (p = {p_value:.1g}), and what it says does not hold for the rest. Say how it "
         "was chosen (gold=jt.io.Gold(classes, inclusion or strata)), or ask for the truth of samples drawn "
         "at random"
     )
-    return alarm("gold was chosen", agreeing / number - others, p_value, text)
+    return alarm("gold was chosen", agreeing / number - share, p_value, text)
 
 
 def random_gold_check(
@@ -351,9 +351,8 @@ def random_gold_check(
     off = np.abs(np.array(drawn) - doubt.mean())
     lead = doubt[known].mean() - doubt.mean()
     p = (1 + int((off >= abs(lead) - 1e-12).sum())) / (1 + _SHUFFLES)
-    means = (float(doubt[known].mean()), float(doubt[~known].mean()))
     if p >= _ALARM:
         text = f"gold samples are as doubtful as the others (p = {p:.2g})"
         return (Check(AT_RANDOM, float(lead), p, "fits", text),)
-    words = _UNLIKE.format("more" if lead > 0 else "less", *means, p)
+    words = _UNLIKE.format("more" if lead > 0 else "less", doubt[known].mean(), doubt[~known].mean(), p)
     return (Check(AT_RANDOM, float(lead), p, "does not fit", words),)

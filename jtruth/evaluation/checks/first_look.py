@@ -53,35 +53,36 @@ def first_look(
     labels: Labels, gold: Int[np.ndarray, " samples"], predictions: Predictions, random_gold: bool = False
 ) -> tuple[Check, ...]:
     """All that labels, predictions and gold make one look at; `random_gold`: it is taken to be random."""
-    found: list[Check] = []
+    checks: list[Check] = []
     if (gold >= 0).any():
-        found += columns.exchanged_codes(gold, labels.counts(), predictions, labels.class_names) or (
+        checks += columns.exchanged_codes(gold, labels.counts(), predictions, labels.class_names) or (
             *columns.gold_is_vote(gold, labels), *columns.gold_is_predictions(gold, labels, predictions),
         )  # fmt: skip
-        found += columns.chosen_gold(gold, labels.counts()) if random_gold else ()
-    found += columns.written_back(labels) or (*columns.standing_twice(labels), *columns.vote_column(labels))
+        checks += columns.chosen_gold(gold, labels.counts()) if random_gold else ()
+    checks += columns.written_back(labels) or (*columns.standing_twice(labels), *columns.vote_column(labels))
     for name, y_pred in predictions.items():
-        found += columns.repeats_labels(labels, y_pred, name)
-        counts = labels.patterns().table(y_pred, labels.num_classes) if len(predictions) > 1 else None
-        found += () if counts is None else chance_verdict(*votes_of(labels), counts, name)
-    found += odd_predictions(gold, predictions, labels.class_names)
+        checks += columns.repeats_labels(labels, y_pred, name)
+        if len(predictions) > 1:
+            counts = labels.patterns().table(y_pred, labels.num_classes)
+            checks += chance_verdict(*votes_of(labels), counts, name)
+    checks += odd_predictions(gold, predictions, labels.class_names)
     read = [note.removeprefix(LOOK).removesuffix(".") for note in labels.notes if note.startswith(LOOK)]
-    return (*found, *(Check("reading", None, None, LOOK_FIRST, text) for text in read))
+    return (*checks, *(Check("reading", None, None, LOOK_FIRST, text) for text in read))
 
 
 def odd_predictions(
     gold: Int[np.ndarray, " samples"], predictions: Predictions, classes: Sequence[str]
 ) -> Iterator[Check]:
     """Who predicts what another does, or always one class, or never a class that gold samples are of."""
-    for (a, one), (b, two) in combinations(predictions.items(), 2):
-        if (one == two).all():
+    for a, b in combinations(predictions, 2):
+        if (predictions[a] == predictions[b]).all():
             text = (
-                f"{a!r} and {b!r} predict the same class on each of {number_of(one.size, 'sample')}: their "
+                f"{a!r} and {b!r} predict the same class on each of {number_of(gold.size, 'sample')}: their "
                 "difference is 0 whatever the truth is. Was one file given twice? Hand over the other's "
                 "predictions, or leave one out"
             )
-            verdict = LOOK_FIRST if one.size >= _MANY else WORTH_KNOWING
-            yield Check("the same predictions", float(one.size), None, verdict, text)
+            verdict = LOOK_FIRST if gold.size >= _MANY else WORTH_KNOWING
+            yield Check("the same predictions", float(gold.size), None, verdict, text)
     constant = {name for name, codes in predictions.items() if (codes == codes[0]).all()}
     for name in (name for name in predictions if name in constant and name):  # "": `inputs.warnings` tells
         text = (
@@ -132,18 +133,17 @@ def chance_verdict(
     One of several classifiers has a `name`, and only an alarm where it agrees less than by chance, by four
     standard errors: at chance that has probability 3e-5.
     """
-    found = correlation(votes, counts)
-    if found is None or shared < 1e-6:
+    by_chance = correlation(votes, counts)
+    if by_chance is None or shared < 1e-6:
         return ()
-    value, error = float(found[0] / shared), float(found[1] / shared)
+    value, error = (number / shared for number in by_chance)
     if name is not None:
         text = f"{name!r}: {_ALARM.format('worse than', value, error)}"
         return alarm(f"{CHANCE}: {name}", value, None, text) if value <= -4 * error else ()
     worse = value < -3 * error
     if worse or value < min(2 * error, _USEFUL - 3 * error):
-        return alarm(
-            CHANCE, value, None, _ALARM.format("worse than" if worse else "no better than", value, error)
-        )
+        words = "worse than" if worse else "no better than"
+        return alarm(CHANCE, value, None, _ALARM.format(words, value, error))
     if value < 2 * error:
         return ()
     text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
@@ -165,7 +165,7 @@ def correlation(
     total = by_class.sum() * size
     mean = float(by_class @ number)
     centred = (votes[:, c] - by_sample - (by_class[c] - mean / size) for c in range(votes.shape[1]))
-    variance = sum(many * float(times @ one**2) for one, many in zip(centred, number, strict=True))
+    variance = sum(many * float(times @ column**2) for column, many in zip(centred, number, strict=True))
     variance = variance / max(size - 1, 1)
     spread = (1 - (number**2).sum() / size**2) * (1 - ((by_class * size) ** 2).sum() / total**2)
     if variance <= 1e-12 * size or spread <= 1e-12:
@@ -179,9 +179,9 @@ def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tupl
     area, away = _area(labels_opinion(data)[:, data.positive], scores)
     if not (away < _FAR and area < _WORSE):
         return ()
-    other = data.classes[1 - data.positive] if len(data.classes) == 2 else "others"
+    negative = data.classes[1 - data.positive] if len(data.classes) == 2 else "others"
     text = (
-        f"scores point the other way: samples with high scores are labelled {other!r} (area under the ROC "
+        f"scores point the other way: samples with high scores are labelled {negative!r} (area under the ROC "
         f"curve {area:.2f} by the labels as they are). {_BACK}"
     )
     return alarm("direction of the scores", away, None, text)
@@ -189,10 +189,10 @@ def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tupl
 
 def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs) -> tuple[Check, ...]:
     """Do most columns of scores speak against their own class?"""
-    found = [_area(h, s) for h, s in zip(labels_opinion(data).T, scores.T, strict=True)]
-    against = [name for name, (area, away) in zip(data.classes, found, strict=True) if away < _FAR]
-    mean = float(np.mean([area for area, _ in found]))
-    if 2 * len(against) < len(found) or mean >= 0.5:
+    areas = [_area(h, s) for h, s in zip(labels_opinion(data).T, scores.T, strict=True)]
+    against = [name for name, (_, away) in zip(data.classes, areas, strict=True) if away < _FAR]
+    mean = float(np.mean([area for area, _ in areas]))
+    if 2 * len(against) < len(areas) or mean >= 0.5:
         return ()
     text = (
         f"the columns of scores speak against their own classes (of {quoted(against, 4)}; mean area under "

@@ -96,17 +96,16 @@ class Sets:
     @cached_property
     def entry(self) -> np.ndarray:
         """(classes, sets, entries) residuals."""
-        right = np.einsum("stcc->cst", self.matrices)
-        wrong = (1 - one[:, self.rater] for one in right)
-        return np.stack([(self.label != c) - chance for c, chance in enumerate(wrong)])
+        right = np.einsum("stcc->cst", self.matrices)[:, :, self.rater]
+        return np.stack([(self.label != c) - (1 - chance) for c, chance in enumerate(right)])
 
     @cached_property
     def classifier(self) -> np.ndarray:
         """(classes, sets, rows) residual of the classifier's label."""
         last = np.flatnonzero(self.rater == self.num_raters - 1)
-        found = np.zeros((*self.entry.shape[:2], self.known.size))
-        found[:, :, self.row[last]] = self.entry[:, :, last]
-        return found
+        residual = np.zeros((*self.entry.shape[:2], self.known.size))
+        residual[:, :, self.row[last]] = self.entry[:, :, last]
+        return residual
 
     @cached_property
     def labelers(self) -> np.ndarray:
@@ -136,9 +135,9 @@ def observed(
 def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
     """The labels with the classifier appended as one more labeler (the last)."""
     number, last = labels.num_samples, labels.num_labelers
-    more = (np.arange(number), np.full(number, last), y_pred)
-    both = zip((labels.sample, labels.labeler, labels.label), more, strict=True)
-    sample, labeler, label = (np.concatenate(part).astype(np.int32) for part in both)
+    predicted = (np.arange(number), np.full(number, last), y_pred)
+    columns = zip((labels.sample, labels.labeler, labels.label), predicted, strict=True)
+    sample, labeler, label = (np.concatenate(column).astype(np.int32) for column in columns)
     workers = (*labels.workers, "the classifier") if labels.workers else None
     size = (number, last + 1, labels.num_classes)
     return Labels(sample, labeler, label, *size, workers=workers, classes=labels.classes)
@@ -177,9 +176,9 @@ def with_pairs(sets: Sets) -> Sets:
     place = np.full(sets.num_raters, -1)
     place[busy] = np.arange(busy.size)
     entries = np.flatnonzero(place[sets.rater] >= 0)
-    one = (sets.row[entries], place[sets.rater[entries]])
-    present = sparse.csr_array((np.ones(entries.size), one), shape=(sets.known.size, busy.size))
-    weighted = sparse.csr_array((weight[entries], one), shape=present.shape)
+    cells = (sets.row[entries], place[sets.rater[entries]])
+    present = sparse.csr_array((np.ones(entries.size), cells), shape=(sets.known.size, busy.size))
+    weighted = sparse.csr_array((weight[entries], cells), shape=present.shape)
     shared = np.triu((present.T @ weighted).toarray(), 1).ravel()
     usable = np.flatnonzero(shared >= _LEAST_SHARED)
     chosen = np.sort(usable[np.argsort(-shared[usable], kind="stable")[:_MAX_PAIRS]])
@@ -204,8 +203,8 @@ def simulate(
     if sets.kind is not None:
         weight = np.empty((num, rows))
         for k, size in enumerate(sets.kind_size):
-            some = np.flatnonzero(sets.kind == k)
-            weight[:, some] = rng.multinomial(size, probability[some] / probability[some].sum(), size=num)
+            p = probability[sets.kind == k]
+            weight[:, sets.kind == k] = rng.multinomial(size, p / p.sum(), size=num)
         return replace(sets, label=np.broadcast_to(sets.label, (num, sets.row.size)), weight=weight)
 
     def draw(p: np.ndarray) -> np.ndarray:
@@ -239,13 +238,16 @@ def modes(
 
     theta = tuple(np.broadcast_to(a, (len(sets.label), *a.shape[1:])) for a in start)
     for _ in range(max_cycles):
-        one, _ = step(theta)
-        two, log_two = step(one)
-        far, _ = squarem(theta, one, two, _LONGEST, batch=1)
-        after, log_far = step((_normal(np.maximum(far[0], 1e-9)), _normal(np.maximum(far[1], 1e-9))))
-        worse, both = ~(log_far >= log_two), zip(after, two, strict=True)
-        theta = tuple(np.where(worse.reshape(-1, *[1] * (b.ndim - 1)), b, a) for a, b in both)
-        if max(np.abs(b - a).max() for a, b in zip(one, two, strict=True)) < tol:
+        first, _ = step(theta)
+        second, log_second = step(first)
+        far, _ = squarem(theta, first, second, _LONGEST, batch=1)
+        after, log_far = step(tuple(_normal(np.maximum(a, 1e-9)) for a in far))
+        better = log_far >= log_second
+        theta = tuple(
+            np.where(better.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+            for a, b in zip(after, second, strict=True)
+        )
+        if max(np.abs(b - a).max() for a, b in zip(first, second, strict=True)) < tol:
             break
     posterior, log_p = _e_step(sets, columns, theta)
     return replace(sets, prior=theta[0], matrices=theta[1], posterior=posterior, log_p=log_p, fixed=prior)
@@ -253,13 +255,13 @@ def modes(
 
 def _label_columns(sets: Sets) -> sparse.csr_array:
     """Which labels each row has: (sets * rows, sets * raters * classes), a block for each set."""
-    (num, entries), each = sets.label.shape, sets.num_raters * sets.num_classes
-    dtype = np.int32 if num * max(entries, each) < 2**31 else np.int64
-    column = sets.rater * sets.num_classes + sets.label + np.arange(num)[:, None] * each
+    (num, entries), width = sets.label.shape, sets.num_raters * sets.num_classes
+    dtype = np.int32 if num * max(entries, width) < 2**31 else np.int64
+    column = sets.rater * sets.num_classes + sets.label + np.arange(num)[:, None] * width
     starts = np.arange(num)[:, None] * entries + sets.first
     pointer = np.append(starts.ravel(), num * entries).astype(dtype)
-    one = (np.ones(num * entries), column.ravel().astype(dtype), pointer)
-    return sparse.csr_array(one, shape=(num * sets.known.size, num * each))
+    ones, shape = np.ones(num * entries), (num * sets.known.size, num * width)
+    return sparse.csr_array((ones, column.ravel().astype(dtype), pointer), shape=shape)
 
 
 def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.ndarray, np.ndarray]:

@@ -99,7 +99,7 @@ class Prevalence(Answer):
             Column("mean", "share [interval]", ("low", "high")),
             Column("label_share", "of the labels"),
         )
-        views = [{"sentence": text, "shares": dict(one)} for text, one in self.assumptions.items()]
+        views = [{"sentence": text, "shares": dict(shares)} for text, shares in self.assumptions.items()]
         heads = [Column(("shares", name), plain(name)) for name in self.shares]
         of_groups = () if self.groups is None else self.groups.blocks(self.level)
         blocks = (
@@ -172,7 +172,7 @@ def prevalence(
         labels, gold, certain=True, key=key, level=level, assume=assume, labelers_are=labelers_are,
         progress=progress,
     )  # fmt: skip
-    odd = {one.name: one.message for one in suspicions(labels)}
+    odd = {check.name: check.message for check in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
         raise ValueError(
             f"{odd['abstention']} If it is a class whose share is asked for, name all: classes=[...]."
@@ -224,14 +224,14 @@ def _recalibrated(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     """How to read what labels say is learned from the gold."""
     h, doubts = by_gold.unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
     doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts)
-    found = recalibrate(h, data.gold, key=data.key)
-    if not found.converged:
-        doubts += (f"the importance sample is poor (effective size {found.ess:.0f})",)
+    fit = recalibrate(h, data.gold, key=data.key)
+    if not fit.converged:
+        doubts += (f"the importance sample is poor (effective size {fit.ess:.0f})",)
     number = np.bincount(data.gold[data.gold >= 0], minlength=len(data.classes))
     few = np.flatnonzero(number < _LEAST)
     doubts += tuple(RARE.format(number[c], data.num_gold, data.classes[c]) for c in few)
-    answer = _answer(data, "recalibration", found.shares, RECALIBRATED, doubts,
-                     class_posterior=found.class_posterior, source=found)  # fmt: skip
+    answer = _answer(data, "recalibration", fit.shares, RECALIBRATED, doubts,
+                     class_posterior=fit.class_posterior, source=fit)  # fmt: skip
     if groups is None:
         return answer
     tables = by_gold.tables_by_gold(data, h, "groups by gold")
@@ -245,28 +245,29 @@ def _recalibrated(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
     """Nobody vouches for anything and there is no gold."""
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
-    found, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
-    if all(member.fit is None for member in found):
+    members, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
+    if all(member.fit is None for member in members):
         return _answer(data, warnings=(*data.notes, *doubts), source=fit)
     missing = (check.message for check in data.missing)
     warnings = (*data.notes, NO_GOLD, *missing, *share_doubts(labels, fit, data.level), *doubts)
     refused = refusal(labels, key)
-    counts, size = {m.name: m.posterior.counts.sum(axis=2) for m in found}, float(labels.num_samples)
-    drawn = {name: some / some.sum(axis=1, keepdims=True) for name, some in counts.items()}
+    size = float(labels.num_samples)
+    drawn = {m.name: m.posterior.counts.sum(axis=2) / size for m in members}
     shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
-    rows = {m.sentence: dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True)) for m in found}
+    rows = {m.sentence: dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True)) for m in members}
     assumed = f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}"
     answer = _answer(
         data, parts.PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
-        class_posterior=by_gold.labels_posterior([m.fit for m in found], labels),
+        class_posterior=by_gold.labels_posterior([m.fit for m in members], labels),
         assumptions={} if refused else rows,
     )  # fmt: skip
     if groups is None:
         return answer
-    draws = {m.name: groups.of_tables(m.posterior.counts) for m in found}
+    draws = {m.name: groups.of_tables(m.posterior.counts) for m in members}
     laws = model_error.laws_of(draws, model_error.CLASS, kind, np.asarray(groups.sizes, np.float64))
-    both = grouped.SAME_ERRORS, grouped.WIDE
-    return _with_groups(answer, replace(data, key=key), groups, grouped.apart(laws, key), {}, *both)
+    columns = grouped.apart(laws, key)
+    data = replace(data, key=key)
+    return _with_groups(answer, data, groups, columns, {}, grouped.SAME_ERRORS, grouped.WIDE)
 
 
 def _with_groups(
@@ -274,9 +275,9 @@ def _with_groups(
     *notes: str,
 ) -> Prevalence:  # fmt: skip
     p = present(answer.class_posterior, "the class posterior")[:, groups.code]
-    found = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs)
-    few = grouped.too_few(groups.names, found.num_gold, "gold answers")
-    return replace(answer, groups=found, warnings=(*groups.notes, *notes, *few, *answer.warnings))
+    shares = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs)
+    few = grouped.too_few(groups.names, shares.num_gold, "gold answers")
+    return replace(answer, groups=shares, warnings=(*groups.notes, *notes, *few, *answer.warnings))
 
 
 def gold_for_share(
@@ -307,7 +308,7 @@ def gold_for_share(
     always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
     halve = None
     if (known >= 0).sum() > 1:  # else a spread cannot be seen
-        found = by_gold.ppi_metric("accuracy", always, h, known)
-        halve = gold_to_halve(found, gold_sample(known >= 0), level)
+        share = by_gold.ppi_metric("accuracy", always, h, known)
+        halve = gold_to_halve(share, gold_sample(known >= 0), level)
     asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)
     return replace(asked, to_halve=halve)

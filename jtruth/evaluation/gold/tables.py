@@ -106,27 +106,27 @@ def labeler_laws_by_gold(
         chosen = how_chosen(gold)
         chance = np.full(known.size, np.nan)
         chance[chosen.chosen] = chosen.inclusion
-    found = []
+    laws = []
     for t, law in enumerate(without):
-        mine = np.flatnonzero((labeler == t) & (label >= 0))
-        truth = known[sample[mine]]
-        if (truth >= 0).sum() < _FEW:
-            found.append(law)
-            continue
-        how = gold_sample(truth >= 0, inclusion=None if chance is None else chance[sample[mine]])
-        guess = class_posterior[sample[mine]]
-        draws = stream(key, "labeler by gold", t)
-        tables = gold_tables(label[mine], labels.num_classes, guess, truth, how, draws)
-        found.append(tables.estimate("accuracy"))
-    return found
+        entries = np.flatnonzero((labeler == t) & (label >= 0))
+        samples, size = sample[entries], labels.num_classes
+        truth = known[samples]
+        if (truth >= 0).sum() >= _FEW:
+            chosen = gold_sample(truth >= 0, inclusion=None if chance is None else chance[samples])
+            draws = stream(key, "labeler by gold", t)
+            tables = gold_tables(label[entries], size, class_posterior[samples], truth, chosen, draws)
+            law = tables.estimate("accuracy")
+        laws.append(law)
+    return laws
 
 
 def kind_warnings(
     labelers_are: str, without: Sequence[DrawsEstimate], laws: Sequence[DrawsEstimate]
 ) -> tuple[str, ...]:
     """What is to be said of who labels, where no labeler's law without gold is still there among `laws`."""
-    stand = (law is one and law.probability_defined > 0 for law, one in zip(laws, without, strict=True))
-    return () if any(stand) else of_no_effect(labelers_are)
+    pairs = zip(without, laws, strict=True)
+    stands = any(law is now and law.probability_defined > 0 for law, now in pairs)
+    return () if stands else of_no_effect(labelers_are)
 
 
 def ppi_metric(
@@ -148,23 +148,23 @@ def ppi_metric(
     size = class_posterior.shape[1]
     if isinstance(metric, str):
         metric = named_metric(metric, tuple(map(str, range(size))), 1)
-    how = gold_sample(gold >= 0) if sample is None else sample
+    sample = gold_sample(gold >= 0) if sample is None else sample
     if metric.joint is None:
         value = settled(metric, np.bincount(y_pred, minlength=size), size, gold)
         if value is not None:
             known = StudentEstimate(value, 0.0, np.inf, *metric.bounds, float(not np.isnan(value)))
-            return PpiEstimate(known, value, 0.0, 0.0, how.chosen.size, True)
+            return PpiEstimate(known, value, 0.0, 0.0, sample.chosen.size, True)
     if table is None:
         exact, symbols = metric.is_ratio or metric.joint is not None, max(size, int(y_pred.max()) + 1)
-        table = np.ones((size, symbols)) if exact else ppi_table(y_pred, class_posterior, gold, how)
+        table = np.ones((size, symbols)) if exact else ppi_table(y_pred, class_posterior, gold, sample)
     cells = metric.terms(table)
     if np.isnan(cells[0]).any():  # not defined at the table by PPI++
         return ppi.uninformative(metric.bounds)
-    rows, terms = how.chosen, cells[:, :, y_pred].swapaxes(1, 2)
+    rows, terms = sample.chosen, cells[:, :, y_pred].swapaxes(1, 2)
     a, b = (part[rows, gold[rows]] for part in terms)
     f, g = ((part * class_posterior).sum(axis=1) for part in terms)
     possible = (terms[0, rows], terms[1, rows])
-    return ppi.ppi_ratio((a, b), (f, g), how, possible=possible, **{"power": POWER, **options})
+    return ppi.ppi_ratio((a, b), (f, g), sample, possible=possible, **{"power": POWER, **options})
 
 
 def ppi_table(
@@ -177,9 +177,9 @@ def ppi_table(
     classes, rows = class_posterior.shape[1], sample.chosen
     cells = np.zeros((classes, classes))
     for c, u in product(range(classes), np.unique(y_pred)):
-        here = y_pred == u
-        truth = (here[rows] & (gold[rows] == c)).astype(np.float64)
-        cells[c, u] = ppi.ppi_mean(truth, here * class_posterior[:, c], sample, power=POWER).value
+        predicted = y_pred == u
+        truth = (predicted[rows] & (gold[rows] == c)).astype(np.float64)
+        cells[c, u] = ppi.ppi_mean(truth, predicted * class_posterior[:, c], sample, power=POWER).value
     return np.maximum(cells, 0.0) * y_pred.size
 
 
@@ -205,22 +205,22 @@ def learned_table(
         ValueError: labels from which error rates cannot be learned, and what follows (`so`).
     """
     by_gold = data.open and data.num_gold > 0
-    some = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
-    found, doubts = ranges.members(some, data.without_gold() if by_gold else data, data.key)
-    if not any(one.fit is not None for one in found):
+    asked = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
+    members, doubts = ranges.members(asked, data.without_gold() if by_gold else data, data.key)
+    if not any(member.fit is not None for member in members):
         why = next(iter(doubts), "no model can be fitted to these labels")
         if not by_gold:
             raise ValueError(f"error rates cannot be learned, so {so}: {why}")
-        found, doubts = [], [NO_MODEL.format(why)]
+        members, doubts = [], [NO_MODEL.format(why)]
     if not data.open:
-        return thinned([one.posterior for one in found]), doubts, found
+        return thinned([member.posterior for member in members]), doubts, members
     if not by_gold:
-        table = PredictiveTable({one.name: one.posterior for one in found}, data.labelers_are)
-        return table, [ranges.ONLY_GOLD, *doubts], found
-    posterior = labels_posterior([one.fit for one in found], data.own_labels())
+        table = PredictiveTable({member.name: member.posterior for member in members}, data.labelers_are)
+        return table, [ranges.ONLY_GOLD, *doubts], members
+    posterior = labels_posterior([member.fit for member in members], data.own_labels())
     was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
     notes = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
-    return tables_by_gold(data, posterior, name, rising), [*notes, *doubts], found
+    return tables_by_gold(data, posterior, name, rising), [*notes, *doubts], members
 
 
 def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, rising: int | None = None) -> TableDraws:
@@ -254,7 +254,7 @@ def labels_posterior(fits: Iterable[JointPosterior | None], labels: Labels) -> n
     which alone covered 86 to 92 % with judges that copy each other. Where there is none: vote shares.
     """
     shares = smoothed_vote_shares(labels.counts())
-    models = [one.class_posterior for one in fits if one is not None]
+    models = [fit.class_posterior for fit in fits if fit is not None]
     return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 
 
@@ -273,8 +273,8 @@ def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
         if fit.usable:
             return labels_posterior([fit], labels), () if fit.converged else fit.warnings
         doubt = fit.warnings[0]
-    found = f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares"
-    return labels_posterior([], labels), (found,)
+    doubt = f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares"
+    return labels_posterior([], labels), (doubt,)
 
 
 def too_few_labels(labels: Labels) -> bool:

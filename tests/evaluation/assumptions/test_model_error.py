@@ -26,7 +26,7 @@ SAID = {"majority_vote": (1.8, 0.1), "independent": (2.4, 0.2)}
 
 
 def law(kind, group, said=SAID):
-    return predictive(*widened(said, group, kind))
+    return predictive(*widened(list(said.values()), group, kind))
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -69,10 +69,10 @@ def test_judges_are_wider_than_people(group):
 
 
 def test_a_reading_that_says_nothing_has_no_say():
-    one = law("people", "overall", {"majority_vote": SAID["majority_vote"], "independent": None})
-    same = law("people", "overall", {"majority_vote": SAID["majority_vote"]})
-    np.testing.assert_array_equal(one.draws, same.draws)
-    none = law_of({"independent": np.full(5, np.nan)}, "overall", "people", np.inf)
+    vote, silent = {"majority_vote": np.linspace(0.7, 0.9, 5)}, {"independent": np.full(5, np.nan)}
+    with_it, alone = (law_of(draws, "overall", "people", np.inf) for draws in (vote | silent, vote))
+    np.testing.assert_array_equal(with_it.draws, alone.draws)
+    none = law_of(silent, "overall", "people", np.inf)
     assert none.mean == pytest.approx(0.5, abs=1e-3) and none.sd == pytest.approx(12**-0.5, abs=1e-3)
 
 
