@@ -32,7 +32,7 @@ CARIES = Path(__file__).resolve().parents[3] / "examples" / "caries.csv"
 
 
 def raters(seed=0, size=300, labelers=4, classes=2, present=1.0, copying=0.0):
-    """Labels of independent labelers and, as the last rater, a classifier; the second may copy the first."""
+    """Labels of independent labelers, predictions and truth; the second labeler may copy the first."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, size)
     right = rng.uniform(0.65, 0.9, labelers + 1)
@@ -40,13 +40,18 @@ def raters(seed=0, size=300, labelers=4, classes=2, present=1.0, copying=0.0):
     z = np.where(z == -2, (y[:, None] + rng.integers(1, classes, z.shape)) % classes, z)
     z[:, 1] = np.where(rng.random(size) < copying, z[:, 0], z[:, 1])
     labels = np.where(rng.random((size, labelers)) < present, z[:, :-1], -1)
-    table = jt.Labels.from_matrix(labels, classes, allow_unlabelled=True)
-    return table, z[:, -1], y
+    return jt.Labels.from_matrix(labels, classes, allow_unlabelled=True), z[:, -1], y
 
 
 def fitted(table):
     fit = fit_dawid_skene(table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01))
     return fit.prior[None], fit.matrices[None]
+
+
+def checked(labels, y_pred, **given):
+    """The checks of learned error rates by name."""
+    table = with_classifier(labels, y_pred)
+    return {check.name: check for check in learned_checks(table, fitted(table), KEY, **given)}
 
 
 @pytest.mark.parametrize("collapse", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -175,9 +180,8 @@ def test_adjusted_p_values_against_the_smallest_of_each_set():
 
 
 def test_caries_is_found_out():
-    found = jt.read_labels(CARIES).split_rater("5")
-    table = with_classifier(found.labels, found.y_pred)
-    checks = {c.name: c for c in learned_checks(table, fitted(table), KEY)}
+    y_pred, labels, *_ = jt.read_labels(CARIES).split_rater("5")
+    checks = checked(labels, y_pred)
     assert checks["label patterns"].statistic == pytest.approx(129.85, abs=0.02)
     assert "G2 = 129.8 on 20 degrees of freedom" in checks["label patterns"].message
     hard = checks["classifier and hard samples"]
@@ -188,34 +192,30 @@ def test_caries_is_found_out():
 
 def test_three_raters_of_two_classes_prove_nothing(few_sets):
     labels, y_pred, y = raters(labelers=2)
-    table = with_classifier(labels, y_pred)
-    first = learned_checks(table, fitted(table), KEY)[0]
-    assert first.verdict == "cannot be seen" and "3 raters and 2 classes any labels fit" in first.message
+    patterns = checked(labels, y_pred)["label patterns"]
+    assert patterns.verdict == "cannot be seen" and "3 raters and 2 classes any labels" in patterns.message
     gold = np.where(np.arange(300) < 50, y, -1)
-    assert learned_checks(table, fitted(table), KEY, gold=gold)[0].verdict == "fits"
+    assert checked(labels, y_pred, gold=gold)["label patterns"].verdict == "fits"
 
 
 def test_a_copying_labeler_is_named(few_sets):
     labels, y_pred, _ = raters(3, size=600, labelers=7, copying=0.4)
-    table = with_classifier(labels.with_names(workers=["ann", "bob", *"cdefg"]), y_pred)
-    checks = {c.name: c for c in learned_checks(table, fitted(table), KEY)}
+    checks = checked(labels.with_names(workers=["ann", "bob", *"cdefg"]), y_pred)
     assert "labeler 'ann' and labeler 'bob' agree more often" in checks["pairwise agreement"].message
 
 
 def test_a_given_prior_is_checked_where_error_rates_are_learned(few_sets):
     """Against the likelihood ratio of two fits of the other EM."""
     labels, y_pred, y = raters(6, size=500)
-    table, smoothing = (with_classifier(labels, y_pred), Smoothing(diagonal=0.01, off_diagonal=0.01))
-    start = fitted(table)
+    table, smoothing = with_classifier(labels, y_pred), Smoothing(diagonal=0.01, off_diagonal=0.01)
     share = (y == 1).mean()
     for prior, verdict in (([1 - share, share], "fits"), ([0.75, 0.25], "does not fit")):
-        checks = {c.name: c for c in learned_checks(table, start, KEY, prior=np.array(prior))}
-        assert checks["given prior"].verdict == verdict
+        check = checked(labels, y_pred, prior=np.array(prior))["given prior"]
         free, held = (
             fit_dawid_skene(table, smoothing=smoothing, prior=p, tol=1e-12, max_steps=20000).log_likelihood
             for p in (None, prior)
         )
-        assert checks["given prior"].statistic == pytest.approx(2 * (free - held), abs=0.02)
+        assert check.verdict == verdict and check.statistic == pytest.approx(2 * (free - held), abs=0.02)
 
 
 @pytest.mark.slow
@@ -224,20 +224,16 @@ def test_a_labeler_who_gets_tired_is_named():
     z = labels.to_matrix().copy()
     late, rng = np.arange(600) >= 300, np.random.default_rng(0)
     z[late, 2] = np.where(rng.random(300) < 0.5, y[late], 1 - y[late])
-    table = with_classifier(jt.Labels.from_matrix(z, 2), y_pred)
-    checks = {c.name: c for c in learned_checks(table, fitted(table), KEY, order=np.arange(600))}
-    assert "labeler 2 errs more often late than early" in checks["drift"].message
     result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 2), assume="independent", order=np.arange(600))
-    assert any(c.name == "drift" and c.verdict == "does not fit" for c in result.checks)
+    (drift,) = (check for check in result.checks if check.name == "drift")
+    assert drift.verdict == "does not fit" and "labeler 2 errs more often late than early" in drift.message
 
 
 def test_few_labels_are_said(few_sets):
     z = np.full((60, 8), -1)
     z[np.arange(60), np.arange(60) % 7] = np.random.default_rng(0).integers(0, 2, 60)
     z[:3, 7] = 1
-    labels = jt.Labels.from_matrix(z, 2)
-    table = with_classifier(labels, z.max(axis=1))
-    found = learned_checks(table, fitted(table), KEY)[-1]
+    found = checked(jt.Labels.from_matrix(z, 2), z.max(axis=1))["enough labels"]
     assert found.verdict == "cannot be seen" and "1.1 labels a sample" in found.message
     assert "8 of 8 labelers have fewer than 10 labels (labeler 0" in found.message
 
@@ -246,9 +242,9 @@ def test_a_part_of_many_samples_is_looked_at(monkeypatch):
     monkeypatch.setattr("jtruth.evaluation.checks.bootstrap._ENTRIES", 99 * 500)
     labels, y_pred, y = raters(5, size=400, labelers=9, present=0.5)
     gold = np.where(np.arange(400) < 40, y, -1)
-    table = with_classifier(labels, y_pred)
-    checks = learned_checks(table, fitted(table), KEY, gold=gold)
-    assert any(f"seen on {int(400 * 500 / table.num_labels)} of 400 samples" in c.message for c in checks)
+    number = int(400 * 500 / (labels.num_labels + 400))
+    checks = checked(labels, y_pred, gold=gold).values()
+    assert any(f"seen on {number} of 400 samples" in check.message for check in checks)
 
 
 @pytest.mark.slow
@@ -335,17 +331,15 @@ def test_dependence_by_loops_and_equal_samples_taken_together():
     kinds, prior = labels.patterns(), np.array([0.6, 0.4])
     first = np.unique(kinds.inverse, return_index=True)[1]
     wrong = np.moveaxis(labels.to_matrix()[:, :, None] != np.arange(2), 1, 0).astype(float)
-    found = []
-    for h, number, values in (
-        (softmax(log_p + np.log(prior), axis=1), np.eye(2)[y_pred], wrong),
-        (softmax(log_p + np.log(prior), axis=1)[first], kinds.table(y_pred, 2), wrong[:, first]),
+    h, found = softmax(log_p + np.log(prior), axis=1), []
+    for shares, number, values in (
+        (h[first], kinds.table(y_pred, 2), wrong[:, first]),
+        (h, np.eye(2)[y_pred], wrong),
     ):
-        rates = verdicts._classifier_rates(h, number[None], np.full((1, 2, 2), 0.5), max_steps=200)
-        found.append(verdicts._dependence(h, number[None], rates, {"x": values})["x"][0])
+        start = verdicts._classifier_rates(shares, number[None], np.full((1, 2, 2), 0.5), max_steps=200)
+        found.append(verdicts._dependence(shares, number[None], start, {"x": values})["x"][0])
     np.testing.assert_allclose(found[0], found[1], atol=1e-9)
-    h = softmax(log_p + np.log(prior), axis=1)
-    rates = verdicts._classifier_rates(h, np.eye(2)[y_pred][None], np.full((1, 2, 2), 0.5), max_steps=200)
-    rates = verdicts._classifier_rates(h, np.eye(2)[y_pred][None], rates)[0]
+    rates = verdicts._classifier_rates(h, np.eye(2)[y_pred][None], start)[0]
     p = h * rates[:, y_pred].T
     p /= p.sum(axis=1, keepdims=True)
     for c, t in itertools.product(range(2), range(3)):

@@ -15,7 +15,6 @@ from jtruth.evaluation.checks.prior_sensitivity import (
 )
 from jtruth.latent import Effort
 from jtruth.latent.models import alike
-from jtruth.latent.models import alike as tempered_alike
 from jtruth.learning import DirichletPriors
 from jtruth.learning.joint import inputs as joint_inputs
 from jtruth.learning.joint.draws import ALIKE_ROWS, HARD, LogPrior
@@ -60,11 +59,7 @@ def test_as_if_fitted_with_the_squared_prior(few):
     again = fit_joint(
         labels, y_pred=y_pred, key=1, priors=DirichletPriors(diagonal=3.0, off_diagonal_total=1.0)
     )
-    weights, _, reliable = power_scaled(fit.log_prior.values, 2.0)
-    assert reliable
-    for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
-                         (fit.prior[fit.matrix_draw, 1], again.prior[:, 1])):  # fmt: skip
-        agree(ours, weights, theirs)
+    agree(fit, again, classifier=(1, 1), prior=(1,))
 
 
 @pytest.mark.slow
@@ -73,11 +68,7 @@ def test_as_if_families_had_the_squared_prior(monkeypatch):
     y_pred, labels = simulated(36, 0.3, seed=2)  # fewer than ten labels a cell
     fit = fit_joint(labels, y_pred=y_pred, key=0)
     assert fit.log_prior.covers == ("classes", *ALIKE_ROWS.values()) and fit.log_prior.least == 1.0
-    weights, _, reliable = power_scaled(fit.log_prior.values, 2.0)
-    assert reliable
-    narrower = float(alike.SPREAD / np.sqrt(2))
-    for module in (alike, tempered_alike):
-        monkeypatch.setattr(module, "SPREAD", narrower)
+    monkeypatch.setattr(alike, "SPREAD", float(alike.SPREAD / np.sqrt(2)))
     jax.clear_caches()  # programs hold the number
     once = alike.alike_raters
 
@@ -87,52 +78,46 @@ def test_as_if_families_had_the_squared_prior(monkeypatch):
     monkeypatch.setattr(joint_inputs, "alike_raters", squared)
     again = fit_joint(labels, y_pred=y_pred, key=1)
     jax.clear_caches()
-    for ours, theirs in ((fit.labeler_accuracy[fit.matrix_draw, 0], again.labeler_accuracy[:, 0]),
-                         (fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1])):  # fmt: skip
-        agree(ours, weights, theirs)
+    agree(fit, again, labeler_accuracy=(0,), classifier=(1, 1))
 
 
 def squared_strata(priors, rows):
     """`shared_strata` with every fixed Dirichlet prior squared: concentrations 2 a - 1."""
     built = shared_strata(priors, rows)
     labelers, classifier = built.model.raters
-    raters = (
-        labelers._replace(common_prior=2 * labelers.common_prior - 1),
-        classifier._replace(prior=2 * classifier.prior - 1),
-    )
-    model = built.model._replace(raters=raters, stratum_prior=2 * built.model.stratum_prior - 1)
-    return built._replace(model=model)
+    labelers = labelers._replace(common_prior=2 * labelers.common_prior - 1)
+    classifier = classifier._replace(prior=2 * classifier.prior - 1)
+    strata = 2 * built.model.stratum_prior - 1
+    return built._replace(model=built.model._replace(raters=(labelers, classifier), stratum_prior=strata))
 
 
 squared_strata.__name__ = "shared_strata"  # whose rows are alike by the same rule
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["copying", "shared_strata"])
-def test_as_if_a_model_of_strata_had_the_squared_prior(model):
+@pytest.mark.parametrize(("model", "squared", "priors"), [
+    ("copying", "copying", DirichletPriors(diagonal=3.0, off_diagonal_total=1.0)),
+    ("shared_strata", squared_strata, DirichletPriors()),
+])  # fmt: skip
+def test_as_if_a_model_of_strata_had_the_squared_prior(model, squared, priors):
     """Weights of strata, rows, and rows that labelers share. Five standard errors of each mean."""
     y_pred, labels = simulated(120, 0.4, seed=3)
-    priors = (
-        DirichletPriors(diagonal=3.0, off_diagonal_total=1.0) if model == "copying" else DirichletPriors()
-    )
     fit = fit_joint(labels, y_pred=y_pred, key=0, dependence=model)
-    other = squared_strata if model == "shared_strata" else model
-    again = fit_joint(labels, y_pred=y_pred, key=1, dependence=other, priors=priors)
+    again = fit_joint(labels, y_pred=y_pred, key=1, dependence=squared, priors=priors)
     assert HARD in fit.log_prior.covers and len(fit.log_prior.covers) == 4
+    agree(fit, again, classifier=(1, 1), labeler_accuracy=(0,), weights=(0, 0))
+
+
+def agree(fit, again, **cells):
+    """Means of draws weighed as if the prior were squared, and where it is: five standard errors, 1e-6."""
     weights, _, reliable = power_scaled(fit.log_prior.values, 2.0)
     assert reliable
-    for ours, theirs in ((fit.classifier[fit.matrix_draw, 1, 1], again.classifier[:, 1, 1]),
-                         (fit.labeler_accuracy[fit.matrix_draw, 0], again.labeler_accuracy[:, 0]),
-                         (fit.weights[fit.matrix_draw, 0, 0], again.weights[:, 0, 0])):  # fmt: skip
-        agree(ours, weights, theirs)
-
-
-def agree(ours, weights, theirs):
-    """Means of weighted draws and of others, five standard errors apart at most: 1e-6."""
-    ess = [float(effective_sample_size(v.reshape(4, -1, 1))[0]) for v in (ours, theirs)]
-    mean = weights @ ours
-    error = (weights**2 @ (ours - mean) ** 2 * ours.size / ess[0] + theirs.var() / ess[1]) ** 0.5
-    assert abs(mean - theirs.mean()) < 5 * error
+    for name, cell in cells.items():
+        ours, theirs = getattr(fit, name)[fit.matrix_draw, *cell], getattr(again, name)[:, *cell]
+        ess = [float(effective_sample_size(v.reshape(4, -1, 1))[0]) for v in (ours, theirs)]
+        mean = weights @ ours
+        error = (weights**2 @ (ours - mean) ** 2 * ours.size / ess[0] + theirs.var() / ess[1]) ** 0.5
+        assert abs(mean - theirs.mean()) < 5 * error
 
 
 @pytest.mark.parametrize("given, verdict", [((60, 0.03, 0.95), "does not fit"), ((60, 0.5), "fits")])
@@ -166,9 +151,8 @@ def test_what_other_answers_say(asked, given, verdict):
     # Where the prior has much to say weights may be too uneven to show what it says.
     also = "cannot be seen" if verdict == "does not fit" and asked is not POPULATION else verdict
     assert check.verdict in (verdict, also)
-    said = check.message
-    if asked["assume"] == "shared_difficulty":
-        assert "the prior of shared_strata and of random_effect" in said
+    if asked is SHARED:
+        assert "the prior of shared_strata and of random_effect" in check.message
     assert found.target == asked.get("target", "in-sample")
 
 
@@ -215,9 +199,9 @@ def test_the_likelihood_of_draws_sums_the_samples(few):
     fit = fit_joint(labels, y_pred=y_pred, key=0, effort=Effort(pointwise=True))
     chosen, found = likelihood_of_draws(fit.pointwise, fit.matrix_draw.size)
     for place in (0, -1):
-        k, total = chosen[place], 0.0
-        prior, own = fit.prior[fit.matrix_draw[k]], fit.classifier[fit.matrix_draw[k]]
-        joint = np.log(prior)[None] + np.log(own).T[y_pred]
+        k = chosen[place]
+        prior, classifier = fit.prior[fit.matrix_draw[k]], fit.classifier[fit.matrix_draw[k]]
+        joint = np.log(prior)[None] + np.log(classifier).T[y_pred]
         for i, t, z in zip(*labels.arrays, strict=True):
             joint[i] += np.log(fit.matrices[k, t, :, z].astype(float))
         total = np.logaddexp.reduce(joint, axis=1).sum()

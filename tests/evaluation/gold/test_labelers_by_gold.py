@@ -25,11 +25,6 @@ def together(seed, size=400, gold=60):
     return labels, sure / sure.sum(1, keepdims=True), some_gold(y, gold, seed), (z == y[:, None]).mean(axis=0)
 
 
-def truths(seed, size=400):
-    """The true classes of `together`."""
-    return np.random.default_rng(seed).integers(0, 2, size)
-
-
 def laws(labels, h, gold, **options):
     known = gold if isinstance(gold, Gold) else Gold(gold)
     return labeler_laws_by_gold([FLAT] * labels.num_labelers, labels, h, known, **options)
@@ -65,12 +60,12 @@ def test_five_labels_of_known_truth_have_a_say_and_four_have_none():
 
 
 def test_all_gold_is_counting_and_missing_labels_are_no_mistakes():
-    labels, h, _, truth = together(5)
+    labels, h, y, truth = together(5, gold=400)
     z = labels.to_matrix().copy()
     z[::3, 0] = -1
-    found = laws(jt.Labels.from_matrix(z, 2), h, truths(5))
-    given = z[:, 0] >= 0
-    assert found[0].mean == pytest.approx((z[given, 0] == truths(5)[given]).mean()) and found[0].sd < 1e-12
+    found = laws(jt.Labels.from_matrix(z, 2), h, y)
+    labelled = z[:, 0] >= 0
+    assert found[0].mean == pytest.approx((z[:, 0] == y)[labelled].mean()) and found[0].sd < 1e-12
     assert found[1].mean == pytest.approx(truth[1])
 
 

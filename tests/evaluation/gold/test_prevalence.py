@@ -14,7 +14,7 @@ from jtruth.latent import STANDARD
 from jtruth.learning.joint.posterior import fit_joint
 from tests.evaluation.crowds import some_gold
 
-pytestmark = pytest.mark.usefixtures("few_sets")
+pytestmark = pytest.mark.usefixtures("few_lineages")
 
 KEY = jax.random.key(2)
 
@@ -65,13 +65,12 @@ def test_count_draws_are_the_joint_posterior():
 def test_rules_and_what_they_promise():
     y, z = judges()
     labels, gold = jt.Labels.from_matrix(z, 2), some_gold(y, 30)
-    free = prevalence(labels, key=KEY)
-    safe = prevalence(labels, key=KEY, gold=gold)
-    narrow = prevalence(labels, key=KEY, gold=gold, assume="independent")
-    assert [r.rule for r in (free, safe, narrow)] == ["predictive", "recalibration", "joint posterior"]
-    assert [r.num_gold for r in (free, safe, narrow)] == [0, 30, 30]
+    options = ({}, {"gold": gold}, {"gold": gold, "assume": "independent"})
+    answers = free, safe, narrow = [prevalence(labels, key=KEY, **how) for how in options]
+    assert [one.rule for one in answers] == ["predictive", "recalibration", "joint posterior"]
+    assert [one.num_gold for one in answers] == [0, 30, 30]
     widths = []
-    for result in (free, safe, narrow):
+    for result in answers:
         low, high = result.shares["1"].interval(0.95)
         assert low <= y.mean() <= high  # these keys; coverage is measured in benchmarks/judges.py
         widths.append(high - low)
@@ -90,7 +89,6 @@ def test_rules_and_what_they_promise():
     np.testing.assert_allclose(safe.class_posterior.sum(axis=1), 1)
 
 
-@pytest.mark.usefixtures("few_lineages")
 def test_vouching_for_independence_does_not_forget_the_gold():
     y, z = judges(size=80)
     gold = some_gold(y, 20)
@@ -98,32 +96,29 @@ def test_vouching_for_independence_does_not_forget_the_gold():
     np.testing.assert_allclose(found.class_posterior[gold >= 0, 1], gold[gold >= 0], atol=1e-12)
 
 
-@pytest.mark.usefixtures("few_lineages")
 def test_all_gold_is_the_answer():
     y, z = judges(size=60)
     labels = jt.Labels.from_matrix(z, 2)
     found = prevalence(labels, key=KEY, gold=y)
     assert not found.warnings
-    (said,) = prevalence(labels, key=KEY, gold=y, labelers_are="people").warnings
-    assert said.startswith("labelers_are='people' is of no effect here")
+    (warning,) = prevalence(labels, key=KEY, gold=y, labelers_are="people").warnings
+    assert warning.startswith("labelers_are='people' is of no effect here")
     assert found.shares["1"].mean == pytest.approx(y.mean()) and found.shares["1"].sd == 0
 
 
-@pytest.mark.usefixtures("few_lineages")
 @pytest.mark.parametrize("columns", [1, 2])
 def test_without_gold_one_or_two_judges_are_not_identified(columns):
     y, z = judges()
     labels = jt.Labels.from_matrix(z[:, :columns], 2)
     found = prevalence(labels, key=KEY)
+    text = found.summary(full=True)
     assert found.rule == "not identified" and not found.shares
-    assert found.summary(full=True).startswith("Not identified")
-    assert "30 chosen at random" in found.summary(full=True)
+    assert text.startswith("Not identified") and "30 chosen at random" in text
     with_gold = prevalence(labels, key=KEY, gold=some_gold(y, 30))
     low, high = with_gold.shares["1"].interval(0.95)
     assert low <= y.mean() <= high and "vote shares" in with_gold.warnings[0]
 
 
-@pytest.mark.usefixtures("few_lineages")
 def test_a_class_that_gold_hardly_met_is_named():
     y, z = judges(share=0.04)
     gold = some_gold(y, 30)
@@ -132,7 +127,6 @@ def test_a_class_that_gold_hardly_met_is_named():
     assert len(found.warnings) == 1
 
 
-@pytest.mark.usefixtures("few_lineages")
 def test_score_is_the_mean_of_joint_posterior_and_vote_shares():
     """One vote is spread over the classes; where labels determine nothing the shares stand alone."""
     _, z = judges(size=60)
@@ -147,7 +141,6 @@ def test_score_is_the_mean_of_joint_posterior_and_vote_shares():
     assert "ranked by their vote shares" in doubts[0]
 
 
-@pytest.mark.usefixtures("few_lineages")
 def test_more_classes_and_names():
     rng = np.random.default_rng(4)
     y = rng.choice(3, 200, p=[0.6, 0.3, 0.1])

@@ -10,6 +10,7 @@ from jtruth.evaluation.gold.tables import gold_tables, labels_posterior
 from jtruth.io.gold import Gold
 from jtruth.stats.ppi import gold_sample
 from jtruth.tables.metrics import named_metric
+from tests.evaluation.crowds import some_gold
 
 
 def example(seed=0, size=400, gold=40, classes=2):
@@ -19,16 +20,7 @@ def example(seed=0, size=400, gold=40, classes=2):
     right = np.where(rng.random(size) < 0.3, 0.55, 0.93)[:, None]
     given = np.where(rng.random((size, 6)) < right, y[:, None], rng.integers(0, classes, (size, 6)))
     labels = jt.Labels.from_matrix(given[:, 1:], classes)
-    known = np.full(size, -1)
-    chosen = rng.permutation(size)[:gold]
-    known[chosen] = y[chosen]
-    return y, given[:, 0], labels, labels_posterior([], labels), known
-
-
-def table(y, y_pred, classes=2):
-    n = np.zeros((classes, classes), int)
-    np.add.at(n, (y, y_pred), 1)
-    return n
+    return y, given[:, 0], labels, labels_posterior([], labels), some_gold(y, gold, seed)
 
 
 def drawn(y_pred, h, gold, key=0, inclusion=None):
@@ -39,12 +31,11 @@ def drawn(y_pred, h, gold, key=0, inclusion=None):
 def test_all_gold_is_scikit_learn_in_every_draw(classes):
     y, y_pred, _, h, _ = example(classes=classes)
     found = drawn(y_pred, h, y)
-    assert (found.counts == table(y, y_pred, classes)).all()
+    assert (found.counts == sk.confusion_matrix(y, y_pred)).all()
     names = tuple("abcdefg"[:classes])
     precision, recall, f1, _ = sk.precision_recall_fscore_support(y, y_pred)
     expected = {"accuracy": sk.accuracy_score(y, y_pred), "precision[b]": precision[1],
-                "recall[a]": recall[0],
-                "f1[a]": f1[0], "macro_f1": f1.mean()}  # fmt: skip
+                "recall[a]": recall[0], "f1[a]": f1[0], "macro_f1": f1.mean()}  # fmt: skip
     for name, value in expected.items():
         law = found.estimate(named_metric(name, names))
         assert law.mean == pytest.approx(value, abs=1e-12) and law.sd < 1e-12
@@ -53,10 +44,11 @@ def test_all_gold_is_scikit_learn_in_every_draw(classes):
 @pytest.mark.parametrize("gold", [2, 30, 200])
 def test_every_draw_is_a_table_of_these_samples(gold):
     """It holds all gold, predictions add up, and F1 lies between precision and recall."""
-    y, y_pred, _, h, known = example(gold=gold)
+    _, y_pred, _, h, known = example(gold=gold)
     counts = drawn(y_pred, h, known).counts
     assert (counts.sum(axis=1) == np.bincount(y_pred)).all()
-    assert (counts >= table(y[known >= 0], y_pred[known >= 0])).all()
+    known, y_pred = known[known >= 0], y_pred[known >= 0]
+    assert (counts >= sk.confusion_matrix(known, y_pred, labels=[0, 1])).all()
     precision, recall, f1 = (named_metric(name).of_table(counts) for name in ("precision", "recall", "f1"))
     assert (f1 >= np.minimum(precision, recall) - 1e-12).all()
     assert (f1 <= np.maximum(precision, recall) + 1e-12).all()

@@ -9,25 +9,15 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation.checks.of_labels import missing_check
 from jtruth.learning import fit_joint
+from tests.evaluation.crowds import crowd, some_gold
 
 pytestmark = pytest.mark.usefixtures("enough_sweeps")
 
 
-def hard_crowd(seed, n=300):
-    """Labelers and classifier share hard samples."""
-    rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.4).astype(int)
-    chance = np.where(rng.random(n) < 0.35, 0.5, 0.95)
-    given = np.where(rng.random((n, 4)) < chance[:, None], y[:, None], 1 - y[:, None])
-    return y, given[:, 0], jt.Labels.from_matrix(given[:, 1:], 2), rng
-
-
 @pytest.fixture(scope="module")
 def answer():
-    y, y_pred, labels, rng = hard_crowd(0)
-    gold = np.full(y.size, -1)
-    chosen = rng.choice(y.size, 40, replace=False)
-    gold[chosen] = y[chosen]
+    y, y_pred, labels = crowd(size=300, labelers=3)
+    gold = some_gold(y, 40)
     return jt.evaluate(y_pred, labels, gold=gold), y, y_pred, labels, gold
 
 
@@ -102,9 +92,8 @@ def test_labelers_of_a_vouched_assumption_are_its_own(answer):
     hard = jt.evaluate(y_pred, labels, assume="shared_difficulty")
     alone = {one["worker"]: one for one in jt.evaluate(y_pred, labels, assume="independent").labelers}
     for one in hard.labelers:
-        assert (
-            one["accuracy"] < alone[one["worker"]]["accuracy"] - 0.02
-        )  # who errs together looks right to independence
+        # Who errs together looks right to independence.
+        assert one["accuracy"] < alone[one["worker"]]["accuracy"] - 0.02
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +103,10 @@ def by_class():
     y = (rng.random(400) < 0.4).astype(int)
     z = np.where(rng.random((400, 5)) < 0.8, y[:, None], 1 - y[:, None])
     z = np.where(rng.random(z.shape) < np.where(y == 1, 0.85, 0.35)[:, None], z, -1)
-    some = (z >= 0).any(axis=1)
-    y, z = y[some], z[some]
-    gold = np.full(y.size, -1)
-    chosen = rng.choice(y.size, 30, replace=False)
-    gold[chosen] = y[chosen]
+    labelled = (z >= 0).any(axis=1)
+    y, z = y[labelled], z[labelled]
     y_pred = np.where(rng.random(y.size) < 0.85, y, 1 - y)
-    return y, y_pred, jt.Labels.from_matrix(z, 2), gold
+    return y, y_pred, jt.Labels.from_matrix(z, 2), some_gold(y, 30)
 
 
 @pytest.mark.slow
