@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import beta, comb
 
-from jtruth.stats import ppi as poststratified
+from jtruth.stats import ppi
 from jtruth.stats.ppi import class_counts, strata_of
 
 DRAWS = 40_000
@@ -16,17 +16,11 @@ WORTH, SHARPNESS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0), {0.5: 0.25, 1.0: 0.5, 2.0: 0.
 MOVED = {0.0: 0.6, 0.35: 0.2, 0.7: 0.2}
 
 
-def others(guess, second):
-    """The guess moved towards a second one, as for a classifier that may know better than the labels."""
-    return [
-        (q, (1 - moved) * guess + moved * second)
-        for moved, q in MOVED.items()
-        if moved and second is not None
-    ]
-
-
-def drawn(strata, seed=0, num=DRAWS, second=None):
-    return class_counts(strata, np.random.default_rng(seed), others=others(strata[3], second), num_draws=num)
+def drawn(strata, num=DRAWS, second=None):
+    """Draws; the guess may be moved towards a second one: a classifier may know better than the labels."""
+    moves = {} if second is None else {by: q for by, q in MOVED.items() if by}
+    others = [(q, (1 - by) * strata[3] + by * np.array(second)) for by, q in moves.items()]
+    return class_counts(strata, np.random.default_rng(0), others=others, num_draws=num)
 
 
 def grid(guess, second=None):
@@ -47,8 +41,8 @@ def known_of(size, known, guess):
 
 def test_a_guess_of_one_worth_is_a_dirichlet_multinomial(monkeypatch):
     """Three classes, 4 of 14 known, worth 2: the law of what is left in closed form, 5 standard errors."""
-    monkeypatch.setattr(poststratified, "_WORTH", np.array([2.0]))
-    monkeypatch.setattr(poststratified, "_SHARPNESS", {1.0: 1.0})
+    monkeypatch.setattr(ppi, "_WORTH", np.array([2.0]))
+    monkeypatch.setattr(ppi, "_SHARPNESS", {1.0: 1.0})
     known, guess = np.array([3, 1, 0]), np.array([0.5, 0.3, 0.2])
     left = drawn(known_of([14], [known], [guess]))[:, 0] - known
     law = stats.dirichlet_multinomial(2 * guess + 0.5 / 3 + known, 10)
@@ -85,7 +79,7 @@ def test_worth_sharpness_and_move_are_weighed_by_the_evidence(known, second):
     """Guesses that gold bears out, contradicts, and meets in one stratum only; 5 standard errors a cell."""
     size, guess = (8, 6), [(0.1, 0.9), (0.8, 0.2)]
     expected = two_strata_by_quadrature(size, known, guess, second)
-    found = drawn(known_of(size, known, guess), second=None if second is None else np.array(second))[:, :, 1]
+    found = drawn(known_of(size, known, guess), second=second)[:, :, 1]
     share = np.zeros_like(expected)
     np.add.at(share, tuple(found.T), 1 / DRAWS)
     error = np.sqrt(expected * (1 - expected) / DRAWS)

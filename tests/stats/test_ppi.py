@@ -145,39 +145,36 @@ def test_inclusion_weights():
     [(np.zeros(30), np.zeros(300)), (np.ones(30), np.full(300, 0.9)), (np.zeros(30), np.linspace(0, 1, 300))],
 )
 def test_agreeing_gold_is_not_certainty(y, f):
-    has = np.arange(300) < 30
-    low, high = ppi_mean(y, f, gold_sample(has)).law.interval(0.95)
-    assert 0.03 < high - low < 0.1  # 30 of 30 right: the rule of three says .1
-    low, high = ppi_mean(y, f, gold_sample(has), surprise=0.0).law.interval(0.95)
-    assert high - low < 1e-9  # the textbook's
+    gold = gold_sample(np.arange(300) < 30)
+    laws = [ppi_mean(y, f, gold, surprise=surprise).law for surprise in (0.5, 0.0)]
+    usual, textbook = (np.diff(law.interval(0.95))[0] for law in laws)
+    assert 0.03 < usual < 0.1 and textbook < 1e-9  # 30 of 30 right: the rule of three says .1
 
 
 def test_too_little_gold_says_nothing():
-    has = np.arange(100) < 5
-    found = ppi_ratio((np.zeros(5), np.eye(5)[0]), (np.zeros(100), np.full(100, 0.2)), gold_sample(has))
+    gold, zeros = gold_sample(np.arange(100) < 5), np.zeros(100)
+    found = ppi_ratio((zeros[:5], np.eye(5)[0]), (zeros, zeros + 0.2), gold)
     assert found.num_informative == 1 and found.law.freedom == 1
     assert found.law.interval(0.9).high > 0.7  # one sample, wrong: the ratio may be nearly anything
-    found = ppi_ratio((np.zeros(5), np.zeros(5)), (np.full(100, 0.1), np.full(100, 0.2)), gold_sample(has))
-    assert found.num_informative == 0
-    assert found.law.interval(0.9).high - found.law.interval(0.9).low == pytest.approx(0.9)
-    nothing = ppi_ratio((np.zeros(5), np.zeros(5)), (np.zeros(100), np.zeros(100)), gold_sample(has))
+    found = ppi_ratio((zeros[:5], zeros[:5]), (zeros + 0.1, zeros + 0.2), gold)
+    assert found.num_informative == 0 and np.diff(found.law.interval(0.9)) == pytest.approx(0.9)
+    nothing = ppi_ratio((zeros[:5], zeros[:5]), (zeros, zeros), gold)
     assert np.isinf(nothing.standard_error)  # 0/0 in the gold and in the predictions
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("has_gold", "options", "message"),
     [
-        ((np.zeros(4, bool),), "no sample has gold"),
-        ((np.array([1, 0, 1]) > 0, np.array([0.5, 1.0, 0.0])), r"inclusion\[2\] is 0"),
-        ((np.array([1, 0, 1]) > 0, np.array([0.5, 1.0])), "inclusion has shape .*; it must be .3 samples"),
-        ((np.array([1, 1, 1, 0]) > 0, None, np.array([5, 5, 6, 6])), "stratum 6 has 1 gold of 2"),
-        ((np.array([1, 1, 1, 0]) > 0, None, np.array([0.5] * 4)), "strata must hold whole numbers"),
+        ([0, 0, 0, 0], {}, "no sample has gold"),
+        ([1, 0, 1], {"inclusion": [0.5, 1.0, 0.0]}, r"inclusion\[2\] is 0"),
+        ([1, 0, 1], {"inclusion": [0.5, 1.0]}, "inclusion has shape .*; it must be .3 samples"),
+        ([1, 1, 1, 0], {"strata": [5, 5, 6, 6]}, "stratum 6 has 1 gold of 2"),
+        ([1, 1, 1, 0], {"strata": [0.5] * 4}, "strata must hold whole numbers"),
     ],
 )
-def test_unusable_gold_is_named(arguments, message, as_installed):
-    has, *rest = arguments
+def test_unusable_gold_is_named(has_gold, options, message, as_installed):
     with pytest.raises(ValueError, match=message):
-        gold_sample(has, **dict(zip(("inclusion", "strata"), rest, strict=False)))
+        gold_sample(np.array(has_gold) > 0, **options)
 
 
 def test_unusable_numbers_are_named(as_installed):
@@ -198,20 +195,17 @@ def test_a_surprise_weighs_what_the_sample_it_stands_for_would_weigh():
     share = np.repeat([2.0, 20.0], 5) / 110
     variance = 0.5 * sum(p * (1 - q) * p**2 for p, q in zip(share, inclusion[has], strict=True))
     assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-12)
-    first = (
-        np.repeat([[1.0, 0.0], [1.0, 1.0]], 5, axis=0),
-        np.ones((10, 2)),
-    )  # the class of the others is idle
+    first = np.repeat([[1.0, 0.0], [1.0, 1.0]], 5, axis=0), np.ones((10, 2))  # that of the others is idle
     found = ppi_mean(y[has], y, gold_sample(has, inclusion=inclusion), power=0.0, possible=first)
     assert found.standard_error == pytest.approx(np.sqrt(0.5 * 0.5 * (2 / 110) ** 2), rel=1e-12)
     even = ppi_mean(y[has], y, gold_sample(has), power=0.0)
     assert even.standard_error == pytest.approx(np.sqrt(0.5 * 0.9 / 10**2), rel=1e-12)
 
 
-def coverage(size, gold, share, sharp, sets, **options):
+def coverage(size, gold, share, sharp, **options):
     """(covered, width) of nominal 95 % intervals of a share by calibrated predictions."""
     rng, rows = np.random.default_rng([size, gold, int(100 * share), sharp]), []
-    for _ in range(sets):
+    for _ in range(400):
         y = (rng.random(size) < share) * 1.0
         x = rng.standard_normal(size) + sharp * (y - 0.5)
         f = 1 / (1 + np.exp(-sharp * x - np.log(share / (1 - share))))
@@ -231,12 +225,11 @@ def coverage(size, gold, share, sharp, sets, **options):
     ],
 )
 def test_coverage(size, gold, share, sharp, low, high):
-    covered, width = coverage(size, gold, share, sharp, 400)
+    covered, width = coverage(size, gold, share, sharp)
     assert low < covered < high  # measured value +- 3.9 standard errors of 400 sets: false alarm 1e-4
-    assert width < coverage(size, gold, share, sharp, 400, power=0.0)[1]
+    assert width < coverage(size, gold, share, sharp, power=0.0)[1]
 
 
 def test_surprise_helps_where_the_class_is_rare():
-    with_it = coverage(400, 30, 0.05, 3, 400)[0]
-    without = coverage(400, 30, 0.05, 3, 400, surprise=0.0)[0]
+    with_it, without = (coverage(400, 30, 0.05, 3, surprise=surprise)[0] for surprise in (0.5, 0.0))
     assert with_it > 0.77 and with_it > without + 0.05

@@ -48,8 +48,8 @@ def test_mean_on_the_unit_interval_is_the_integral(ratio):
     arrays = as_arrays(ratio)
     f = lambda q: float(density(arrays, jnp.asarray(q, jnp.float64)))  # noqa: E731
     points = [min(max(ratio.mean_z / ratio.mean_w, 0.01), 0.99)]
-    top = integrate.quad(lambda q: q * f(q), 0, 1, points=points, epsabs=1e-12, limit=200)[0]
-    mass = integrate.quad(f, 0, 1, points=points, epsabs=1e-12, limit=200)[0]
+    how = {"points": points, "epsabs": 1e-12, "limit": 200}
+    top, mass = (integrate.quad(g, 0, 1, **how)[0] for g in (lambda q: q * f(q), f))
     np.testing.assert_allclose(mean_on_unit_interval(arrays), top / mass, atol=1e-9)
 
 

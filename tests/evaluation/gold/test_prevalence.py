@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth._host import cross_table
 from jtruth.evaluation.gold.shares import prevalence
 from jtruth.evaluation.gold.tables import labels_only_posterior
 from jtruth.latent import STANDARD
 from jtruth.learning.joint.posterior import fit_joint
 from tests.evaluation.crowds import some_gold
+from tests.learning.crowds import dirichlet_multinomial
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
@@ -35,22 +37,15 @@ def test_count_draws_are_the_joint_posterior():
 
     So are those of the right labels of one labeler.
     """
-    from scipy.special import gammaln
-
     z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, 1], [0, 0, 1], [1, 1, -1]])
     gold = np.array([-1, 0, -1, -1, -1])
     row = np.array([[2.0, 1.0], [1.0, 2.0]])
     weight, of_right = np.zeros(6), np.zeros(6)
-    for y in itertools.product([0, 1], repeat=5):
-        y = np.array(y)
-        if y[1] != 0:
-            continue
-        log_p = gammaln(1 + np.bincount(y, minlength=2)).sum()
-        for t in range(3):
-            given = z[:, t] >= 0
-            counts = np.zeros((2, 2))
-            np.add.at(counts, (y[given], z[given, t]), 1)
-            log_p += (gammaln(row + counts).sum(1) - gammaln((row + counts).sum(1))).sum()
+    for y in map(np.array, itertools.product([0, 1], [0], [0, 1], [0, 1], [0, 1])):
+        log_p = dirichlet_multinomial(np.bincount(y, minlength=2), np.ones(2))
+        for column in z.T:
+            given = column >= 0
+            log_p += dirichlet_multinomial(cross_table(y[given], column[given], (2, 2)), row)
         weight[y.sum()] += np.exp(log_p)
         of_right[(z[:, 0] == y).sum()] += np.exp(log_p)
     labels = jt.Labels.from_matrix(z, 2)
