@@ -44,9 +44,9 @@ testing_posterior.__test__ = False  # a formula, not a test, whatever its name b
 # ---------------------------------------------------------------- enumeration of all C^N label vectors
 
 
-def confusion_counts(y, y_pred, num_classes):
-    """n[l][n] = #(y = l, y_pred = n) as plain integers."""
-    counts = [[0] * num_classes for _ in range(num_classes)]
+def confusion_counts(y, y_pred, num_classes, num_symbols=None):
+    """n[l][n] = #(y = l, y_pred = n) as plain integers; as many symbols as classes if not said."""
+    counts = [[0] * (num_symbols or num_classes) for _ in range(num_classes)]
     for true, pred in zip(y, y_pred, strict=True):
         counts[true][pred] += 1
     return counts
@@ -63,7 +63,7 @@ def log_dirichlet_integral(counts, alpha):
 def enumerate_labels(lik, prior, y_pred, k=None, alpha=None):
     """All C^N label vectors: ({y: p(y | y_pred, z)}, p(y_pred, z)).
 
-    Give `k` (product of (10)), or `alpha` (classes, classes): row c of K ~ Dirichlet(alpha[c]), marginalised.
+    Give `k` (product of (10)), or `alpha` (classes, symbols): row c of K ~ Dirichlet(alpha[c]), marginalised.
     """
     num_classes = len(prior)
     joint = {}
@@ -74,7 +74,8 @@ def enumerate_labels(lik, prior, y_pred, k=None, alpha=None):
             if k is not None:
                 weight *= k[c][y_pred[i]]
         if k is None:
-            for counts, row in zip(confusion_counts(y, y_pred, num_classes), alpha, strict=True):
+            table = confusion_counts(y, y_pred, num_classes, len(alpha[0]))
+            for counts, row in zip(table, alpha, strict=True):
                 weight *= math.exp(log_dirichlet_integral(counts, row))
         joint[y] = weight
     evidence = math.fsum(joint.values())
@@ -84,6 +85,15 @@ def enumerate_labels(lik, prior, y_pred, k=None, alpha=None):
 def beta_rows(a_d=1, b_d=1, a_f=1, b_f=1):
     """p_D ~ Beta(a_d, b_d) and p_FA ~ Beta(a_f, b_f) as Dirichlet rows of the binary K."""
     return [[b_f, a_f], [b_d, a_d]]
+
+
+def count_tables(posterior, y_pred, num_classes, num_symbols):
+    """Every possible table (tables, classes, symbols) and its probability, from {y: probability}."""
+    cells = {}
+    for y, p in posterior.items():
+        table = tuple(map(tuple, confusion_counts(y, y_pred, num_classes, num_symbols)))
+        cells[table] = cells.get(table, 0.0) + p
+    return np.array(list(cells)), np.array(list(cells.values()))
 
 
 def enumerated_table(posterior, y_pred):

@@ -5,9 +5,6 @@ effective sample size; 5.5 sd of 2000 such comparisons gives a false alarm in fe
 the keys are fixed.
 """
 
-import itertools
-import math
-
 import jax
 import numpy as np
 import pytest
@@ -24,32 +21,17 @@ from jtruth.testing.multiclass import (
     count_posterior,
 )
 from tests.reference import su_binary as su
+from tests.testing.golden_cases import random_case, simulated
 
 LIMIT = 5.5
 KEY = jax.random.key(7)
 MANY = EFFORT._replace(min_sweeps=20_000, chains=4)
 
 
-def random_case(seed, samples, classes, symbols):
-    rng = np.random.default_rng(seed)
-    lik = rng.dirichlet(np.ones(classes), samples)
-    alpha = rng.uniform(0.5, 3.0, (classes, symbols))
-    return lik, rng.dirichlet(3 * np.ones(classes)), rng.integers(0, symbols, samples), alpha
-
-
 def enumerated_tables(lik, prior, y_pred, alpha):
-    """{count table as a tuple: probability}; K is (classes, symbols) and integrated out."""
-    classes, symbols = alpha.shape
-    found = {}
-    for y in itertools.product(range(classes), repeat=len(y_pred)):
-        table = np.zeros((classes, symbols), int)
-        np.add.at(table, (list(y), y_pred), 1)
-        log_k = sum(su.log_dirichlet_integral(row, a) for row, a in zip(table, alpha, strict=True))
-        weight = math.prod(prior[c] * lik[i, c] for i, c in enumerate(y)) * math.exp(log_k)
-        cell = tuple(table.ravel())
-        found[cell] = found.get(cell, 0.0) + weight
-    total = math.fsum(found.values())
-    return {cell: weight / total for cell, weight in found.items()}
+    """All count tables and their probabilities; K is (classes, symbols) and integrated out."""
+    posterior, _ = su.enumerate_labels(lik, prior, y_pred, alpha=alpha)
+    return su.count_tables(posterior, y_pred, *alpha.shape)
 
 
 def assert_means(draws, expected, chains=4):
@@ -69,16 +51,15 @@ def assert_means(draws, expected, chains=4):
     ],
 )
 def test_draws_equal_enumeration(seed, samples, classes, symbols):
-    lik, prior, y_pred, alpha = random_case(seed, samples, classes, symbols)
-    exact = enumerated_tables(lik, prior, y_pred, alpha)
+    lik, prior, y_pred = random_case(seed, samples, classes, symbols)
+    alpha = np.random.default_rng(seed).uniform(0.5, 3.0, (classes, symbols))
+    cells, p = enumerated_tables(lik, prior, y_pred, alpha)
     found = count_posterior(
         np.log(lik), prior, y_pred, key=KEY, num_symbols=symbols, alpha=alpha, effort=MANY
     )
     assert found.converged and found.counts.shape == (20_000, classes, symbols)
     predicted = np.bincount(y_pred, minlength=symbols)
     np.testing.assert_array_equal(found.counts.sum(1), np.tile(predicted, (20_000, 1)))
-    cells = np.array(list(exact)).reshape(-1, classes, symbols)
-    p = np.array(list(exact.values()))
     assert_means(found.counts, np.einsum("k,kcs->cs", p, cells))
     assert_means(found.counts**2, np.einsum("k,kcs->cs", p, cells**2))
     # The operating matrix given the table is Dirichlet, so its mean is known too.
@@ -110,7 +91,7 @@ def test_everything_known_gives_one_table():
 
 
 def test_the_key_decides_and_the_sweeps_are_reported():
-    lik, prior, y_pred, _ = random_case(21, 30, 3, 3)
+    lik, prior, y_pred = random_case(21, 30, 3, 3)
     short = Effort(chains=4, burn_in=10, min_sweeps=80, max_sweeps=80, min_ess=40)
     one = count_posterior(np.log(lik), prior, y_pred, key=KEY, effort=short)
     again = count_posterior(np.log(lik), prior, y_pred, key=KEY, effort=short)
@@ -168,13 +149,10 @@ def test_bad_input(as_installed, change, message):
 
 
 def test_binary_draws_equal_the_exact_table():
-    rng = np.random.default_rng(5)
-    y = rng.random(150) < 0.3
-    y_pred = (rng.random(150) < np.where(y, 0.8, 0.25)).astype(int)
-    votes = np.where(rng.random((150, 2)) < 0.25, ~y[:, None], y[:, None])
-    log_lik = np.where(votes[:, :, None] == np.array([False, True]), np.log(0.75), np.log(0.25)).sum(1)
+    x, y_pred = simulated(5, 150, error=0.25, equal=True)
+    log_lik = np.stack([np.zeros(150), x - logit(0.3)], axis=1)
     prior = BetaPrior(2.0, 1.5, 1.0, 3.0)
-    table = count_table(collapse(logit(0.3) + log_lik[:, 1] - log_lik[:, 0], y_pred), prior)
+    table = count_table(collapse(x, y_pred), prior)
     alpha = np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]])
     found = count_posterior(
         log_lik, np.array([0.7, 0.3]), y_pred, key=KEY, alpha=alpha, effort=MANY._replace(min_ess=4000)
@@ -208,8 +186,8 @@ def test_undefined_metrics_are_reported():
     log_lik = np.log([[0.5, 0.5, 1e-9], [1e-9, 1.0, 1e-9], [1e-9, 1.0, 1e-9]])
     few, given = MANY._replace(min_sweeps=4000), (np.full(3, 1 / 3), np.array([0, 1, 1]))
     found = count_posterior(log_lik, *given, key=KEY, alpha=1.0, effort=few)
-    exact = enumerated_tables(np.exp(log_lik), *given, np.ones((3, 3)))
-    absent = sum(p for cell, p in exact.items() if sum(cell[:3]) == 0)
+    cells, p = enumerated_tables(np.exp(log_lik), *given, np.ones((3, 3)))
+    absent = p[cells[:, 0].sum(axis=1) == 0].sum()
     defined = found.estimate("recall[0]").probability_defined
     assert abs(defined - (1 - absent)) < LIMIT * np.sqrt(absent * (1 - absent) / 2000)
     named = named_metric("recall[cat]", ["cat", "dog", "eel"])

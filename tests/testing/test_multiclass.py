@@ -45,10 +45,7 @@ def test_laws_given_the_matrix_equal_enumeration(classes, symbols):
         np.zeros((1, *k.shape), int), np.log(su.testing_posterior(lik, prior, y_pred, k)), y_pred, False
     )
     posterior, _ = su.enumerate_labels(lik, prior, y_pred, k=k)
-    tables = np.zeros((len(posterior), classes, symbols))
-    for table, y in zip(tables, posterior, strict=True):
-        np.add.at(table, (list(y), y_pred), 1)
-    p = np.array(list(posterior.values()))
+    tables, p = su.count_tables(posterior, y_pred, classes, symbols)
     for true in range(classes):
         for symbol in range(symbols):
             assert_law(found.cell(true, symbol), tables[:, true, symbol], p)

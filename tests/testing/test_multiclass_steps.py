@@ -38,13 +38,10 @@ def test_exact_step_equals_enumeration(classes, symbols):
     lik, prior, y_pred = random_case(50, 7, classes, symbols)
     k = np.random.default_rng(0).dirichlet(np.ones(symbols), classes)
     posterior, _ = su.enumerate_labels(lik, prior, y_pred, k=k)
-    expected, defined = np.zeros((classes, symbols)), np.zeros(classes)
-    for y, p in posterior.items():
-        table = np.zeros((classes, symbols))
-        np.add.at(table, (list(y), y_pred), 1)
-        total = table.sum(1)
-        expected += p * table / np.maximum(total, 1)[:, None]
-        defined += p * (total > 0)
+    tables, p = su.count_tables(posterior, y_pred, classes, symbols)
+    total = tables.sum(axis=2)
+    expected = np.einsum("t,tcs->cs", p, tables / np.maximum(total, 1)[:, :, None])
+    defined = p @ (total > 0)
     step = jax.jit(steps.exact_step(log_rho_of(lik, prior), jnp.asarray(y_pred)))
     found = step(jnp.asarray(k), 0)
     np.testing.assert_allclose(found, expected / defined[:, None], rtol=0, atol=1e-12)

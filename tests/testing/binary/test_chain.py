@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import expit, gammaln, logit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from jtruth.stats.estimates import PmfEstimate
 from jtruth.tables.curves import curves
@@ -12,20 +12,7 @@ from jtruth.testing.binary import chain as walk
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
-
-
-def enumerated(x, u, alpha):
-    """{(a_1..a_B): probability with the evidence} by all label vectors, K integrated out."""
-    size, found = alpha.shape[1], {}
-    sizes = np.bincount(u, minlength=size)
-    constant = gammaln(alpha.sum(1)).sum() - gammaln(alpha).sum()
-    for y in itertools.product((0, 1), repeat=len(x)):
-        p = np.where(y, expit(x), expit(-x)).prod()
-        a = np.bincount(u, weights=y, minlength=size)
-        rows = np.stack([sizes - a, a]) + alpha
-        log_k = gammaln(rows).sum() - gammaln(rows.sum(1)).sum() + constant
-        found[tuple(a)] = found.get(tuple(a), 0.0) + p * np.exp(log_k)
-    return {a: p for a, p in found.items() if p > 0}
+from tests.reference import su_binary as su
 
 
 def marginals(chain):
@@ -47,20 +34,21 @@ def test_equal_to_all_label_vectors(symbols):
     x, alpha = rng.normal(0, 2, 9), rng.uniform(0.3, 3, (2, symbols))
     x[:2] = np.inf, -np.inf
     u = rng.integers(0, symbols - (symbols == 4), 9)
-    exact = enumerated(x, u, alpha)
-    evidence = sum(exact.values())
+    posterior, evidence = su.enumerate_labels(np.stack([expit(-x), expit(x)], 1), [1, 1], u, alpha=alpha)
+    tables, p = su.count_tables(posterior, u, 2, symbols)
+    positives = tables[:, 1]
     chain = symbol_chain(x, u, symbols, alpha)
     np.testing.assert_allclose(chain.log_evidence, np.log(evidence), atol=1e-12)
-    for k, (first, pmf) in enumerate(marginals(chain)):
-        numbers = {a: a[k] if k < symbols else sum(a) for a in exact}
-        expected = [sum(p for a, p in exact.items() if numbers[a] == first + i) for i in range(pmf.size)]
-        np.testing.assert_allclose(pmf, np.array(expected) / evidence, atol=1e-12)
+    numbers = np.column_stack([positives, positives.sum(axis=1)])  # of each symbol, and of all
+    for (first, pmf), number in zip(marginals(chain), numbers.T, strict=True):
+        expected = [p[number == first + i].sum() for i in range(pmf.size)]
+        np.testing.assert_allclose(pmf, expected, atol=1e-12)
     draws = chain.draws(1, 20_000)
     assert (chain.tables(1, 100).counts.sum(axis=1) == np.bincount(u, minlength=symbols)).all()
-    for a, p in exact.items():
-        share = (draws == np.array(a)).all(axis=1).mean()
+    for a, chance in zip(positives, p, strict=True):
+        share = (draws == a).all(axis=1).mean()
         # 5 sd of 300 shares: a false alarm in fewer than 1 run in 5000; the key is fixed
-        assert abs(share - p / evidence) < 5 * np.sqrt(p / evidence / 20_000) + 1e-4
+        assert abs(share - chance) < 5 * np.sqrt(chance / 20_000) + 1e-4
 
 
 def test_two_symbols_are_the_binary_table():
