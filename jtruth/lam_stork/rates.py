@@ -16,12 +16,9 @@ from jtruth._validation.in_range import check_probabilities
 Rates = float | Float[np.ndarray, "..."]
 
 
-def check_rate(value: Rates, name: str, *, below: float | None = None) -> None:
-    """Raise ValueError unless every rate lies in [0, 1], and under `below` if that is given."""
-    rates = np.asarray(value, np.float64)
-    check_probabilities(rates, name)
-    if below is not None and (high := rates[rates >= below]).size:
-        raise ValueError(f"{name} is {high[0]}; this needs a rate below {below}")
+def check_rate(value: Rates, name: str) -> None:
+    """Raise ValueError unless every rate lies in [0, 1]."""
+    check_probabilities(np.asarray(value, np.float64), name)
 
 
 def _check_informative(mislabeling: Rates) -> None:
@@ -74,14 +71,6 @@ class ErrorBounds(NamedTuple):
     __repr__ = one_line
 
 
-def nonnegative_lower_bound(apparent: float, mislabeling: float, *, num_classes: int = 2) -> float:
-    """Least error rate under non-negative dependence: (2), at least 0; for more classes (a - m)/(1 - m)."""
-    check_rate(apparent, "apparent")
-    check_rate(mislabeling, "mislabeling", below=0.5 if num_classes == 2 else 1.0)
-    slope = 1 - 2 * mislabeling if num_classes == 2 else 1 - mislabeling
-    return max(0.0, (apparent - mislabeling) / slope)
-
-
 def error_bounds(apparent: float, mislabeling: float, *, num_classes: int = 2) -> ErrorBounds:
     """Bounds of the error rate from rates that are known exactly.
 
@@ -108,13 +97,17 @@ def error_bounds(apparent: float, mislabeling: float, *, num_classes: int = 2) -
 def bounds_over(
     apparent: tuple[float, float], mislabeling: tuple[float, float], num_classes: int
 ) -> ErrorBounds:
-    """The widest of the bounds for rates between these ends."""
+    """The widest of the bounds for rates between these ends.
+
+    Under non-negative dependence (2), or of more than two classes (a - m)/(1 - m), where labels are rather
+    right than wrong.
+    """
     (a_low, a_high), (m_low, m_high) = apparent, mislabeling
     low = least = max(0.0, a_low - m_high, m_low - a_high)
+    wrong = 2 if num_classes == 2 else 1  # how a label that is wrong moves the agreement
     high = min(1.0, a_high + m_high)
     if num_classes == 2 and a_low + m_low > 1:
         high = 2 - (a_low + m_low)
-    if m_high < (0.5 if num_classes == 2 else 1.0):
-        each = [nonnegative_lower_bound(a_low, m, num_classes=num_classes) for m in mislabeling]
-        least = max(low, min(each))
+    if wrong * m_high < 1:
+        least = max(low, min((a_low - m) / (1 - wrong * m) for m in mislabeling))
     return ErrorBounds(float(low), float(high), float(least), ())

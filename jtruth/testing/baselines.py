@@ -55,11 +55,11 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
         raise ValueError(f"these metrics are for two classes; the labels have {labels.num_classes}")
     y_pred = np.asarray(y_pred)
     check_codes(y_pred, 2, "y_pred", size=labels.num_samples)
-    sample, labeler, label = labels.arrays
+    sample, labeler, label = labels.entries()
     rows, names = [], default_metrics("01")
     for t in range(labels.num_labelers):
-        mine = (labeler == t) & (label >= 0)
-        counts = binary_counts(y_pred[sample[mine]], label[mine])
+        by_labeler = labeler == t
+        counts = binary_counts(y_pred[sample[by_labeler]], label[by_labeler])
         rows.append([float(METRICS[name](*counts)) for name in names])
     each = np.array(rows)
     defined = ~np.isnan(each)

@@ -111,11 +111,9 @@ def _who_labelled(labels: Labels, strata: Strata) -> list[Members]:
     """For each sample its known stratum, if any, and its labelers, the first of those that are equal."""
     flat = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
     _, first, which = np.unique(flat, axis=0, return_index=True, return_inverse=True)
-    sample, labeler, label = labels.arrays
-    present = label >= 0
-    order = np.lexsort((labeler[present], sample[present]))
-    labelers = first[which.ravel()][labeler[present]][order]
-    ends = np.cumsum(np.bincount(sample[present], minlength=labels.num_samples))
+    sample, labeler, _ = labels.entries()
+    labelers = first[which.ravel()][labeler][np.argsort(sample, kind="stable")]
+    ends = np.cumsum(labels.labels_per_sample())
     known = [None] * ends.size if strata.of_sample is None else strata.of_sample.tolist()
     teams = np.split(labelers, ends[:-1])
     return [(stratum, tuple(sorted(team.tolist()))) for stratum, team in zip(known, teams, strict=True)]
