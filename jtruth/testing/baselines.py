@@ -61,11 +61,11 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
         by_labeler = labeler == t
         counts = binary_counts(y_pred[sample[by_labeler]], label[by_labeler])
         rows.append([float(METRICS[name](*counts)) for name in names])
-    each = np.array(rows)
-    defined = ~np.isnan(each)
-    complete, mean = each[defined.all(axis=1)], ratio(np.where(defined, each, 0.0).sum(0), defined.sum(0))
-    median = geometric_median(complete) if len(complete) else np.full(each.shape[1], np.nan)
-    return LabelerMetrics(names, each, mean, median)
+    values = np.array(rows)
+    defined = ~np.isnan(values)
+    complete, mean = values[defined.all(axis=1)], ratio(np.where(defined, values, 0.0).sum(0), defined.sum(0))
+    median = geometric_median(complete) if len(complete) else np.full(values.shape[1], np.nan)
+    return LabelerMetrics(names, values, mean, median)
 
 
 def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) -> float:
@@ -160,16 +160,16 @@ def lehner_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:
     agree, step = best == y_pred, np.ceil(sure * _BINS)
     informative = (votes.sum(axis=1) > 0) & (classes * sure > 1 + 1e-9)
     total = 0.0
-    for this in np.unique(step[informative]):
-        part = informative & (step == this)
+    for place in np.unique(step[informative]):
+        part = informative & (step == place)
         total += part.sum() * carlotto_accuracy(float(agree[part].mean()), float(sure[part].mean()), classes)
     return float(total / informative.sum())
 
 
 def labeler_accuracy_by_agreement(votes: Float[np.ndarray, "samples classes"]) -> float:
     """p > 1 / C with p^2 + (1 - p)^2 / (C - 1) = share of the pairs of labels of a sample that agree."""
-    classes, each = votes.shape[1], votes.sum(axis=1)
-    pairs = (each * (each - 1)).sum()
+    classes, number = votes.shape[1], votes.sum(axis=1)
+    pairs = (number * (number - 1)).sum()
     if pairs == 0:
         raise ValueError("no sample has two labels: nobody can agree; ask for second labels of some")
     share = (votes * (votes - 1)).sum() / pairs

@@ -181,8 +181,8 @@ def multiclass_posterior(
     if len(names) != num_classes:
         raise ValueError(f"{len(names)} class names for {num_classes} classes")
     if method == "bayes":
-        found = count_posterior(log_lik, prior, y, key=key, effort=EFFORT)
-        return Tested(method, found, found, float("nan"), converged_or_not(found), names)
+        draws = count_posterior(log_lik, prior, y, key=key, effort=EFFORT)
+        return Tested(method, draws, draws, float("nan"), converged_or_not(draws), names)
     key, log_rho = as_key(key), log_lik + log(np.asarray(prior, np.float64))
     with jax.enable_x64(True):
         x, y_jax = jnp.asarray(log_rho, jnp.float64), jnp.asarray(y, jnp.int32)
@@ -238,11 +238,11 @@ def _warnings(method: str, fit: Any, what: str) -> tuple[str, ...]:
     return (first, f"the operating {what} did not converge in {int(fit.num_steps)} steps")
 
 
-def converged_or_not(found: CountDraws) -> tuple[str, ...]:
+def converged_or_not(draws: CountDraws) -> tuple[str, ...]:
     """What is to be said of draws that did not converge; nothing of good ones."""
-    if found.converged:
+    if draws.converged:
         return ()
     return (
-        f"the draws did not converge in {found.num_sweeps} sweeps: largest R-hat "
-        f"{np.nanmax(found.rhat):.3f}, smallest effective sample size {np.nanmin(found.ess):.0f}",
+        f"the draws did not converge in {draws.num_sweeps} sweeps: largest R-hat "
+        f"{np.nanmax(draws.rhat):.3f}, smallest effective sample size {np.nanmin(draws.ess):.0f}",
     )

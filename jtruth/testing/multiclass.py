@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+from scipy.special import log_softmax
 
 from jtruth._host import log, log_odds
 from jtruth._random import stream
@@ -141,8 +142,7 @@ def count_posterior(
 
 def class_law(log_lik: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """log p(y_i = c | z_i) (21), (samples, classes)."""
-    joint = log_lik + log(prior)
-    return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    return log_softmax(log_lik + log(prior), axis=1)
 
 
 def table_problem(
@@ -237,12 +237,12 @@ class GivenMatrix(TableDraws):
 
     def estimate(self, metric: str | Metric) -> Estimate:
         """Law of accuracy and of ratios of one class in closed form; of anything else by the draws."""
-        found = self.metric(metric)
-        if found.is_ratio and found.position is not None:
-            chosen = self.y_pred == found.position
-            return self._binary(found.alone, self._is_class(found.position), chosen)
-        if found.name != "accuracy":
-            return super().estimate(found)
+        metric = self.metric(metric)
+        if metric.is_ratio and metric.position is not None:
+            chosen = self.y_pred == metric.position
+            return self._binary(metric.alone, self._is_class(metric.position), chosen)
+        if metric.name != "accuracy":
+            return super().estimate(metric)
         right = self.y_pred[:, None] == np.arange(self.shape[0])[None, :]
         return self._binary(named_metric("accuracy"), right, np.ones(len(right), bool))
 
@@ -270,5 +270,5 @@ class GivenMatrix(TableDraws):
         """Means and variances of A/N and B/N, and the share of chosen samples."""
         p, not_p = map(np.exp, self._split(inside))
         parts, n = (chosen, ~chosen), chosen.size
-        (u, v), (var_u, var_v) = ([what[part].sum() for part in parts] for what in (p, p * not_p))
+        (u, v), (var_u, var_v) = ([terms[part].sum() for part in parts] for terms in (p, p * not_p))
         return ShareMoments(u / n, var_u / n**2, v / n, var_v / n**2, chosen.mean())

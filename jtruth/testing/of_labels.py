@@ -56,9 +56,9 @@ def average_precision(y: Classes, scores: Scores) -> Float[Array, ""]:
     """Sum over thresholds of precision times the step of recall; equal scores are one threshold."""
     y, scores = jnp.asarray(y), jnp.asarray(scores)
     order = jnp.argsort(-scores)
-    found, descending = jnp.cumsum(y[order]).astype(scores.dtype), -scores[order]
+    hits, descending = jnp.cumsum(y[order]).astype(scores.dtype), -scores[order]
     last = jnp.searchsorted(descending, descending, side="right") - 1  # of the samples of equal score
-    precision = found[last] / (last + 1).astype(scores.dtype)
+    precision = hits[last] / (last + 1).astype(scores.dtype)
     positive = y[order].astype(scores.dtype)
     return ratio((precision * positive).sum(), positive.sum())
 

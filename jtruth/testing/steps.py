@@ -82,15 +82,15 @@ def mean_shares(
         return slope + sums[:, 0, 1:, None], log_g, nobody
 
     def one_by_one(p, u, sums):
-        def one(of_set):
+        def expand(of_set):
             alone = [part[None] for part in of_set]
-            found = jax.lax.cond(of_set[2][0, 0] > _ENOUGH, by_powers, by_nodes, *alone)
-            return tuple(part[0] for part in found)
+            expanded = jax.lax.cond(of_set[2][0, 0] > _ENOUGH, by_powers, by_nodes, *alone)
+            return tuple(part[0] for part in expanded)
 
-        return jax.lax.map(one, (p, u, sums))
+        return jax.lax.map(expand, (p, u, sums))
 
-    many = (expected > _ENOUGH).all()
-    slope, log_g, log_no_head = jax.lax.cond(many, by_powers, one_by_one, p, u, sums)
+    all_large = (expected > _ENOUGH).all()
+    slope, log_g, log_no_head = jax.lax.cond(all_large, by_powers, one_by_one, p, u, sums)
     inside = (gauss * jnp.exp(log_g))[:, None, :]
     return (inside * slope).sum(axis=2) / -jnp.expm1(log_no_head)[:, None]
 
@@ -104,10 +104,10 @@ def _power_sums(
         def part(x: Array) -> Array:
             return jax.lax.dynamic_slice_in_dim(x, k * _BLOCK, size, x.ndim - 1)
 
-        mine, often = part(p), None if weight is None else part(weight)
-        powers = [mine]
+        chance, often = part(p), None if weight is None else part(weight)
+        powers = [chance]
         for _ in range(_POWERS):
-            powers.append(powers[-1] * mine)
+            powers.append(powers[-1] * chance)
         sums = _product(jnp.concatenate(powers), _columns(part(chosen), often, p.dtype))
         return sums.reshape(_POWERS + 1, len(p), -1).swapaxes(0, 1)
 

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import ndtri
 
-from jtruth._host import log
+from jtruth._host import log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
@@ -93,21 +93,19 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
     check_not_contradictory(log_likelihood, labels.tasks)
-    key, law_of = as_key(key), {}
+    key = as_key(key)
     joint = log_likelihood + log(prior)[None, :]
     sizes = np.where(np.isfinite(joint), np.abs(joint), 1.0).max(axis=1, keepdims=True)
-    among = joint >= joint.max(axis=1, keepdims=True) - TOLERANCE * np.maximum(sizes, 1.0)
-    height = among * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
-    label, tied = height.argmax(axis=1).astype(np.int32), among.sum(axis=1) > 1  # (2)
-    who = _who_labelled(labels, strata)
-    for members in who:
-        if members not in law_of:
-            law_of[members] = law_of_rule(strata, members, prior, key)
-    rates, error = zip(*(law_of[members] for members in who), strict=True)
+    best = joint >= joint.max(axis=1, keepdims=True) - TOLERANCE * np.maximum(sizes, 1.0)
+    height = best * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
+    label, tied = height.argmax(axis=1).astype(np.int32), best.sum(axis=1) > 1  # (2)
+    members_of = _members_of(labels, strata)
+    law_of = {members: law_of_rule(strata, members, prior, key) for members in set(members_of)}
+    rates, error = zip(*(law_of[members] for members in members_of), strict=True)
     return Consolidated(label, np.stack(rates), np.array(error), tied, prior)
 
 
-def _who_labelled(labels: Labels, strata: Strata) -> list[Members]:
+def _members_of(labels: Labels, strata: Strata) -> list[Members]:
     """For each sample its known stratum, if any, and its labelers, the first of those that are equal."""
     flat = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
     _, first, which = np.unique(flat, axis=0, return_index=True, return_inverse=True)
@@ -195,11 +193,9 @@ def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> 
 def drawn_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, key: Any) -> tuple[np.ndarray, float]:
     """The same by draws of labels, and the largest standard error."""
     rng, law = host_rng(key, "laws of consolidated labels"), np.zeros((prior.size, prior.size))
-    top = np.cumsum(rows, axis=3)
     for c in range(prior.size):
         stratum = rng.choice(len(rows), _DRAWS, p=weights[:, c] / weights[:, c].sum())
-        u = rng.random((_DRAWS, rows.shape[1], 1)) * top[stratum][:, :, c, -1:]
-        z = (u >= top[stratum][:, :, c]).sum(axis=2)  # (draws, labelers)
+        z = picked(rows[:, :, c][stratum], rng.random((_DRAWS, rows.shape[1])))  # (draws, labelers)
         log_p = np.tile(log(weights), (_DRAWS, 1, 1))  # (draws, strata, classes)
         for t in range(rows.shape[1]):
             log_p += np.moveaxis(log(rows[:, t])[:, :, z[:, t]], 2, 0)
@@ -291,8 +287,8 @@ def resampled_table(counts: CountEstimate, *, num: int = 2000, key: Any = None) 
     """
     rng, (classes, symbols) = host_rng(as_key(key), "resampled counts"), counts.table.shape
     # Multinomial numbers of each kind of sample times what it adds.
-    what = np.column_stack([counts.y_pred, counts.truth])
-    distinct, often = np.unique(what, axis=0, return_counts=True)
+    kinds = np.column_stack([counts.y_pred, counts.truth])
+    distinct, often = np.unique(kinds, axis=0, return_counts=True)
     adds = distinct[:, 1:, None] * np.eye(symbols)[distinct[:, 0].astype(int)][:, None, :]
     drawn = rng.multinomial(counts.y_pred.size, often / counts.y_pred.size, num).astype(np.float64)
     tables = (drawn @ adds.reshape(len(distinct), -1)).reshape(num, classes, -1)

@@ -35,12 +35,13 @@ import scipy
 from jaxtyping import Array, Float, Int
 from scipy.special import digamma, expit, gammaln, logit, ndtr, ndtri, softmax
 
-from jtruth._host import log
+from jtruth._host import log, picked
 from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
 from jtruth._validation.in_range import check_codes, check_no_nan
 from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.tables.posterior import TableDraws
+from jtruth.testing.binary.exact import cell_at
 
 _Law = tuple[int, np.ndarray]  # smallest possible number of positives, and log law
 _BELOW = 45.0  # what is smaller than e^-45 of the largest is left out
@@ -66,14 +67,14 @@ class SymbolChain(eqx.Module):
     def draws(self, key: Key, n: int) -> Int[np.ndarray, "draws symbols"]:
         """Independent draws of (a_1..a_B)."""
         rng = host_rng(key, "symbol chain")
-        found, place = np.empty((n, self.sizes.size), np.int64), np.zeros(n, np.int64)
+        above, place = np.empty((n, self.sizes.size), np.int64), np.zeros(n, np.int64)
         for u, (factor, after) in enumerate(zip(self.factor, self.ahead[1:], strict=True)):
             window = np.lib.stride_tricks.sliding_window_view(after, factor.size)
             step = max(_AT_ONCE // factor.size, 1)
             for k in range(0, n, step):
-                found[k : k + step, u] = _chosen(window[place[k : k + step]] * factor, rng)
-            place = place + found[:, u]
-        return found + self.first
+                above[k : k + step, u] = _chosen(window[place[k : k + step]] * factor, rng)
+            place = place + above[:, u]
+        return above + self.first
 
     def tables(self, key: Key, n: int) -> TableDraws:
         """Independent draws of the count table, (n, 2, symbols)."""
@@ -94,8 +95,7 @@ def _tables(sizes: Int[np.ndarray, " symbols"], positives: Int[np.ndarray, "draw
 
 def _chosen(weight: Float[np.ndarray, "draws cells"], rng: np.random.Generator) -> Int[np.ndarray, " draws"]:
     """One of each row's cells."""
-    upto = weight.cumsum(axis=1)
-    return (upto < ((1 - rng.random(len(upto))) * upto[:, -1])[:, None]).sum(axis=1)
+    return picked(weight / weight.sum(axis=1, keepdims=True), 1 - rng.random(len(weight)))
 
 
 def symbol_chain(
@@ -239,22 +239,22 @@ def symbol_walk(
         raise ValueError(f"prior is {prior}; give p(y = 1), above 0 and below 1, for each row of log_odds")
     if n < 1 or n % len(rows):
         raise ValueError(f"n is {n}; give a multiple of the {len(rows)} rows of log_odds")
-    sizes, rng, each = np.bincount(u, minlength=num_bins), host_rng(key, "symbol walk"), n // len(rows)
+    sizes, rng, per_row = np.bincount(u, minlength=num_bins), host_rng(key, "symbol walk"), n // len(rows)
     if not np.isfinite(rows).any():  # every class is certain: there is nothing to draw
         sure = np.stack([np.bincount(u, weights=x > 0, minlength=num_bins) for x in rows]).astype(np.int64)
-        sure = np.tile(sure, (each, 1))
+        sure = np.tile(sure, (per_row, 1))
         return _tables(sizes, sure), (sure + 0.5) / (sizes + 1), 1.0
     laws = [[_law_of_positives(x[u == b]) for x in rows] for b in range(num_bins)]
     grids = [_grid(law, share, int(size)) for law, size in zip(laws, sizes, strict=True)]
     edges, log_p = (np.stack(part) for part in zip(*grids, strict=True))
     middle = ndtri((np.cumsum(sizes) - sizes / 2 + 1e-3) / (sizes.sum() + 2e-3))
-    place = _walked(edges, log_p, middle, logit(share), _SPARE * each, rng)
+    place = _walked(edges, log_p, middle, logit(share), _SPARE * per_row, rng)
     f = (edges[:, 1:] + edges[:, :-1]) / 2
     shares = expit(f[np.arange(num_bins), place])
-    kept, power = _kept_by_prior(shares, sizes, share, each, rng)
+    kept, power = _kept_by_prior(shares, sizes, share, per_row, rng)
     place, chosen = (np.take_along_axis(part, kept[:, :, None], axis=1) for part in (place, shares))
-    each_bin = zip(laws, f, np.moveaxis(place, 2, 0), strict=True)
-    counts = np.stack([_positives(law, one, at, share, rng) for law, one, at in each_bin], axis=2)
+    bins_of = zip(laws, f, np.moveaxis(place, 2, 0), strict=True)
+    counts = np.stack([_positives(law, middles, at, share, rng) for law, middles, at in bins_of], axis=2)
     chosen, counts = (np.swapaxes(part, 0, 1).reshape(n, num_bins) for part in (chosen, counts))
     return _tables(sizes, counts), chosen, power
 
@@ -303,19 +303,17 @@ def _walked(
     grid = [(slope, step) for slope in _SLOPES for step in _STEPS]
     slope_weight = np.gradient(_SLOPES) * np.exp(-0.5 * (_SLOPES / _SLOPE_SD) ** 2)
     weight = np.outer(slope_weight, np.gradient(_STEPS) / (1 + _STEPS**2))
-    evidence = np.stack(
-        [_back(edges, log_p, middle, start, *one)[0] for one in grid], axis=1
-    )  # (rates, grid)
+    evidence = np.stack([_back(edges, log_p, middle, start, *pair)[0] for pair in grid], axis=1)
     p = softmax(evidence + np.log(weight.ravel()), axis=1).cumsum(axis=1)
-    picked = (p[:, None, :-1] < rng.random((len(p), number))[..., None]).sum(axis=2)
-    found = np.zeros((*picked.shape, len(edges)), np.int64)
-    for k in np.unique(picked):
-        rate, place = np.nonzero(picked == k)
+    pair_of = (p[:, None, :-1] < rng.random((len(p), number))[..., None]).sum(axis=2)
+    cells = np.zeros((*pair_of.shape, len(edges)), np.int64)
+    for k in np.unique(pair_of):
+        rate, place = np.nonzero(pair_of == k)
         _, first, ahead, kernels = _back(edges, log_p, middle, start, *grid[k])
-        at = found[rate, place, 0] = _chosen(first[rate], rng)
+        at = cells[rate, place, 0] = _chosen(first[rate], rng)
         for b, kernel in enumerate(kernels, start=1):
-            at = found[rate, place, b] = _chosen(kernel[at] * ahead[b][rate], rng)
-    return found
+            at = cells[rate, place, b] = _chosen(kernel[at] * ahead[b][rate], rng)
+    return cells
 
 
 def _back(
@@ -323,10 +321,10 @@ def _back(
 ) -> tuple[np.ndarray, np.ndarray, list, list]:
     """(log evidence (rates,), weights of the first bin's cells, messages of all bins, kernels)."""
     kernels = []  # probabilities to go from a cell, anywhere in it, into each of the next bin's
-    for one, two, gap in zip(edges[:-1], edges[1:], np.diff(middle), strict=True):
-        sd = np.sqrt(step**2 * gap + (one[1] - one[0]) ** 2 / 12)
-        drift = (one[1:, None] + one[:-1, None]) / 2 + slope * gap
-        kernels.append(np.diff(ndtr((two - drift) / sd), axis=1))
+    for cells, following, gap in zip(edges[:-1], edges[1:], np.diff(middle), strict=True):
+        sd = np.sqrt(step**2 * gap + (cells[1] - cells[0]) ** 2 / 12)
+        drift = (cells[1:, None] + cells[:-1, None]) / 2 + slope * gap
+        kernels.append(np.diff(ndtr((following - drift) / sd), axis=1))
     scale, message, ahead = np.zeros(start.size), np.ones(log_p.shape[1:]), []
     for b in range(len(edges) - 1, -1, -1):
         top = log_p[b].max(axis=1, keepdims=True)
@@ -347,9 +345,9 @@ def _kept_by_prior(
     shares: Float[np.ndarray, "rows walks bins"],
     sizes: np.ndarray,
     prior: np.ndarray,
-    each: int,
+    number: int,
     rng: np.random.Generator,
-) -> tuple[Int[np.ndarray, "rows each"], float]:
+) -> tuple[Int[np.ndarray, "rows number"], float]:
     """Walks that are kept, by how well the class prior is the mean of their shares."""
     share = sizes / sizes.sum()
     mean = shares @ share
@@ -364,7 +362,7 @@ def _kept_by_prior(
         if spare(1.0) < 0:
             power = float(scipy.optimize.brentq(spare, 0.0, 1.0))
             least, row = min(least, power), power * row
-        kept.append(rng.choice(row.size, each, p=softmax(row)))
+        kept.append(rng.choice(row.size, number, p=softmax(row)))
     return np.stack(kept), least
 
 
@@ -372,12 +370,9 @@ def _positives(
     laws: list[_Law], f: np.ndarray, at: Int[np.ndarray, "rates draws"], prior: np.ndarray, rng: Any
 ) -> Int[np.ndarray, "rates draws"]:
     """Numbers of positives of a bin given the cells, whose middles are `f`."""
-    found = np.empty(at.shape, np.int64)
+    positives = np.empty(at.shape, np.int64)
     for r, p in enumerate(prior):
         cells, which = np.unique(at[r], return_inverse=True)
         upto = _weights(laws[r], p, f[cells], sums=True)[0]
-        # Every row of sums is brought to (k, k + 1], so that one search finds all.
-        upto = upto / upto[:, -1:] + np.arange(cells.size)[:, None]
-        height = which + 1 - rng.random(which.size)
-        found[r] = laws[r][0] + np.searchsorted(upto.ravel(), height) - which * upto.shape[1]
-    return found
+        positives[r] = laws[r][0] + cell_at(upto, which, 1 - rng.random(which.size))
+    return positives

@@ -172,10 +172,10 @@ def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
     Raises:
         ValueError: the metric is no ratio of two sums of counts.
     """
-    found = named_metric(metric) if isinstance(metric, str) else metric
-    if not found.is_ratio:
-        raise ValueError(f"metric {found.name!r} is no ratio of two sums of counts: it has no normal law")
-    ratio = metric_ratio(ShareMoments(*(float(v) for v in moments)), found)
+    metric = named_metric(metric) if isinstance(metric, str) else metric
+    if not metric.is_ratio:
+        raise ValueError(f"metric {metric.name!r} is no ratio of two sums of counts: it has no normal law")
+    ratio = metric_ratio(ShareMoments(*(float(v) for v in moments)), metric)
     if ratio.var_w > 0:
         return _ratio_law(ratio)
     if ratio.mean_w <= 0:
@@ -207,8 +207,8 @@ class NormalTable(CountTable):
 
     def estimate(self, metric: str | Metric) -> Estimate:
         """Normal law of a ratio, exact law of anything else."""
-        found = self.metric(metric)
-        return normal_law(self.moments, found) if found.is_ratio else super().estimate(found)
+        metric = self.metric(metric)
+        return normal_law(self.moments, metric) if metric.is_ratio else super().estimate(metric)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointDensity:
         """The densities (17) and (18), on 8 standard deviations around the mean."""

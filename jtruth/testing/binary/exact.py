@@ -64,8 +64,8 @@ def law_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTabl
 
     `log_evidence` is log p(y_pred | z; p_D, p_FA).
     """
-    found = exact_posterior(shifted(data, p_detection, p_false_alarm), None)
-    return replace(found, log_evidence=log_likelihood(on_grid(data), p_detection, p_false_alarm))
+    table = exact_posterior(shifted(data, p_detection, p_false_alarm), None)
+    return replace(table, log_evidence=log_likelihood(on_grid(data), p_detection, p_false_alarm))
 
 
 def exact_posterior(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> CountTable:
@@ -77,13 +77,13 @@ def exact_posterior(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> Cou
     mode = most_probable(gridded, prior)
     wide = 18.0 * np.sqrt(np.diag(mode.count_covariance)) + 12.0
     if np.prod(wide) > _LARGE_TABLE:
-        found = node_table(data, prior, gridded, mode)
-        if found is None and np.prod(np.minimum(wide, np.ptp(_limits(data), axis=1) + 1)) > _LARGEST_TABLE:
-            found = node_table(data, prior, gridded, mode, to_the_ends=True)
-        if found is not None:
-            return found
-    as_it_was = all(one.x is other.x for one, other in zip(gridded, data, strict=True))
-    return count_table(data, prior, mode if as_it_was else None)
+        nodes = node_table(data, prior, gridded, mode)
+        if nodes is None and np.prod(np.minimum(wide, np.ptp(_limits(data), axis=1) + 1)) > _LARGEST_TABLE:
+            nodes = node_table(data, prior, gridded, mode, to_the_ends=True)
+        if nodes is not None:
+            return nodes
+    off_grid = all(after.x is before.x for after, before in zip(gridded, data, strict=True))
+    return count_table(data, prior, mode if off_grid else None)
 
 
 def _log_sum_factor(positives: np.ndarray, total: int, prior: BetaPrior) -> np.ndarray:
@@ -119,26 +119,26 @@ def _whole_numbers(side: Side, end: np.ndarray) -> _Axis:
 
 
 def _summed(
-    data: LogOdds, prior: BetaPrior | None, mode: OperatingPoint, axes: Callable[[np.ndarray], Any]
+    data: LogOdds, prior: BetaPrior | None, mode: OperatingPoint, make_axes: Callable[[np.ndarray], Any]
 ) -> tuple[_Axis, _Axis, np.ndarray, float] | None:
     """Both axes, P(a, b) and the log evidence on a window that grows until its edges hold no mass."""
     mean, sd = mode.count_mean, np.sqrt(np.diag(mode.count_covariance))
     limits, reach = _limits(data), np.full(2, 9.0)
     while True:
         ends = np.stack([mean - reach * sd - 6, mean + reach * sd + 6], 1)
-        if (found := axes(np.clip(ends, limits[:, :1], limits[:, 1:]))) is None:
+        if (laws := make_axes(np.clip(ends, limits[:, :1], limits[:, 1:]))) is None:
             return None
-        both = [(*part[:2], part[2] + _log_gain(part[0], data, k, prior)) for k, part in enumerate(found)]
-        log_p = _log_joint(both, data[0].total + data[1].total, prior)
+        axes = [(*law[:2], law[2] + _log_gain(law[0], data, k, prior)) for k, law in enumerate(laws)]
+        log_p = _log_joint(axes, data[0].total + data[1].total, prior)
         top = log_p.max()
         p = np.exp(np.subtract(log_p, top, out=log_p), out=log_p)
         total = p.sum()
-        open_ends = [[count[e] != limits[k, e] for e in (0, -1)] for k, (count, _, _) in enumerate(both)]
+        open_ends = [[count[e] != limits[k, e] for e in (0, -1)] for k, (count, _, _) in enumerate(axes)]
         edges = np.array([[p.take(e, axis=k).sum() for e in (0, -1)] for k in (0, 1)]) * open_ends
         cut = (edges > _EDGE_MASS * total).any(axis=1)
         if not cut.any():
             p /= total
-            return both[0], both[1], p, float(top + np.log(total))
+            return axes[0], axes[1], p, float(top + np.log(total))
         reach = reach * np.where(cut, 1.6, 1.0)
 
 
@@ -175,8 +175,8 @@ def count_table(
     `most_probable`, where it has been found already.
     """
     mode = mode or most_probable(data, prior)
-    found = _summed(data, prior, mode, lambda ends: list(map(_whole_numbers, data, ends)))
-    (a, _, _), (b, _, _), probability, evidence = present(found, "the window")
+    summed = _summed(data, prior, mode, lambda ends: list(map(_whole_numbers, data, ends)))
+    (a, _, _), (b, _, _), probability, evidence = present(summed, "the window")
     return CountTable(a, b, probability, data[0].total, data[1].total, evidence)
 
 
@@ -199,10 +199,10 @@ def node_table(
     gridded = on_grid(data) if gridded is None else gridded
     mode = most_probable(gridded, prior) if mode is None else mode
     make = _to_the_ends if to_the_ends else _smooth_axes
-    found = _summed(data, prior, mode, partial(make, data, gridded, mode))
-    if found is None:
+    summed = _summed(data, prior, mode, partial(make, data, gridded, mode))
+    if summed is None:
         return None
-    (a, _, of_a), (b, cells, of_b), probability, evidence = found
+    (a, _, of_a), (b, cells, of_b), probability, evidence = summed
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     n1, n0 = data[0].total, data[1].total
     table = (first, second, probability, n1, n0, evidence)
@@ -214,10 +214,10 @@ def node_table(
 
     def density(at: Float[np.ndarray, "rows b_nodes"]) -> Float[np.ndarray, "rows b_nodes"]:
         inside = (at >= first[0]) & (at <= first[-1])
-        here, column = at[inside], np.broadcast_to(np.arange(second.size), at.shape)[inside]
-        log_p = log_a(here) + log_b[column]
+        count, column = at[inside], np.broadcast_to(np.arange(second.size), at.shape)[inside]
+        log_p = log_a(count) + log_b[column]
         if prior is not None:
-            log_p += _log_sum_factor(here + second[column], n1 + n0, prior)
+            log_p += _log_sum_factor(count + second[column], n1 + n0, prior)
         out = np.zeros(at.shape)
         out[inside] = np.exp(log_p)
         return out
@@ -333,8 +333,8 @@ def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 
     The count a by its own law and b given a, by Sobol's sequence: the sd of accuracy is within .2 %.
     """
     place = _sobol(number)
-    i = _pick(np.cumsum(table.probability.sum(axis=1))[None], np.zeros(number, int), place[:, 0])
-    j = _pick(np.cumsum(table.probability, axis=1), i, place[:, 1])
+    i = cell_at(np.cumsum(table.probability.sum(axis=1))[None], np.zeros(number, int), place[:, 0])
+    j = cell_at(np.cumsum(table.probability, axis=1), i, place[:, 1])
     a, b = table.a[i], table.b[j]
     rows = [[table.n0 - b, table.n1 - a], [b, a]]  # true, predicted
     counts = np.moveaxis(np.array(rows, np.float64), (0, 1), (-2, -1)) + 1
@@ -351,9 +351,9 @@ def _sobol(number: int) -> Float[np.ndarray, "nodes 4"]:
     return Sobol(4, scramble=False).random_base2(finest)[:number] + 0.5 / 2**finest
 
 
-def _pick(upto: Float[np.ndarray, "rows cells"], row: np.ndarray, place: np.ndarray) -> np.ndarray:
+def cell_at(upto: Float[np.ndarray, "rows cells"], row: np.ndarray, place: np.ndarray) -> np.ndarray:
     """The cell of `row` in which the share `place` falls; `upto` holds cumulative masses."""
     total = upto[:, -1:]
     flat = (upto / np.where(total > 0, total, 1) + np.arange(len(upto))[:, None]).ravel()
-    found = np.searchsorted(flat, place + row, side="right") - row * upto.shape[1]
-    return np.minimum(found, upto.shape[1] - 1)
+    cell = np.searchsorted(flat, place + row, side="right") - row * upto.shape[1]
+    return np.minimum(cell, upto.shape[1] - 1)

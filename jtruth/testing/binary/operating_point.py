@@ -55,8 +55,8 @@ LogOdds = tuple[Side, Side]
 
 def shifted(data: LogOdds, p_detection: float, p_false_alarm: float) -> LogOdds:
     """The same samples with log-odds (10), given the operating point as well."""
-    one, other = tilts(p_detection, p_false_alarm)
-    return data[0]._replace(x=data[0].x + one), data[1]._replace(x=data[1].x + other)
+    of_1, of_0 = tilts(p_detection, p_false_alarm)
+    return data[0]._replace(x=data[0].x + of_1), data[1]._replace(x=data[1].x + of_0)
 
 
 class BetaPrior(NamedTuple):
@@ -82,10 +82,10 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
         raise ValueError(
             f"the log-odds of {bad.size} sample(s) ({some(bad)}) are NaN; check prior and labels"
         )
-    sides, one = [], y_pred == 1
-    for mine in (x.compress(one), x.compress(~one)):  # x[one] goes by branches, four times as long
-        certain = np.zeros(0) if all_finite else mine[~np.isfinite(mine)]
-        finite = mine[np.isfinite(mine)] if certain.size else mine
+    sides, positive = [], y_pred == 1
+    for part in (x.compress(positive), x.compress(~positive)):  # x[positive] goes by branches: four times
+        certain = np.zeros(0) if all_finite else part[~np.isfinite(part)]
+        finite = part[np.isfinite(part)] if certain.size else part
         few = finite[:: max(finite.size // _LOOK, 1)]
         values, counts = finite, np.ones(finite.size, np.int64)  # as they are, where merging spares little
         if few.size < _LOOK or np.unique(few).size <= _FEW * few.size:
@@ -152,9 +152,9 @@ def tilts(p_detection: Any, p_false_alarm: Any, xp: Any = np) -> tuple[Any, Any]
 
 def _count_moments(data: LogOdds, d: float, f: float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of (A, B) at the operating point (d, f)."""
-    both = [(side, expit(side.x + tilt)) for side, tilt in zip(data, tilts(d, f), strict=True)]
-    mean = [side.counts @ q + side.sure for side, q in both]
-    return np.array(mean), np.array([side.counts @ (q * (1 - q)) for side, q in both])
+    chances = [(side, expit(side.x + tilt)) for side, tilt in zip(data, tilts(d, f), strict=True)]
+    mean = [side.counts @ q + side.sure for side, q in chances]
+    return np.array(mean), np.array([side.counts @ (q * (1 - q)) for side, q in chances])
 
 
 def most_probable(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> OperatingPoint:
@@ -190,8 +190,8 @@ _BLOCK = 1 << 15  # samples whose arrays stay in the cache
 
 def on_grid(data: LogOdds) -> LogOdds:
     """The same data with the log-odds of each large side on the grid; its counts are then real numbers."""
-    one, other = (Side(*grid_weights(side.x, side.counts), *side[2:]) for side in data)
-    return one, other
+    side_1, side_0 = (Side(*grid_weights(side.x, side.counts), *side[2:]) for side in data)
+    return side_1, side_0
 
 
 def grid_weights(
@@ -233,8 +233,8 @@ def merged_samples(data: LogOdds) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weights = [part for side in data for part in (side.counts, [side.sure, side.never])]
     weight = np.concatenate(weights).astype(np.float64)
     y_pred = np.repeat(np.array([1, 0], np.int32), [side.x.size + 2 for side in data])
-    more = (1 << (x.size - 1).bit_length()) - x.size
-    return np.pad(x, (0, more)), np.pad(y_pred, (0, more)), np.pad(weight, (0, more))
+    padding = 0, (1 << (x.size - 1).bit_length()) - x.size
+    return np.pad(x, padding), np.pad(y_pred, padding), np.pad(weight, padding)
 
 
 # Weight of the nodes -1, 0, 1, 2 as polynomials in t (columns 1, t, t^2, t^3), t being the place from 0 to 1.

@@ -116,14 +116,14 @@ def _iterated(x: np.ndarray, s: np.ndarray, thresholds: np.ndarray) -> list[np.n
     rows = thresholds.size - 1  # the last threshold is an exact end
     # Values of which there are none and rows that are cut off again make shapes that come again.
     padding = (0, _rounded(distinct.size) - distinct.size)
-    some, of_all = np.pad(distinct, padding), np.pad(np.bincount(which).astype(np.float64), padding)
-    size, parts = min(max(_AT_ONCE // some.size, 1), _rounded(rows)), []
+    padded, of_all = np.pad(distinct, padding), np.pad(np.bincount(which).astype(np.float64), padding)
+    size, parts = min(max(_AT_ONCE // padded.size, 1), _rounded(rows)), []
     for first in range(0, rows, size):  # with all log-odds and scores distinct the whole is samples^2 numbers
-        mine, above = place < first + size, np.zeros((size, distinct.size))
-        np.add.at(above, (np.maximum(place[mine] - first, 0), which[mine]), 1.0)
+        so_far, above = place < first + size, np.zeros((size, distinct.size))
+        np.add.at(above, (np.maximum(place[so_far] - first, 0), which[so_far]), 1.0)
         np.cumsum(above, axis=0, out=above)  # numbers of each value at or above these thresholds
-        found = _means(some, np.pad(above, ((0, 0), padding)), of_all)
-        parts.append([np.asarray(v)[: rows - first] for v in found])
+        means = _means(padded, np.pad(above, ((0, 0), padding)), of_all)
+        parts.append([np.asarray(v)[: rows - first] for v in means])
     return [np.concatenate(v) for v in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
 
 
@@ -134,9 +134,9 @@ def _rounded(number: int) -> int:
 
 @jax.jit
 @partial(jax.vmap, in_axes=(None, 0, None))
-def _means(distinct: Array, above: Array, every: Array) -> tuple[Array, Array, Array, Array]:
+def _means(distinct: Array, above: Array, of_all: Array) -> tuple[Array, Array, Array, Array]:
     """Means, given distinct log-odds and the numbers of each above a threshold and in all."""
-    x, weight = jnp.concatenate([distinct, distinct]), jnp.concatenate([above, every - above])
+    x, weight = jnp.concatenate([distinct, distinct]), jnp.concatenate([above, of_all - above])
     y_pred = jnp.repeat(jnp.array([1, 0], jnp.int32), distinct.size)
     fit = iterate(ratio_step(x, y_pred, weight=weight), dtype=distinct.dtype)
     m = moments(x, y_pred, fit.value, weight)
