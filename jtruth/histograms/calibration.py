@@ -84,10 +84,10 @@ def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
 def merged_by_class(predicted: Any, bins: MergedBins) -> tuple[np.ndarray, str]:
     """`merged_edges` of every class, rows of fewer begin with empty bins, and what was merged, if any."""
     edges = np.asarray(equal_width_edges(bins.number), np.float64)
-    found = [merged_edges(column, edges, bins.at_least) for column in np.asarray(predicted, np.float64).T]
-    most = max(one.size for one in found)
-    padded = np.stack([np.concatenate([np.zeros(most - one.size), one]) for one in found])
-    fewest, most = min(one.size - 1 for one in found), most - 1
+    merged = [merged_edges(column, edges, bins.at_least) for column in np.asarray(predicted, np.float64).T]
+    sizes = [of_class.size for of_class in merged]
+    padded = np.stack([np.pad(of_class, (max(sizes) - of_class.size, 0)) for of_class in merged])
+    fewest, most = min(sizes) - 1, max(sizes) - 1
     if fewest == bins.number:
         return padded, ""
     number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
@@ -110,12 +110,12 @@ def bins_of(
 ) -> Int[Array, "samples classes"]:
     """The bin of each prediction; edges of all classes, or (classes, edges). The last holds its right end."""
     edges = jnp.asarray(edges, predicted.dtype)
-    both = jnp.broadcast_to(edges, (predicted.shape[1], edges.shape[-1]))
+    of_class = jnp.broadcast_to(edges, (predicted.shape[1], edges.shape[-1]))
     # Few edges are all compared at once, which is ten times as fast as the search of a million predictions.
-    how = "compare_all" if edges.shape[-1] <= _FEW_EDGES else "scan"
-    search = partial(jnp.searchsorted, side="right", method=how)
-    found = jax.vmap(search, (0, 1), 1)(both, predicted)
-    return jnp.clip(found - 1, 0, edges.shape[-1] - 2).astype(jnp.int32)
+    method = "compare_all" if edges.shape[-1] <= _FEW_EDGES else "scan"
+    search = partial(jnp.searchsorted, side="right", method=method)
+    above = jax.vmap(search, (0, 1), 1)(of_class, predicted)
+    return jnp.clip(above - 1, 0, edges.shape[-1] - 2).astype(jnp.int32)
 
 
 def bin_sums(
@@ -223,8 +223,8 @@ def _pair_variance(eps: Array, bins: Array, count: Array) -> Array:
     def squares(apart: Array) -> Array:
         """Classes k and k + apart, for every k (the last is followed by the first)."""
         other, its_bins = jnp.roll(a, -apart, axis=1), jnp.roll(bins, -apart, axis=1)
-        both = bin_sums(a * other, bins * num_bins + its_bins, num_bins**2)
-        return (both**2).sum()
+        sums = bin_sums(a * other, bins * num_bins + its_bins, num_bins**2)
+        return (sums**2).sum()
 
     # Pairs of classes count in both orders, and k, k + d are C - d apart in the other one: half of the
     # distances are enough, and the middle one holds both orders already.
@@ -337,16 +337,18 @@ def loss_estimates(
         alpha = None if concentration is None else np.asarray(concentration, np.float64)
         phi = np.asarray(disagreement_probability(z, alpha))
         edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
-        given, shown = (pairs, z[kept], edges, phi[kept]), {"disagreement_edges": of_phi}
-        values, classes, differ = loss_values(*given, debias="exact", **shown)
-        plugin, _, _ = loss_values(*given, debias="none", **shown)
+
+        def debiased_and_plugin(h: Histograms, z: np.ndarray, phi: np.ndarray) -> list:
+            losses = partial(loss_values, h, z, edges, phi, disagreement_edges=of_phi)
+            return [losses(debias=debias) for debias in ("exact", "none")]
+
+        (values, classes, differ), (plugin, _, _) = debiased_and_plugin(pairs, z[kept], phi[kept])
         if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
-            whole, classes, _ = loss_values(histograms, z, edges, phi, debias="exact", **shown)
-            naive, _, _ = loss_values(histograms, z, edges, phi, debias="none", **shown)
-            values |= {name: whole[name] for name in _ONE_LABEL}
-            plugin |= {name: naive[name] for name in _ONE_LABEL}
-        lonely = int(classes.num_singletons) + int(differ.num_singletons)
-        notes = [text for text in (note, *merged, *_doubts(histograms, z, lonely)) if text]
+            (of_all, classes, _), (plugin_of_all, _, _) = debiased_and_plugin(histograms, z, phi)
+            values |= {name: of_all[name] for name in _ONE_LABEL}
+            plugin |= {name: plugin_of_all[name] for name in _ONE_LABEL}
+        singletons = int(classes.num_singletons) + int(differ.num_singletons)
+        notes = [text for text in (note, *merged, *_notes(histograms, z, singletons)) if text]
     laws: dict[str, Estimate] = {}
     for name, (value, error) in values.items():
         size = histograms.num_samples if name in _ONE_LABEL else kept.size
@@ -367,14 +369,15 @@ def _edges(bins: Any, z: np.ndarray, phi: np.ndarray) -> tuple[Any, Any, list[st
     """Edges for class probabilities and for disagreement (None: as theirs), and what was merged."""
     if isinstance(bins, MergedBins):
         edges, merged = merged_by_class(z, bins)
-        (of_phi,), also = merged_by_class(phi[:, None], bins)
-        return edges, of_phi, [merged and f"Class probabilities: {merged}", also and f"Disagreement: {also}"]
+        (of_phi,), pairs = merged_by_class(phi[:, None], bins)
+        notes = {"Class probabilities": merged, "Disagreement": pairs}
+        return edges, of_phi, [f"{about}: {text}" for about, text in notes.items() if text]
     if np.ndim(bins) == 0:
         return equal_width_edges(int(bins), z.dtype), None, []
     return check_edges(bins), None, []
 
 
-def _doubts(histograms: Histograms, z: np.ndarray, lonely: int) -> Iterator[str]:
+def _notes(histograms: Histograms, z: np.ndarray, singletons: int) -> Iterator[str]:
     """A class that was predicted with probability 0 and given; bins of one sample."""
     wrong = np.argwhere((z == 0) & (np.asarray(histograms.counts) > 0))
     if len(wrong):
@@ -383,8 +386,8 @@ def _doubts(histograms: Histograms, z: np.ndarray, lonely: int) -> Iterator[str]
             f"log loss is infinite: sample {i} was given class {k}, predicted with probability 0 "
             f"({len(wrong)} such)."
         )
-    if lonely:
+    if singletons:
         yield (
-            f"{lonely} bins hold one sample: they count 0 in the calibration loss. Fewer bins avoid them, or "
-            "bins=MergedBins(15)."
+            f"{singletons} bins hold one sample: they count 0 in the calibration loss. Fewer bins avoid "
+            "them, or bins=MergedBins(15)."
         )

@@ -46,21 +46,21 @@ Samples = Float[Array | np.ndarray, " samples"]
 
 
 @jax.custom_jvp
-def _log_step(alpha: Array, f: Array, before: Array, mine: Array) -> Array:
-    """log of (alpha f + mine) / (alpha + before + mine), `before` labels of other classes; -inf if 0."""
-    top, whole = alpha * f + mine, alpha + before + mine
+def _log_step(alpha: Array, f: Array, before: Array, same: Array) -> Array:
+    """log of (alpha f + same) / (alpha + before + same), `before` labels of other classes; -inf if 0."""
+    top, whole = alpha * f + same, alpha + before + same
     rest = (alpha * (1 - f) + before) / whole
     return jnp.where(rest < 0.5, jnp.log1p(-jnp.minimum(rest, 0.75)), safe_log(top / whole))
 
 
 @_log_step.defjvp
 def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
-    """d/d alpha = (f before - mine (1 - f)) / (top whole) without cancellation, d/d f = alpha / top."""
-    alpha, f, before, mine = primals
-    top, whole = alpha * f + mine, alpha + before + mine
+    """d/d alpha = (f before - same (1 - f)) / (top whole) without cancellation, d/d f = alpha / top."""
+    alpha, f, before, same = primals
+    top, whole = alpha * f + same, alpha + before + same
     possible = top > 0
     safe = jnp.where(possible, top, 1.0)
-    by_alpha = jnp.where(possible, (f * before - mine * (1 - f)) / safe / whole, 0.0)
+    by_alpha = jnp.where(possible, (f * before - same * (1 - f)) / safe / whole, 0.0)
     by_f = jnp.where(possible, alpha / safe, 0.0)
     return _log_step(*primals), by_alpha * tangents[0] + by_f * tangents[1]
 
@@ -370,9 +370,9 @@ def epistemic_after_one_label(histograms: Histograms, law: Calibrated) -> Float[
     f = as_array(law.probabilities)
 
     def after(k: Array) -> Array:
-        label = jnp.broadcast_to(jax.nn.one_hot(k, y.shape[1], dtype=y.dtype), y.shape)
-        rest = Histograms(jnp.maximum(y - label, 0), jnp.asarray(histograms.n) - 1, histograms.most)
-        posterior = posterior_probabilities(Histograms(label, label.sum(axis=1), 1), f, law.concentration)
+        label = one_label(jnp.full(len(y), k), y.shape[1])
+        rest = Histograms(jnp.maximum(y - label.counts, 0), jnp.asarray(histograms.n) - 1, histograms.most)
+        posterior = posterior_probabilities(label, f, law.concentration)
         share = jnp.take(y, k, axis=1).astype(f.dtype) / jnp.maximum(histograms.n, 1).astype(f.dtype)
         loss = epistemic_loss(rest, posterior).sum(axis=1)
         return jnp.where(share > 0, share * loss, 0.0)

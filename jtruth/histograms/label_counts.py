@@ -116,13 +116,13 @@ def with_at_least(
     if not few.size:
         return histograms, np.arange(n.size), ""
     named = some(few if tasks is None else (tasks[i] for i in few), total=few.size)
-    found = f"{few.size} of {n.size} samples have fewer than {size} labels ({named})"
+    poor = f"{few.size} of {n.size} samples have fewer than {size} labels ({named})"
     if few.size == n.size:
-        raise ValueError(f"{found}: get a second label for some samples" if size == 2 else found)
+        raise ValueError(f"{poor}: get a second label for some samples" if size == 2 else poor)
     if not drop:
-        raise ValueError(f"{found} and cannot contribute: get more labels, or leave them out with drop=True")
+        raise ValueError(f"{poor} and cannot contribute: get more labels, or leave them out with drop=True")
     kept = np.flatnonzero(n >= size)
-    return histograms.take(kept), kept, f"{found} and were left out."
+    return histograms.take(kept), kept, f"{poor} and were left out."
 
 
 def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:

@@ -71,7 +71,7 @@ def _intervals(
     """The targets at J = solve(L', F), with standard errors by the delta method (module docstring)."""
     observed = counts / counts.sum()  # F
     joint = np.linalg.solve(labeler.T, observed)
-    z, found = float(ndtri(0.5 + level / 2)), []
+    z, targets = float(ndtri(0.5 + level / 2)), []
     for u, w in forms(len(joint), prior):
         value, bottom = quotient(u, w, joint), (w * joint).sum(axis=(-2, -1))
         bottom = np.where(np.abs(bottom) < _TINY, np.nan, bottom)[..., None, None]
@@ -81,8 +81,8 @@ def _intervals(
         of_gold = _multinomial(labeler, by_label, (-1,)) / gold
         of_table = _multinomial(observed, by_cell, (-2, -1)) / counts.sum()
         error = np.sqrt(np.asarray(of_table + of_gold.sum(axis=-1)))
-        found.append(Recovered(value, error, value - z * error, value + z * error))
-    return tuple(found)
+        targets.append(Recovered(value, error, value - z * error, value + z * error))
+    return tuple(targets)
 
 
 def _multinomial(p: np.ndarray, gradient: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -102,18 +102,16 @@ def _checked(
     if (labeler is None) == (gold is None):
         raise ValueError("give the labeler's confusion matrix either as `labeler` or as counts in `gold`")
     if gold is None:
-        matrix, behind = np.asarray(labeler, np.float64), np.full(size, np.inf)
+        matrix, gold_size = np.asarray(labeler, np.float64), np.full(size, np.inf)
         check_shape(matrix, "labeler", "classes labels", classes=size, labels=size)
         check_rows(matrix, "labeler", hint="rows are true classes (the paper's matrix is the transpose)")
     else:
         answers = _counts(gold, "gold")
         check_shape(answers, "gold", "classes labels", classes=size)
-        behind = answers.sum(axis=1)
-        if (behind == 0).any():
-            raise ValueError(
-                f"class {int(np.argmin(behind))} has no gold answer; every true class needs some"
-            )
-        matrix = answers / behind[:, None]
+        gold_size = answers.sum(axis=1)
+        if (gold_size == 0).any():
+            raise ValueError(f"class {gold_size.argmin()} has no gold answer; every true class needs some")
+        matrix = answers / gold_size[:, None]
     condition = np.linalg.cond(matrix)
     if not condition < _SINGULAR:
         raise ValueError(
@@ -124,7 +122,7 @@ def _checked(
         prior = np.asarray(prior, np.float64)
         check_positive(prior, "prior", "a share of each class", size=size)
         check_rows(prior, "prior")
-    return table, matrix, behind, prior
+    return table, matrix, gold_size, prior
 
 
 def _counts(values: Any, name: str) -> np.ndarray:
@@ -185,9 +183,9 @@ def recover_confusion(
     [0.6 0.4] [[0.833, 0.167], [0.125, 0.875]]
     """
     check_level(level)
-    table, matrix, behind, known = _checked(counts, labeler, gold, prior)
-    found, condition = _intervals(table, matrix, behind, known, level), float(np.linalg.cond(matrix))
-    warnings, outside = [], int((found[0].value < -1e-12).sum())
+    table, matrix, gold_size, known = _checked(counts, labeler, gold, prior)
+    joint, shares, confusion, precision, accuracy = _intervals(table, matrix, gold_size, known, level)
+    condition, warnings, outside = float(np.linalg.cond(matrix)), [], int((joint.value < -1e-12).sum())
     if condition > WARN_CONDITION:
         warnings.append(
             f"the condition number of the labeler's confusion matrix is {condition:.3g}: errors of the "
@@ -198,17 +196,16 @@ def recover_confusion(
             f"{outside} of {table.size} joint probabilities are negative: no classifier has this "
             "table; more samples, or better labels, are needed"
         )
-    rows = found[2].value.sum(axis=1)
+    rows = confusion.value.sum(axis=1)
     if known is not None and np.abs(rows - 1).max() > 1e-6:
         warnings.append(
             f"with the given prior the rows of the confusion matrix sum to {rows.round(3).tolist()}, not 1"
         )
-    if np.isfinite(behind).any() and ((matrix == 0) | (matrix == 1)).any():
+    if np.isfinite(gold_size).any() and ((matrix == 0) | (matrix == 1)).any():
         warnings.append(
             "some kinds of wrong labels never occur in the gold: their rates count as exactly 0, and "
             "intervals are too short"
         )
-    joint, shares, confusion, precision, accuracy = found
     return ConfusionRecovery(
         joint, shares, confusion, precision, accuracy, matrix, condition, not outside, level, tuple(warnings)
     )

@@ -282,10 +282,10 @@ def estimate_bounds(
     apparent, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     warnings = error_bounds(apparent.value, wrong.value, num_classes=num_classes).warnings
     risk = (1 - level) / (1 + np.isfinite(wrong.size))
-    found, most = bounds_over(apparent.ends(risk), wrong.ends(risk), num_classes), wrong.ends(risk)[1]
+    bounds, most = bounds_over(apparent.ends(risk), wrong.ends(risk), num_classes), wrong.ends(risk)[1]
     if not warnings and most >= (0.5 if num_classes == 2 else 1.0):
         warnings = (f"mislabeling may be as high as {most:.3g}: non-negative dependence adds no bound",)
-    return found._replace(warnings=warnings)
+    return bounds._replace(warnings=warnings)
 
 
 OF_SHARES = (*INTERVALS, "adjusted")
@@ -352,11 +352,11 @@ def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -
     z = float(ndtri(0.5 + level / 2))
     size = shares[0].size + z**2
     called = (shares[0].value * shares[0].size + z**2 / 2) / size
-    more = [
+    enlarged = [
         x if np.isinf(x.size) else Share(x.name, (x.value * x.size + 1) / (x.size + 2), x.size + 2)
         for x in shares[1:]
     ]
-    (sens, sens_var), (spec, spec_var) = ((x.value, x.variance) for x in more)
+    (sens, sens_var), (spec, spec_var) = ((x.value, x.variance) for x in enlarged)
     youden = sens + spec - 1
     if abs(youden) < 1e-12:
         return np.inf, -np.inf, np.inf, ("with one more answer of each kind the judge says nothing",)

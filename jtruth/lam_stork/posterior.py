@@ -71,11 +71,11 @@ def error_rate_posterior(
     density /= np.trapezoid(density, grid)
     mean, square, wrong = (float(np.trapezoid(density * v, grid)) for v in (first, second, reversed_))
     sd = float(np.sqrt(max(square - mean**2, 0.0))) if np.isfinite(audit.size) else 0.0
-    warnings = tuple(_doubts(apparent, audit, mean, wrong))
+    warnings = tuple(_warnings(apparent, audit, mean, wrong))
     return ErrorPosterior(DensityEstimate(grid, density), mean, sd, wrong, warnings)
 
 
-def _doubts(apparent: Share, audit: Share, mean: float, wrong: float) -> Iterator[str]:
+def _warnings(apparent: Share, audit: Share, mean: float, wrong: float) -> Iterator[str]:
     """Labels may be reversed; do the disagreements contradict what is known of them, errors independent?"""
     from scipy.stats import beta, binom  # half a second to import, and only here
 

@@ -85,13 +85,13 @@ def error_bounds(apparent: float, mislabeling: float, *, num_classes: int = 2) -
     check_rate(mislabeling, "mislabeling")
     if num_classes < 2:
         raise ValueError(f"num_classes is {num_classes}; there must be two or more")
-    found = bounds_over((apparent, apparent), (mislabeling, mislabeling), num_classes)
+    bounds = bounds_over((apparent, apparent), (mislabeling, mislabeling), num_classes)
     warnings, total = [], apparent + mislabeling
     if mislabeling >= (0.5 if num_classes == 2 else 1.0):
         warnings.append("labels are wrong at least as often as right: non-negative dependence adds no bound")
     if total > 1:
-        warnings.append(f"a + m is {total:.3g}, above 1: the upper bound is the sharper {found.upper:.3g}")
-    return found._replace(warnings=tuple(warnings))
+        warnings.append(f"a + m is {total:.3g}, above 1: the upper bound is the sharper {bounds.upper:.3g}")
+    return bounds._replace(warnings=tuple(warnings))
 
 
 def bounds_over(

@@ -138,52 +138,52 @@ def _summarise_all(x, y, point=None, *, prior, level, window) -> BatchSummary:
     chunk = min(_SETS_AT_ONCE if jax.default_backend() == "cpu" else 512, sets)
     where = jnp.minimum(jnp.arange(-(-sets // chunk) * chunk), sets - 1).reshape(-1, chunk)
 
-    def one_chunk(index):
+    def of_chunk(index):
         at = None if point is None else point[index]
         return _summarise_chunk(x[index], y[index], at, prior, level, window)
 
-    found = jax.lax.map(one_chunk, where)
-    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:sets], found)
+    summaries = jax.lax.map(of_chunk, where)
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:sets], summaries)
 
 
 def _summarise_chunk(x, y, point, prior, level, window) -> BatchSummary:
-    one, size, found = y == 1, (y >= 0).sum(axis=1), jnp.ones(x.shape[0], bool)
+    positive, size, converged = y == 1, (y >= 0).sum(axis=1), jnp.ones(x.shape[0], bool)
     if prior is not None:
-        point, _, found = jax.vmap(_mode, in_axes=(0, 0, 0, None))(x, one, size, prior)
-    laws = _tilted_laws(x, one, point, max(window))
+        point, _, converged = jax.vmap(_mode, in_axes=(0, 0, 0, None))(x, positive, size, prior)
+    laws = _tilted_laws(x, positive, point, max(window))
 
-    def of_set(one, size, point, found, laws):
-        p, log_evidence, counts, edge_mass = _table(one, size, point, laws, prior, window)
-        numbers = _metrics(p, counts, one.sum(), size, level)
-        ok = found & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
+    def of_set(positive, size, point, converged, laws):
+        p, log_evidence, counts, edge_mass = _table(positive, size, point, laws, prior, window)
+        numbers = _metrics(p, counts, positive.sum(), size, level)
+        ok = converged & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
         return BatchSummary(
             **numbers, log_evidence=log_evidence, operating_point=point, edge_mass=edge_mass, ok=ok
         )
 
-    return jax.vmap(of_set)(one, size, point, found, laws)
+    return jax.vmap(of_set)(positive, size, point, converged, laws)
 
 
 # ---- the mode ----------------------------------------------------------------------------------------------
 
 
-def _information(x, one, size, point, prior):
+def _information(x, positive, size, point, prior):
     """Gradient, minus Hessian and the slopes of (E[A], E[B]) at an operating point: `operating_point`."""
     d, f = point[0], point[1]
     t1, t0 = tilts(d, f, jnp)
-    q = jax.nn.sigmoid(x + jnp.where(one, t1, t0))
-    v = q * jax.nn.sigmoid(-(x + jnp.where(one, t1, t0)))
-    n1, n = one.sum(dtype=x.dtype), size.astype(x.dtype)
-    mean, variance = ((jnp.where(one, p, 0).sum(), jnp.where(one, 0, p).sum()) for p in (q, v))
-    found, hessian, slopes = curvature(d, f, (n1, n - n1), mean, variance, prior)
-    return jnp.stack(found), hessian, jnp.stack([jnp.stack(row) for row in slopes]), jnp.stack(variance)
+    q = jax.nn.sigmoid(x + jnp.where(positive, t1, t0))
+    v = q * jax.nn.sigmoid(-(x + jnp.where(positive, t1, t0)))
+    n1, n = positive.sum(dtype=x.dtype), size.astype(x.dtype)
+    mean, variance = ((jnp.where(positive, p, 0).sum(), jnp.where(positive, 0, p).sum()) for p in (q, v))
+    gradient, hessian, slopes = curvature(d, f, (n1, n - n1), mean, variance, prior)
+    return jnp.stack(gradient), hessian, jnp.stack([jnp.stack(row) for row in slopes]), jnp.stack(variance)
 
 
-def _mode(x, one, size, prior):
+def _mode(x, positive, size, prior):
     """Mode (p_D, p_FA), Laplace sd of (A, B), convergence; `size` samples count, the others have x = -inf."""
 
     def body(state):
         point, _, number = state
-        gradient, (dd, ff, df), _, _ = _information(x, one, size, point, prior)
+        gradient, (dd, ff, df), _, _ = _information(x, positive, size, point, prior)
         step = jnp.stack([ff * gradient[0] - df * gradient[1], dd * gradient[1] - df * gradient[0]])
         step = step / (dd * ff - df**2)
         tiny = jnp.finfo(x.dtype).tiny
@@ -195,7 +195,7 @@ def _mode(x, one, size, prior):
 
     start = (jnp.full(2, 0.5, x.dtype), jnp.asarray(jnp.inf, x.dtype), 0)
     point, change, _ = jax.lax.while_loop(unfinished, body, start)
-    _, (dd, ff, df), slopes, variance = _information(x, one, size, point, prior)
+    _, (dd, ff, df), slopes, variance = _information(x, positive, size, point, prior)
     covariance = jnp.stack([jnp.stack([ff, -df]), jnp.stack([-df, dd])]) / (dd * ff - df**2)
     spread = variance + jnp.einsum("ij,jk,ik->i", slopes, covariance, slopes, precision="highest")
     return point, jnp.sqrt(spread), change <= 1e-5
@@ -204,19 +204,19 @@ def _mode(x, one, size, prior):
 # ---- the tilted Poisson-binomial laws ----------------------------------------------------------------------
 
 
-def _tilted_laws(x, one, point, width) -> tuple[Array, Array, Array, Array]:
+def _tilted_laws(x, positive, point, width) -> tuple[Array, Array, Array, Array]:
     """Tilted laws (sets, 2, width) of A and B, first counts, certain heads, tails, log E[e^(tilt count)]."""
     sets, samples = x.shape
     t1, t0 = tilts(point[:, 0], point[:, 1], jnp)
-    tilt = jnp.where(one, t1[:, None], t0[:, None])
-    step_of = jnp.where(one, jnp.cumsum(one, axis=1), jnp.cumsum(~one, axis=1)) - 1
-    where = (step_of, jnp.broadcast_to(jnp.arange(sets)[:, None], x.shape), jnp.where(one, 0, 1))
+    tilt = jnp.where(positive, t1[:, None], t0[:, None])
+    step_of = jnp.where(positive, jnp.cumsum(positive, axis=1), jnp.cumsum(~positive, axis=1)) - 1
+    where = (step_of, jnp.broadcast_to(jnp.arange(sets)[:, None], x.shape), jnp.where(positive, 0, 1))
 
     def by_step(fill, chance):
         return jnp.full((samples, sets, 2), fill, x.dtype).at[where].set(chance, mode="promise_in_bounds")
 
     heads, tails = by_step(0, jax.nn.sigmoid(x + tilt)), by_step(1, jax.nn.sigmoid(-x - tilt))
-    number = jnp.stack([one.sum(1), (~one).sum(1)], axis=1)
+    number = jnp.stack([positive.sum(1), (~positive).sum(1)], axis=1)
     last_start = jnp.maximum(number + 1 - width, 0)
 
     def flip(state):
@@ -234,7 +234,7 @@ def _tilted_laws(x, one, point, width) -> tuple[Array, Array, Array, Array]:
     state = (0, first, jnp.zeros_like(number), jnp.zeros((sets, 2), x.dtype))
     _, pmf, start, _ = jax.lax.while_loop(lambda s: s[0] < number.max(), flip, state)
     gain = jnp.logaddexp(jax.nn.log_sigmoid(-x), jax.nn.log_sigmoid(x) + tilt)
-    of_sides = jnp.stack([jnp.where(one, gain, 0).sum(1), jnp.where(one, 0, gain).sum(1)], axis=1)
+    of_sides = jnp.stack([jnp.where(positive, gain, 0).sum(1), jnp.where(positive, 0, gain).sum(1)], axis=1)
     certain = jnp.stack([(tails == 0).sum(0), (heads == 0).sum(0) - (samples - number)], axis=-1)
     return pmf, start, certain, of_sides
 
@@ -268,17 +268,17 @@ def _cropped(law, first, size):
 
 
 def _edge_mass(mass, law, counts, lowest, highest):
-    """Mass of the cells beside which there should be another one, but it was cut off or underflowed."""
+    """Mass of the cells beside which there should be another cell, but it was cut off or underflowed."""
     padded = jnp.pad(law > 0, 1)
     lost_below = (counts > lowest) & ~padded[:-2]
     lost_above = (counts < highest) & ~padded[2:]
     return jnp.where((law > 0) & (lost_below | lost_above), mass, 0).sum()
 
 
-def _table(one, n, point, laws, prior, window):
+def _table(positive, n, point, laws, prior, window):
     """P(A, B | y_pred, z) on its window, log p(y_pred | z), the counts of both axes, and the edge mass."""
     pmf, start, certain, log_gain = laws
-    n1, shifts = one.sum(), tilts(point[0], point[1], jnp)
+    n1, shifts = positive.sum(), tilts(point[0], point[1], jnp)
     totals = (n1, n - n1)
     law, counts = zip(*(_cropped(pmf[s], start[s], window[s]) for s in (0, 1)), strict=True)
     logs = [jnp.where(part > 0, jnp.log(jnp.where(part > 0, part, 1)), -jnp.inf) for part in law]
@@ -304,7 +304,7 @@ def _table(one, n, point, laws, prior, window):
     p = jnp.exp(log_p - top)
     total = p.sum()
     p, edges = p / total, jnp.zeros((), p.dtype)
-    for s, filling in enumerate((0, one.shape[0] - n)):  # what fills up the array is no sample
+    for s, filling in enumerate((0, positive.shape[0] - n)):  # what fills up the array is no sample
         highest = totals[s] - (certain[s, 1] - filling)
         edges += _edge_mass(p.sum(1 - s), law[s], counts[s], certain[s, 0], highest)
     return p, constant + top + jnp.log(total), counts, edges
@@ -316,26 +316,26 @@ def _table(one, n, point, laws, prior, window):
 def _metrics(p, counts, n1, n, level):
     """The first seven fields of `BatchSummary`, each (metrics,)."""
     tp, fn = counts[0].astype(p.dtype)[:, None], counts[1].astype(p.dtype)[None, :]
-    positive, total = n1.astype(p.dtype), n.astype(p.dtype)
-    cells = (tp, positive - tp, fn, total - positive - fn)
+    chosen, total = n1.astype(p.dtype), n.astype(p.dtype)
+    cells = (tp, chosen - tp, fn, total - chosen - fn)
     first = counts[0][0] - counts[1][-1] + n - n1
     correct = (first + jnp.arange(sum(p.shape) - 1, dtype=n1.dtype)).astype(p.dtype)
     rows, columns = p.shape  # masses of A - B: the columns reversed, then sums of antidiagonals
     padded = jnp.pad(p[:, ::-1], ((0, 0), (0, rows))).ravel()
     differences = padded[: rows * (rows + columns - 1)].reshape(rows, -1).sum(0)
-    share = jnp.where(n1 > 0, counts[0].astype(p.dtype) / jnp.maximum(positive, 1), jnp.nan)
-    found = {
+    share = jnp.where(n1 > 0, counts[0].astype(p.dtype) / jnp.maximum(chosen, 1), jnp.nan)
+    laws = {
         "accuracy": _lattice(correct / total, differences, level, 1 / total),
-        "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(positive, 1)),
+        "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(chosen, 1)),
     }
     names = default_metrics("01")
-    ratios = [name for name in names if name not in found]
+    ratios = [name for name in names if name not in laws]
     values = jnp.stack([jnp.broadcast_to(METRICS[name](*cells), p.shape) for name in ratios])
-    laws = jax.vmap(lambda v: _binned(v, p, level))(values)
-    found |= {name: tuple(part[i] for part in laws) for i, name in enumerate(ratios)}
-    each = [found[name] for name in names]
-    fields = BatchSummary._fields[: len(each[0])]
-    return {name: jnp.stack(column) for name, *column in zip(fields, *each, strict=True)}
+    binned = jax.vmap(lambda v: _binned(v, p, level))(values)
+    laws |= {name: tuple(part[i] for part in binned) for i, name in enumerate(ratios)}
+    rows = [laws[name] for name in names]
+    fields = BatchSummary._fields[: len(rows[0])]
+    return {name: jnp.stack(column) for name, *column in zip(fields, *rows, strict=True)}
 
 
 def _moments(values, p):
