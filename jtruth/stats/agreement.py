@@ -117,9 +117,9 @@ def cohen(
     kind: str = "nominal",
 ) -> Coefficient:  # fmt: skip
     """Cohen's kappa of two labelers; samples that one of them left out (-1) say nothing."""
-    both = (first >= 0) & (second >= 0)
-    pairs, times = np.unique(first[both] * classes + second[both], return_counts=True)
-    w, each, (row, column) = weights(kind, classes), np.eye(classes), np.divmod(pairs, classes)
+    shared = (first >= 0) & (second >= 0)
+    pairs, times = np.unique(first[shared] * classes + second[shared], return_counts=True)
+    w, margin, (row, column) = weights(kind, classes), np.eye(classes), np.divmod(pairs, classes)
 
     def value(mean: Any, _: float) -> Any:  # of weighted agreement and both margins
         row, column = np.split(mean[..., 1:], 2, axis=-1)
@@ -127,7 +127,7 @@ def cohen(
         expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
         return _beyond(mean[..., 0] / total, expected)
 
-    return np.column_stack([w[row, column], each[row], each[column]]), times, value
+    return np.column_stack([w[row, column], margin[row], margin[column]]), times, value
 
 
 def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
@@ -172,8 +172,8 @@ def agreement(
             half = float(ndtri((1 + level) / 2)) * error
             return Agreement(value, error, value - half, min(value + half, 1.0), level, size, 1.0)
         drawn = host_rng(key, "agreement").multinomial(size, times / size, size=replicates)
-        again, errors, _ = _with_error(coefficient, drawn.astype(float), size)
-        ratio = (again - value) / np.sqrt(errors**2 + spare)
+        values, errors, _ = _with_error(coefficient, drawn.astype(float), size)
+        ratio = (values - value) / np.sqrt(errors**2 + spare)
     ratio = ratio[np.isfinite(ratio)]
     share = ratio.size / replicates
     if np.isnan(value) or not error > _NO_ERROR or not ratio.size:
@@ -341,12 +341,10 @@ def _few(
         agreed += np.bincount(code, times[first][same], classes * pairs).astype(np.int64)
         step += 1
 
-    def both(count: np.ndarray) -> sparse.csr_array:
-        return sparse.csr_array(count + count.T)
-
-    by_class = agreed.reshape(classes, size[0], size[0])
-    met = (by_class + by_class.swapaxes(1, 2) > 0).sum(axis=0)
-    return both(shared.reshape(size[0], -1)), both(by_class.sum(axis=0)), sparse.csr_array(met)
+    shared, by_class = (n.reshape(-1, size[0], size[0]) for n in (shared, agreed))
+    shared, by_class = (n + n.swapaxes(1, 2) for n in (shared, by_class))  # in either order
+    counts = shared[0], by_class.sum(axis=0), (by_class > 0).sum(axis=0)
+    return tuple(map(sparse.csr_array, counts))
 
 
 def _many(
@@ -354,10 +352,10 @@ def _many(
 ) -> tuple:
     """(shared, agreed, variety) by products of sparse matrices."""
 
-    def overlap(mine: np.ndarray) -> sparse.csr_array:
-        ones = np.ones(np.count_nonzero(mine), np.int64)
-        places = labeler[mine], sample[mine]
-        incidence, counted = (sparse.csr_array((n, places), shape=size) for n in (ones, times[mine]))
+    def overlap(use: np.ndarray) -> sparse.csr_array:
+        ones = np.ones(np.count_nonzero(use), np.int64)
+        places = labeler[use], sample[use]
+        incidence, counted = (sparse.csr_array((n, places), shape=size) for n in (ones, times[use]))
         product = sparse.csr_array(counted @ incidence.T)
         product.setdiag(0)
         product.eliminate_zeros()
@@ -365,9 +363,9 @@ def _many(
 
     agreed = variety = sparse.csr_array((size[0], size[0]), dtype=np.int64)
     for c in np.unique(label):
-        both = overlap(label == c)
-        agreed = agreed + both
-        variety = variety + sparse.csr_array((np.ones_like(both.data), both.indices, both.indptr), both.shape)
+        on_class = overlap(label == c)
+        agreed = agreed + on_class
+        variety = variety + on_class.astype(bool).astype(np.int64)
     return overlap(label >= 0), agreed, variety
 
 
@@ -383,8 +381,9 @@ def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, i
     shared, agreed, variety = (
         np.asarray(m[first, second]).ravel() for m in (pairs.shared, pairs.agreed, pairs.variety)
     )
-    found = np.flatnonzero((agreed == shared) & (variety > 1))
-    return sorted(((int(first[k]), int(second[k]), int(shared[k])) for k in found), key=lambda pair: -pair[2])
+    alike = (agreed == shared) & (variety > 1)
+    pairs_alike = np.stack([first, second, shared], axis=1)[alike].tolist()
+    return sorted(map(tuple, pairs_alike), key=lambda pair: -pair[2])
 
 
 def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> np.ndarray:
@@ -401,8 +400,8 @@ def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> 
 
 def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:
     """Number of groups of labelers that no shared sample connects; `size` is (labelers, samples)."""
-    some = slice(0, _GLANCE)
-    if len(np.unique(labeler[some])) == size[0] and not groups_of(labeler[some], sample[some], size).any():
+    few = slice(0, _GLANCE)
+    if len(np.unique(labeler[few])) == size[0] and not groups_of(labeler[few], sample[few], size).any():
         return 1
     return len(np.unique(groups_of(labeler, sample, size)))
 
@@ -415,5 +414,5 @@ def opposed(counts: np.ndarray, pairs: LabelerPairs, at_least: int) -> np.ndarra
     """
     number = np.maximum(1, counts.sum(axis=1))
     chance = counts @ (counts.sum(axis=0) / max(1, counts.sum())) / number
-    least = chance - 3 * np.sqrt(chance * (1 - chance) / number)
-    return (pairs.met >= at_least) & (pairs.agreed_with < least * pairs.met)
+    bound = chance - 3 * np.sqrt(chance * (1 - chance) / number)
+    return (pairs.met >= at_least) & (pairs.agreed_with < bound * pairs.met)

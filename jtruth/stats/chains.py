@@ -56,8 +56,8 @@ def tail_sample_size(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Floa
     """
     halves = _split(draws)
     ends = np.quantile(halves, [0.025, 0.975], axis=(0, 1))
-    each = [_ess((halves <= ends[0]).astype(np.float64)), _ess((halves >= ends[1]).astype(np.float64))]
-    return np.asarray(np.fmin(*each))
+    beyond = (halves <= ends[0]), (halves >= ends[1])
+    return np.asarray(np.fmin(*(_ess(part.astype(np.float64)) for part in beyond)))
 
 
 def mean_error(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:

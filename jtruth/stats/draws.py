@@ -158,19 +158,11 @@ def predictive(
     `flat` is the weight of the flat part, above 0; it is 1 without opinions. `size` is that of the count
     below the line, if the number is a ratio of counts; see `opinion`.
 
-    Raises:
-        ValueError: a flat weight outside (0, 1], or opinions of no scale.
-
     >>> low, high = predictive([(1.4, 0.3)], 0.02).equal_tails(0.9)
     >>> print(f"{low:.2f} {high:.2f}")
     0.65 0.89
     """
     parts = np.array(opinions, np.float64).reshape(-1, 2)
-    if not 0 < flat <= 1 or (flat < 1 and not len(parts)):
-        raise ValueError(f"flat is {flat}; it must be above 0 and at most 1, and 1 without opinions")
-    bad = np.flatnonzero(~(np.isfinite(parts).all(axis=1) & (parts[:, 1] > 0)))
-    if bad.size:
-        raise ValueError(f"{opinions[bad[0]]}: an opinion needs a finite centre and a scale above 0")
     # Logits are dense around each part, and sparser further off.
     away = np.concatenate([-_AWAY[::-1], [0.0], _AWAY])
     z = np.append(np.linspace(-_REACH, _REACH, 1001), parts[:, :1] + parts[:, 1:] * away)

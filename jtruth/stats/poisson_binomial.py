@@ -133,20 +133,20 @@ def log_pmf(
 
     `x` are finite log-odds of the flips, each of which occurs `counts` times.
     """
-    out = np.full(high - low + 1, np.nan)
+    logs = np.full(high - low + 1, np.nan)
     total = int(counts.sum())
     if total == 0:
         return np.zeros(1)
-    while np.isnan(out).any():
-        missing = np.flatnonzero(np.isnan(out)) + low
+    while np.isnan(logs).any():
+        missing = np.flatnonzero(np.isnan(logs)) + low
         centre = float(np.clip(missing[missing.size // 2], 0.25, total - 0.25))
         tilt = tilt_for_mean(x, counts, centre)
         values, start = pmf(expit(x + tilt), counts, expit(-x - tilt))
         s = np.arange(start, start + values.size)
         trusted = (values > _TRUST * values.max()) & (s >= low) & (s <= high)
         shift = cumulants(x, counts, tilt)[0]
-        out[s[trusted] - low] = np.log(values[trusted]) - tilt * s[trusted] + shift
-    return out
+        logs[s[trusted] - low] = np.log(values[trusted]) - tilt * s[trusted] + shift
+    return logs
 
 
 def saddlepoint_log_pmf(k: np.ndarray, tilt: float) -> float:

@@ -132,5 +132,5 @@ def t_quantile(p: Float[np.ndarray, "..."] | float, freedom: float | np.ndarray)
     """
     p = np.asarray(p, np.float64)
     inside = (p > 0) & (p < 1)
-    found = stdtrit(freedom, np.where(inside, p, 0.5))
-    return np.where(inside, found, np.where(p <= 0, -np.inf, np.inf))
+    quantile = stdtrit(freedom, np.where(inside, p, 0.5))
+    return np.where(inside, quantile, np.where(p <= 0, -np.inf, np.inf))

@@ -73,12 +73,3 @@ def test_a_ratio_of_counts_may_be_one():
     assert law.interval(0.95).high == 1 and (law.draws == 1).mean() > 0.3
     half = (opinion(np.full(50, 0.5), 40.0)[0], 1e-4)
     assert predictive([half], 1e-6, size=40.0).mean == pytest.approx(0.5, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("parts", "flat"),
-    [(PARTS, 0.0), (PARTS, 1.1), ([], 0.5), ([(0.0, 0.0)], 0.1), ([(np.inf, 1.0)], 0.1)],
-)  # fmt: skip
-def test_parts_that_cannot_be(parts, flat, as_installed):
-    with pytest.raises(ValueError, match=r"flat is|needs a finite centre"):
-        predictive(parts, flat)

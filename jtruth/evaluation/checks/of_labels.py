@@ -132,8 +132,8 @@ def exchangeability_check(
         away = (cross_table(row, labels, size) - expected) ** 2
         return np.where(variance > 0, away / np.where(variance > 0, variance, 1.0), 0.0)
 
-    found = departures(label)
-    statistic, rng = float(found.sum()), host_rng(key, "exchangeability")
+    observed = departures(label)
+    statistic, rng = float(observed.sum()), host_rng(key, "exchangeability")
     above = 0
     for _ in range(permutations):
         shuffled = label[np.argsort(sample + rng.random(sample.size), kind="stable")]
@@ -142,7 +142,7 @@ def exchangeability_check(
     if p_value > _ALARM:
         text = f"who gave a label does not show (p = {p_value:.2g})"
         return Check(EXCHANGEABLE, statistic, p_value, "fits", text)
-    worst, k = np.unravel_index(np.argmax(found), size)
+    worst, k = np.unravel_index(np.argmax(observed), size)
     name = labels.worker_names[int(worst) // num_groups]
     rate = cross_table(row, label, size)[worst, k]
     text = (
@@ -160,13 +160,10 @@ Excess = tuple[Float[np.ndarray, "raters raters"], Float[np.ndarray, "raters rat
 
 def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
     """The check, of first labels of a sample; nothing with fewer than four labelers who share samples."""
-    z, who = _most_labels(labels, key)
-    if len(who) < 4:
-        return ()
-    first = excess(z, labels.num_classes, key, np.zeros((len(who),) * 2, bool))
+    z, names = _most_labels(labels, key)
+    first = excess(z, labels.num_classes, key, np.zeros((len(names),) * 2, bool)) if len(names) > 3 else None
     if first is None:
         return ()
-    names = list(map(str, labels.worker_names))
     left, size, p_value, linked = first
     if p_value > _LEVEL or not linked.any():
         return (Check(GROUPS, float(left.max()), p_value, "fits", f"{_NO_GROUPS} (p = {p_value:.2g})"),)
@@ -177,38 +174,39 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
         return [float(left[pair][linked[pair]].mean()) for pair in pairs]
 
     groups = _groups(linked, size)
-    many = len(groups) > 1 and sum(map(len, groups)) >= _MOST * len(who)
+    many = len(groups) > 1 and sum(map(len, groups)) >= _MOST * len(names)
     everybody = many and min(means(groups)) >= _EXTREME
     if not everybody:
         linked, left = _one_by_one(z, labels.num_classes, key, first)
         groups = _groups(linked, left)
-    more = means(groups)[0]
+    beyond = means(groups)[0]
     pairs = [z[:, pair] for pair in np.argwhere(np.triu(linked, 1)) if pair[0] in groups[0]]
-    same = float(np.mean([np.equal(*one[(one >= 0).all(axis=1)].T).mean() for one in pairs]))
-    named = [quoted((names[who[t]] for t in group), 8) for group in groups]
-    rest = np.setdiff1d(np.arange(len(who)), groups[0])
-    few = 2 <= rest.size <= max(_FEW, groups[0].size)
-    why = _EITHER.format(quoted((names[who[t]] for t in rest), 8)) if few else _THEY
-    why = _SO_DO.format(" and ".join(named[1:])) if len(groups) > 1 else why
-    text = _TOGETHER.format(named[0], same, same - more, p_value, why)
-    return (Check(EVERYBODY if everybody else GROUPS, more, p_value, "does not fit", text),)
+    same = float(np.mean([np.equal(*pair[(pair >= 0).all(axis=1)].T).mean() for pair in pairs]))
+    rest = np.setdiff1d(np.arange(len(names)), groups[0])
+    named, *others = (quoted((names[t] for t in group), 8) for group in (*groups, rest))
+    if len(groups) > 1:
+        why = _SO_DO.format(" and ".join(others[:-1]))
+    else:
+        why = _EITHER.format(*others) if 2 <= rest.size <= max(_FEW, groups[0].size) else _THEY
+    text = _TOGETHER.format(named, same, same - beyond, p_value, why)
+    return (Check(EVERYBODY if everybody else GROUPS, beyond, p_value, "does not fit", text),)
 
 
 def _one_by_one(
-    z: Int[np.ndarray, "samples raters"], classes: int, key: Key, found: Excess | None
+    z: Int[np.ndarray, "samples raters"], classes: int, key: Key, left_over: Excess | None
 ) -> tuple[Bool[np.ndarray, "raters raters"], Float[np.ndarray, "raters raters"]]:
     """Pairs beyond any accuracy and their excess: group after group, those before held aside."""
     linked, left = np.zeros((z.shape[1],) * 2, bool), np.zeros((z.shape[1],) * 2)
     aside = linked.copy()
     for _ in range(_ROUNDS):
-        if found is None or found[2] > _LEVEL or not found[3].any():
+        if left_over is None or left_over[2] > _LEVEL or not left_over[3].any():
             break
-        beyond, size, _, sure = found
+        beyond, size, _, sure = left_over
         inside = np.ix_(*[_groups(sure, size)[0]] * 2)
         linked[inside] |= sure[inside]
         left[inside] = np.where(aside[inside], left[inside], beyond[inside])
         aside[inside] = True
-        found = excess(z, classes, key, aside)
+        left_over = excess(z, classes, key, aside)
     return linked, left
 
 
@@ -221,18 +219,18 @@ def _groups(
     return sorted(groups, key=lambda group: -size[np.ix_(group, group)].max())
 
 
-def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples raters"], list[int]]:
-    """Labels of those with the most, one a sample, on some thousand samples that have two at least."""
+def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples raters"], list[str]]:
+    """Labels of those with the most, one a sample, on some thousand samples with two or more; their names."""
     number = labels.labels_per_labeler()
-    who = np.sort(np.argsort(-number, kind="stable")[:_MOST_RATERS])
-    who = who[number[who] >= _LEAST_SHARED]
-    z = np.full((labels.num_samples, len(who)), -1, np.int16)
-    sample, labeler, label = (a[::-1] for a in labels.select_labelers(who).entries())
+    raters = np.sort(np.argsort(-number, kind="stable")[:_MOST_RATERS])
+    raters = raters[number[raters] >= _LEAST_SHARED]
+    z = np.full((labels.num_samples, len(raters)), -1, np.int16)
+    sample, labeler, label = (a[::-1] for a in labels.select_labelers(raters).entries())
     z[sample, labeler] = label  # NumPy keeps the last assignment, which is the first label
     shared = np.flatnonzero((z >= 0).sum(axis=1) >= 2)
     if shared.size > _MOST_SAMPLES:
         shared = np.sort(host_rng(key, "groups: samples").choice(shared, _MOST_SAMPLES, replace=False))
-    return z[shared], who.tolist()
+    return z[shared], [str(labels.worker_names[t]) for t in raters]
 
 
 def excess(
@@ -249,12 +247,11 @@ def excess(
     rng, weights = host_rng(key, "groups: again"), np.where(use, shared, 0.0)
     shares = (votes.sum(axis=2) @ times) / max(present.sum(axis=1) @ times, 1)
     most = float(1 - (0.5 * shares + 0.5 / classes) @ (0.5 * shares + 0.5 / classes))
-    again = np.array([times, *rng.multinomial(len(z), times / len(z), size=_AGAIN)], np.float64)
-    lefts = _left(votes, present, again, weights, most)
-    left, others = lefts[0], lefts[1:]
-    spread = np.maximum(np.where(use, others.std(axis=0), np.inf), 1e-9)
+    drawn = np.array([times, *rng.multinomial(len(z), times / len(z), size=_AGAIN)], np.float64)
+    left, *lefts = _left(votes, present, drawn, weights, most)
+    spread = np.maximum(np.where(use, np.std(lefts, axis=0), np.inf), 1e-9)
     size = np.where(use, left / spread, 0.0)
-    chance = ((others - left) / spread).max(axis=(1, 2), where=use, initial=0.0)
+    chance = ((lefts - left) / spread).max(axis=(1, 2), where=use, initial=0.0)
     p_value = (1 + int((chance >= size.max()).sum())) / (1 + _AGAIN)
     sure = use & (size > np.quantile(chance, 1 - _LEVEL)) & (left > _LARGE)
     return left, size, p_value, sure
@@ -265,15 +262,15 @@ def _left(
 ) -> Float[np.ndarray, "repetitions raters raters"]:
     """K - f f' where samples of each row count `times` (repetitions, rows), f by least squares by `pairs`."""
 
-    def met(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    def met(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """How often pairs of raters are in these states together."""
-        both = (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
-        return (times @ both).reshape(len(times), *pairs.shape)
+        together = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+        return (times @ together).reshape(len(times), *pairs.shape)
 
     shared = np.maximum(met(present, present), 1e-9)
-    beyond = sum(met(one, one) for one in votes) / shared
-    for one in votes:  # how j uses the classes on the samples shared with i
-        use = met(present, one) / shared
+    beyond = sum(met(vote, vote) for vote in votes) / shared
+    for vote in votes:  # how j uses the classes on the samples shared with i
+        use = met(present, vote) / shared
         beyond -= use * use.swapaxes(1, 2)
     top, wanted = most**0.5, beyond * pairs
     start = np.clip(wanted.sum(axis=(1, 2)) / pairs.sum(), 0.01, most)

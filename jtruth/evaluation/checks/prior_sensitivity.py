@@ -59,17 +59,18 @@ def scaled_check(parts: Sequence[Part], level: float, what: str = "") -> Check:
         what = "the prior of " + (f"{', '.join(first)} and {last}" if first else last)
     powers = [power for power in POWERS if all(prior.proper(power) for _, prior, _ in parts)]
     scaled = {power: [power_scaled(prior.values, power, ess) for _, prior, ess in parts] for power in powers}
-    for power, each in scaled.items():
-        for _, shape, reliable in each:
+    for power, weighted in scaled.items():
+        for _, shape, reliable in weighted:
             if not reliable:
                 return Check(NAME, None, None, "cannot be seen", BLIND.format(what, POWERS[power], shape))
     most, sentence = 0.0, ""
     for name in (name for name in parts[0][0] if all(name in numbers for numbers, _, _ in parts)):
         draws = [np.asarray(numbers[name], np.float64) for numbers, _, _ in parts]
         low, high = DrawsEstimate(evenly(draws)).interval(level)
-        for power, each in scaled.items():
-            again = [equal_draws(x, weights, x.size) for x, (weights, *_) in zip(draws, each, strict=True)]
-            a, b = DrawsEstimate(evenly(again)).interval(level)
+        for power, weighted in scaled.items():
+            pairs = zip(draws, weighted, strict=True)
+            then = DrawsEstimate(evenly([equal_draws(x, weights, x.size) for x, (weights, *_) in pairs]))
+            a, b = then.interval(level)
             moved = max(abs(a - low), abs(b - high)) / (high - low) if high > low else 0.0
             if moved > most:
                 most, sentence = moved, DRIVEN.format(name, a, b, low, high, what, POWERS[power])
@@ -85,16 +86,16 @@ def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
     return check_of(_headline(fit, data), fit, data.level)
 
 
-def vouched_check(found: Sequence[Assumption], data: Inputs) -> tuple[Check, ...]:
+def vouched_check(members: Sequence[Assumption], data: Inputs) -> tuple[Check, ...]:
     """The check of models that somebody vouches for: equally many draws of each, each with its own prior."""
-    fits = [m.fit for m in found if m.fit is not None]
-    if len(fits) == len(found) == 1:
+    fits = [m.fit for m in members if m.fit is not None]
+    if len(fits) == len(members) == 1:
         return prior_check(data, fits[0])
     parts = [_of_fit(_headline(fit, data), fit) for fit in fits if fit.usable]
-    if len(parts) < max(len(found), 1) or any(part is None for part in parts):
+    known = [part for part in parts if part is not None]
+    if len(known) < max(len(members), 1):
         return ()
-    what = f"the prior of {' and of '.join(m.name for m in found)}"
-    return (scaled_check([present(part, "the prior") for part in parts], data.level, what),)
+    return (scaled_check(known, data.level, f"the prior of {' and of '.join(m.name for m in members)}"),)
 
 
 def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, ...]:
@@ -168,9 +169,9 @@ def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tup
     table = answer.table
     if not isinstance(table, CountDraws) or table.log_prior is None:
         return ()
-    found = _drawn(estimates(table, answer.classes, answer.positive), names)
+    draws = _drawn(estimates(table, answer.classes, answer.positive), names)
     prior = LogPrior(table.log_prior, 1.0, (ALIKE_ROWS["classifier"],))
-    part = _part(found, prior, table.num_chains)
+    part = _part(draws, prior, table.num_chains)
     return () if part is None else (scaled_check([part], level),)
 
 
@@ -190,7 +191,7 @@ def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str
         return ()
     share = (fit.class_counts[fit.matrix_draw] / labels.num_samples).T
     named = zip(map(str, labels.class_names), share, strict=True)
-    return doubts_of({f"share of {name!r}": one for name, one in named}, fit, level)
+    return doubts_of({f"share of {name!r}": draws for name, draws in named}, fit, level)
 
 
 def table_doubts(

@@ -117,17 +117,17 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
     """What the labels say against the assumptions of independent errors, or against what was given."""
     key, by_chance = stream(data.key, "checks"), chance_check(data, model)
     if model.refusal is not None:
-        found = refused(model.refusal)
+        checks = refused(model.refusal)
     elif data.model is not None:
-        found = given_checks(data, model, key)
+        checks = given_checks(data, model, key)
     else:
         raters = with_classifier(data.own_labels(), data.y_pred)
         start = model.prior[None], present(model.matrices, "the learned rates")[None]
-        found = learned_checks(raters, start, key, gold=data.gold, order=order, prior=data.prior)
-        found += groups_check(data.own_labels(), key)
+        checks = learned_checks(raters, start, key, gold=data.gold, order=order, prior=data.prior)
+        checks += groups_check(data.own_labels(), key)
         if model.fit is not None:
-            found += data.missing or missing_check(data.own_labels(), model.fit.class_posterior)
-    return (*found, *by_chance)
+            checks += data.missing or missing_check(data.own_labels(), model.fit.class_posterior)
+    return (*checks, *by_chance)
 
 
 def _judged(
@@ -171,12 +171,14 @@ def learned_checks(
     if order is not None:
         rank = np.argsort(np.argsort(order, kind="stable"), kind="stable")
         when = 2.0 * rank / max(len(rank) - 1, 1) - 1
-    found, adjusted, sets = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
+    components, adjusted, sets = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
     checks = [
-        _learned(name, found[name], adjusted[name], sets, raters, free) for name in LEARNED if name in found
+        _learned(name, components[name], adjusted[name], sets, raters, free)
+        for name in LEARNED
+        if name in components
     ]
-    if ALIKE in found:
-        ranks, worst, value = found[ALIKE]  # no misfit: learned error rates take it into account
+    if ALIKE in components:
+        ranks, worst, value = components[ALIKE]  # no misfit: learned error rates take it into account
         p_value, far = float(ranks[0]), _rater(worst % (raters.num_labelers - 1), raters)
         verdict, text = ("fits", SAME) if p_value >= ALARM else (WORTH_KNOWING, DIFFERENT.format(far))
         checks.append(Check(ALIKE, value, p_value, verdict, f"{text} (p = {p_value:.2g})"))
@@ -203,8 +205,8 @@ def labeler_checks(
     return (*learned_checks(raters, start, key, gold=known, order=when), *groups_check(labels, key))
 
 
-def _learned(name: str, one: Component, adjusted: float, sets: Sets, raters: Labels, free: int) -> Check:
-    ranks, worst, value = one
+def _learned(name: str, found: Component, adjusted: float, sets: Sets, raters: Labels, free: int) -> Check:
+    ranks, worst, value = found
     size, part, num_samples = f"{abs(value):.1f} standard deviations off, ", "", int(sets.weight[0].sum())
     if name == "label patterns":
         freedom = sets.known.size - sets.kind_size.size - free
@@ -214,12 +216,12 @@ def _learned(name: str, one: Component, adjusted: float, sets: Sets, raters: Lab
     if num_samples < raters.num_samples:
         part = f"; seen on {num_samples} of {raters.num_samples} samples"
     if name in ("labelers share errors", "classifier and hard samples"):
-        who = repr(str(raters.class_names[worst]))
+        place = repr(str(raters.class_names[worst]))
     elif name == "pairwise agreement":
-        who = " and ".join(_rater(t, raters) for t in sets.pairs[worst])
+        place = " and ".join(_rater(t, raters) for t in sets.pairs[worst])
     else:
-        who = _rater(worst, raters)
-    of = (who, "more" if value > 0 else "less")
+        place = _rater(worst, raters)
+    of = (place, "more" if value > 0 else "less")
     return _judged(name, LEARNED[name], value, float(ranks[0]), adjusted, before=size, after=part, of=of)
 
 

@@ -63,9 +63,8 @@ def test_whoever_does_not_say_gets_half_of_each(group):
 def test_judges_are_wider_than_people(group):
     widths = {kind: np.diff(law(kind, group).equal_tails())[0] for kind in KINDS}
     assert widths["people"] < widths["unknown"] and widths["people"] < 0.8 * widths["llm_judges"]
-    assert (
-        law("llm_judges", group).mean < law("people", group).mean
-    )  # their slope: claims are believed in part
+    # Their slope: claims are believed in part.
+    assert law("llm_judges", group).mean < law("people", group).mean
 
 
 def test_a_reading_that_says_nothing_has_no_say():
@@ -111,21 +110,15 @@ def test_what_a_law_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_
         assert "95 %" not in table and not any(f">{mark}" in table for mark in ("[", "("))
 
 
-CALLS = {
-    "evaluate": lambda y_pred, labels, **how: jt.evaluate(y_pred, labels, **how),
-    "compare": lambda y_pred, labels, **how: jt.compare_classifiers(
-        {"a": y_pred, "b": 1 - y_pred}, labels, **how
-    ),
-    "scores": lambda y_pred, labels, **how: jt.evaluate_scores(y_pred + 0.5, labels, **how),
-    "class scores": lambda y_pred, labels, **how: jt.evaluate_class_scores(np.eye(2)[y_pred], labels, **how),
-    "metric": lambda y_pred, labels, **how: jt.metric_posterior(
-        lambda y, p: (y == p).mean(), y_pred, labels, **how
-    ),
-    "labelers": lambda y_pred, labels, **how: jt.evaluate_labelers(labels, **how),
-    "prevalence": lambda y_pred, labels, **how: jt.prevalence(labels, **how),
+QUESTIONS = {  # and what each is asked about, beside the labels
+    "evaluate": (jt.evaluate, lambda y_pred: [y_pred]),
+    "compare": (jt.compare_classifiers, lambda y_pred: [{"a": y_pred, "b": 1 - y_pred}]),
+    "scores": (jt.evaluate_scores, lambda y_pred: [y_pred + 0.5]),
+    "class scores": (jt.evaluate_class_scores, lambda y_pred: [np.eye(2)[y_pred]]),
+    "metric": (jt.metric_posterior, lambda y_pred: [lambda y, p: (y == p).mean(), y_pred]),
+    "labelers": (jt.evaluate_labelers, lambda y_pred: []),
+    "prevalence": (jt.prevalence, lambda y_pred: []),
 }
-
-
 WIDTHS = {
     "compare": lambda found: found.values["a"].sd,
     "scores": lambda found: found.auc.sd,
@@ -139,9 +132,9 @@ WIDTHS = {
     "asked", [pytest.param(x, marks=[pytest.mark.slow] * (x == "scores")) for x in WIDTHS]
 )
 def test_every_question_is_wider_for_judges_and_says_what_its_law_rests_on(asked):
-    _, y_pred, labels = crowd()
+    (_, y_pred, labels), (question, about) = crowd(), QUESTIONS[asked]
     kinds = {"people": "labelled by people", None: "half of them", "llm_judges": "LLM judges"}
-    found = {kind: CALLS[asked](y_pred, labels, labelers_are=kind) for kind in kinds}
+    found = {kind: question(*about(y_pred), labels, labelers_are=kind) for kind in kinds}
     widths = {kind: WIDTHS[asked](one) for kind, one in found.items()}
     factor = 0.8 if asked == "scores" else 1.0
     assert widths["people"] < factor * widths["llm_judges"] and widths["people"] < widths[None]
@@ -150,17 +143,17 @@ def test_every_question_is_wider_for_judges_and_says_what_its_law_rests_on(asked
         assert kinds[kind] in said and said in one.summary(full=True) and said in page_html(one.blocks())
 
 
-@pytest.mark.parametrize("asked", CALLS)
+@pytest.mark.parametrize("asked", QUESTIONS)
 def test_words_for_labelers_are_refused_where_they_are_unknown_or_of_no_use(asked, as_installed):
     """Of no use are they where nothing is learned or somebody vouches."""
-    _, y_pred, labels = crowd(size=20)
+    (_, y_pred, labels), (question, about) = crowd(size=20), QUESTIONS[asked]
     useless = {
         "known": {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]},
         "vouched": {"assume": "independent"}, "plugged": {"method": "plug_in"},
     }  # fmt: skip
     taken = {"evaluate": useless, "labelers": (), "prevalence": ("vouched",)}.get(asked, ("known", "vouched"))
     with pytest.raises(ValueError, match=r"labelers_are must be one of .*'llm_judges'; got 'robots'"):
-        CALLS[asked](y_pred, labels, labelers_are="robots")
+        question(*about(y_pred), labels, labelers_are="robots")
     for how in taken:
         with pytest.raises(ValueError, match="labelers_are='experts' says how far"):
-            CALLS[asked](y_pred, labels, labelers_are="experts", **useless[how])
+            question(*about(y_pred), labels, labelers_are="experts", **useless[how])

@@ -79,11 +79,9 @@ def test_shared_errors_are_found_again():
     found = jt.evaluate(y_pred, labels, assume="independent", key=KEY).sensitivity(values=[0.0, 0.2, 0.4])
     inside = [law.interval(0.999)[0] <= truth <= law.interval(0.999)[1] for law in found.metrics["accuracy"]]
     assert inside[2] and not inside[0]
-    wrong = y_pred != y
-    z = labels.to_matrix()
     assert found.values[0] == 0 < found.values[1] < found.values[2]
     # the expected share of errors that repeat a label, from the truth: copies are wrong as labels are
-    shared = 0.4 * (z != y[:, None]).mean() / wrong.mean()
+    shared = 0.4 * (labels.to_matrix() != y[:, None]).mean() / (y_pred != y).mean()
     assert found.values[2] == pytest.approx(shared, abs=0.05)
 
 
@@ -178,11 +176,10 @@ def test_what_is_refused(answer):
     with pytest.raises(ValueError, match="leave noise out"):
         known.sensitivity("hard_samples")
     array = jt.evaluate(y_pred, np.zeros((250, 2)), prior=[0.6, 0.4])
-    with pytest.raises(ValueError, match="needs labels"):
-        array.sensitivity("error_rates")
     plugged = jt.evaluate(y_pred, labels, method="plug_in")
-    with pytest.raises(ValueError, match="joint posterior"):
-        plugged.sensitivity("error_rates")
+    for result, missing in ((array, "needs labels"), (plugged, "joint posterior")):
+        with pytest.raises(ValueError, match=missing):
+            result.sensitivity("error_rates")
     for values in ([0.5], [0.1, 1.2], [-0.1, 0.5], [np.nan, 0.1]):
         with pytest.raises(ValueError, match="two or more numbers"):
             answer.sensitivity("hard_samples", values=values)

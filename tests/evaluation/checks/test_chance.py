@@ -31,9 +31,8 @@ def test_nothing_is_said_of_constant_predictions_or_labels():
 def drawn(rng, n=300, share=0.5, error=0.2, right=0.85, classes=2):
     """Votes of three labelers, a fifth missing, and predictions."""
     y = rng.choice(classes, size=n, p=[1 - share, *[share / (classes - 1)] * (classes - 1)])
-    z = np.where(
-        rng.random((n, 3)) < error, (y[:, None] + rng.integers(1, classes, (n, 3))) % classes, y[:, None]
-    )
+    wrong = (y[:, None] + rng.integers(1, classes, (n, 3))) % classes
+    z = np.where(rng.random((n, 3)) < error, wrong, y[:, None])
     z[rng.random(z.shape) < 0.2] = -1
     z[:, 0] = np.where((z < 0).all(axis=1), y, z[:, 0])
     return z, np.where(rng.random(n) < right, y, (y + rng.integers(1, classes, n)) % classes)

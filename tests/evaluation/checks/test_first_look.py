@@ -135,12 +135,11 @@ def test_chosen_gold(easy, words):
 
 def test_an_aggregate_written_back():
     _, z, y_pred = drawn()
-    labels = labels_of(np.repeat(z[:, :1], 3, axis=1))
-    assert alarm_of(y_pred, labels).startswith("labelers never disagree on any of 300 samples")
     once = np.repeat(z[:, :1], 3, axis=1)
+    assert alarm_of(y_pred, labels_of(once)).startswith("labelers never disagree on any of 300 samples")
+    assert written_back(labels_of(once[:40])) == ()  # too few to be odd
     once[7, 0] = 1 - once[7, 0]
     assert written_back(labels_of(once)) == ()
-    assert written_back(labels_of(np.repeat(z[:40, :1], 3, axis=1))) == ()  # too few to be odd
 
 
 def test_every_labeler_twice():
@@ -153,12 +152,10 @@ def test_every_labeler_twice():
 
 def test_a_labeler_who_is_the_vote():
     _, z, y_pred = drawn(right=0.75)
-    vote = winners(labels_of(z).counts())
-    labels = labels_of(np.column_stack([z, vote]))
-    line = alarm_of(y_pred, labels)
-    met = winners(labels_of(z).counts()) >= 0
-    right, _ = learned_errors(labels_of(z))
-    error = 1 - right[met].mean()
+    others = labels_of(z)
+    vote, (right, _) = winners(others.counts()), learned_errors(others)
+    labels, met = labels_of(np.column_stack([z, vote])), vote >= 0
+    line, error = alarm_of(y_pred, labels), 1 - right[met].mean()
     assert vote_column(labels)[0].p_value == pytest.approx(6 * (1 - 0.75 * error) ** met.sum())
     assert line.startswith("labeler 'w5' never differs from the majority vote of the others")
     assert f"on {met.sum()} samples of which the vote is wrong on about {error:.0%}" in line

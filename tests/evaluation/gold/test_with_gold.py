@@ -40,8 +40,8 @@ def test_advice_says_how_many_and_which(answer):
     result, *_, gold = answer
     text = " ".join(result.advice)
     more = int(re.match(r"(\d+) more gold answers at random would about halve the intervals", text)[1])
-    spread = lambda n: 1 / n - 1 / 300  # noqa: E731
-    assert spread(40 + more) <= spread(40) / 4 < spread(40 + more - 1)
+    now, then, one_less = (1 / n - 1 / 300 for n in (40, 40 + more, 39 + more))
+    assert then <= now / 4 < one_less
     assert "ask next for" in text and "(of 260 left)" in text
     named = text.split("ask next for ")[1].split(":")[0].split(", ")
     assert len(named) == 5 and all(gold[int(task)] < 0 for task in named)
