@@ -163,7 +163,7 @@ def sensitivity(
         moved.append(move(basis, value, stream(key, "sensitivity", k)))
         if progress is not None:
             progress(k + 1, len(grid))
-    moved.sort(key=lambda one: one[0])
+    moved.sort(key=lambda move: move[0])
     doubts = tuple(f"at {place:.3f}: {text}" for place, _, texts in moved for text in texts)
     answers = [estimates(data.tables(n), *data.answered, more=_ASKED) for _, n, _ in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}

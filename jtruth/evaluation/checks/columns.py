@@ -272,10 +272,10 @@ def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Che
     return alarm("gold and the vote", asked.size, p_value, text, odd=_ODD)
 
 
-def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, least: int) -> np.ndarray:
-    """Where both say something, if they never differ and some sample has `least` labels; else nowhere."""
+def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, at_least: int) -> np.ndarray:
+    """Where both say something, if they never differ and some sample has `at_least` labels; else nowhere."""
     asked = np.flatnonzero((gold >= 0) & (codes >= 0))
-    differ = (gold[asked] != codes[asked]).any() or labels.labels_per_sample().max() < least
+    differ = (gold[asked] != codes[asked]).any() or labels.labels_per_sample().max() < at_least
     return asked[:0] if differ else asked
 
 

@@ -242,11 +242,8 @@ def modes(
         second, log_second = step(first)
         far, _ = squarem(theta, first, second, _LONGEST, batch=1)
         after, log_far = step(tuple(_normal(np.maximum(a, 1e-9)) for a in far))
-        better = log_far >= log_second
-        theta = tuple(
-            np.where(better.reshape(-1, *[1] * (a.ndim - 1)), a, b)
-            for a, b in zip(after, second, strict=True)
-        )
+        better, pairs = log_far >= log_second, zip(after, second, strict=True)
+        theta = tuple(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs)
         if max(np.abs(b - a).max() for a, b in zip(first, second, strict=True)) < tol:
             break
     posterior, log_p = _e_step(sets, columns, theta)

@@ -1,7 +1,7 @@
 """Would the answer be another one if the prior counted half or twice as much?
 
 Where samples are few, or one class is rare, an interval may say what the prior of the error rates says. Power
-scaling (`jtruth.stats.loo`) shows it without another fit: draws are weighted as if their prior had been
+covers (`jtruth.stats.loo`) shows it without another fit: draws are weighted as if their prior had been
 raised to the power 1/2 and 2. Where an end of a headline interval moves by more than a third of the width the
 answer is called prior-driven, with both versions. Power 2 is left out where the squared Dirichlet priors
 would not be laws. Of rows that are alike the prior of what they have in common is scaled, of hard and easy
@@ -49,20 +49,20 @@ Numbers = Mapping[str, np.ndarray]
 Part = tuple[Numbers, LogPrior, float]
 
 
-def scaled_check(parts: Sequence[Part], level: float, what: str = "") -> Check:
+def scaled_check(parts: Sequence[Part], level: float, covers: str = "") -> Check:
     """The verdict on numbers of one model, or of equally many draws of each of several.
 
-    `what` is scaled, by default what the prior covers.
+    `covers` names what is scaled, by default what the prior covers.
     """
-    if not what:
+    if not covers:
         *first, last = parts[0][1].covers
-        what = "the prior of " + (f"{', '.join(first)} and {last}" if first else last)
+        covers = "the prior of " + (f"{', '.join(first)} and {last}" if first else last)
     powers = [power for power in POWERS if all(prior.proper(power) for _, prior, _ in parts)]
     scaled = {power: [power_scaled(prior.values, power, ess) for _, prior, ess in parts] for power in powers}
     for power, weighted in scaled.items():
         for _, shape, reliable in weighted:
             if not reliable:
-                return Check(NAME, None, None, "cannot be seen", BLIND.format(what, POWERS[power], shape))
+                return Check(NAME, None, None, "cannot be seen", BLIND.format(covers, POWERS[power], shape))
     most, sentence = 0.0, ""
     for name in (name for name in parts[0][0] if all(name in numbers for numbers, _, _ in parts)):
         draws = [np.asarray(numbers[name], np.float64) for numbers, _, _ in parts]
@@ -73,10 +73,11 @@ def scaled_check(parts: Sequence[Part], level: float, what: str = "") -> Check:
             a, b = then.interval(level)
             moved = max(abs(a - low), abs(b - high)) / (high - low) if high > low else 0.0
             if moved > most:
-                most, sentence = moved, DRIVEN.format(name, a, b, low, high, what, POWERS[power])
+                most, sentence = moved, DRIVEN.format(name, a, b, low, high, covers, POWERS[power])
     if most > MOST:
         return Check(NAME, most, None, "does not fit", sentence)
-    return Check(NAME, most, None, "fits", STEADY.format(most, what, " or ".join(POWERS[p] for p in powers)))
+    text = STEADY.format(most, covers, " or ".join(POWERS[p] for p in powers))
+    return Check(NAME, most, None, "fits", text)
 
 
 def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
@@ -195,12 +196,12 @@ def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str
 
 
 def table_doubts(
-    draws: Numbers, found: CountDraws, concentration: np.ndarray, level: float
+    draws: Numbers, table: CountDraws, concentration: np.ndarray, level: float
 ) -> tuple[str, ...]:
     """What the check says against numbers from `count_posterior` whose rows had a fixed Dirichlet prior."""
-    prior = row_prior(found.confusion, concentration)
+    prior = row_prior(table.confusion, concentration)
     if np.ptp(prior.values) == 0:
         return ()
-    number, known = len(found.counts), found.ess[~np.isnan(found.ess)]
+    number, known = len(table.counts), table.ess[~np.isnan(table.ess)]
     relative = float(np.clip(known.min(initial=number) / number, 1e-3, 1.0))
     return _doubts([scaled_check([(draws, prior, relative)], level)])

@@ -205,8 +205,8 @@ def labeler_checks(
     return (*learned_checks(raters, start, key, gold=known, order=when), *groups_check(labels, key))
 
 
-def _learned(name: str, found: Component, adjusted: float, sets: Sets, raters: Labels, free: int) -> Check:
-    ranks, worst, value = found
+def _learned(name: str, misfit: Component, adjusted: float, sets: Sets, raters: Labels, free: int) -> Check:
+    ranks, worst, value = misfit
     size, part, num_samples = f"{abs(value):.1f} standard deviations off, ", "", int(sets.weight[0].sum())
     if name == "label patterns":
         freedom = sets.known.size - sets.kind_size.size - free

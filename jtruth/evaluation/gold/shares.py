@@ -205,7 +205,7 @@ def prevalence(
 
 def _answer(
     data: Inputs, rule: str = "not identified", shares: Any = (), assumption: str = "none",
-    warnings: tuple[str, ...] = (), **found: Any,
+    warnings: tuple[str, ...] = (), **fields: Any,
 ) -> Prevalence:  # fmt: skip
     """The answer about these labels; `shares` are draws (draws, classes), or the law of each class."""
     labels, names = data.own_labels(), data.classes
@@ -216,7 +216,7 @@ def _answer(
         label_shares=dict(zip(names, (votes / max(votes.sum(), 1)).tolist(), strict=True)),
         num_samples=labels.num_samples, num_labelers=labels.num_labelers, num_labels=labels.num_labels,
         num_gold=data.num_gold, assumption=assumption, warnings=warnings, key=data.stated,
-        checks=first_look(labels, data.gold, {}), **found,
+        checks=first_look(labels, data.gold, {}), **fields,
     )  # fmt: skip
 
 

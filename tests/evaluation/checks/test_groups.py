@@ -86,10 +86,8 @@ def test_where_every_model_is_refused_no_answer_says_what_assumptions_say():
     found = jt.evaluate_labelers(labels)
     assert any(one.name == EVERYBODY for one in found.checks) and all_refused(found.checks)
     assert found.assumptions == () and all(row["by_assumption"] == {} for row in found.rows)
-    share, two = (
-        jt.prevalence(labels),
-        jt.compare_classifiers({"a": y, "b": labels.to_matrix()[:, 0]}, labels),
-    )
+    share, both = jt.prevalence(labels), {"a": y, "b": labels.to_matrix()[:, 0]}
+    two = jt.compare_classifiers(both, labels)
     scores = jt.evaluate_scores(y + np.random.default_rng(0).random(400), labels)
     groups = jt.evaluation.compare_groups(y, labels, np.arange(400) % 2)
     assert share.rule == "predictive" and not share.assumptions
