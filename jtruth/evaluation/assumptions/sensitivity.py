@@ -99,9 +99,8 @@ class Sensitivity(Answer):
             for name in names
         ]  # fmt: skip
         ends = (Column("low", "at least"), Column("high", "at most"))
-        title = (
-            "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are wrong"
-        )
+        title = "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are "
+        title += "wrong"
         by_wrong = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
         bounds = [Table("bounds", title, "wrong", ends, by_wrong)] if self.bounds else []
         of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
