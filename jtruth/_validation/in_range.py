@@ -110,6 +110,12 @@ def check_features(x: np.ndarray, **sizes: int) -> None:
     check_finite(x, "x", "impute or drop them")
 
 
+def check_counts(x: np.ndarray, name: str) -> None:
+    """ValueError unless every entry counts labels: whole, 0 or more; the first bad entry is named."""
+    good = (x >= 0) & (x == np.floor(x)) & (x < 2**31)  # NaN is not
+    _all(good, x, name, "", "counts of labels are whole numbers, 0 or more: give counts, not shares")
+
+
 def check_not_negative(value: Any, name: str) -> None:
     """A number, or an array of numbers, that is finite and not below 0."""
     if not is_concrete(value):

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import some
-from jtruth._validation.in_range import check_rows, check_shape
+from jtruth._validation.in_range import check_counts, check_rows, check_shape
 from jtruth.labels import Labels
 
 
@@ -77,13 +77,7 @@ def from_counts(counts: Any) -> Histograms:
             f"counts must be numbers of shape (samples, classes) with two classes or more; got shape "
             f"{counts.shape}, dtype {counts.dtype}"
         )
-    bad = np.argwhere(~((counts >= 0) & (counts == np.floor(counts)) & (counts < 2**31)))
-    if len(bad):
-        i, k = map(int, bad[0])
-        raise ValueError(
-            f"counts[{i}, {k}] is {counts[i, k]} ({len(bad)} such entries); a count of labels is a whole "
-            "number, 0 or more: give counts, not shares"
-        )
+    check_counts(counts, "counts")
     whole = counts.astype(np.int32)
     n = whole.sum(axis=1, dtype=np.int32)
     empty = np.flatnonzero(n == 0)

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from jtruth._one_line import one_line
-from jtruth._validation.in_range import check_positive, check_rows, check_shape
+from jtruth._validation.in_range import check_counts, check_positive, check_rows, check_shape
 from jtruth.stats.estimates import check_level
 
 WARN_CONDITION = 10.0
@@ -129,8 +129,7 @@ def _counts(values: Any, name: str) -> np.ndarray:
     table: Int[np.ndarray, "..."] = np.asarray(values)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
         raise ValueError(f"{name} has shape {table.shape}; give a square table, one row and column per class")
-    if not np.isfinite(table).all() or (table < 0).any() or (table != np.round(table)).any():
-        raise ValueError(f"{name} must hold whole numbers, 0 or more; got {table.tolist()}")
+    check_counts(table, name)
     return table.astype(np.float64)
 
 

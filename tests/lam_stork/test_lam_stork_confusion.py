@@ -120,7 +120,7 @@ def test_what_the_warnings_say():
     ("arguments", "options", "message"),
     [
         (([[1, 2, 3], [4, 5, 6]], np.eye(2)), {}, "square table"),
-        (([[1, 2], [3, -4]], np.eye(2)), {}, "whole numbers, 0 or more"),
+        (([[1, 2], [3, -4]], np.eye(2)), {}, r"counts\[1, 1\] is -4 .* whole numbers, 0 or more"),
         (([[0.5, 2], [3, 4]], np.eye(2)), {}, "whole numbers"),
         (([[0, 0], [0, 0]], np.eye(2)), {}, "all 0"),
         (([[1, 2], [3, 4]],), {}, "either as `labeler` or as counts"),

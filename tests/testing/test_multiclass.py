@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jtruth._host import cross_table
 from jtruth.latent import Effort
 from jtruth.tables.metrics import default_metrics, named_metric
 from jtruth.tables.posterior import TableDraws
@@ -97,8 +98,7 @@ def test_perfect_labels_leave_no_doubt(method):
     with np.errstate(divide="ignore"):
         log_lik = np.log(np.eye(3)[y])
     found = multiclass_posterior(log_lik, np.full(3, 1 / 3), y_pred, key=KEY, method=method)
-    table = np.zeros((3, 3))
-    np.add.at(table, (y, y_pred), 1)
+    table = cross_table(y, y_pred, (3, 3))
     for name in (*default_metrics("012")[5:], "accuracy", "balanced_accuracy", "micro_f1"):
         law, metric = found.estimate(name), named_metric(name, range(3))
         np.testing.assert_allclose([law.mean, law.mode], metric.of_table(table), atol=1e-12)

@@ -135,16 +135,11 @@ def normal_estimate(mean: float, variance: float) -> Estimate:
 
 
 def _ratio_law(ratio: Ratio) -> Estimate:
-    """Density of Z/W on [0, 1], divided by its mass there; see `ratio_of_normals.density`."""
-    ratio = Ratio(*(float(v) for v in ratio))
-    if ratio.mean_w <= 0:
-        return point_estimate(np.nan)
+    """Density of Z/W on [0, 1], divided by its mass there; W is above 0 on average."""
     centre = ratio.mean_z / ratio.mean_w
     spread = float(np.sqrt(max(ratio_of_normals.second_order_variance(ratio), 0.0)))
-    if ratio.var_w <= 0 or spread < 1e-12:
-        return point_estimate(float(np.clip(centre, 0.0, 1.0)))
     low, high = max(centre - 14 * spread, 0.0), min(centre + 14 * spread, 1.0)
-    if low >= high:
+    if spread < 1e-12 or low >= high:
         return point_estimate(float(np.clip(centre, 0.0, 1.0)))
     grid = np.linspace(low, high, 2 * _POINTS - 1)
     if ratio.mean_w < _HEAVY * np.sqrt(ratio.var_w):  # W may be near 0: tails as of Cauchy's law
@@ -176,10 +171,10 @@ def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
     if not metric.is_ratio:
         raise ValueError(f"metric {metric.name!r} is no ratio of two sums of counts: it has no normal law")
     ratio = metric_ratio(ShareMoments(*(float(v) for v in moments)), metric)
-    if ratio.var_w > 0:
-        return _ratio_law(ratio)
     if ratio.mean_w <= 0:
         return point_estimate(np.nan)
+    if ratio.var_w > 0:
+        return _ratio_law(ratio)
     return normal_estimate(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
 
 
