@@ -26,11 +26,10 @@ CONFUSION = np.array([[0.7, 0.3], [0.2, 0.8]])  # p_FA = .3, p_D = .8, the main 
 
 def participation_by_loops(eta):
     """Probability of every set of labelers, given that it is not empty."""
-    law = {}
-    for who in itertools.product((0, 1), repeat=len(eta)):
-        law[who] = np.prod([e if w else 1 - e for e, w in zip(eta, who, strict=True)]) if any(who) else 0.0
-    total = sum(law.values())
-    return np.array([p / total for p in law.values()])
+    sets = np.array(list(itertools.product((0, 1), repeat=len(eta))))
+    p = np.where(sets, eta, 1 - np.array(eta)).prod(axis=1)
+    p[0] = 0.0  # nobody
+    return p / p.sum()
 
 
 @pytest.mark.parametrize("eta", [[0.3, 0.6, 0.1], [0.02, 0.01, 0.03], [0.0, 0.5, 1.0], [1.0, 0.2, 0.0]])
@@ -145,15 +144,12 @@ def test_float32():
         assert (np.asarray(data.z) >= 0).any(axis=1).all()
 
 
-def test_labels_keep_the_matrix():
+def test_labels_keep_the_matrix_under_jit_and_vmap_too():
     data = main_example(jax.random.key(10))
     labels, compact = data.to_labels(), Labels.from_matrix(np.asarray(data.z), 2)
     assert (labels.num_samples, labels.num_labelers, labels.num_classes) == (200, 5, 2)
     np.testing.assert_array_equal(np.asarray(labels.label).reshape(200, 5), data.z)
     np.testing.assert_array_equal(data.noise.log_likelihood(labels), data.noise.log_likelihood(compact))
-
-
-def test_labels_under_jit_and_vmap():
     keys = jax.random.split(jax.random.key(11), 2)
 
     def log_likelihood(key):
@@ -167,10 +163,8 @@ def test_labels_under_jit_and_vmap():
     np.testing.assert_allclose(values[1], one.noise.log_likelihood(one.to_labels()), rtol=1e-12)
 
 
-def good(**changes):
-    arguments = {"num_samples": 3, "prior": PRIOR, "confusion": CONFUSION} | changes
-    arguments = {"noise_model": Symmetric(0.1, 2), "participation": np.array([0.5, 0.5])} | arguments
-    return simulate(jax.random.key(0), **arguments)
+GIVEN = {"num_samples": 3, "prior": PRIOR, "confusion": CONFUSION}
+MODEL = {"noise_model": Symmetric(0.1, 2), "participation": np.array([0.5, 0.5])}
 
 
 @pytest.mark.parametrize(
@@ -183,27 +177,14 @@ def good(**changes):
         ({"participation": np.array([0.5, 1.5])}, r"participation\[1\] is 1\.5"),
         ({"participation": np.zeros(2)}, "participation is 0 for every labeler"),
         ({"noise_model": Symmetric([0.1], 2)}, "have 2 labelers but error is for 1"),
-        (
-            {"noise_model": DifficultyFallibility(np.zeros(4), 0.1, 2)},
-            "have 3 samples but difficulty is for 4",
-        ),
+        ({"noise_model": DifficultyFallibility(np.zeros(4), 0.1, 2)}, "3 samples but difficulty is for 4"),
+        ({"num_labelers": 2, "difficulty": (0, 5)}, r"both positive; got \(0, 5\)"),
+        ({"num_labelers": 2, "fallibility": (0.4, 0.1)}, "fallibility must be"),
+        ({"num_labelers": 2, "participation": (0.0, 1.2)}, "participation must be"),
     ],
 )
 def test_bad_input(as_installed, changes, message):
+    drawn_too = "num_labelers" in changes
+    draw, given = (simulate_difficulty_fallibility, GIVEN) if drawn_too else (simulate, GIVEN | MODEL)
     with pytest.raises(ValueError, match=message):
-        good(**changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"difficulty": (0, 5)}, r"both positive; got \(0, 5\)"),
-        ({"fallibility": (0.4, 0.1)}, "fallibility must be"),
-        ({"participation": (0.0, 1.2)}, "participation must be"),
-    ],
-)
-def test_bad_ranges(changes, message):
-    with pytest.raises(ValueError, match=message):
-        simulate_difficulty_fallibility(
-            jax.random.key(0), num_samples=3, num_labelers=2, prior=PRIOR, confusion=CONFUSION, **changes
-        )
+        draw(jax.random.key(0), **given | changes)

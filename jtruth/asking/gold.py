@@ -32,7 +32,7 @@ from jtruth.stats.ppi import GoldSample, PpiEstimate
 from jtruth.stats.student import t_quantile
 from jtruth.tables.metrics import expected_table, named_metric
 
-_UNIFORM = 0.2  # share of the samples to ask that is spread evenly, whatever the model thinks
+_EVEN = 0.2  # share of the answers that is spread evenly over the samples, whatever the model thinks
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +125,8 @@ def ask_next(
         raise ValueError(f"num must be 1 to {left.size}, the number of samples without gold; got {num}")
     _, variance = influences(y_pred, class_posterior, classes, positive, metric)
     spread = np.sqrt(variance)
-    even, total = _UNIFORM / left.size, spread[left].sum()
-    want = even + (1 - _UNIFORM) * spread / total if total > 0 else np.full(spread.size, 1 / left.size)
+    even, total = _EVEN / left.size, spread[left].sum()
+    want = even + (1 - _EVEN) * spread / total if total > 0 else np.full(spread.size, 1 / left.size)
     chance = np.minimum(1.0, scale_that_sums(want[left], 0.0, 1.0, num) * want)  # those of `left` sum to num
     rng = host_rng(key, "ask")
     order = rng.permutation(left)
@@ -159,7 +159,7 @@ def scale_that_sums(want: np.ndarray, least: Any, most: Any, total: int) -> floa
     return high
 
 
-_EVEN, _LEAST = 0.2, 3  # share of the answers that goes by size, and the fewest of a stratum
+_LEAST = 3  # answers of a stratum
 _ANSWERS = 6  # of a stratum on average, at least: so many decide how finely margins are cut
 _MOST_CUTS = 3
 _WORDS = {  # by the number of parts of a predicted class
@@ -216,9 +216,9 @@ def _cut(
     y_pred: np.ndarray, class_posterior: np.ndarray, num: int, classes: Sequence[str]
 ) -> tuple[Int[np.ndarray, " samples"], tuple[str, ...]]:
     """Strata of about equal sizes by margin, for every predicted class; equal margins stay together."""
-    each, others = np.arange(y_pred.size), class_posterior.copy()
-    others[each, y_pred] = -1.0
-    margin = class_posterior[each, y_pred] - others.max(axis=1)
+    samples, others = np.arange(y_pred.size), class_posterior.copy()
+    others[samples, y_pred] = -1.0
+    margin = class_posterior[samples, y_pred] - others.max(axis=1)
     predicted = np.unique(y_pred)
     cuts = int(np.clip(num // (_ANSWERS * predicted.size), 1, _MOST_CUTS))
     strata, names = np.empty(y_pred.size, np.int64), []
@@ -230,10 +230,10 @@ def _cut(
             below, wanted = np.cumsum(counts)[:-1] / rows.size, np.arange(1, cuts) / cuts
             edges = np.unique(distinct[1:][np.abs(below[None, :] - wanted[:, None]).argmin(axis=1)])
         part = _joined(np.searchsorted(edges, margin[rows], side="right"))
-        found = np.unique(part)
-        for place, k in enumerate(found):
+        parts = np.unique(part)
+        for place, k in enumerate(parts):
             strata[rows[part == k]] = len(names)
-            names.append(f"{classes[u]} predicted{_WORDS[found.size][place]}")
+            names.append(f"{classes[u]} predicted{_WORDS[parts.size][place]}")
     return strata, tuple(names)
 
 
@@ -254,8 +254,8 @@ def _allocated(sizes: np.ndarray, spread: np.ndarray, num: int) -> Int[np.ndarra
     weight = weight / weight.sum() if weight.sum() > 0 else sizes / sizes.sum()
     want = num * (_EVEN * sizes / sizes.sum() + (1 - _EVEN) * weight)
     real = np.clip(scale_that_sums(want, least, sizes, num) * want, least, sizes)
-    found = np.floor(real + 1e-9).astype(np.int64)
-    rest = np.argsort(found - real, kind="stable")  # the largest remainders get what is left
-    for h in [h for h in rest if found[h] < sizes[h]][: num - int(found.sum())]:
-        found[h] += 1
-    return found
+    numbers = np.floor(real + 1e-9).astype(np.int64)
+    rest = np.argsort(numbers - real, kind="stable")  # the largest remainders get what is left
+    for h in [h for h in rest if numbers[h] < sizes[h]][: num - int(numbers.sum())]:
+        numbers[h] += 1
+    return numbers

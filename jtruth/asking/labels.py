@@ -33,7 +33,7 @@ from jaxtyping import Array, Float, Int
 from scipy.special import softmax
 
 from jtruth._arrays import safe_log
-from jtruth._host import known_classes, labels_log_likelihood, log, log_odds, majority
+from jtruth._host import evenly, known_classes, labels_log_likelihood, log, log_odds, majority
 from jtruth._random import as_key
 from jtruth._validation import choose, collapse_rows
 from jtruth._validation.in_range import check_codes, check_positive
@@ -111,8 +111,8 @@ def drawn_values(
     p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
         table = prior[:, :, None] * confusion
-        found = np.asarray(metric.of_table(table))
-        return p, np.broadcast_to(found[:, None, None], p.shape), float(found.var())
+        values = np.asarray(metric.of_table(table))
+        return p, np.broadcast_to(values[:, None, None], p.shape), float(values.var())
     parts = metric.terms(None)[:, :, y_pred].swapaxes(1, 2)  # (2, rows, classes)
     above, below = (((p * part).sum(2) * size).sum(1) for part in parts)
     centre = above / below
@@ -211,8 +211,8 @@ def next_labels(
     choose("target", target, _TARGETS)
     classes, workers = labels.num_classes, labels.num_labelers
     known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold)
-    for name, values in (("y_pred", y), ("gold", known)):
-        check_codes(values, classes, name, size=labels.num_samples, missing=name == "gold")
+    check_codes(y, classes, "y_pred", size=labels.num_samples)
+    check_codes(known, classes, "gold", size=labels.num_samples, missing=True)
     price = np.ones(workers) if costs is None else np.asarray(costs, np.float64)
     check_positive(price, "costs", f"prices of {workers} labelers", size=workers)
     if not cost_gold > 0:  # it may be infinite
@@ -226,22 +226,21 @@ def next_labels(
     rows = collapse_rows(np.column_stack([labels.patterns().inverse, y, known]))
     num_draws = min(_DRAWS, max(_FEWEST_DRAWS, _MOST_CELLS // len(rows[0])))
     if rates is None:
-        found = _learned(labels, y, known, rows, asked, target, key, num_draws)
+        valued = _learned(labels, y, known, rows, asked, target, key, num_draws)
     else:
-        found = _known(labels, y, known, rows, asked, target, key, (*rates, num_draws))
-    (probability, of_class, variance), psi, method, doubts = found
+        valued = _known(labels, y, known, rows, asked, target, key, (*rates, num_draws))
+    (probability, of_class, variance), psi, method, warnings = valued
     truth = np.broadcast_to(np.eye(classes)[None, None], (len(psi), 1, classes, classes))
     drop = reductions(probability, of_class, np.concatenate([psi, truth], axis=1))[rows[1]]
     drop[:, :-1][labels.has_labelled()] = 0.0
     drop[known >= 0] = 0.0
-    return _chosen(drop, price, num, variance, metric, method, doubts)
+    return _chosen(drop, price, num, variance, metric, method, warnings)
 
 
-def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
+def _chosen(drop, price, num, variance, metric, method, warnings) -> LabelRequest:
     """The best answer of each sample per cost, and the best samples."""
     worth = drop / price
-    who = worth.argmax(axis=1)
-    best = worth[np.arange(len(worth)), who]
+    best = worth.max(axis=1)
     possible = int((best > 0).sum())
     if not possible:
         raise ValueError(
@@ -250,10 +249,11 @@ def _chosen(drop, price, num, variance, metric, method, doubts) -> LabelRequest:
     if not 1 <= num <= possible:
         raise ValueError(f"num is {num}; another label would tell something of {possible} samples")
     first = np.argsort(-best, kind="stable")[:num]
-    labelers = np.where(who[first] == drop.shape[1] - 1, -1, who[first])
+    column = worth[first].argmax(axis=1)
+    labelers = np.where(column == drop.shape[1] - 1, -1, column)
     return LabelRequest(
-        first, labelers, drop[first, who[first]], drop[:, :-1], drop[:, -1], float(variance), metric, method,
-        doubts,
+        first, labelers, drop[first, column], drop[:, :-1], drop[:, -1], float(variance), metric, method,
+        warnings,
     )  # fmt: skip
 
 
@@ -262,10 +262,10 @@ def _log_likelihood(labels: Labels, gold: np.ndarray, matrices: np.ndarray) -> n
     return known_classes(labels_log_likelihood(matrices, *labels.arrays, labels.num_samples), gold)
 
 
-Found = tuple[Values, np.ndarray, str, tuple[str, ...]]  # values, draws of the matrices, the way, doubts
+Valued = tuple[Values, np.ndarray, str, tuple[str, ...]]  # values, draws of the matrices, method, warnings
 
 
-def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> Found:
+def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> Valued:
     matrices, prior, num_draws = rates
     pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
     psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)[None]
@@ -279,25 +279,23 @@ def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> Found:
     if labels.num_classes == 2:
         k = confusion_nodes(count_table(collapse(log_odds(log_lik, pi), y)), num_draws)
     else:
-        found = count_posterior(log_lik, pi, y, key=key)
-        at = np.linspace(0, len(found.counts) - 1, min(num_draws, len(found.counts))).astype(int)
-        k = found.confusion[at]
+        k = evenly([count_posterior(log_lik, pi, y, key=key).confusion], num_draws)
     same, pis, psis = (np.broadcast_to(a, (len(k), *a.shape)) for a in (log_lik[first], pi, psi[0]))
     values = drawn_values(same, pis, k, y[first], size, asked, target)
     return values, psis, f"{len(k)} draws of the classifier's matrix, rates known", ()
 
 
-def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws) -> Found:
+def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws) -> Valued:
     fit = fit_joint(labels, y_pred=y, gold=gold, key=key)
     if not fit.usable or fit.classifier is None:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
-    at = np.unique(np.linspace(0, len(fit.matrix_draw) - 1, num_draws).astype(int))
-    psi = fit.matrices[at].astype(np.float64)
+    psi, draw = (evenly([column], num_draws) for column in (fit.matrices, fit.matrix_draw))
+    psi = psi.astype(np.float64)
     psi /= psi.sum(axis=3, keepdims=True)
-    draw, (first, _, size) = fit.matrix_draw[at], rows
+    first, _, size = rows
     log_lik = _log_likelihood(labels.restrict(first), gold[first], psi)
     values = drawn_values(log_lik, fit.prior[draw], fit.classifier[draw], y[first], size, asked, target)
-    return values, psi, f"{len(at)} draws of the joint posterior, rates learned", fit.warnings
+    return values, psi, f"{len(draw)} draws of the joint posterior, rates learned", fit.warnings
 
 
 def expected_gain_of_labels(
@@ -371,8 +369,8 @@ def _gains(
         row = row[None] if stratum is None else row[stratum][:, None]  # (1 or samples, strata, c, symbols)
         joint = (states[..., None] * row).sum(axis=1)  # (samples, classes, symbols)
         product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
-        some = joint > 0
-        ratio = jnp.log(jnp.where(some, joint, 1.0)) - jnp.log(jnp.where(some, product, 1.0))
+        possible = joint > 0
+        ratio = jnp.log(jnp.where(possible, joint, 1.0)) - jnp.log(jnp.where(possible, product, 1.0))
         return (joint * ratio - joint + product).sum(axis=(1, 2)) / np.log(2)  # no term is negative
 
     return jax.lax.map(of_labeler, rows).T

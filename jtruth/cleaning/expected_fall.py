@@ -49,7 +49,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from scipy.special import softmax
 
-from jtruth._host import known_classes, log
+from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.answers import Answer, Column, Document, Table, facts
@@ -136,9 +136,9 @@ def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, ou
 def _now_and_then(derivative: Any, learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any) -> Any:
     """`jax.grad` or `jax.hessian` of the loss of single samples, now and after each answer."""
     flat, unravel = ravel_pytree(model)
-    one = derivative(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
-    now = jax.vmap(one, in_axes=(None, 0, 0))(flat, x, evidence)
-    return now, jax.vmap(jax.vmap(one, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
+    of_sample = derivative(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
+    now = jax.vmap(of_sample, in_axes=(None, 0, 0))(flat, x, evidence)
+    return now, jax.vmap(jax.vmap(of_sample, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
 
 
 def twin(state: State) -> State:
@@ -174,12 +174,12 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
     return np.stack(rows, axis=1)
 
 
-def best_batch(found: Influence, value: Float[np.ndarray, " samples"], num: int) -> list[int]:
+def best_batch(effects: Influence, value: Float[np.ndarray, " samples"], num: int) -> list[int]:
     """`num` samples, each seeing less to gain near those before it; `value`: factor of its fall, 0: never."""
-    inverse, gap, free, chosen = found.inverse.copy(), found.gap.copy(), value > 0, []
-    root = np.sqrt(found.chance)[..., None]
-    weighted, aimed = root * found.changes, root * (found.aims - 0.5 * found.changes)
-    mean, mean_aim = (np.einsum("ik,ikp->ip", found.chance, each) for each in (found.changes, found.aims))
+    inverse, gap, free, chosen = effects.inverse.copy(), effects.gap.copy(), value > 0, []
+    root = np.sqrt(effects.chance)[..., None]
+    weighted, aimed = root * effects.changes, root * (effects.aims - 0.5 * effects.changes)
+    mean, mean_aim = (np.einsum("ik,ikp->ip", effects.chance, a) for a in (effects.changes, effects.aims))
     for _ in range(min(num, int(free.sum()))):
         falls = np.einsum("ikp,pq,ikq->i", aimed, inverse, weighted, optimize=True)
         falls += np.einsum("ip,pq,iq->i", gap - mean_aim, inverse, mean, optimize=True)
@@ -189,7 +189,7 @@ def best_batch(found: Influence, value: Float[np.ndarray, " samples"], num: int)
         gap -= mean[best]
         for g in weighted[best]:
             turned = inverse @ g
-            inverse -= found.num_samples * np.outer(turned, turned) / (1 + found.num_samples * g @ turned)
+            inverse -= effects.num_samples * np.outer(turned, turned) / (1 + effects.num_samples * g @ turned)
     return chosen
 
 
@@ -248,9 +248,9 @@ def stopping_advice(
     left = int(state.open.sum())
     if not 1 <= num <= left:
         raise ValueError(f"num is {num}, and {left} samples may still be asked for; give 1 to that number")
-    found = influence(state)
-    chosen = best_batch(found, state.open / state.costs, num)
-    gains = simulated_gains(state, found, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
+    effects = influence(state)
+    chosen = best_batch(effects, state.open / state.costs, num)
+    gains = simulated_gains(state, effects, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
     gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(num_draws))
     low, high = (float(q) for q in np.quantile(gains, [0.05, 0.95]))
     chance = float((gains >= worth).mean())
@@ -264,13 +264,13 @@ def stopping_advice(
 
 
 def simulated_gains(
-    state: State, found: Influence, chosen: list[int], num_draws: int, rng: np.random.Generator
+    state: State, effects: Influence, chosen: list[int], num_draws: int, rng: np.random.Generator
 ) -> np.ndarray:
     """(draws,) gain of accuracy by answers about the chosen samples."""
     learner = state.learner
     flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.model))
     flat = np.asarray(flat, np.float64)
-    centre, spread = _believed(state, found)
+    centre, spread = _believed(state, effects)
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
     outcome, chances = possible_evidence(state)[chosen], answer_chances(state)[chosen]
     with jax.enable_x64(True):
@@ -279,8 +279,8 @@ def simulated_gains(
         now, then = _now_and_then(jax.hessian, learner, model, *rows)
     # The expected change of H by these answers is 0 for losses that are linear in the score.
     change = np.einsum("ik,ikpq->pq", chances, np.asarray(then)) - np.asarray(now).sum(axis=0)
-    after_all = np.linalg.pinv(found.inverse, 1e-9, hermitian=True) + change / found.num_samples
-    steps = -found.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
+    after_all = np.linalg.pinv(effects.inverse, 1e-9, hermitian=True) + change / effects.num_samples
+    steps = -effects.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
     log_p = state.log_likelihood[chosen]
 
     def probabilities(theta):
@@ -291,22 +291,22 @@ def simulated_gains(
     for m in range(num_draws):
         truth = probabilities(centre + root @ rng.standard_normal(flat.size))
         chance = softmax(log_p + log(truth[chosen]), axis=1) @ state.oracle
-        answers = (rng.random((len(chosen), 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
+        answers = picked(chance, rng.random(len(chosen)))
         after = probabilities(flat + steps[np.arange(len(chosen)), answers].sum(axis=0)).argmax(axis=1)
         at = np.arange(len(now))
         gains[m] = (truth[at, after] - truth[at, now]).mean()
     return gains
 
 
-def _believed(state: State, found: Influence) -> tuple[np.ndarray, np.ndarray]:
+def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of the model that would be right: of a learner that knows the noise."""
     if state.learner.kind == "labels" and not isinstance(state.learner, LinearLearner):
         raise ValueError("stopping advice for a learner that ignores noise is there for LinearLearner only")
     if isinstance(state.learner, LinearLearner):
         weak = LinearLearner("ml", _WEAK * state.learner.regularisation)
         state = state._replace(learner=weak).refitted()
-        found = influence(state)
-    used, inverse = found.gradients[~state.validation], found.inverse
+        effects = influence(state)
+    used, inverse = effects.gradients[~state.validation], effects.inverse
     flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.model))
     covariance = inverse / len(used)
     if state.learner.kind != "ml":  # a loss that is no likelihood
@@ -355,7 +355,7 @@ def gold_splits(
         x[:, 0] += 3.0 * y
         return x, y
 
-    found = np.empty((len(splits), num_sims, 3))
+    results = np.empty((len(splits), num_sims, 3))
     for (row, split), sim in product(enumerate(splits), range(num_sims)):
         rng = host_rng(key, "splits of known labels", sim)
         x, y = drawn(rng, num_samples)
@@ -364,11 +364,11 @@ def gold_splits(
         new_x, new_y = drawn(rng, 4000)
         true, test = (predict(new_x) == new_y).mean(), slice(num_samples - split[2], num_samples)
         tested = (predict(x[test]) == y[test]).mean() if split[2] else np.nan
-        found[row, sim] = true, (tested - true) ** 2, np.mean((learned - np.array(rates)) ** 2)
-    accuracy, test_error, rate_error = found.mean(axis=1).T
+        results[row, sim] = true, (tested - true) ** 2, np.mean((learned - np.array(rates)) ** 2)
+    accuracy, test_error, rate_error = results.mean(axis=1).T
     return {
         "accuracy": accuracy,
-        "accuracy_error": found[:, :, 0].std(axis=1, ddof=1) / np.sqrt(num_sims),
+        "accuracy_error": results[:, :, 0].std(axis=1, ddof=1) / np.sqrt(num_sims),
         "test_error": test_error**0.5,
         "rate_error": rate_error**0.5,
     }

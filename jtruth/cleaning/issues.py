@@ -39,7 +39,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from jtruth._host import cross_table, labels_log_likelihood, log
+from jtruth._host import labels_log_likelihood, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth._validation import align_table
@@ -171,18 +171,19 @@ def suspicious_labels(
             why = f"probabilities must be {shape}, samples by classes, with the class prior beside them"
             raise ValueError(why)
         # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
-        more = log(features) - log(np.asarray(prior, np.float64))[None]
-        posteriors = {name: softmax(log(draws) + more[None], axis=2) for name, draws in posteriors.items()}
+        lift = log(features) - log(np.asarray(prior, np.float64))[None]
+        posteriors = {name: softmax(log(draws) + lift[None], axis=2) for name, draws in posteriors.items()}
+    counts = np.asarray(labels.counts(), np.float64)
     means = [draws.mean(axis=0) for draws in posteriors.values()]
     rows = [1 - mean[sample, label] for mean in means]
     if gold is None:
         tails = [(1 - level) / 2, (1 + level) / 2]
-        ends = [np.quantile(_numbers(draws, sample, label, rng), tails) for draws in posteriors.values()]
+        ends = [np.quantile(_numbers(draws, counts, rng), tails) for draws in posteriors.values()]
         expected, caution = float(rows[0].sum()), _OF_MODEL
         interval = float(min(e[0] for e in ends)), float(max(e[1] for e in ends))
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
-        law = wrong_share(cross_table(sample, label, means[0].shape) * 1.0, means[0], known)
+        law = wrong_share(counts, means[0], known)
         low, high = law.interval(level)
         how = "at random" if known.at_random else "as their table says"
         caution, size = _OF_GOLD.format((known.classes >= 0).sum(), how), label.size
@@ -220,42 +221,40 @@ def wrong_share(
     wrong = labels[:, None] - counts  # of a sample, for each class it may have
     sample = how_chosen(known)
     rows = sample.chosen
-    found = wrong[rows, known.classes[rows]]
-    most = labels.sum() - (labels[rows] - found).sum()  # all but what is known to be right
-    bounds = (float(found.sum() / labels.sum()), float(most / labels.sum()))
+    wrong_of_gold = wrong[rows, known.classes[rows]]
+    largest = labels.sum() - (labels[rows] - wrong_of_gold).sum()  # all but what is known to be right
+    bounds = (float(wrong_of_gold.sum() / labels.sum()), float(largest / labels.sum()))
     expected = (wrong * posterior).sum(axis=1)
     return ppi_ratio(
-        (found, labels[rows]), (expected, labels), sample, bounds=bounds, power=POWER,
+        (wrong_of_gold, labels[rows]), (expected, labels), sample, bounds=bounds, power=POWER,
         possible=(wrong[rows], np.repeat(labels[rows, None], counts.shape[1], axis=1)),
     ).law  # fmt: skip
 
 
 def _posterior(values: Any, labels: Labels, name: str) -> np.ndarray:
     """(draws, samples, classes) checked."""
-    what = f"the class posterior {name!r}"
-    found = _by_task(values, labels, what)
-    found = found[None] if found.ndim == 2 else found
+    title = f"the class posterior {name!r}"
+    p = _by_task(values, labels, title)
+    p = p[None] if p.ndim == 2 else p
     sizes = {"samples": labels.num_samples, "classes": labels.num_classes}
-    check_shape(found, what, "draws samples classes", **sizes)
-    check_rows(found, what, 1e-4)
-    return found
+    check_shape(p, title, "draws samples classes", **sizes)
+    check_rows(p, title, 1e-4)
+    return p
 
 
-def _by_task(values: Any, labels: Labels, what: str) -> np.ndarray:
+def _by_task(values: Any, labels: Labels, title: str) -> np.ndarray:
     """An array; rows and columns of a frame are matched with the labels' ids and classes."""
     names = tuple(map(str, labels.class_names))
-    return np.asarray(align_table(values, labels, names, what)[0], np.float64)
+    return np.asarray(align_table(values, labels, names, title)[0], np.float64)
 
 
-def _numbers(draws: np.ndarray, sample: np.ndarray, label: np.ndarray, rng: Any) -> np.ndarray:
+def _numbers(draws: np.ndarray, counts: np.ndarray, rng: Any) -> np.ndarray:
     """Draws of the number of wrong labels: true classes from every draw of the posterior."""
-    counts = cross_table(sample, label, draws.shape[1:]) * 1.0
     wrong = counts.sum(axis=1, keepdims=True) - counts  # of a sample, for each class it may have
     numbers = []
     for k in range(max(1000 // len(draws), 1) * len(draws)):
-        top = np.cumsum(draws[k % len(draws)], axis=1)
-        y = (rng.random((len(top), 1)) * top[:, -1:] >= top).sum(axis=1)
-        numbers.append(wrong[np.arange(len(top)), y].sum())
+        y = picked(draws[k % len(draws)], rng.random(len(wrong)))
+        numbers.append(wrong[np.arange(len(y)), y].sum())
     return np.array(numbers)
 
 
@@ -321,8 +320,8 @@ def _with_labelers(labels: Labels, theta: np.ndarray, posterior: np.ndarray) -> 
     classes = labels.num_classes
     matrix, concentration, prior = _parts(theta, classes)
     sample, labeler, label = labels.entries()
-    number = np.bincount(sample, minlength=labels.num_samples)
-    share = ((1 + concentration) / (np.maximum(number, 1) + concentration))[:, None]
+    number = np.maximum(labels.labels_per_sample(), 1)
+    share = ((1 + concentration) / (number + concentration))[:, None]
     cell, size = labeler * classes + label, labels.num_labelers * classes
     rows = np.tile(matrix, (labels.num_labelers, 1, 1))
     for _ in range(_STEPS):
@@ -351,9 +350,9 @@ def log_joint(theta: np.ndarray, patterns: np.ndarray) -> np.ndarray:
 def slopes(theta: np.ndarray, patterns: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
     """d log p / d alpha (class, label), and / d concentration of what is subtracted, both weighted."""
     matrix, concentration, _ = _parts(theta, patterns.shape[1])
-    each = np.einsum("rc,rkc->ck", weight, _summed(np.reciprocal, concentration * matrix, patterns))
+    by_cell = np.einsum("rc,rkc->ck", weight, _summed(np.reciprocal, concentration * matrix, patterns))
     whole = _summed(np.reciprocal, np.array([[concentration]]), patterns.sum(axis=1, keepdims=True))
-    return each, float(weight.sum(axis=1) @ whole[:, 0, 0])
+    return by_cell, float(weight.sum(axis=1) @ whole[:, 0, 0])
 
 
 def _parts(theta: np.ndarray, classes: int) -> tuple[np.ndarray, float, np.ndarray]:
@@ -373,10 +372,10 @@ def _fitted(patterns: np.ndarray, times: np.ndarray, start: np.ndarray | None) -
         off = (theta[classes**2] - _CENTRE) / _WIDTH
         value = times @ logsumexp(joint, axis=1) + (pseudo * np.log(matrix)).sum() + np.log(prior).sum()
         weight = softmax(joint, axis=1) * times[:, None]
-        each, whole = slopes(theta, patterns, weight)
-        by_row = concentration * matrix * (each - (each * matrix).sum(axis=1, keepdims=True))
+        by_cell, whole = slopes(theta, patterns, weight)
+        by_row = concentration * matrix * (by_cell - (by_cell * matrix).sum(axis=1, keepdims=True))
         by_row += pseudo - pseudo.sum(axis=1, keepdims=True) * matrix
-        by_log = concentration * ((each * matrix).sum() - whole) - off / _WIDTH
+        by_log = concentration * ((by_cell * matrix).sum() - whole) - off / _WIDTH
         by_prior = weight.sum(axis=0) - times.sum() * prior + 1 - classes * prior
         return off**2 / 2 - value, -np.concatenate([by_row.ravel(), [by_log], by_prior])
 
@@ -386,7 +385,7 @@ def _fitted(patterns: np.ndarray, times: np.ndarray, start: np.ndarray | None) -
         rows, shares = voted.T @ patterns + pseudo, voted.sum(axis=0) + _PSEUDO
         rows, shares = np.log(rows / rows.sum(axis=1, keepdims=True)), np.log(shares / shares.sum())
         start = np.concatenate([rows.ravel(), [_CENTRE], shares])
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
-    if not (np.isfinite(found.fun) and np.abs(found.jac).max() < 1e-2 * max(times.sum(), 1.0)):
-        raise RuntimeError(f"the fit of shared confusion did not converge: {found.message}")
-    return found.x
+    optimum = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    if not (np.isfinite(optimum.fun) and np.abs(optimum.jac).max() < 1e-2 * max(times.sum(), 1.0)):
+        raise RuntimeError(f"the fit of shared confusion did not converge: {optimum.message}")
+    return optimum.x

@@ -28,7 +28,7 @@ from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.training import Linear, Stop, linear_objective, solve_linear
-from jtruth.training.linear import zero_start
+from jtruth.training.linear import check_options, zero_start
 
 KINDS = ("labels", "mmse", "ml")
 
@@ -96,8 +96,8 @@ class LinearLearner(Learner):
             (x, evidence, where), first = arrays(x, evidence, where), as_linear(start, x, evidence)
             weight, stop = jnp.asarray(regularisation, jnp.float64), Stop(tol=1e-6)
             options: dict[str, Any] = {"objective": objective, "loss": loss, "where": where, "stop": stop}
-            found = solve_linear(x, evidence, weight, first, **options)
-        return jax.tree.map(np.asarray, found.model), bool(found.converged)
+            solved = solve_linear(x, evidence, weight, first, **options)
+        return jax.tree.map(np.asarray, solved.model), bool(solved.converged)
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
         """All copies at once (see `retrain`); a sample whose copy does not settle is named."""
@@ -105,11 +105,11 @@ class LinearLearner(Learner):
         with jax.enable_x64(True):
             start = as_linear(model, x, evidence)
             data = arrays(np.asarray(x)[used], np.asarray(evidence)[used], np.ones(used.size, bool))
-            found, gradient = retrain(data, start, place[rows], new, *self._options(evidence))
+            models, gradient = retrain(data, start, place[rows], new, *self._options(evidence))
         bad = np.flatnonzero(~(gradient < 1e-6))
         if bad.size:
             raise RuntimeError(f"retraining with sample {rows[bad[0]]} changed did not converge")
-        return found
+        return models
 
     def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
         """Sigmoid or softmax of the scores."""
@@ -134,7 +134,7 @@ class LinearLearner(Learner):
 
     def _options(self, evidence: Any) -> tuple[float, str, str]:
         objective = "ml" if self.kind == "ml" else "mmse"
-        return self.regularisation, objective, "logistic" if np.shape(evidence)[1] == 2 else "cross_entropy"
+        return self.regularisation, objective, check_options(objective, None, np.shape(evidence)[1])
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def as_linear(start: Any, x: Any, evidence: Any) -> Linear:
     if start is not None:
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start)
     classes = np.shape(evidence)[1]
-    return zero_start(jnp.asarray(x, jnp.float64), classes, "logistic" if classes == 2 else "cross_entropy")
+    return zero_start(jnp.asarray(x, jnp.float64), classes, check_options("mmse", None, classes))
 
 
 def retrain(data, start, rows, new, *options):
@@ -217,9 +217,9 @@ def _padded(often, data, start, rows, new, options):
     """(flat models, largest gradients) in blocks of 64, or one of a power of two where there are fewer."""
     size = min(_BLOCK, 1 << (len(rows) - 1).bit_length())
     filled = np.resize(np.arange(len(rows)), (-(-len(rows) // size), size))
-    blocks = [(jnp.asarray(rows[some], jnp.int32), jnp.asarray(new[some], jnp.float64)) for some in filled]
+    blocks = [(jnp.asarray(rows[block], jnp.int32), jnp.asarray(new[block], jnp.float64)) for block in filled]
     parts = [_newton(data, start, *row, *options, often) for row in blocks]
-    flat, slope = (np.concatenate(each)[: len(rows)] for each in zip(*parts, strict=True))
+    flat, slope = (np.concatenate(column)[: len(rows)] for column in zip(*parts, strict=True))
     return flat, np.abs(slope).max(axis=1)
 
 
@@ -245,8 +245,8 @@ def _newton(data, start, rows, new, regularisation, objective, loss, often):
         )
         return (new - old) / count
 
-    each = jnp.repeat(flat[None], rows.size, axis=0)
-    first = None if often else _inverse(jax.hessian(cost)(flat)[None], change, each, rows, new)
+    copies = jnp.repeat(flat[None], rows.size, axis=0)
+    first = None if often else _inverse(jax.hessian(cost)(flat)[None], change, copies, rows, new)
 
     def value(theta, row, row_evidence):
         return cost(theta) + change(theta, row, row_evidence)
@@ -271,5 +271,5 @@ def _newton(data, start, rows, new, regularisation, objective, loss, often):
     def unsettled(state):
         return ~(jnp.abs(state[1]).max() <= _SETTLED) & (state[2] < (_MANY if often else _FEW))
 
-    slope = jax.grad(cost)(flat)[None] + jax.vmap(jax.grad(change))(each, rows, new)
-    return jax.lax.while_loop(unsettled, step, (each, slope, jnp.zeros((), jnp.int32)))[:2]
+    slope = jax.grad(cost)(flat)[None] + jax.vmap(jax.grad(change))(copies, rows, new)
+    return jax.lax.while_loop(unsettled, step, (copies, slope, jnp.zeros((), jnp.int32)))[:2]

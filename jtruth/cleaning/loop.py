@@ -102,12 +102,12 @@ def expected_error(key: Any, state: State) -> Scores:
     chance, where = state.learner.probabilities(state.model, state.x), ~state.validation
     label = state.consolidated.label
     scores = np.where(state.open, 0.0, -np.inf)
-    here = (chance.argmax(1) != label)[where].mean()
+    error_now = (chance.argmax(1) != label)[where].mean()
     for k, rows, predicted in _retrained(state):
         error = (predicted != label[None])[:, where].mean(axis=1)
         scores[rows] -= chance[rows, k] * error
     same = np.flatnonzero(state.open)
-    scores[same] -= chance[same, label[same]] * here
+    scores[same] -= chance[same, label[same]] * error_now
     return scores
 
 
@@ -116,8 +116,8 @@ def active_clean(key: Any, state: State) -> Scores:
 
     Reconstructed: that it is this norm, and answers as probable as the model says.
     """
-    found = influence(state)
-    size = np.linalg.norm(found.changes, axis=2)
+    effects = influence(state)
+    size = np.linalg.norm(effects.changes, axis=2)
     chance = state.learner.probabilities(state.model, state.x)
     return (chance * size).sum(axis=1)
 
@@ -155,9 +155,9 @@ def estimated_accuracy(state: State) -> float:
 def _truth(state: State, on: Bool[np.ndarray, " samples"]) -> np.ndarray:
     """(7): what stands in the place of "1 at the true class", 0 outside of `on`."""
     consolidated = state.consolidated
-    some = consolidated._replace(label=consolidated.label[on], rates=consolidated.rates[on])
+    used = consolidated._replace(label=consolidated.label[on], rates=consolidated.rates[on])
     truth = np.zeros(consolidated.rates.shape[:2])
-    truth[on] = estimate_counts(np.zeros(int(on.sum()), np.int64), some).truth
+    truth[on] = estimate_counts(np.zeros(int(on.sum()), np.int64), used).truth
     return truth
 
 
@@ -182,10 +182,10 @@ def _emi(state: State, on: Bool[np.ndarray, " samples"], learns_sample: bool) ->
     now = truth[np.arange(size), predicted][on].mean()
     chance, scores = label_posterior(state), np.where(state.open, 0.0, -np.inf)
     for k, rows, after in _retrained(state):
-        each = truth[np.arange(size)[None], after]
-        total = each[:, on].sum(axis=1)
+        right = truth[np.arange(size)[None], after]
+        total = right[:, on].sum(axis=1)
         if learns_sample:  # the sample itself is known then
-            total += (after[np.arange(rows.size), rows] == k) - each[np.arange(rows.size), rows]
+            total += (after[np.arange(rows.size), rows] == k) - right[np.arange(rows.size), rows]
         scores[rows] += chance[rows, k] * (total / on.sum() - now)
     return scores
 

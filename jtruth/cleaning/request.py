@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import softmax
 
-from jtruth._host import labels_log_likelihood, log
+from jtruth._host import evenly, labels_log_likelihood, log
 from jtruth._random import host_rng
 from jtruth.answers import Column, Document, Queue, facts, how, warning_notes
 from jtruth.cleaning.expected_fall import stopping_advice
@@ -117,26 +117,24 @@ def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarra
 
     A first model of the labels teaches the error rates, and the second is trained with these known.
     """
-    sample, _, label = labels.entries()
-    label_of = np.empty(labels.num_samples, np.int64)
-    label_of[sample] = label
+    label_of = labels.counts().argmax(axis=1)
     x = np.asarray(features, np.float64)
     x = (x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
     mixed = host_rng(seed, "folds of cleaning").permutation(label_of.size)
     fold = np.empty(label_of.size, np.int64)
     fold[mixed[np.argsort(label_of[mixed], kind="stable")]] = np.arange(label_of.size) % _FOLDS
-    found = _out_of_fold(LinearLearner("labels"), x, np.eye(labels.num_classes)[label_of], fold)
-    rates = np.asarray(fit_noise_layer(labels, found, key=seed, num_bootstrap=20).matrices[0])
+    first = _out_of_fold(LinearLearner("labels"), x, np.eye(labels.num_classes)[label_of], fold)
+    rates = np.asarray(fit_noise_layer(labels, first, key=seed, num_bootstrap=20).matrices[0])
     return _out_of_fold(LinearLearner("ml"), x, log(np.maximum(rates, _LEAST))[:, label_of].T, fold)
 
 
 def _out_of_fold(learner: LinearLearner, x: Any, evidence: Any, fold: np.ndarray) -> np.ndarray:
     """(samples, classes) probabilities of models that each saw all folds but the sample's."""
-    found = np.empty(evidence.shape)
+    p = np.empty(evidence.shape)
     for k in range(_FOLDS):
         model = learner.fit(x, evidence, fold != k)[0]
-        found[fold == k] = learner.probabilities(model, x[fold == k])
-    return found
+        p[fold == k] = learner.probabilities(model, x[fold == k])
+    return p
 
 
 def rates_of_one_label(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
@@ -175,8 +173,8 @@ def issues(
         raise ValueError(f"--budget {budget} is more than the {labels.num_labels} labels that there are")
     posterior, shares, notes = _class_posteriors(labels, noise, prior, probabilities, seed)
     features = {} if probabilities is None else {"probabilities": probabilities, "prior": shares}
-    found = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
-    return found.screen(budget, notes)
+    suspicions = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
+    return suspicions.screen(budget, notes)
 
 
 def _class_posteriors(
@@ -185,12 +183,12 @@ def _class_posteriors(
     """What is believed of the classes (draws, or several assumptions), the class prior, and notes."""
     if noise is not None:
         known, shares, _ = _rates(labels, noise, prior, seed)
-        drawn = [(one, pi if prior is None else shares) for one, pi in noise.models(_LAYER_DRAWS)]
-        found = np.stack([
-            softmax(np.asarray(one.log_likelihood(labels), np.float64) + log(np.asarray(pi))[None], axis=1)
-            for one, pi in drawn or [(known, shares)]
+        drawn = [(model, pi if prior is None else shares) for model, pi in noise.models(_LAYER_DRAWS)]
+        p = np.stack([
+            softmax(np.asarray(model.log_likelihood(labels), np.float64) + log(np.asarray(pi))[None], axis=1)
+            for model, pi in drawn or [(known, shares)]
         ])  # fmt: skip
-        return found if drawn else found[0], np.asarray(shares, np.float64), ()
+        return p if drawn else p[0], np.asarray(shares, np.float64), ()
     if _one_label_each(labels):
         if probabilities is None:
             raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")
@@ -224,11 +222,9 @@ def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "d
             f"this fit is {fit.dependence!r}; hand its class_posterior over, beside that of 'independent', "
             "as a mapping of assumptions"
         )
-    some = np.unique(np.linspace(0, len(fit.matrices) - 1, min(_MOST_DRAWS, len(fit.matrices))).astype(int))
-    sample, labeler, label = labels.arrays
-    matrices = fit.matrices[some].astype(np.float64)
-    log_p = labels_log_likelihood(matrices, sample, labeler, label, labels.num_samples)
-    return softmax(log_p + log(fit.prior[fit.matrix_draw[some]])[:, None, :], axis=2)
+    matrices, draw = (evenly([column], _MOST_DRAWS) for column in (fit.matrices, fit.matrix_draw))
+    log_p = labels_log_likelihood(matrices.astype(np.float64), *labels.arrays, labels.num_samples)
+    return softmax(log_p + log(fit.prior[draw])[:, None, :], axis=2)
 
 
 def layer_draws(labels: Labels, fit: Fit) -> Float[np.ndarray, "draws samples classes"]:

@@ -68,11 +68,11 @@ class State(NamedTuple):
     @property
     def digest(self) -> str:
         """Sixteen letters that stand for all data."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         others = () if self.probabilities is None else (self.probabilities,)
         for part in (*self[:3], *self.noisy, *self[4:7], *others):
-            found.update(np.ascontiguousarray(part).tobytes())
-        return found.hexdigest()[:16]
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()[:16]
 
     @property
     def open(self) -> Bool[np.ndarray, " samples"]:
@@ -84,10 +84,10 @@ class State(NamedTuple):
     @property
     def log_likelihood(self) -> Float[np.ndarray, "samples classes"]:
         """log p(labels and answers | class)."""
-        found = self.of_labels.copy()
+        total = self.of_labels.copy()
         for sample, label in self.answers:
-            found[sample] += log(self.oracle[:, label])
-        return found
+            total[sample] += log(self.oracle[:, label])
+        return total
 
     @property
     def consolidated(self) -> Consolidated:
@@ -127,8 +127,8 @@ def data_of(
     """Checked data of a cleaning without a learner; see `start` for the arguments."""
     check_features(np.asarray(x), samples=labels.num_samples)
     x = np.asarray(x).astype(np.float64)
-    found = consolidate(labels, noise, prior, key=key)
-    held_out = _validation(validation, found.label, labels.num_classes, key)
+    noisy = consolidate(labels, noise, prior, key=key)
+    held_out = _validation(validation, noisy.label, labels.num_classes, key)
     costs = np.ones(len(x)) if costs is None else np.asarray(costs, np.float64)
     check_positive(costs, "costs", f"prices of {len(x)} samples", size=len(x))
     matrix = np.eye(labels.num_classes)
@@ -139,21 +139,21 @@ def data_of(
         matrix = strata.rows[0, 0]
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
-    return State(x, log_likelihood, found.prior, found, held_out, costs, matrix, labels.tasks,
+    return State(x, log_likelihood, noisy.prior, noisy, held_out, costs, matrix, labels.tasks,
                  class_names=tuple(labels.class_names))  # fmt: skip
 
 
 def with_probabilities(state: State, probabilities: Any) -> State:
     """The data with somebody's p(y | features), of classes that the labels allow."""
-    found, log_likelihood = np.asarray(probabilities, np.float64), state.of_labels
+    p, log_likelihood = np.asarray(probabilities, np.float64), state.of_labels
     samples, classes = log_likelihood.shape
-    check_shape(found, "probabilities", "samples classes", samples=samples, classes=classes)
-    check_rows(found, "probabilities")
-    bad = np.flatnonzero(~((found > 0) & (log_likelihood > -np.inf)).any(axis=1))
+    check_shape(p, "probabilities", "samples classes", samples=samples, classes=classes)
+    check_rows(p, "probabilities")
+    bad = np.flatnonzero(~((p > 0) & (log_likelihood > -np.inf)).any(axis=1))
     if bad.size:
         why = f"gives 0 to every class that its labels allow ({bad.size} such rows)"
         raise ValueError(f"probabilities[{bad[0]}] {why}; give the other classes a small probability")
-    return state._replace(probabilities=found)
+    return state._replace(probabilities=p)
 
 
 def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:
@@ -184,12 +184,12 @@ def write_state(path: str | Path, state: State) -> None:
     if any(leaf.dtype == object for leaf in leaves):
         leaves = []  # scikit-learn's: fitted again when it is read
     words = {"answers": state.answers, "pending": state.pending, "trail": state.trail}
-    mine = {tuple(one) for one in state.answers}
+    answered = {tuple(pair) for pair in state.answers}
     known = {sample for sample, _ in state.answers} | set(state.pending)
     Checkpoint(path, _MARK).write(
         {f"leaf{k}": leaf for k, leaf in enumerate(leaves)},
         words | _begun(state),
-        lambda old: set(map(tuple, old["answers"])) <= mine and set(old["pending"]) <= known,
+        lambda old: set(map(tuple, old["answers"])) <= answered and set(old["pending"]) <= known,
     )
 
 
@@ -207,8 +207,8 @@ def read_state(path: str | Path, fresh: State) -> State:
         raise ValueError(f"{path} is no state of a cleaning: {error}") from None
     for name, value in _begun(fresh).items():
         if words[name] != value:
-            what = "data (digest)" if name == "digest" else name
-            raise ValueError(f"{path} is a state of other {what}: {words[name]}, and here it is {value}; "
+            kind = "data (digest)" if name == "digest" else name
+            raise ValueError(f"{path} is a state of other {kind}: {words[name]}, and here it is {value}; "
                              "continue with what it was begun with, or begin anew")  # fmt: skip
     answers = tuple((int(i), int(c)) for i, c in words["answers"])
     bad = [sample for sample, _ in answers if not 0 <= sample < len(fresh.x)]

@@ -64,8 +64,8 @@ def labeler_information(noise, prior: Prior) -> LabelerInformation:
     """
     law = label_law(noise)
     checked = checked_prior(prior, law.num_classes)
-    one = np.eye(law.num_labelers, dtype=bool)
-    teams = np.concatenate([one, ~one, np.ones((1, law.num_labelers), bool)])
+    single = np.eye(law.num_labelers, dtype=bool)
+    teams = np.concatenate([single, ~single, np.ones((1, law.num_labelers), bool)])
     bits = _teams(law, checked, teams)
     alone, others, total = np.split(bits, [law.num_labelers, 2 * law.num_labelers])
     return LabelerInformation(alone, total - others, float(total[0]))
@@ -111,7 +111,7 @@ def best_labelers(
     if np.ptp(price) == 0:
         return per_cost
     plain = _greedy(of_teams, price, left, np.ones_like(price))
-    return max((per_cost, plain), key=lambda found: found.bits[-1] if found.bits.size else 0.0)
+    return max((per_cost, plain), key=lambda order: order.bits[-1] if order.bits.size else 0.0)
 
 
 def _greedy(
@@ -122,11 +122,11 @@ def _greedy(
     while (free := np.flatnonzero(~team & (price <= left))).size:
         teams = np.repeat(team[None], free.size, axis=0)
         teams[np.arange(free.size), free] = True
-        found = of_teams(teams)
-        best = int(np.argmax((found - bits[-1]) / divisor[free]))
+        reached = of_teams(teams)
+        best = int(np.argmax((reached - bits[-1]) / divisor[free]))
         team, left = teams[best], left - float(price[free[best]])
         order.append(int(free[best]))
-        bits.append(float(found[best]))
+        bits.append(float(reached[best]))
     chosen = np.array(order, int)
     return LabelerOrder(chosen, np.array(bits[1:]), np.cumsum(price[chosen]))
 
@@ -138,7 +138,7 @@ def _teams(
     if len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
         return independent_information(law, prior, teams.astype(int))
     laws = [law._replace(rows=law.rows[:, team]) for team in teams]
-    return np.array([average_over_strata(one, prior, None).bits for one in laws])
+    return np.array([average_over_strata(team_law, prior, None).bits for team_law in laws])
 
 
 _SLACK = 1e-12  # a team reaches a target that it misses by rounding only
@@ -167,15 +167,15 @@ def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numb
     check_probabilities(shares, "prior_positive")
     if (wrong := teams[~((teams >= 0) & (teams == np.floor(teams)))]).size:
         raise ValueError(f"num_labelers must be a whole number from 0; got {wrong[0]}")
-    found = []
+    bits = []
     for size, rate, share in zip(teams.flat, errors.flat, shares.flat, strict=True):
         wrong = (
             binomial_pmf(float(rate), int(size)) if size else np.ones(1)
         )  # the law of the number of errors
         prior = np.array([1 - share, share])
         joint = prior[:, None] * np.stack([wrong, wrong[::-1]]) / wrong.sum()
-        found.append(table_information(joint, prior))
-    return np.array(found).reshape(teams.shape)
+        bits.append(table_information(joint, prior))
+    return np.array(bits).reshape(teams.shape)
 
 
 def equivalent_labeler(noise, prior: Prior, *, num_labelers: int | None = None) -> Information:

@@ -102,13 +102,13 @@ def _law_of(noise, num_labelers: int | None) -> Strata:
         check_shape(rows, "matrices", "labelers classes symbols")
         check_matrix_rows(rows, "matrices")
         return one_stratum(np.asarray(rows))
-    found = noise.strata(num_labelers)
-    if found is None:
+    law = noise.strata(num_labelers)
+    if law is None:
         raise ValueError(
             f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata` of "
             "NoiseModel); only mutual_information does without"
         )
-    return found
+    return law
 
 
 BITS = 1.0 / np.log(2.0)  # nats to bits

@@ -39,7 +39,7 @@ from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import Key, as_key
 from jtruth._validation import quoted, some
-from jtruth._validation.in_range import check_codes, check_rows, sum_tolerance
+from jtruth._validation.in_range import check_codes, check_probabilities, check_rows, sum_tolerance
 from jtruth.labels import Labels
 
 _UNROLLED = 16  # classes of a row that are added up without a loop
@@ -71,8 +71,8 @@ class Strata(NamedTuple):
         """(weight, law) of each stratum where samples say theirs; the law itself, with weight 1, if not."""
         if self.of_sample is None:
             return [(1.0, self)]
-        one = np.ones((1, self.num_classes))
-        return [(float(w[0]), Strata(r[None], one)) for r, w in zip(self.rows, self.weights, strict=True)]
+        certain = np.ones((1, self.num_classes))
+        return [(float(w[0]), Strata(r[None], certain)) for r, w in zip(self.rows, self.weights, strict=True)]
 
 
 class NoiseModel(eqx.Module):
@@ -139,11 +139,11 @@ class NoiseModel(eqx.Module):
             raise ValueError(
                 f"there is no noise model {values.get('model')!r}; the models are {sorted(known)}"
             )
-        wanted, found = {field.name for field in fields(model)}, set(values) - {"model"}
-        if wanted != found:
+        wanted, given = {field.name for field in fields(model)}, set(values) - {"model"}
+        if wanted != given:
             raise ValueError(
-                f"{model.__name__} has the parameters {sorted(wanted)}; missing: {sorted(wanted - found)}, "
-                f"unknown: {sorted(found - wanted)}"
+                f"{model.__name__} has the parameters {sorted(wanted)}; missing: {sorted(wanted - given)}, "
+                f"unknown: {sorted(given - wanted)}"
             )
         return model(**{name: values[name] for name in wanted})
 
@@ -166,7 +166,7 @@ class IndependentLabelers(NoiseModel):
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
         rows, mask = self.rows(), jnp.asarray(mask)
         check_sizes("labelers", mask.shape[1], rows.shape[0], "the model")
-        return _sampled(as_key(key), rows, jnp.asarray(y, jnp.int32), mask)
+        return drawn_labels(as_key(key), rows, jnp.asarray(y, jnp.int32), mask)
 
     def strata(self, num_labelers: int | None) -> Strata:
         """Independent labelers."""
@@ -185,7 +185,7 @@ def rows_log_likelihood(
 
 
 @jax.jit
-def _sampled(key: PRNGKeyArray, matrices: Array, y: Array, mask: Array) -> DrawnLabels:
+def drawn_labels(key: PRNGKeyArray, matrices: Array, y: Array, mask: Array) -> DrawnLabels:
     """One draw from row y of every labeler's matrix."""
     return jnp.where(mask, draw_rows(key, jnp.swapaxes(matrices, 0, 1)[y]), -1)
 
@@ -268,15 +268,15 @@ def as_matrices(model: Any, num_labelers: int, what: str) -> Any:
             f"{what} is a {type(model).__name__} of {size} labelers and {num_labelers} is wanted here; give "
             f"a model, or matrices, of {num_labelers}"
         )
-    found = model.strata(num_labelers)
-    if found is None or len(found.rows) != 1:
+    law = model.strata(num_labelers)
+    if law is None or len(law.rows) != 1:
         raise ValueError(
             f"{what} is a {type(model).__name__}, which "
-            + ("does not say its law (`strata`)" if found is None else "makes labels of a sample dependent")
+            + ("does not say its law (`strata`)" if law is None else "makes labels of a sample dependent")
             + f"; give independent labelers: ConfusionMatrices, Symmetric, or an array ({num_labelers}, "
             "classes, classes)"
         )
-    return found.rows[0]
+    return law.rows[0]
 
 
 def one_stratum(rows: Float[np.ndarray, "labelers classes symbols"]) -> Strata:
@@ -297,6 +297,14 @@ def as_parameter(x, name: str) -> Parameter:
         return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers in a rectangular array: {error}") from None
+
+
+def as_probabilities(x, name: str, what: str) -> Parameter:
+    """A probability, or one for each of `what`, checked."""
+    p = as_parameter(x, name)
+    check_ndim(p, name, (0, 1), f"() or ({what},)")
+    check_probabilities(p, name)
+    return p
 
 
 def check_matrix_rows(x: Parameter, name: str, original: object = None) -> None:
@@ -337,7 +345,7 @@ def with_known_labels(
     [[ -1.  -2.]
      [-inf   0.]]
     """
-    if is_concrete(log_likelihood) and is_concrete(known):
+    if is_concrete((log_likelihood, known)):
         check_known_labels(log_likelihood, known)
     log_likelihood, known = as_array(log_likelihood), jnp.asarray(known, jnp.int32)
     classes = jnp.arange(log_likelihood.shape[1], dtype=jnp.int32)

@@ -26,7 +26,6 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log
 from jtruth._random import Key, as_key
-from jtruth._validation.in_range import check_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import base
 
@@ -38,8 +37,8 @@ def check_matrices(values, name: str, *, symbols: bool = False) -> base.Paramete
     base.check_ndim(matrices, name, (3,), axes)
     classes, columns = matrices.shape[1:]
     if classes < 2 or columns < classes or (columns > classes and not symbols):
-        more = ", as many symbols or more" if symbols else ""
-        raise ValueError(f"{name} must have shape {axes}, 2 or more classes{more}; got {matrices.shape}")
+        wider = ", as many symbols or more" if symbols else ""
+        raise ValueError(f"{name} must have shape {axes}, 2 or more classes{wider}; got {matrices.shape}")
     base.check_matrix_rows(matrices, name, values)
     return matrices
 
@@ -188,15 +187,13 @@ class SharedErrors(base.NoiseModel):
     def __init__(self, matrices, shared, copying):
         self.matrices = check_matrices(matrices, "matrices")
         self.shared = base.as_parameter(shared, "shared")
-        self.copying = base.as_parameter(copying, "copying")
+        self.copying = base.as_probabilities(copying, "copying", "labelers")
         if self.shared.shape != self.matrices.shape[1:]:
             raise ValueError(
                 f"shared must have shape (classes, classes), here {self.matrices.shape[1:]}, "
                 f"got {self.shared.shape}"
             )
         base.check_matrix_rows(self.shared, "shared", shared)
-        base.check_ndim(self.copying, "copying", (0, 1), "() or (labelers,)")
-        check_probabilities(self.copying, "copying")
         if self.copying.ndim == 1 and self.copying.shape[0] != self.matrices.shape[0]:
             raise ValueError(
                 f"copying has {self.copying.shape[0]} entries but matrices is for {self.matrices.shape[0]} "
@@ -207,15 +204,15 @@ class SharedErrors(base.NoiseModel):
 
     def scaled(self, factor: float) -> "SharedErrors":
         """Errors of the labelers and of the shared draw times `factor`; they copy as often."""
-        own, shared = (
+        matrices, shared = (
             base.scale_errors(np.asarray(a, np.float64), factor) for a in (self.matrices, self.shared)
         )
-        return SharedErrors(own, shared, self.copying)
+        return SharedErrors(matrices, shared, self.copying)
 
     def strata(self, num_labelers: int | None) -> base.Strata:
         """One stratum for each value of the shared draw, seen by nobody."""
-        given = (np.asarray(x, np.float64) for x in (self.matrices, self.copying, self.shared))
-        matrices, copying, shared = given
+        parameters = (np.asarray(x, np.float64) for x in (self.matrices, self.copying, self.shared))
+        matrices, copying, shared = parameters
         return base.Strata(_rows_given_shared(matrices, copying), shared.T.copy())
 
     def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
@@ -241,7 +238,7 @@ def _rows_given_shared(matrices: Any, copying: Any) -> Any:
 def _log_likelihood(model: SharedErrors, labels: Labels) -> Float[Array, "samples classes"]:
     """Log of the sum over the shared draw, one pass over the labels for each value of it to save memory."""
     rows = _rows_given_shared(model.matrices, model.copying)
-    parts = jax.lax.map(lambda own: base.rows_log_likelihood(own, labels), rows)
+    parts = jax.lax.map(lambda matrices: base.rows_log_likelihood(matrices, labels), rows)
     terms = parts + safe_log(model.shared.T)[:, None, :]
     possible = jnp.any(terms > -jnp.inf, axis=0)  # else -inf, with gradient 0
     return jnp.where(possible, jax.nn.logsumexp(jnp.where(possible[None], terms, 0.0), axis=0), -jnp.inf)
@@ -254,7 +251,7 @@ def _sample(
     """The shared draw of each sample, every labeler's own draw, and who copies."""
     key_shared, key_draw, key_copy = jax.random.split(key, 3)
     common = base.draw_rows(key_shared, model.shared[y])
-    drawn = base.draw_rows(key_draw, jnp.swapaxes(model.matrices, 0, 1)[y])
+    drawn = base.drawn_labels(key_draw, model.matrices, y, mask)
     copying = jnp.broadcast_to(model.copying, (model.num_labelers,))
     copies = jax.random.bernoulli(key_copy, jnp.broadcast_to(copying[None, :], mask.shape))
-    return jnp.where(mask, jnp.where(copies, common[:, None], drawn), -1)
+    return jnp.where(mask & copies, common[:, None], drawn)

@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from jtruth._arrays import safe_log, safe_log1m
 from jtruth._random import Key, as_key
-from jtruth._validation.in_range import check_probabilities, check_whole
+from jtruth._validation.in_range import check_whole
 from jtruth.labels import Labels
 from jtruth.noise import base
 
@@ -41,8 +41,8 @@ class EvenErrors(base.NoiseModel):
     @property
     def num_labelers(self) -> int | None:
         """Number of labelers T; None where one number stands for all."""
-        found = [getattr(self, name) for name, what in self.axes.items() if what == "labelers"]
-        return found[0].shape[0] if found[0].ndim else None
+        parameters = [getattr(self, name) for name, what in self.axes.items() if what == "labelers"]
+        return parameters[0].shape[0] if parameters[0].ndim else None
 
     def check_fits(self, num_samples: int, num_labelers: int) -> None:
         """ValueError if parameters are for other numbers of samples or labelers."""
@@ -96,14 +96,6 @@ def _picked(parameter: Array | np.ndarray, index: Array) -> Array | np.ndarray:
     return parameter[index] if parameter.ndim else parameter
 
 
-def _checked(value, name: str, what: str) -> Array | np.ndarray:
-    """A probability, or one for each of `what`."""
-    found = base.as_parameter(value, name)
-    base.check_ndim(found, name, (0, 1), f"() or ({what},)")
-    check_probabilities(found, name)
-    return found
-
-
 def labeling_error(
     difficulty: Float[Array | np.ndarray, "*shape"],
     fallibility: Float[Array | np.ndarray, "*shape"],
@@ -144,7 +136,7 @@ class Symmetric(EvenErrors):
     def __init__(self, error, num_classes: int):
         check_whole(2, num_classes=num_classes)
         self.num_classes = int(num_classes)
-        self.error = _checked(error, "error", "labelers")
+        self.error = base.as_probabilities(error, "error", "labelers")
 
     def at(self, sample: Array, labeler: Array) -> Float[Array, "*cells"]:
         """The error of the labeler."""
@@ -187,8 +179,8 @@ class DifficultyFallibility(EvenErrors):
     def __init__(self, difficulty, fallibility, num_classes: int):
         check_whole(2, num_classes=num_classes)
         self.num_classes = int(num_classes)
-        self.difficulty = _checked(difficulty, "difficulty", "samples")
-        self.fallibility = _checked(fallibility, "fallibility", "labelers")
+        self.difficulty = base.as_probabilities(difficulty, "difficulty", "samples")
+        self.fallibility = base.as_probabilities(fallibility, "fallibility", "labelers")
 
     @property
     def hardness(self) -> Float[np.ndarray, " samples"] | None:
@@ -206,9 +198,9 @@ class DifficultyFallibility(EvenErrors):
         delta, of_sample, count = np.unique(
             np.asarray(self.difficulty, np.float64).ravel(), return_inverse=True, return_counts=True
         )
-        both = np.broadcast_arrays(delta[:, None], fallibility[None, :])
+        delta_phi = np.broadcast_arrays(delta[:, None], fallibility[None, :])
         weights = np.repeat((count / count.sum())[:, None], self.num_classes, axis=1)
-        error = np.asarray(labeling_error(both[0], both[1], self.num_classes))
+        error = np.asarray(labeling_error(*delta_phi, self.num_classes))
         rows = channel_matrices(error, self.num_classes)
         return base.Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
 

@@ -47,8 +47,8 @@ def gold_options(setting: Setting, labels: tuple[float, ...], fixed: int | None)
     """Numbers of gold answers to try, more for a `fixed` number of samples; without labels all (inf)."""
     if not np.isfinite(setting.cost_gold):
         return np.array([0.0]) if sum(labels) else np.zeros(0)
-    some = GOLD if fixed is None else (0, *np.unique(np.geomspace(1, fixed, 80).round()))
-    return np.array(some, np.float64) if sum(labels) else np.array([np.inf])
+    numbers = GOLD if fixed is None else (0, *np.unique(np.geomspace(1, fixed, 80).round()))
+    return np.array(numbers, np.float64) if sum(labels) else np.array([np.inf])
 
 
 def cheapest_of_mix(
@@ -62,8 +62,8 @@ def cheapest_of_mix(
         while (high - low > 1).any():  # the width falls with the samples: bisection
             middle = (low + high) // 2
             n = np.maximum(middle, 1)
-            found = widths(setting, mix, n, np.minimum(gold, n))
-            enough = (found["width"] <= width / scale) & (found["share_of_prior"] <= _MOST_PRIOR)
+            predicted = widths(setting, mix, n, np.minimum(gold, n))
+            enough = (predicted["width"] <= width / scale) & (predicted["share_of_prior"] <= _MOST_PRIOR)
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         plans = [
             Plan(int(n), mix.labels, int(min(n, g)))
@@ -82,8 +82,8 @@ def cheapest_of_mix(
         ends = gold[max(at - 1, 0)], gold[min(at + 1, gold.size - 1)]
         finer = cheapest(np.unique(np.linspace(*ends, 25).round()))
         best = finer if finer is not None and finer.cost < best.cost else best
-    found = widths(setting, mix, np.array([best.plan.num_samples]), best.plan.num_gold)
-    return best._replace(width=scale * float(found["width"][0]))
+    predicted = widths(setting, mix, np.array([best.plan.num_samples]), best.plan.num_gold)
+    return best._replace(width=scale * float(predicted["width"][0]))
 
 
 def narrowest_of_mix(
@@ -93,20 +93,20 @@ def narrowest_of_mix(
     gold = gold_options(setting, mix.labels, least if least == most else None)
     if not gold.size:
         return None
-    each = np.float64(plan_cost(setting, Plan(1, mix.labels, 0)))
+    price = np.float64(plan_cost(setting, Plan(1, mix.labels, 0)))
     # A sample with gold: what it costs more (with known rates its labels are not bought).
-    extra = plan_cost(setting, Plan(1, mix.labels, 1)) - each if gold.any() else 0.0
+    extra = plan_cost(setting, Plan(1, mix.labels, 1)) - price if gold.any() else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         n = np.where(
-            np.isinf(gold), budget / (each + extra), (budget - np.where(gold > 0, gold * extra, 0)) / each
+            np.isinf(gold), budget / (price + extra), (budget - np.where(gold > 0, gold * extra, 0)) / price
         )
     n = np.floor(np.clip(np.nan_to_num(n, nan=most, posinf=most), -1, most) + 1e-9)
     fits = (n >= least) & (np.isinf(gold) | (gold < n))
     if not fits.any():
         return None
     n, gold = n[fits].astype(int), np.minimum(gold[fits], n[fits])
-    found = widths(setting, mix, n, gold)
-    score = np.where(found["share_of_prior"] <= _MOST_PRIOR, found["width"], np.inf)
+    predicted = widths(setting, mix, n, gold)
+    score = np.where(predicted["share_of_prior"] <= _MOST_PRIOR, predicted["width"], np.inf)
     best = int(np.argmin(score))
     if not np.isfinite(score[best]):
         return None
@@ -143,7 +143,7 @@ class PlanSearch(Answer):
         asked, best, size = self.setting, self.best, self.best.plan.num_samples
         named = [("this plan", best), *(("other mix", row) for row in self.others)]
         named += [("half" if row.plan.num_samples < size else "twice", row) for row in self.neighbours]
-        rows = [{"plan": name, **_row(self, one)} for name, one in named]
+        rows = [{"plan": name, **_row(self, row)} for name, row in named]
         columns = (
             Column("num_samples", "samples"),
             *(Column(("labels_per_sample", k.name), plain(k.name), form="g") for k in asked.labelers),
@@ -153,8 +153,8 @@ class PlanSearch(Answer):
             k._asdict() | {"matrix": k.matrix.tolist(), "labels": labels}
             for k, labels in zip(asked.labelers, best.plan.labels, strict=True)
         ]
-        mine = sorted((best, *self.neighbours), key=lambda row: row.plan.num_samples)
-        points = {"x": [row.plan.num_samples for row in mine], "mean": [row.width for row in mine]}
+        same_mix = sorted((best, *self.neighbours), key=lambda row: row.plan.num_samples)
+        points = {"x": [row.plan.num_samples for row in same_mix], "mean": [row.width for row in same_mix]}
         blocks = (
             Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
                   draw="cost" if self.wanted == "width" else "width"),
@@ -168,31 +168,31 @@ class PlanSearch(Answer):
                 cost_sample=asked.cost_sample, cost_gold=asked.cost_gold, plan=_row(self, best),
                 simulated={"width": best.width, "standard_error": best.standard_error,
                            "num_sets": int(best.widths.size), "method": best.method},
-                approximate_width=self.predicted, others=[_row(self, one) for one in self.others],
-                neighbours=[_row(self, one) for one in self.neighbours],
+                approximate_width=self.predicted, others=[_row(self, row) for row in self.others],
+                neighbours=[_row(self, row) for row in self.neighbours],
             ),
         )  # fmt: skip
         about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
         return Document("Which labels to buy?", about, _sentence(self), blocks)
 
 
-def _row(found: PlanSearch, one: PlanWidth) -> dict[str, Any]:
-    labels = {k.name: c for k, c in zip(found.setting.labelers, one.plan.labels, strict=True)}
+def _row(search: PlanSearch, row: PlanWidth) -> dict[str, Any]:
+    labels = {k.name: c for k, c in zip(search.setting.labelers, row.plan.labels, strict=True)}
     return {
-        "num_samples": one.plan.num_samples, "labels_per_sample": labels, "num_gold": one.plan.num_gold,
-        "cost": one.cost, "width": one.width,
+        "num_samples": row.plan.num_samples, "labels_per_sample": labels, "num_gold": row.plan.num_gold,
+        "cost": row.cost, "width": row.width,
     }  # fmt: skip
 
 
-def _sentence(found: PlanSearch) -> str:
-    plan, asked = found.best.plan, found.setting
-    what = "cheapest" if found.wanted == "width" else "narrowest"
+def _sentence(search: PlanSearch) -> str:
+    plan, asked = search.best.plan, search.setting
+    best = "cheapest" if search.wanted == "width" else "narrowest"
     used = [f"{c:g} x {plain(k.name)}" for c, k in zip(plan.labels, asked.labelers, strict=True) if c]
     gold = "all gold" if plan.num_gold == plan.num_samples else f"{plan.num_gold} gold"
     return (
-        f"The {what} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {found.wanted} "
-        f"{found.amount:g}: {plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, "
-        f"{gold}; cost {found.best.cost:,.2f}, expected width {found.best.width:.3f}."
+        f"The {best} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {search.wanted} "
+        f"{search.amount:g}: {plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, "
+        f"{gold}; cost {search.best.cost:,.2f}, expected width {search.best.width:.3f}."
     )
 
 
@@ -212,13 +212,13 @@ def _guesses(setting: Setting) -> str:
     )
 
 
-def _how(found: PlanSearch) -> str:
-    known = found.setting.rates == "known"
+def _how(search: PlanSearch) -> str:
+    known = search.setting.rates == "known"
     rates = f"prior and error rates {'taken as known' if known else 'learned from the same labels'}"
     return (
-        f"Computed: {found.num_mixes} mixes by Fisher information, {rates}; this plan confirmed by "
-        f"simulation (width {found.best.width:.3f} +- {found.best.standard_error:.3f} in "
-        f"{found.best.widths.size} sets, {found.best.method}; predicted {found.predicted:.3f}). Widths of "
+        f"Computed: {search.num_mixes} mixes by Fisher information, {rates}; this plan confirmed by "
+        f"simulation (width {search.best.width:.3f} +- {search.best.standard_error:.3f} in "
+        f"{search.best.widths.size} sets, {search.best.method}; predicted {search.predicted:.3f}). Widths of "
         "the other rows are predicted."
     )
 
@@ -279,8 +279,8 @@ def best_plan(
     else:
         check_positive(budget, "budget", "what may be spent")
         wanted, amount, of_mix = "budget", float(budget or 0), narrowest_of_mix
-    found = {k: of_mix(setting, mix, amount, least, most) for k, mix in tried.items()}
-    rows = {labels: row for labels, row in found.items() if row is not None}
+    of_mixes = {k: of_mix(setting, mix, amount, least, most) for k, mix in tried.items()}
+    rows = {labels: row for labels, row in of_mixes.items() if row is not None}
     if width is not None:
         best = _confirmed(setting, width, tried, rows, (least, most), simulate)
     elif rows:
@@ -303,10 +303,10 @@ def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -
         if best in simulated and simulated[best].plan == rows[best].plan:
             break
         simulated[best] = simulate(rows[best].plan)
-        found = simulated[best].width
-        if width * _BELOW <= found <= width * _ABOVE or (limits[0] == limits[1] and found <= width):
+        reached = simulated[best].width
+        if width * _BELOW <= reached <= width * _ABOVE or (limits[0] == limits[1] and reached <= width):
             break
-        scale = found / approximate_width(setting, rows[best].plan).width
+        scale = reached / approximate_width(setting, rows[best].plan).width
         row = cheapest_of_mix(setting, tried[best], width, *limits, scale)
         if row is not None:
             rows[best] = row
@@ -315,17 +315,16 @@ def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -
     if not rows:
         raise ValueError(_impossible(setting, width, tried, *limits))
     if not simulated:  # every mix that was tried had to be given up
-        plan = min(rows.values(), key=lambda row: (row.cost, row.width)).plan
-        return simulate(plan)
-    enough = [found for found in simulated.values() if found.width <= width * _ABOVE]
+        return simulate(min(rows.values(), key=lambda row: (row.cost, row.width)).plan)
+    enough = [row for row in simulated.values() if row.width <= width * _ABOVE]
     return min(enough, key=lambda f: f.cost) if enough else min(simulated.values(), key=lambda f: f.width)
 
 
 def _impossible(
     setting: Setting, width: float, tried: dict[tuple, Information], least: int, most: int
 ) -> str:
-    found = [narrowest_of_mix(setting, mix, _NO_LIMIT, least, most) for mix in tried.values()]
-    narrow = min((row.width for row in found if row is not None), default=None)
+    plans = [narrowest_of_mix(setting, mix, _NO_LIMIT, least, most) for mix in tried.values()]
+    narrow = min((row.width for row in plans if row is not None), default=None)
     text = f"no plan of at most {most} samples has an expected width of {width:g}"
     if narrow is None:
         return text + ": none of these labelers tells enough; add labelers, or gold (cost_gold)"

@@ -89,7 +89,7 @@ class Setting:
         prior = np.asarray(validate_prior(self.prior, np.size(self.prior)), np.float64)
         if (prior == 0).any():
             raise ValueError(f"prior[{int(np.argmin(prior))}] is 0: leave this class out of the plan")
-        names = [one.name for one in self.labelers]
+        names = [kind.name for kind in self.labelers]
         if len(set(names)) < len(names) or not names:
             raise ValueError(f"give at least one kind of labeler, each with a name of its own; got {names}")
         choose("rates", self.rates, ("learned", "known"))
@@ -105,10 +105,10 @@ class Setting:
         object.__setattr__(self, "confusion", _confusion(error, prior.size, "the classifier"))
         kinds = []
         for name, matrix, cost, people in self.labelers:
-            who = f"labeler {name!r}"
-            check_not_negative(cost, f"the cost of {who}")
+            rater = f"labeler {name!r}"
+            check_not_negative(cost, f"the cost of {rater}")
             check_whole(people=people)
-            kinds.append(Labeler(name, _confusion(matrix, prior.size, who), float(cost), int(people)))
+            kinds.append(Labeler(name, _confusion(matrix, prior.size, rater), float(cost), int(people)))
         object.__setattr__(self, "labelers", tuple(kinds))
         if not (self.terms[1] * self.table).sum() > 0:
             raise ValueError(
@@ -143,16 +143,16 @@ class Setting:
         return (above - self.value * below) / (below * self.table).sum()
 
 
-def _confusion(value: Any, classes: int, who: str) -> Float[np.ndarray, "classes classes"]:
+def _confusion(value: Any, classes: int, rater: str) -> Float[np.ndarray, "classes classes"]:
     """The matrix of error probabilities (one, or one for each class), of a matrix, or of a noise model."""
     matrices = as_matrices(value, 1, "error")
     error = np.asarray(value if matrices is value else matrices[0], np.float64)
     if error.ndim < 2 and error.size in (1, classes):
         rates = np.broadcast_to(error, (classes,))
-        check_probabilities(rates, f"the error of {who}")
+        check_probabilities(rates, f"the error of {rater}")
         error = np.diag(1 - rates) + (1 - np.eye(classes)) * rates[:, None] / (classes - 1)
     if error.shape != (classes, classes):
-        raise ValueError(f"{who} has {error.shape[0]} classes (shape {error.shape}), the prior {classes}")
+        raise ValueError(f"{rater} has {error.shape[0]} classes (shape {error.shape}), the prior {classes}")
     return np.asarray(validate_confusion(error), np.float64)
 
 
@@ -186,9 +186,9 @@ def plan_cost(setting: Setting, plan: Plan) -> float:
     45.00
     """
     labelled = plan.num_samples - (plan.num_gold if setting.rates == "known" else 0)
-    each = sum(count * kind.cost for count, kind in zip(plan.labels, setting.labelers, strict=True))
+    labels_cost = sum(count * kind.cost for count, kind in zip(plan.labels, setting.labelers, strict=True))
     gold = plan.num_gold * setting.cost_gold if plan.num_gold else 0.0
-    return plan.num_samples * setting.cost_sample + labelled * each + gold
+    return plan.num_samples * setting.cost_sample + labelled * labels_cost + gold
 
 
 def read_setting(
@@ -346,25 +346,25 @@ def regular_assignment(
             "labels a sample twice; ask more people or for fewer labels"
         )
     most = 2 * labels_per_sample > num_labelers
-    each = num_labelers - labels_per_sample if most else labels_per_sample
-    drawn = _draw(host_rng(as_key(key), "regular assignment"), num_samples, num_labelers, each)
+    per_sample = num_labelers - labels_per_sample if most else labels_per_sample
+    drawn = _draw(host_rng(as_key(key), "regular assignment"), num_samples, num_labelers, per_sample)
     mask = np.full((num_samples, num_labelers), most)
     np.put_along_axis(mask, drawn, not most, axis=1)
     return mask
 
 
-def _draw(rng: np.random.Generator, samples: int, labelers: int, each: int) -> np.ndarray:
+def _draw(rng: np.random.Generator, samples: int, labelers: int, per_sample: int) -> np.ndarray:
     """(samples, each) different labelers in every row, each as often as any other, give or take one."""
-    slots = np.resize(rng.permutation(labelers), samples * each)  # who gets one more is random too
-    table = rng.permutation(slots).reshape(samples, each)
+    slots = np.resize(rng.permutation(labelers), samples * per_sample)  # who gets one more is random too
+    table = rng.permutation(slots).reshape(samples, per_sample)
     for _ in range(_MOST_SWAPS):
         order = np.argsort(table, axis=1, kind="stable")
         ranked = np.take_along_axis(table, order, axis=1)
         row, place = np.nonzero(ranked[:, 1:] == ranked[:, :-1])
         if not row.size:
             return table
-        here = np.ravel_multi_index((row, order[row, place + 1]), table.shape)
+        cells = np.ravel_multi_index((row, order[row, place + 1]), table.shape)
         flat = table.ravel()
-        for a, b in zip(here, rng.integers(0, flat.size, here.size), strict=True):
+        for a, b in zip(cells, rng.integers(0, flat.size, cells.size), strict=True):
             flat[a], flat[b] = flat[b], flat[a]
-    raise RuntimeError(f"no assignment of {each} of {labelers} labelers to {samples} samples was found")
+    raise RuntimeError(f"no assignment of {per_sample} of {labelers} labelers to {samples} samples was found")

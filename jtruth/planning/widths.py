@@ -232,8 +232,9 @@ def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
     5 0.0605
     """
     check_plan(setting, plan)
-    found = widths(setting, information(setting, plan.labels), np.array([plan.num_samples]), plan.num_gold)
-    width, share = (float(found[k][0]) for k in ("width", "share_of_prior"))
+    mix = information(setting, plan.labels)
+    predicted = widths(setting, mix, np.array([plan.num_samples]), plan.num_gold)
+    width, share = (float(predicted[k][0]) for k in ("width", "share_of_prior"))
     warnings, rarest = [], plan.num_samples * float(setting.prior.min())
     if share > _DOUBTFUL:
         warnings.append(
@@ -246,19 +247,19 @@ def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
     return PlanWidth(plan, cost, width, share_of_prior=share, warnings=tuple(warnings))
 
 
-def widths(setting: Setting, found: Information, num_samples: np.ndarray, num_gold) -> dict:
+def widths(setting: Setting, sample: Information, num_samples: np.ndarray, num_gold) -> dict:
     """Width, sd and share of the prior for many (num_samples, num_gold) of one mix."""
     n = np.atleast_1d(np.asarray(num_samples, np.float64))
     g = np.broadcast_to(np.asarray(num_gold, np.float64), n.shape)
-    data = (n - g)[:, None, None] * found.labelled + g[:, None, None] * found.gold
-    total = data + found.prior
+    data = (n - g)[:, None, None] * sample.labelled + g[:, None, None] * sample.gold
+    total = data + sample.prior
     in_sample = setting.target == "in-sample"
-    slope = ((n - g) / n)[:, None] * found.hidden_slope if in_sample else np.tile(found.slope, (n.size, 1))
+    slope = ((n - g) / n)[:, None] * sample.hidden_slope if in_sample else np.tile(sample.slope, (n.size, 1))
     spread = np.linalg.solve(total, slope[..., None])[..., 0]
     rates = (slope * spread).sum(axis=1)
-    variance = rates + in_sample * (n - g) / n**2 * found.hidden
-    by_prior = np.einsum("np,pq,nq->n", spread, found.prior, spread) / np.maximum(rates, 1e-300)
-    mean = np.clip(setting.value + spread @ found.pull, 1e-6, 1 - 1e-6)
+    variance = rates + in_sample * (n - g) / n**2 * sample.hidden
+    by_prior = np.einsum("np,pq,nq->n", spread, sample.prior, spread) / np.maximum(rates, 1e-300)
+    mean = np.clip(setting.value + spread @ sample.pull, 1e-6, 1 - 1e-6)
     width = beta_width(mean, variance, setting.level)
     return {"width": width, "sd": np.sqrt(variance), "share_of_prior": by_prior}
 
@@ -319,8 +320,8 @@ def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tup
         else:
             tables, doubts = _learned(setting, data, gold, key)
     elif setting.prior.size > 2:  # draws of the count table, and of K given it (its rows are Dirichlet laws)
-        found = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
-        tables = setting.prior[:, None] * found.confusion if population else found.counts.astype(np.float64)
+        drawn = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
+        tables = setting.prior[:, None] * drawn.confusion if population else drawn.counts.astype(np.float64)
     else:
         odds = log_odds(log_likelihood(data, gold), setting.prior)
         table = count_table(collapse(odds, np.asarray(data.y_pred)))
@@ -385,9 +386,9 @@ def simulated_width(
     if number < 2:
         raise ValueError(f"num_sets is {number}; a mean with an error needs at least 2")
     ends, truths, doubts = [], [], []
-    for one in range(number):
-        data, gold = draw(setting, plan, key, one)
-        law, doubt = law_of_metric(setting, data, gold, stream(key, "analysis", one))
+    for k in range(number):
+        data, gold = draw(setting, plan, key, k)
+        law, doubt = law_of_metric(setting, data, gold, stream(key, "analysis", k))
         truths.append(setting.value)
         if setting.target == "in-sample":
             table = cross_table(data.y, data.y_pred, setting.confusion.shape) * 1.0
@@ -395,7 +396,7 @@ def simulated_width(
         ends.append(law.interval(setting.level))
         doubts.append(doubt)
         if progress is not None:
-            progress(one + 1, number)
+            progress(k + 1, number)
     (low, high), truth = np.array(ends).T, np.array(truths)
     defined = np.isfinite(high - low)
     warnings = [

@@ -16,7 +16,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
 from jtruth._random import as_key
-from jtruth._validation.in_range import check_no_nan, check_not_negative
+from jtruth._validation.in_range import check_no_nan, check_positive
 from jtruth.latent import NutsSettings
 from jtruth.latent.infer import nuts
 from jtruth.training._inputs import ModelFit, as_features, check_evidence
@@ -67,9 +67,7 @@ def fit_bayes(
     x = as_features(x)
     check_evidence(x, log_likelihood)
     for name, value in {"regularisation": regularisation, "intercept_scale": intercept_scale}.items():
-        check_not_negative(value, name)
-        if value == 0:
-            raise ValueError(f"{name} must be positive: with 0 there is no proper prior")
+        check_positive(value, name, "a number for a proper prior", size=1)
     classes = np.shape(log_likelihood)[1]
     with jax.enable_x64(True):
         start = np.full(classes, 1 / classes)  # a prior, of the start only

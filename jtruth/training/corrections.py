@@ -33,8 +33,15 @@ from jtruth._arrays import is_concrete, safe_log
 from jtruth._validation import in_range as check
 from jtruth.labels import Labels
 from jtruth.posterior import validate_confusion
-from jtruth.training import _inputs as inputs
-from jtruth.training._inputs import ModelFit, Stop, check_matrices, check_per_class
+from jtruth.training._inputs import (
+    ModelFit,
+    Stop,
+    as_features,
+    as_labels,
+    check_matrices,
+    check_per_class,
+    check_posterior,
+)
 from jtruth.training.linear import check_options, solve_linear, zero_start
 from jtruth.training.objectives import (
     BatchObjective,
@@ -235,18 +242,15 @@ def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
     return penalty
 
 
-Posterior = Float[Array | np.ndarray, "samples classes"]
-
-
-def label_estimates(posterior: Posterior) -> Int[Array, " samples"]:
+def label_estimates(posterior: PerClass) -> Int[Array, " samples"]:
     """Su 3.7, (2), (22): the most probable class of every sample, the lowest one among equals."""
-    inputs.check_posterior(posterior)
+    check_posterior(posterior)
     return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
 
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
     """The share of a sample's labels (checked here) that each class has; equal shares where there is none."""
-    return _host.vote_shares(inputs.as_labels(labels).counts())
+    return _host.vote_shares(as_labels(labels).counts())
 
 
 def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelFit:
@@ -260,8 +264,8 @@ def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelF
     Raises:
         ValueError: bad features or options, repeated labels, or a labeler without labels.
     """
-    x = inputs.as_features(x)
-    labels = inputs.as_labels(labels, x)
+    x = as_features(x)
+    labels = as_labels(labels, x)
     idle = np.flatnonzero(labels.labels_per_labeler() == 0)
     if idle.size:
         raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
@@ -271,10 +275,10 @@ def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelF
     one_hot = (z[:, :, None] == np.arange(labels.num_classes)).astype(np.float64)
     start, lam = zero_start(x, labels.num_classes, loss), jnp.asarray(regularisation, x.dtype)
 
-    def one(evidence, where):
+    def of_labeler(evidence, where):
         return solve_linear(x, evidence, lam, start, loss=loss, where=where, stop=Stop())
 
-    return jax.vmap(one)(jnp.asarray(one_hot, x.dtype), jnp.asarray(z >= 0))
+    return jax.vmap(of_labeler)(jnp.asarray(one_hot, x.dtype), jnp.asarray(z >= 0))
 
 
 def vote(

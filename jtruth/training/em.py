@@ -210,25 +210,25 @@ def _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, options) -> Mod
         value = generative_ml(density, log_likelihood, pi) - log_prior(model, pseudo, family) / x.shape[0]
         return -value, jax.nn.softmax(density + log_likelihood + safe_log(pi)[None], axis=1), (model, pi)
 
-    (model, found), fit = _climbed(improve, weights, max_steps, tol)
-    return fit._replace(model=model, prior=found)
+    (model, prior_learned), fit = _climbed(improve, weights, max_steps, tol)
+    return fit._replace(model=model, prior=prior_learned)
 
 
 def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
     """Means (classes, features), a spread of the family's shape that is one, and features without NaN."""
     means, features = np.shape(model.means), np.shape(x)
-    what, wanted = ("variances", means) if family == "naive_bayes" else ("covariances", means[1:] * 2)
+    spread, wanted = ("variances", means) if family == "naive_bayes" else ("covariances", means[1:] * 2)
     if len(means) != 2 or len(features) != 2 or means[1] != features[1] or np.shape(model.spread) != wanted:
         raise ValueError(
-            f"x has shape {features}, means {means}, {what} {np.shape(model.spread)}; they do not match"
+            f"x has shape {features}, means {means}, {spread} {np.shape(model.spread)}; they do not match"
         )
-    for name, values in {"x": x, "means": model.means, what: model.spread}.items():
+    for name, values in {"x": x, "means": model.means, spread: model.spread}.items():
         check_no_nan(values, name)
     if is_concrete(model.spread):
         values = np.asarray(model.spread, np.float64)
-        least = values.min() if what == "variances" else np.linalg.eigvalsh(values)[0]
-        if not least > 0:
-            raise ValueError(f"{what} must be positive (definite); the smallest is {least:g}")
+        smallest = values.min() if spread == "variances" else np.linalg.eigvalsh(values)[0]
+        if not smallest > 0:
+            raise ValueError(f"{spread} must be positive (definite); the smallest is {smallest:g}")
 
 
 def _pseudo(pseudo: Pseudo, like: Any) -> tuple[Array, Array]:

@@ -39,8 +39,8 @@ def accuracy_score(y_pred: np.ndarray, log_likelihood: np.ndarray, prior: np.nda
     """Posterior mean of the accuracy of predictions given log p(z_i | y_i = c) and the class prior."""
     if prior.size > 2:
         options = {"key": jax.random.key(0), "method": "exact_means"}  # nothing is drawn
-        found = multiclass_posterior(log_likelihood, prior, y_pred, **options)
-        return float(found.estimate("accuracy").mean)
+        posterior = multiclass_posterior(log_likelihood, prior, y_pred, **options)
+        return float(posterior.estimate("accuracy").mean)
     return float(exact_posterior(collapse(log_odds(log_likelihood, prior), y_pred)).estimate("accuracy").mean)
 
 
@@ -132,8 +132,8 @@ class _Methods:
         if len(self.classes_) < 2:
             raise ValueError(f"classifiers need at least 2 classes in y, got 1 class: {self.classes_[0]!r}")
         with jax.enable_x64(True):
-            found = self._train(X, labels)
-            self.fit_ = jax.tree.map(np.asarray, found)
+            fit = self._train(X, labels)
+            self.fit_ = jax.tree.map(np.asarray, fit)
         self.n_iter_ = max(1, int(self.fit_.num_steps))
         return self
 
@@ -159,7 +159,7 @@ class _Methods:
         """
         log_p = self._log_probabilities(X)
         by_scores = self.scorer in _OF_SCORES and log_p.shape[1] == 2
-        predicted = log_p[:, 1] - log_p[:, 0] if by_scores else np.argmax(log_p, axis=1)
+        predicted = self.decision_function(X) if by_scores else np.argmax(log_p, axis=1)
         with jax.enable_x64(True):
             log_likelihood = np.asarray(self._log_likelihood(self._labels(y)[0]), np.float64)
             scorer = accuracy_score if self.scorer is None else self.scorer

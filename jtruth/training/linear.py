@@ -110,9 +110,7 @@ def linear_objective(
     if objective == "ml":
         primary = objectives.discriminative_ml(objectives.log_probabilities(outputs), evidence, where=where)
     else:
-        losses = (
-            objectives.LOSSES[loss](outputs) if width is None else objectives.rounded_hinge(outputs, width)
-        )
+        losses = objectives.rounded_hinge(outputs, width) if width else objectives.LOSSES[loss](outputs)
         primary = objectives.mmse_risk(losses, evidence, where=where)
     num_samples = x.shape[0] if where is None else jnp.maximum(jnp.asarray(where).sum(), 1).astype(x.dtype)
     return primary + regularisation * l2(model.weights, num_samples)
@@ -159,8 +157,8 @@ def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> i
                 theta, x, evidence, regularisation, objective=objective, loss=loss, where=where, width=width
             )
 
-        model, value, converged, more = minimise(function, model, max_steps=max_steps, tol=tol)
-        steps += more
+        model, value, converged, taken = minimise(function, model, max_steps=max_steps, tol=tol)
+        steps += taken
     return inputs.ModelFit(model, value, converged, steps, path=value[None])
 
 
@@ -213,7 +211,6 @@ def fit_linear(
     check_not_negative(regularisation, "regularisation")
     num_restarts, key = restarts
     check_whole(0, num_restarts=num_restarts)
-    key = as_key(key) if num_restarts else None
     lam = jnp.asarray(regularisation, x.dtype)
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     posterior = class_posterior(log_likelihood, jnp.asarray(prior, x.dtype))
@@ -224,7 +221,7 @@ def fit_linear(
         start = zero_start(x, log_likelihood.shape[1], loss)
         if objective == "ml":
             start = solve_linear(x, posterior, lam, start, **options).model
-        starts = _starts(start, num_restarts, key)
+        starts = _starts(start, num_restarts, as_key(key))
         fits = jax.vmap(partial(solve_linear, x, evidence, lam, objective=objective, **options))(starts)
         reached = fits.objective  # of all starts; NaN never wins
         best = jnp.argmin(jnp.where(jnp.isnan(reached), jnp.inf, reached))
@@ -247,8 +244,6 @@ def check_options(objective: str, loss: str | None, num_classes: int) -> str:
 
 def _starts(first: Linear, num_restarts: int, key: Any) -> Linear:
     """The first start and `num_restarts` standard normal ones, stacked."""
-    if not num_restarts:
-        return jax.tree.map(lambda leaf: leaf[None], first)
     keys = jax.random.split(key, 2)
 
     def stack(leaf, k):

@@ -115,12 +115,12 @@ def fit(
         lambda leaf: as_array(leaf) if isinstance(leaf, np.ndarray) else leaf,
         (model, x, evidence, validation),
     )
-    found = _run(key, model, apply, x, evidence, validation, recipe)
+    trained = _run(key, model, apply, x, evidence, validation, recipe)
     if bar is not None:
-        jax.block_until_ready(found.path)
+        jax.block_until_ready(trained.path)
         jax.effects_barrier()
         bar.close()
-    return found
+    return trained
 
 
 @eqx.filter_jit
@@ -136,31 +136,31 @@ def _run(
         return primary if recipe.penalty is None else primary + recipe.penalty(whole)
 
     def epoch(state):
-        arrays, optimiser, found = state
+        arrays, optimiser, best = state
         (arrays, optimiser), training = _pass(cost, key, state, (x, evidence), recipe)
         judged = jnp.asarray(jnp.nan, training.dtype)
         if validation is not None:
             outputs = apply(eqx.combine(arrays, static), validation[0])
             judged = jnp.asarray(recipe.judge(outputs, validation[1], where=None), training.dtype)
         if recipe.progress:
-            jax.debug.callback(recipe.progress, found.num_steps, training, judged)
+            jax.debug.callback(recipe.progress, best.num_steps, training, judged)
         value = training if validation is None else judged
-        better = jnp.isfinite(training) if validation is None else judged < found.objective
+        better = jnp.isfinite(training) if validation is None else judged < best.objective
         return (
             arrays,
             optimiser,
-            found._replace(
-                model=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, found.model),
-                objective=jnp.where(better, value, found.objective),
-                path=found.path.at[found.num_steps].set(training),
-                validation=found.validation.at[found.num_steps].set(judged),
-                best_epoch=jnp.where(better, found.num_steps, found.best_epoch),
-                num_steps=found.num_steps + 1,
+            best._replace(
+                model=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, best.model),
+                objective=jnp.where(better, value, best.objective),
+                path=best.path.at[best.num_steps].set(training),
+                validation=best.validation.at[best.num_steps].set(judged),
+                best_epoch=jnp.where(better, best.num_steps, best.best_epoch),
+                num_steps=best.num_steps + 1,
             ),
         )
 
-    def stopped(found: ModelFit) -> Array:
-        return found.num_steps - 1 - found.best_epoch >= recipe.patience
+    def stopped(best: ModelFit) -> Array:
+        return best.num_steps - 1 - best.best_epoch >= recipe.patience
 
     like = jax.eval_shape(cost, arrays, x, evidence, jnp.ones(_rows(x), bool))
     nothing, zero = jnp.full(recipe.num_epochs, jnp.nan, like.dtype), jnp.zeros((), jnp.int32)
@@ -168,12 +168,12 @@ def _run(
         arrays, jnp.full((), jnp.inf, like.dtype), jnp.zeros((), bool), zero, path=nothing,
         validation=nothing, best_epoch=zero - 1,
     )  # fmt: skip
-    *_, found = jax.lax.while_loop(
+    *_, best = jax.lax.while_loop(
         lambda state: (state[2].num_steps < recipe.num_epochs) & ~stopped(state[2]),
         epoch,
         (arrays, recipe.optimiser.init(arrays), start),
     )
-    return found._replace(model=eqx.combine(found.model, static), converged=stopped(found))
+    return best._replace(model=eqx.combine(best.model, static), converged=stopped(best))
 
 
 def _pass(cost: Callable, key: Any, state: Any, data: Any, recipe: Any) -> tuple[Any, Array]:
@@ -191,16 +191,16 @@ def _pass(cost: Callable, key: Any, state: Any, data: Any, recipe: Any) -> tuple
 
     num_samples = _rows(data)
     devices = 1 if recipe.mesh is None else recipe.mesh.size
-    *start, found = state
+    *start, best = state
     # A random order cut into batches, the last one filled up by entries that do not count; the same batches
     # on any number of devices, which divides their size.
     size = recipe.batch_size
     number = -(-num_samples // size)
-    order = jax.random.permutation(stream(key, "epoch", found.num_steps), num_samples)
+    order = jax.random.permutation(stream(key, "epoch", best.num_steps), num_samples)
     order = jnp.concatenate([order, jnp.zeros(number * size - num_samples, order.dtype)])
     real = jnp.arange(number * size) < num_samples
     fill = ((0, 0), (0, -size % devices))
-    batches = tuple(jnp.pad(one.reshape(number, size), fill) for one in (order, real))
+    batches = tuple(jnp.pad(column.reshape(number, size), fill) for column in (order, real))
     carry, values = jax.lax.scan(step, tuple(start), batches)
     return carry, values.sum() / num_samples
 

@@ -36,16 +36,13 @@ def test_closed_form_is_entropy_of_labels_less_noise(num_labelers, error):
 
 
 @pytest.mark.slow
-def test_golden_equivalent_labeler(golden):
-    for prior, num_labelers, error, bits, single in golden("su_mutual_information")["equivalent_single"]:
+def test_golden_equivalent_labeler_and_smallest_team(golden):
+    cases = golden("su_mutual_information")
+    for prior, num_labelers, error, bits, single in cases["equivalent_single"]:
         team = equivalent_labeler(Symmetric(error, 2), [1 - prior, prior], num_labelers=num_labelers)
         assert team.bits == pytest.approx(bits, abs=1e-10) and team.standard_error == 0
         assert team.error == pytest.approx(single, abs=1e-10)
-
-
-@pytest.mark.slow
-def test_golden_smallest_team(golden):
-    for prior, error, single, num_labelers in golden("su_mutual_information")["minimum_T"]:
+    for prior, error, single, num_labelers in cases["minimum_T"]:
         target = float(bsbc_information(1, single, prior))
         assert smallest_team(error, [1 - prior, prior], target) == num_labelers
 

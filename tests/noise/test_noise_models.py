@@ -110,14 +110,6 @@ def test_likelihoods_equal_loops(classes):
         np.testing.assert_allclose(found, by_loops(z, rows, shared, copied), rtol=1e-12)
 
 
-@first_kinds
-def test_likelihood_of_all_label_vectors_sums_to_one(model):
-    log_likelihood = model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES))
-    assert log_likelihood.shape == (NUM_CLASSES**NUM_LABELERS, NUM_CLASSES)
-    assert not np.isnan(log_likelihood).any()
-    np.testing.assert_allclose(np.exp(log_likelihood).sum(axis=0), 1, rtol=1e-13)
-
-
 @every_kind
 def test_missing_entries_no_label_at_all_and_the_order_of_entries(model):
     z = some_labels()
@@ -212,14 +204,21 @@ def test_sample_respects_the_mask_and_runs_under_vmap(model):
 
 
 @every_model
-def test_strata_scaling_and_json(model):
-    """The law by strata is that of `log_likelihood`; errors scale; a model survives JSON."""
+def test_law_strata_scaling_and_json(model):
+    """All label vectors sum to one, a missing label is the sum over its values, and strata say the same law;
+    errors scale; a model survives JSON."""
     labels = Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)
+    joint = np.exp(model.log_likelihood(labels))
+    np.testing.assert_allclose(joint.sum(axis=0), 1, rtol=1e-13)
+    pairs = ALL_VECTORS[::NUM_CLASSES].copy()
+    pairs[:, -1] = -1
+    without_last = np.exp(model.log_likelihood(Labels.from_matrix(pairs, NUM_CLASSES)))
+    np.testing.assert_allclose(without_last, joint.reshape(-1, NUM_CLASSES, NUM_CLASSES).sum(1), atol=1e-15)
     strata, by_hand = model.strata(NUM_LABELERS), 0.0
     for rows, weight in zip(strata.rows, strata.weights, strict=True):
-        each = [rows[t][:, ALL_VECTORS[:, t]].T for t in range(NUM_LABELERS)]
-        by_hand = by_hand + weight * np.prod(each, axis=0)
-    np.testing.assert_allclose(np.exp(model.log_likelihood(labels)), by_hand, atol=1e-13)
+        by_labeler = [rows[t][:, ALL_VECTORS[:, t]].T for t in range(NUM_LABELERS)]
+        by_hand = by_hand + weight * np.prod(by_labeler, axis=0)
+    np.testing.assert_allclose(joint, by_hand, atol=1e-13)
     one, half = model.scaled(1.0).strata(NUM_LABELERS).rows, model.scaled(0.5).strata(NUM_LABELERS).rows
     np.testing.assert_allclose(one, strata.rows, atol=1e-13)
     assert (np.diagonal(half, axis1=2, axis2=3) >= np.diagonal(strata.rows, axis1=2, axis2=3) - 1e-13).all()
@@ -244,13 +243,9 @@ def test_a_model_derived_from_another_is_read_back():
         assert [type(model) for model in again] == [kind] * 3
     with pytest.raises(ValueError, match=r"no noise model 'Halved'; the models are \['Quartered'\]"):
         Quartered.from_dict(Halved(0.2, NUM_CLASSES).to_dict())
-    with pytest.raises(ValueError, match="no noise model 'NoiseModel'"):
-        NoiseModel.from_dict({"model": "NoiseModel"})
-
-
-def test_a_model_that_is_not_there():
-    with pytest.raises(ValueError, match="there is no noise model 'Symmetrical'"):
-        NoiseModel.from_dict({"model": "Symmetrical"})
+    for name in ("NoiseModel", "Symmetrical"):
+        with pytest.raises(ValueError, match=f"there is no noise model '{name}'"):
+            NoiseModel.from_dict({"model": name})
     with pytest.raises(ValueError, match=r"missing: \['error'\], unknown: \['errors'\]"):
         NoiseModel.from_dict({"model": "Symmetric", "errors": 0.1, "num_classes": 2})
 
@@ -280,13 +275,3 @@ def test_sizes_that_do_not_match_are_refused(model):
             model.log_likelihood(Labels.from_matrix(np.array([[0, 1]]), num_classes=3))
         with pytest.raises(ValueError, match=r"have 2 labelers but .* is for 3"):
             model.sample(jax.random.key(0), np.array([0]), np.ones((1, 2), bool))
-
-
-@first_kinds
-def test_missing_label_is_the_sum_over_its_values(model):
-    """Leaving a labeler out = summing the joint law over all labels it could have given."""
-    joint = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))
-    pairs = ALL_VECTORS[::NUM_CLASSES].copy()
-    pairs[:, -1] = -1
-    without_last = np.exp(model.log_likelihood(Labels.from_matrix(pairs, NUM_CLASSES)))
-    np.testing.assert_allclose(without_last, joint.reshape(-1, NUM_CLASSES, NUM_CLASSES).sum(1), atol=1e-15)
