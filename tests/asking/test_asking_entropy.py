@@ -52,10 +52,8 @@ Z = np.array([[1, 0, -1], [1, 1, -1], [-1, -1, -1], [0, -1, 1]])
 
 def test_gain_of_labels_under_shared_errors_equals_loops():
     """p(y, z_t | labels so far) by summing the model's own likelihood of the labels with one more."""
-    model, prior = (
-        SharedErrors(matrices(10, 3, 2), matrices(11, 1, 2)[0], [0.5, 0.3, 0.8]),
-        np.array([0.6, 0.4]),
-    )
+    model = SharedErrors(matrices(10, 3, 2), matrices(11, 1, 2)[0], [0.5, 0.3, 0.8])
+    prior = np.array([0.6, 0.4])
     gain = np.asarray(expected_gain_of_labels(model, Labels.from_matrix(Z, 2, allow_unlabelled=True), prior))
     for (i, t), value in np.ndenumerate(gain):
         if Z[i, t] >= 0:

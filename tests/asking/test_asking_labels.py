@@ -39,12 +39,20 @@ def by_enumeration(z, y_pred, psi, pi, metric):
     defined = ~np.isnan(value)
     y, value, p = vectors[defined], value[defined], np.exp(weight[defined] - weight.max())
     p = p / p.sum()
-    spread = lambda w: (w @ value**2) / w.sum() - ((w @ value) / w.sum()) ** 2  # noqa: E731
     drop = np.zeros(z.shape)
     for i, t in np.argwhere(z < 0):
-        answers = [p * psi[t, y[:, i], k] for k in range(classes)]
-        drop[i, t] = spread(p) - sum(w.sum() * spread(w) for w in answers)
-    return spread(p), drop
+        drop[i, t] = fall(value, p, [p * psi[t, y[:, i], k] for k in range(classes)])
+    return variance(value, p), drop
+
+
+def variance(value, weight):
+    mean = weight @ value / weight.sum()
+    return weight @ value**2 / weight.sum() - mean**2
+
+
+def fall(value, weight, answers):
+    """Of the variance, expected over the answers; `answers`: the weights with each of them."""
+    return variance(value, weight) - sum(w.sum() * variance(value, w) for w in answers)
 
 
 def small(classes, size, seed=0):
@@ -157,17 +165,12 @@ def test_learned_rates_by_enumeration(monkeypatch):
             answers[r, :, t] = ((counts + alpha) / (counts + alpha).sum(1, keepdims=True))[classes]
     p = np.exp(weight - weight.max())
     p = p / p.sum()
-    spread = lambda w: (w @ value**2) / w.sum() - ((w @ value) / w.sum()) ** 2  # noqa: E731
-    left = [
-        sum((p * answers[:, i, t, k]).sum() * spread(p * answers[:, i, t, k]) for k in (0, 1))
-        for i, t in np.argwhere(z < 0)
-    ]
-    drop = spread(p) - np.array(left)
+    drop = np.array([fall(value, p, p * answers[:, i, t].T) for i, t in np.argwhere(z < 0)])
     fixed = partial(fit_joint, priors=DirichletPriors(diagonal=2.0))  # rows of fixed priors
     monkeypatch.setattr(asking, "fit_joint", fixed)
     monkeypatch.setattr(asking, "_DRAWS", 3000)
     found = next_labels(Labels.from_matrix(z, 2), y_pred, 2, key=KEY)
-    assert found.variance == pytest.approx(spread(p), rel=0.1)  # some 400 effective draws
+    assert found.variance == pytest.approx(variance(value, p), rel=0.1)  # some 400 effective draws
     np.testing.assert_allclose(found.reductions[z < 0], drop, atol=0.1 * drop.max())
     assert np.corrcoef(found.reductions[z < 0], drop)[0, 1] > 0.99
 

@@ -26,11 +26,9 @@ def test_strata_are_predictions_and_margins_and_numbers_are_neymans():
     _, y_pred, p = simulated(0)
     asked = ask_strata(y_pred, p, 30, key=1, classes=CLASSES)
     assert asked.samples.size == np.unique(asked.samples).size == 30
-    assert asked.names == tuple(
-        f"{c} predicted, labels {s} for it" for c in CLASSES for s in ("less", "more")
-    )
-    numbers, sizes = (np.bincount(v, minlength=len(asked.names)) for v in (
-        asked.strata[asked.samples], asked.strata))  # fmt: skip
+    names = [f"{c} predicted, labels {side} for it" for c in CLASSES for side in ("less", "more")]
+    assert list(asked.names) == names
+    numbers, sizes = np.bincount(asked.strata[asked.samples], minlength=4), np.bincount(asked.strata)
     np.testing.assert_allclose(asked.inclusion, (numbers / sizes)[asked.strata])
     assert (numbers >= 3).all()
     margin = np.where(y_pred == 1, 1, -1) * (p[:, 1] - p[:, 0])
@@ -80,9 +78,8 @@ def test_covers_where_gold_is_in_strata():
         asked = ask_strata(y_pred, p, 40, key=seed, classes=CLASSES, metric="recall")
         chosen = np.isin(np.arange(400), asked.samples)
         sample = gold_sample(chosen, strata=asked.strata)
-        low, high = ppi_metric("recall", y_pred, p, np.where(chosen, y, -1), sample=sample).law.equal_tails(
-            0.95
-        )
+        law = ppi_metric("recall", y_pred, p, np.where(chosen, y, -1), sample=sample).law
+        low, high = law.equal_tails(0.95)
         held += low <= true <= high
     assert held > 125
 

@@ -275,3 +275,5 @@ def test_sizes_that_do_not_match_are_refused(model):
             model.log_likelihood(Labels.from_matrix(np.array([[0, 1]]), num_classes=3))
         with pytest.raises(ValueError, match=r"have 2 labelers but .* is for 3"):
             model.sample(jax.random.key(0), np.array([0]), np.ones((1, 2), bool))
+    with pytest.raises(ValueError, match="have 1 samples but difficulty is for 2"):
+        DifficultyFallibility([0.1, 0.2], 0.1, 3).log_likelihood(Labels.from_matrix(np.array([[0, 1]]), 3))

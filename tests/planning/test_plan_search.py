@@ -31,9 +31,8 @@ def affordable(asked, sizes):
         width = widths(asked, mix, n, gold)["width"]
         alone = approximate_width(asked, Plan(int(n[-1]), mix.labels, gold)).width
         assert width[-1] == pytest.approx(alone, rel=1e-12)  # sums of many at once round otherwise
-        found += [
-            (plan_cost(asked, Plan(int(k), mix.labels, gold)), w) for k, w in zip(n, width, strict=True)
-        ]
+        costs = [plan_cost(asked, Plan(int(size), mix.labels, gold)) for size in n]
+        found += zip(costs, width, strict=True)
     return found
 
 
@@ -141,18 +140,11 @@ def test_cheapest_plan_is_confirmed():
     half, twice = found.neighbours
     assert half.width > found.best.width > twice.width
     text = found.summary(full=True)
-    for part in (
-        "cheapest plan for accuracy",
-        "crowd",
-        "Put in",
-        "confirmed by simulation",
-        "err independently",
-    ):
-        assert part in text
+    parts = "cheapest plan for accuracy", "crowd", "Put in", "confirmed by simulation", "err independently"
+    assert all(part in text for part in parts)
     written = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert written["plan"]["num_samples"] == found.best.plan.num_samples and written["wanted"] == {
-        "width": 0.08
-    }
+    assert written["plan"]["num_samples"] == found.best.plan.num_samples
+    assert written["wanted"] == {"width": 0.08}
 
 
 @pytest.mark.slow
