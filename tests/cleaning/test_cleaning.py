@@ -318,8 +318,6 @@ def test_other_learners(data):
     given = start(x, labels, NOISE, PRIOR, learner=SklearnLearner(GaussianNB()), strategy="uncertainty")
     state = clean(given, lambda i: int(y[i]), 2)
     assert (SklearnLearner(GaussianNB()).probabilities(state.model, x).argmax(1) == y).mean() > 0.7
-    with pytest.raises(ValueError, match="has no derivatives"):
-        ask(given._replace(strategy="risk"))
 
 
 def test_stopping_advice_falls_silent_where_everything_is_known(data, aware):
@@ -431,8 +429,6 @@ def test_three_classes(kind, strategy):
 def test_evidence_is_what_the_kind_of_learner_makes_of_labels():
     """The posterior has the prior once, on the side of the frequent class; by hand, two samples."""
     log_p, prior, label = np.log([[0.8, 0.2], [0.5, 0.5]]), np.array([0.9, 0.1]), np.array([0, 1])
-    np.testing.assert_allclose(
-        LinearLearner("mmse").evidence(log_p, prior, label), [[36 / 37, 1 / 37], prior]
-    )
-    np.testing.assert_array_equal(LinearLearner("ml").evidence(log_p, prior, label), log_p)
-    np.testing.assert_array_equal(LinearLearner("labels").evidence(log_p, prior, label), np.eye(2))
+    expected = {"mmse": [[36 / 37, 1 / 37], prior], "ml": log_p, "labels": np.eye(2)}
+    for kind, evidence in expected.items():
+        np.testing.assert_allclose(LinearLearner(kind).evidence(log_p, prior, label), evidence, rtol=1e-12)

@@ -97,8 +97,7 @@ def test_updates_and_priors_of_both_families_by_loops():
     """Pseudo-samples enter the spread as samples do, about the mean."""
     x, _, log_likelihood = problem(n=12)
     weights = np.asarray(class_posterior(log_likelihood, PRIOR))
-    count, spread = 3.0, np.array([0.5, 2.0])
-    given = count, spread
+    given = count, spread = 3.0, np.array([0.5, 2.0])
     data = jnp.asarray(x), jnp.asarray(weights), given
     own, common = (update(*data, family) for family in ("naive_bayes", "lda"))
     scatter = np.diag(count * spread)
@@ -111,11 +110,9 @@ def test_updates_and_priors_of_both_families_by_loops():
         np.testing.assert_allclose(own.spread[c], expected, rtol=1e-12)
     np.testing.assert_allclose(common.spread, scatter / (12 + count), rtol=1e-12)
     covariance = np.array([[1.0, 0.3], [0.3, 0.7]])
-    expected = (
-        -0.5 * count * (np.log(np.linalg.det(covariance)) + np.trace(np.linalg.inv(covariance) * spread))
-    )
+    law = np.log(np.linalg.det(covariance)) + np.trace(np.linalg.inv(covariance) * spread)
     found = float(log_prior(Gaussians(own.means, covariance), given, "lda"))
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert found == pytest.approx(-0.5 * count * law, rel=1e-12)
 
 
 def test_em_has_converged_when_no_responsibility_moves_any_more():

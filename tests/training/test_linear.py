@@ -56,9 +56,8 @@ def test_golden_logistic_regression(golden, kind):
     value, gradient = j(theta)
     np.testing.assert_allclose(value, case["J"], rtol=1e-9)
     np.testing.assert_allclose(gradient, case["grad"], rtol=1e-9)
-    fit = fit_linear(
-        x, log_likelihood, prior, objective=objective, regularisation=case["lam"], stop=Stop(tol=1e-11)
-    )
+    options = {"objective": objective, "regularisation": case["lam"], "stop": Stop(tol=1e-11)}
+    fit = fit_linear(x, log_likelihood, prior, **options)
     assert fit.converged
     np.testing.assert_allclose(fit.objective, case["J_opt"], rtol=1e-9)
     # Ours is the better optimum: the stored one was stopped at a larger gradient, 1e-8 away in theta.

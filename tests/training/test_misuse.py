@@ -13,6 +13,7 @@ from jtruth import training as tr
 from jtruth.labels import Labels
 from jtruth.testing import binary_counts, collapse, labeler_metrics
 from jtruth.testing.binary.unknown import unknown_prior
+from jtruth.training.bayes import fit_bayes
 from jtruth.training.corrections import weak_losses
 from jtruth.training.em import gaussian_log_probabilities
 from jtruth.training.objectives import negative_auc
@@ -77,6 +78,7 @@ WRONG = [
      (X, LOG, PRIOR, {"stop": tr.Stop(-1)})),
     (gaussian_log_probabilities, (SHARED, X, THREE, {"family": "lda"}),
      (SHARED, X, PRIOR, {"family": "qda"})),
+    (fit_bayes, (X, LOG, {"regularisation": 0.0}), (X, LOG, {"intercept_scale": -1.0}), (X_HOLE, LOG)),
     (tr.fit_raykar, (X, Z), (X, LABELS, {"pseudo_counts": (0, 0, 0)}), (X, LABELS, {"stop": tr.Stop(0)})),
     (tr.fit_mbem, (TRAIN, Z), ("logistic", LABELS), (TRAIN, LABELS, {"prior": THREE}),
      (TRAIN, LABELS, {"pseudo_counts": 0.1})),

@@ -76,27 +76,15 @@ def test_rounded_hinge_is_a_parabola_between_two_lines():
         np.testing.assert_allclose(rounded_hinge(scores, width)[:, c], expected, rtol=1e-12)
 
 
-def test_golden_risk_and_variance(golden):
-    case = next(c for c in golden("training")["cases"] if c["kind"] == "mmse_risk")
-    losses, posterior = np.array(case["loss"]), np.array(case["post"])
-    np.testing.assert_allclose(mmse_risk(losses, posterior), case["risk"], rtol=1e-9)
-
-
-def test_losses_by_loops():
+def test_losses_by_hand():
     logits = problem()[0]
-    scores, n = logits[:, 0], len(logits)
-    for i, c in itertools.product(range(n), range(2)):
-        sign = 2 * c - 1
-        np.testing.assert_allclose(
-            logistic(jnp.asarray(scores))[i, c], np.log1p(np.exp(-sign * scores[i])), rtol=1e-12
-        )
-        expected = max(0.0, 1 - sign * scores[i])
-        np.testing.assert_allclose(hinge(jnp.asarray(scores))[i, c], expected)
-        np.testing.assert_allclose(squared_hinge(jnp.asarray(scores))[i, c], expected**2)
+    scores, margin = jnp.asarray(logits[:, 0]), logits[:, :1] * np.array([[-1, 1]])
+    np.testing.assert_allclose(logistic(scores), np.log1p(np.exp(-margin)), rtol=1e-12)
+    np.testing.assert_allclose(hinge(scores), np.maximum(0, 1 - margin))
+    np.testing.assert_allclose(squared_hinge(scores), np.maximum(0, 1 - margin) ** 2)
     p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    for i, c in itertools.product(range(n), range(3)):
-        expected = sum((p[i, k] - (k == c)) ** 2 for k in range(3))
-        np.testing.assert_allclose(brier(jnp.asarray(logits))[i, c], expected, rtol=1e-12)
+    expected = ((p[:, None, :] - np.eye(3)[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(brier(jnp.asarray(logits)), expected, rtol=1e-12)
 
 
 def test_certain_labels_give_the_losses_of_optax():
@@ -177,28 +165,15 @@ def test_masked_samples_count_nowhere():
     rho = class_posterior(log_likelihood, prior)
     keep = np.arange(12) % 3 > 0
     log_p, loss = (f(jnp.asarray(logits)) for f in (log_probabilities, cross_entropy))
-    spoilt = {
-        name: jnp.asarray(np.where(keep[:, None], a, np.nan))
-        for name, a in {"s": logits, "l": log_likelihood, "rho": rho, "log_p": log_p, "loss": loss}.items()
-    }
-    loss = spoilt["loss"]
-    part = logits[keep], log_likelihood[keep], rho[keep]
-    pairs = [
-        (
-            discriminative_ml(spoilt["log_p"], spoilt["l"], where=keep),
-            discriminative_ml(log_probabilities(jnp.asarray(part[0])), part[1]),
-        ),
-        (generative_ml(spoilt["s"], spoilt["l"], prior, where=keep), generative_ml(*part[:2], prior)),
-        (mmse_risk(loss, spoilt["rho"], where=keep), mmse_risk(loss[keep], part[2])),
-    ]
-    for masked, alone in pairs:
-        np.testing.assert_allclose(masked, alone, rtol=1e-13)
-    for slope, at in (
-        (jax.grad(lambda s: discriminative_ml(s, spoilt["l"], where=keep)), spoilt["log_p"]),
-        (jax.grad(lambda s: mmse_risk(s, spoilt["rho"], where=keep)), loss),
+    for function, *rows in (
+        (discriminative_ml, log_p, log_likelihood),
+        (lambda a, b, **mask: generative_ml(a, b, prior, **mask), logits, log_likelihood),
+        (mmse_risk, loss, rho),
     ):
-        gradient = np.asarray(jax.jit(slope)(at))
-        assert np.isfinite(gradient).all() and (gradient[~keep] == 0).all()
+        spoilt = [jnp.asarray(np.where(keep[:, None], a, np.nan)) for a in rows]
+        masked, gradient = jax.jit(jax.value_and_grad(function))(*spoilt, where=keep)
+        np.testing.assert_allclose(masked, function(*(a[keep] for a in rows)), rtol=1e-13)
+        assert np.isfinite(gradient).all() and (np.asarray(gradient)[~keep] == 0).all()
     assert mmse_risk(loss, rho, where=np.zeros(12, bool)) == 0
 
 
