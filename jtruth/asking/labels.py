@@ -369,8 +369,6 @@ def _gains(
         row = row[None] if stratum is None else row[stratum][:, None]  # (1 or samples, strata, c, symbols)
         joint = (states[..., None] * row).sum(axis=1)  # (samples, classes, symbols)
         product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
-        possible = joint > 0
-        ratio = jnp.log(jnp.where(possible, joint, 1.0)) - jnp.log(jnp.where(possible, product, 1.0))
-        return (joint * ratio - joint + product).sum(axis=(1, 2)) / np.log(2)  # no term is negative
+        return jax.scipy.special.kl_div(joint, product).sum(axis=(1, 2)) / np.log(2)  # no term is negative
 
     return jax.lax.map(of_labeler, rows).T

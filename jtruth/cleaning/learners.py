@@ -27,7 +27,7 @@ from scipy.special import softmax
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth.training import Linear, Stop, linear_objective, solve_linear
+from jtruth.training import Linear, linear_objective, solve_linear
 from jtruth.training.linear import check_options, zero_start
 
 KINDS = ("labels", "mmse", "ml")
@@ -94,9 +94,8 @@ class LinearLearner(Learner):
         regularisation, objective, loss = self._options(evidence)
         with jax.enable_x64(True):
             (x, evidence, where), first = arrays(x, evidence, where), as_linear(start, x, evidence)
-            weight, stop = jnp.asarray(regularisation, jnp.float64), Stop(tol=1e-6)
-            options: dict[str, Any] = {"objective": objective, "loss": loss, "where": where, "stop": stop}
-            solved = solve_linear(x, evidence, weight, first, **options)
+            weight, options = jnp.asarray(regularisation, jnp.float64), {"objective": objective, "loss": loss}
+            solved = solve_linear(x, evidence, weight, first, where=where, **options)
         return jax.tree.map(np.asarray, solved.model), bool(solved.converged)
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:

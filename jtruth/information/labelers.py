@@ -169,9 +169,7 @@ def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numb
         raise ValueError(f"num_labelers must be a whole number from 0; got {wrong[0]}")
     bits = []
     for size, rate, share in zip(teams.flat, errors.flat, shares.flat, strict=True):
-        wrong = (
-            binomial_pmf(float(rate), int(size)) if size else np.ones(1)
-        )  # the law of the number of errors
+        wrong = binomial_pmf(float(rate), int(size)) if size else np.ones(1)  # law of the number of errors
         prior = np.array([1 - share, share])
         joint = prior[:, None] * np.stack([wrong, wrong[::-1]]) / wrong.sum()
         bits.append(table_information(joint, prior))

@@ -210,7 +210,7 @@ _INNER = 1 << 16  # cells handled in one NumPy call
 def counts_information(law: Strata, prior: Float[np.ndarray, " classes"]) -> float:
     """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4."""
     rows, sizes = equal_labelers(law.rows)
-    groups = [_group_log_pmf(rows[:, g], int(m)) for g, m in enumerate(sizes)]
+    groups = [group_log_pmf(rows[:, g], int(m)) for g, m in enumerate(sizes)]
     groups.sort(key=lambda pmf: pmf.shape[-1], reverse=True)
     inner, outer = _split(groups, law)
     parts = []
@@ -255,7 +255,7 @@ def _used(rows: np.ndarray) -> np.ndarray:
     return np.asarray((rows > 0).any(axis=(0, 1)))
 
 
-def _group_log_pmf(rows: np.ndarray, size: int) -> np.ndarray:
+def group_log_pmf(rows: np.ndarray, size: int) -> np.ndarray:
     """Multinomial log-probability of every count vector of one group, (strata, classes, cells)."""
     rows = rows[..., _used(rows)]
     n = compositions(size, rows.shape[-1])

@@ -204,6 +204,13 @@ def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Fl
     return jax.ops.segment_sum(log_p, jnp.asarray(labels.sample), num_segments=labels.num_samples)
 
 
+def log_total(terms: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
+    """log of the sum of exponentials along an axis; where all are 0, -inf with gradient 0 (not NaN)."""
+    possible = (terms > -jnp.inf).any(axis=axis, keepdims=True)
+    total = jax.nn.logsumexp(jnp.where(possible, terms, 0.0), axis=axis)
+    return jnp.where(possible.squeeze(axis), total, -jnp.inf)
+
+
 def draw_rows(key: PRNGKeyArray, rows: Float[Array, "*shape classes"]) -> Int[Array, "*shape"]:
     """One class from every row of probabilities; one of probability 0 is never drawn, even by rounding."""
     from_left = jnp.moveaxis(rows, -1, 0)

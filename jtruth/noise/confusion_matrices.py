@@ -239,9 +239,7 @@ def _log_likelihood(model: SharedErrors, labels: Labels) -> Float[Array, "sample
     """Log of the sum over the shared draw, one pass over the labels for each value of it to save memory."""
     rows = _rows_given_shared(model.matrices, model.copying)
     parts = jax.lax.map(lambda matrices: base.rows_log_likelihood(matrices, labels), rows)
-    terms = parts + safe_log(model.shared.T)[:, None, :]
-    possible = jnp.any(terms > -jnp.inf, axis=0)  # else -inf, with gradient 0
-    return jnp.where(possible, jax.nn.logsumexp(jnp.where(possible[None], terms, 0.0), axis=0), -jnp.inf)
+    return base.log_total(parts + safe_log(model.shared.T)[:, None, :], axis=0)
 
 
 @jax.jit

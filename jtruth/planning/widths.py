@@ -47,12 +47,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import block_diag
-from scipy.special import betaincinv, gammaln, ndtri, xlogy
+from scipy.special import betaincinv, ndtri
 
 from jtruth._host import cross_table, diagonal_rows, known_classes, labels_log_likelihood, log_odds, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, stream
-from jtruth.information.law import compositions
+from jtruth.information.law import compositions, group_log_pmf
 from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import fit_joint
@@ -77,14 +77,9 @@ def inside(matrix: np.ndarray) -> np.ndarray:
 
 def _kind(matrix: np.ndarray, people: int, share: float):
     """Counts (X_g, C) of one kind's labels and log p(counts | class), (X_g, C)."""
-    classes = matrix.shape[0]
-    counts = compositions(people, classes + 1)[:, :classes]  # the rest gave no label
-    if share == 1:
-        counts = counts[counts.sum(axis=1) == people]
-    total = counts.sum(axis=1)
-    ways = gammaln(people + 1) - gammaln(counts + 1).sum(axis=1) - gammaln(people - total + 1)
-    log_p = ways + xlogy(total, share) + xlogy(people - total, 1 - share)
-    return counts, log_p[:, None] + counts @ np.log(matrix).T
+    silent = np.full((len(matrix), 1), 1 - share)  # one symbol more: no label
+    rows = np.concatenate([share * matrix, silent], axis=1) if share < 1 else matrix
+    return compositions(people, rows.shape[1])[:, : len(matrix)], group_log_pmf(rows[None], people)[0].T
 
 
 def _patterns(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -23,8 +23,8 @@ from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, Symmetric
 from jtruth.noise.base import NoiseModel
 from jtruth.posterior import class_posterior, validate_prior
-from jtruth.testing import collapse, curves_at_thresholds, exact_posterior
-from jtruth.testing.methods import multiclass_posterior
+from jtruth.testing import curves_at_thresholds
+from jtruth.testing.methods import binary_posterior, multiclass_posterior
 from jtruth.training._inputs import Stop
 from jtruth.training.corrections import label_estimates, vote_shares
 from jtruth.training.em import FAMILIES, fit_gaussians, fit_raykar, gaussian_log_probabilities
@@ -37,11 +37,11 @@ MODELS = ("linear", *FAMILIES)
 
 def accuracy_score(y_pred: np.ndarray, log_likelihood: np.ndarray, prior: np.ndarray) -> float:
     """Posterior mean of the accuracy of predictions given log p(z_i | y_i = c) and the class prior."""
-    if prior.size > 2:
-        options = {"key": jax.random.key(0), "method": "exact_means"}  # nothing is drawn
-        posterior = multiclass_posterior(log_likelihood, prior, y_pred, **options)
-        return float(posterior.estimate("accuracy").mean)
-    return float(exact_posterior(collapse(log_odds(log_likelihood, prior), y_pred)).estimate("accuracy").mean)
+    if prior.size > 2:  # nothing is drawn
+        tested = multiclass_posterior(log_likelihood, prior, y_pred, method="exact_means", key=0)
+    else:
+        tested = binary_posterior(log_odds(log_likelihood, prior), y_pred)
+    return float(tested.estimate("accuracy").mean)
 
 
 def estimated_auc_score(scores: np.ndarray, log_likelihood: np.ndarray, prior: np.ndarray) -> float:

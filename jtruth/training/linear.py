@@ -51,9 +51,7 @@ def linear_outputs(model: Linear, x: Float[Array | np.ndarray, "samples features
     """
     _check_linear(model, x)
     intercept, weights = jnp.asarray(model.intercept), jnp.asarray(model.weights)
-    return jnp.asarray(x, weights.dtype) @ weights + (
-        intercept if intercept.ndim == 0 else intercept[None, :]
-    )
+    return jnp.asarray(x, weights.dtype) @ weights + intercept[None]
 
 
 def _check_linear(model: Any, x: Any) -> None:

@@ -146,18 +146,15 @@ def _run(
             jax.debug.callback(recipe.progress, best.num_steps, training, judged)
         value = training if validation is None else judged
         better = jnp.isfinite(training) if validation is None else judged < best.objective
-        return (
-            arrays,
-            optimiser,
-            best._replace(
-                model=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, best.model),
-                objective=jnp.where(better, value, best.objective),
-                path=best.path.at[best.num_steps].set(training),
-                validation=best.validation.at[best.num_steps].set(judged),
-                best_epoch=jnp.where(better, best.num_steps, best.best_epoch),
-                num_steps=best.num_steps + 1,
-            ),
+        best = best._replace(
+            model=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, best.model),
+            objective=jnp.where(better, value, best.objective),
+            path=best.path.at[best.num_steps].set(training),
+            validation=best.validation.at[best.num_steps].set(judged),
+            best_epoch=jnp.where(better, best.num_steps, best.best_epoch),
+            num_steps=best.num_steps + 1,
         )
+        return arrays, optimiser, best
 
     def stopped(best: ModelFit) -> Array:
         return best.num_steps - 1 - best.best_epoch >= recipe.patience

@@ -51,6 +51,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jtruth._arrays import is_concrete, safe_log
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes, check_no_nan, check_shape
+from jtruth.noise.base import log_total
 from jtruth.training._inputs import check_outputs, check_per_class, check_posterior
 
 Scores = Float[Array, " samples"]
@@ -204,12 +205,11 @@ def empirical_risk(losses: PerClass, y: Int[Array | np.ndarray, " samples"], *, 
 
 @jax.jit
 def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
-    """log sum_c exp(joint[i, c]), with value -inf and gradient 0 (not NaN) where all terms are -inf."""
+    """log sum_c exp(joint[i, c]) of the samples that count."""
     joint = jnp.asarray(joint)
-    possible = (joint > -jnp.inf).any(axis=1)
-    used = possible if where is None else possible & jnp.asarray(where)
-    total = jax.nn.logsumexp(jnp.where(used[:, None], joint, 0), axis=1)
-    return jnp.where(possible, total, -jnp.inf)
+    if where is not None:
+        joint = jnp.where(jnp.asarray(where)[:, None], joint, -jnp.inf)
+    return log_total(joint, axis=1)
 
 
 @jax.jit
