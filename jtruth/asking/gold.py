@@ -54,12 +54,14 @@ class GoldRequest(Answer):
         if self.strata is not None:
             rows = [row | {"stratum": self.names[self.strata[row["sample"]]]} for row in rows]
             columns.append(Column("stratum", "stratum"))
-        how = "uncertain ones more often" if self.strata is None else "inside strata of the same chance"
-        sentence = f"Find out the truth of these {number_of(len(rows), 'sample')}, drawn at random, {how}."
+        design = "uncertain ones more often" if self.strata is None else "inside strata of the same chance"
+        sentence = f"Find out the truth of these {number_of(len(rows), 'sample')}, drawn at random, {design}."
         if self.to_halve:
             sentence += f" About {self.to_halve} more gold answers would halve the interval."
-        more = facts(chances=self.inclusion, to_halve=self.to_halve)
-        blocks = (Queue("samples", "The truth of these is asked for", "sample", tuple(columns), rows), more)
+        blocks = (
+            Queue("samples", "The truth of these is asked for", "sample", tuple(columns), rows),
+            facts(chances=self.inclusion, to_halve=self.to_halve),
+        )
         about = "hand the chances (or strata) over with the answers: jt.io.Gold(classes, inclusion, strata)"
         return Document("Which true classes to find out next?", about, sentence, blocks)
 
@@ -150,12 +152,12 @@ def influences(
     return mean, (class_posterior * (influence - mean[:, None]) ** 2).sum(axis=1)
 
 
-def scale_that_sums(want: np.ndarray, least: Any, most: Any, total: int) -> float:
+def scale_that_sums(want: np.ndarray, lowest: Any, highest: Any, total: int) -> float:
     """The factor by which `want`, clipped to `least` and `most`, sums to `total`; by bisection: it grows."""
-    low, high = 0.0, 2.0 * float((most / want).max())
+    low, high = 0.0, 2.0 * float((highest / want).max())
     for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.clip(middle * want, least, most).sum() < total else (low, middle)
+        low, high = (middle, high) if np.clip(middle * want, lowest, highest).sum() < total else (low, middle)
     return high
 
 
@@ -195,10 +197,10 @@ def ask_strata(
     (30, 'no predicted, labels less for it')
     """
     size = y_pred.size
-    least = int(np.minimum(np.bincount(y_pred), _LEAST).sum())
-    if num < least or num > size:
+    fewest = int(np.minimum(np.bincount(y_pred), _LEAST).sum())
+    if num < fewest or num > size:
         raise ValueError(
-            f"num must be {least} to {size}: {_LEAST} answers for each predicted class, and no more than "
+            f"num must be {fewest} to {size}: {_LEAST} answers for each predicted class, and no more than "
             f"there are samples; got {num}"
         )
     means, variances = influences(y_pred, class_posterior, classes, positive, metric)
@@ -249,11 +251,11 @@ def _joined(part: Int[np.ndarray, " samples"]) -> Int[np.ndarray, " samples"]:
 
 def _allocated(sizes: np.ndarray, spread: np.ndarray, num: int) -> Int[np.ndarray, " strata"]:
     """How many of each stratum: Neyman's, at least three (or all), at most all; they sum to `num`."""
-    least = np.minimum(_LEAST, sizes)
+    fewest = np.minimum(_LEAST, sizes)
     weight = sizes * spread
     weight = weight / weight.sum() if weight.sum() > 0 else sizes / sizes.sum()
     want = num * (_EVEN * sizes / sizes.sum() + (1 - _EVEN) * weight)
-    real = np.clip(scale_that_sums(want, least, sizes, num) * want, least, sizes)
+    real = np.clip(scale_that_sums(want, fewest, sizes, num) * want, fewest, sizes)
     numbers = np.floor(real + 1e-9).astype(np.int64)
     rest = np.argsort(numbers - real, kind="stable")  # the largest remainders get what is left
     for h in [h for h in rest if numbers[h] < sizes[h]][: num - int(numbers.sum())]:

@@ -226,8 +226,8 @@ class Advice(Answer):
             Column("error", "Monte Carlo error", form=".1e"),
         )
         table = Table("gains", "Expected gain", "of", columns, (row,), unit=None)
-        more = facts(num=self.num, worth_it=self.worth_it)
-        return Document("Is more cleaning worth it?", "", self.sentence, (table, more))
+        blocks = table, facts(num=self.num, worth_it=self.worth_it)
+        return Document("Is more cleaning worth it?", "", self.sentence, blocks)
 
 
 def stopping_advice(
@@ -245,9 +245,9 @@ def stopping_advice(
     Raises:
         ValueError: a learner without derivatives, or fewer samples left than `num`.
     """
-    left = int(state.open.sum())
-    if not 1 <= num <= left:
-        raise ValueError(f"num is {num}, and {left} samples may still be asked for; give 1 to that number")
+    free = int(state.open.sum())
+    if not 1 <= num <= free:
+        raise ValueError(f"num is {num}, and {free} samples may still be asked for; give 1 to that number")
     effects = influence(state)
     chosen = best_batch(effects, state.open / state.costs, num)
     gains = simulated_gains(state, effects, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
@@ -255,9 +255,9 @@ def stopping_advice(
     low, high = (float(q) for q in np.quantile(gains, [0.05, 0.95]))
     chance = float((gains >= worth).mean())
     worth_it = gain >= worth or chance > 1 - _SURE
-    says = "cleaning on may be worth it" if worth_it else "more cleaning is not worth it"
+    verdict = "cleaning on may be worth it" if worth_it else "more cleaning is not worth it"
     sentence = (
-        f"{says}: {gain / num:.4f} of accuracy per label over the next {num} (in all {gain:.4f}, "
+        f"{verdict}: {gain / num:.4f} of accuracy per label over the next {num} (in all {gain:.4f}, "
         f"90 % of what may happen [{low:.4f}, {high:.4f}]; {chance:.0%} chance of {worth:g} or more)"
     )
     return Advice(gain, low, high, error, chance, num, worth_it, sentence)

@@ -185,11 +185,11 @@ def suspicious_labels(
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
         law = wrong_share(counts, means[0], known)
         low, high = law.interval(level)
-        how = "at random" if known.at_random else "as their table says"
-        caution, size = _OF_GOLD.format((known.classes >= 0).sum(), how), label.size
+        design = "at random" if known.at_random else "as their table says"
+        caution, size = _OF_GOLD.format((known.classes >= 0).sum(), design), label.size
         expected, interval = float(law.mean * size), (float(low * size), float(high * size))
-        sure = known.classes[sample]
-        rows = [np.where(sure >= 0, sure != label, row) for row in rows]
+        gold_of_label = known.classes[sample]
+        rows = [np.where(gold_of_label >= 0, gold_of_label != label, row) for row in rows]
     wrong, low, high = rows[0], np.min(rows, axis=0), np.max(rows, axis=0)
     order = np.argsort(-wrong, kind="stable")
     return Issues(

@@ -94,8 +94,8 @@ class LinearLearner(Learner):
         regularisation, objective, loss = self._options(evidence)
         with jax.enable_x64(True):
             (x, evidence, where), first = arrays(x, evidence, where), as_linear(start, x, evidence)
-            weight, options = jnp.asarray(regularisation, jnp.float64), {"objective": objective, "loss": loss}
-            solved = solve_linear(x, evidence, weight, first, where=where, **options)
+            weight = jnp.asarray(regularisation, jnp.float64)
+            solved = solve_linear(x, evidence, weight, first, objective=objective, loss=loss, where=where)
         return jax.tree.map(np.asarray, solved.model), bool(solved.converged)
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:

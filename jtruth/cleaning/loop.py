@@ -28,7 +28,7 @@ from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
 from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence, worth
 from jtruth.cleaning.learners import Learner, LinearLearner
-from jtruth.cleaning.state import State, data_of
+from jtruth.cleaning.state import State, data_of, with_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.testing import estimate_counts
@@ -247,7 +247,10 @@ def start(
         1
     """
     choose("strategy", strategy, tuple(STRATEGIES))
+    probabilities = data.pop("probabilities", None)
     state = data_of(x, labels, noise, prior, key=seed, **data)
+    if probabilities is not None:
+        state = with_probabilities(state, probabilities)
     return state._replace(learner=learner, strategy=strategy, seed=seed).refitted()
 
 
@@ -261,8 +264,8 @@ def ask(state: State, num: int = 1) -> Request:
     """
     free = state.open
     if not 1 <= num <= free.sum():
-        left = int(free.sum())
-        raise ValueError(f"num is {num}, and {left} samples may still be asked for; give 1 to that")
+        num_open = int(free.sum())
+        raise ValueError(f"num is {num}, and {num_open} samples may still be asked for; give 1 to that")
     key = stream(state.seed, "cleaning", len(state.answers), len(state.pending))
     scores = STRATEGIES[state.strategy](key, state)
     if state.strategy == "risk" and num > 1:

@@ -84,9 +84,9 @@ def queue(
         state = answer(state, {task: int(label) for task, label in named if label >= 0})
     elif not state.trail:
         state = followed(state, None)
-    left = int(state.open.sum())
-    if budget > left:
-        raise ValueError(f"--budget {budget} is more than the {left} samples that are left to ask for")
+    num_open = int(state.open.sum())
+    if budget > num_open:
+        raise ValueError(f"--budget {budget} is more than the {num_open} samples that are left to ask for")
     request = ask(state, budget)
     if path is not None:
         write_state(path, request.state)
@@ -94,7 +94,7 @@ def queue(
         {"task": task, "reason": reason, "expected_gain": float(score)}
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
-    advice = stopping_advice(state, min(_ADVISED, left), key=state.seed)
+    advice = stopping_advice(state, min(_ADVISED, num_open), key=state.seed)
     accuracy = state.trail[-1][1]
     columns = (Column("expected_gain", "expected gain", form=".2e"), Column("reason", "why"))
     blocks = (

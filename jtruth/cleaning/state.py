@@ -122,7 +122,6 @@ def data_of(
     validation: float | Bool[np.ndarray, " samples"] = 0.0,
     costs: Any = None,
     oracle: NoiseModel | None = None,
-    probabilities: Any = None,
     key: Any = 0,
 ) -> State:
     """Checked data of a cleaning without a learner; see `start` for the arguments."""
@@ -140,15 +139,13 @@ def data_of(
         matrix = strata.rows[0, 0]
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
-    if probabilities is not None:
-        probabilities = np.asarray(probabilities, np.float64)
-        _check_probabilities(probabilities, log_likelihood)
-    return State(x, log_likelihood, noisy.prior, noisy, held_out, costs, matrix, labels.tasks, probabilities,
-                 tuple(labels.class_names))  # fmt: skip
+    return State(x, log_likelihood, noisy.prior, noisy, held_out, costs, matrix, labels.tasks,
+                 class_names=tuple(labels.class_names))  # fmt: skip
 
 
-def _check_probabilities(p: np.ndarray, log_likelihood: np.ndarray) -> None:
-    """Somebody's p(y | features): distributions over classes that the labels allow."""
+def with_probabilities(state: State, probabilities: Any) -> State:
+    """The data with somebody's p(y | features), of classes that the labels allow."""
+    p, log_likelihood = np.asarray(probabilities, np.float64), state.of_labels
     samples, classes = log_likelihood.shape
     check_shape(p, "probabilities", "samples classes", samples=samples, classes=classes)
     check_rows(p, "probabilities")
@@ -156,6 +153,7 @@ def _check_probabilities(p: np.ndarray, log_likelihood: np.ndarray) -> None:
     if bad.size:
         why = f"gives 0 to every class that its labels allow ({bad.size} such rows)"
         raise ValueError(f"probabilities[{bad[0]}] {why}; give the other classes a small probability")
+    return state._replace(probabilities=p)
 
 
 def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:

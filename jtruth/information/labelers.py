@@ -187,8 +187,8 @@ def equivalent_labeler(noise, prior: Prior, *, num_labelers: int | None = None) 
     0.02927
     """
     team = mutual_information(noise, prior, num_labelers=num_labelers)
-    most = float(entropy(checked_prior(prior, np.size(prior))))
-    bits = float(np.clip(team.bits, 0.0, most)) if team.standard_error else team.bits
+    ceiling = float(entropy(checked_prior(prior, np.size(prior))))
+    bits = float(np.clip(team.bits, 0.0, ceiling)) if team.standard_error else team.bits
     return team._replace(error=equivalent_error(bits, prior))
 
 
@@ -210,10 +210,10 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
     0.02927
     """
     prior = checked_prior(prior, np.size(prior))
-    most = float(entropy(prior))
-    if not -_SLACK <= bits <= most + _SLACK:
+    ceiling = float(entropy(prior))
+    if not -_SLACK <= bits <= ceiling + _SLACK:
         raise ValueError(
-            f"bits is {bits!r}; labels of a class with this prior convey between 0 and {most:.6g} bits"
+            f"bits is {bits!r}; labels of a class with this prior convey between 0 and {ceiling:.6g} bits"
         )
     chance = 1.0 - 1.0 / prior.size
 

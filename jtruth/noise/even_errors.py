@@ -198,9 +198,9 @@ class DifficultyFallibility(EvenErrors):
         delta, of_sample, count = np.unique(
             np.asarray(self.difficulty, np.float64).ravel(), return_inverse=True, return_counts=True
         )
-        delta_phi = np.broadcast_arrays(delta[:, None], fallibility[None, :])
+        difficult, fallible = np.broadcast_arrays(delta[:, None], fallibility[None, :])
         weights = np.repeat((count / count.sum())[:, None], self.num_classes, axis=1)
-        error = np.asarray(labeling_error(*delta_phi, self.num_classes))
+        error = np.asarray(labeling_error(difficult, fallible, self.num_classes))
         rows = channel_matrices(error, self.num_classes)
         return base.Strata(rows, weights, of_sample.ravel() if delta.size > 1 else None)
 

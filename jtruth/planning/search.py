@@ -52,28 +52,28 @@ def gold_options(setting: Setting, labels: tuple[float, ...], fixed: int | None)
 
 
 def cheapest_of_mix(
-    setting: Setting, mix: Information, width: float, least: int, most: int, scale: float = 1.0
+    setting: Setting, mix: Information, width: float, smallest: int, largest: int, scale: float = 1.0
 ) -> PlanWidth | None:
     """The cheapest plan of one mix whose predicted width, times `scale`, is at most `width`."""
 
     def cheapest(gold: np.ndarray) -> PlanWidth | None:
         """The cheapest plan with one of these numbers of gold answers."""
-        low, high = np.full(gold.size, least - 1), np.full(gold.size, most + 1)
+        low, high = np.full(gold.size, smallest - 1), np.full(gold.size, largest + 1)
         while (high - low > 1).any():  # the width falls with the samples: bisection
             middle = (low + high) // 2
             n = np.maximum(middle, 1)
             predicted = widths(setting, mix, n, np.minimum(gold, n))
-            enough = (predicted["width"] <= width / scale) & (predicted["share_of_prior"] <= _MOST_PRIOR)
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+            narrow = (predicted["width"] <= width / scale) & (predicted["share_of_prior"] <= _MOST_PRIOR)
+            low, high = np.where(narrow, low, middle), np.where(narrow, middle, high)
         plans = [
             Plan(int(n), mix.labels, int(min(n, g)))
             for n, g in zip(high, gold, strict=True)
-            if n <= most and (g < n or np.isinf(g))  # labels of samples that all have gold are of no use
+            if n <= largest and (g < n or np.isinf(g))  # labels of samples that all have gold are of no use
         ]
         rows = [PlanWidth(plan, plan_cost(setting, plan), width) for plan in plans]
         return min(rows, key=lambda row: row.cost, default=None)
 
-    gold = gold_options(setting, mix.labels, least if least == most else None)
+    gold = gold_options(setting, mix.labels, smallest if smallest == largest else None)
     best = cheapest(gold)
     if best is None:
         return None
@@ -87,10 +87,10 @@ def cheapest_of_mix(
 
 
 def narrowest_of_mix(
-    setting: Setting, mix: Information, budget: float, least: int, most: int
+    setting: Setting, mix: Information, budget: float, smallest: int, largest: int
 ) -> PlanWidth | None:
     """The plan of one mix with the least predicted width that the budget buys."""
-    gold = gold_options(setting, mix.labels, least if least == most else None)
+    gold = gold_options(setting, mix.labels, smallest if smallest == largest else None)
     if not gold.size:
         return None
     price = np.float64(plan_cost(setting, Plan(1, mix.labels, 0)))
@@ -100,8 +100,8 @@ def narrowest_of_mix(
         n = np.where(
             np.isinf(gold), budget / (price + extra), (budget - np.where(gold > 0, gold * extra, 0)) / price
         )
-    n = np.floor(np.clip(np.nan_to_num(n, nan=most, posinf=most), -1, most) + 1e-9)
-    fits = (n >= least) & (np.isinf(gold) | (gold < n))
+    n = np.floor(np.clip(np.nan_to_num(n, nan=largest, posinf=largest), -1, largest) + 1e-9)
+    fits = (n >= smallest) & (np.isinf(gold) | (gold < n))
     if not fits.any():
         return None
     n, gold = n[fits].astype(int), np.minimum(gold[fits], n[fits])
@@ -264,9 +264,9 @@ def best_plan(
             "for the in-sample target say num_samples: one sample whose class is known has an in-sample "
             "metric that is known too, and would be the cheapest plan"
         )
-    least, most = (_LEAST, max_samples) if num_samples is None else (num_samples, num_samples)
-    if least < 1 or most < least:
-        raise ValueError(f"at least {least} samples are needed for a plan; got a limit of {most}")
+    smallest, largest = (_LEAST, max_samples) if num_samples is None else (num_samples, num_samples)
+    if smallest < 1 or largest < smallest:
+        raise ValueError(f"at least {smallest} samples are needed for a plan; got a limit of {largest}")
     tried = {mix.labels: mix for mix in mixes(setting)}
 
     def simulate(plan: Plan) -> PlanWidth:
@@ -279,18 +279,18 @@ def best_plan(
     else:
         check_positive(budget, "budget", "what may be spent")
         wanted, amount, of_mix = "budget", float(budget or 0), narrowest_of_mix
-    of_mixes = {k: of_mix(setting, mix, amount, least, most) for k, mix in tried.items()}
+    of_mixes = {k: of_mix(setting, mix, amount, smallest, largest) for k, mix in tried.items()}
     rows = {labels: row for labels, row in of_mixes.items() if row is not None}
     if width is not None:
-        best = _confirmed(setting, width, tried, rows, (least, most), simulate)
+        best = _confirmed(setting, width, tried, rows, (smallest, largest), simulate)
     elif rows:
         first = sorted(rows.values(), key=lambda row: row.width)[:3]
         best = min((simulate(row.plan) for row in first), key=lambda row: row.width)
     else:
         raise ValueError(
-            f"a budget of {budget:g} buys no plan of {least} or more samples that tells anything"
+            f"a budget of {budget:g} buys no plan of {smallest} or more samples that tells anything"
         )
-    return _result(setting, rows, best, (wanted, amount), len(tried), least < most)
+    return _result(setting, rows, best, (wanted, amount), len(tried), smallest < largest)
 
 
 def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -> PlanWidth:
@@ -321,11 +321,11 @@ def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -
 
 
 def _impossible(
-    setting: Setting, width: float, tried: dict[tuple, Information], least: int, most: int
+    setting: Setting, width: float, tried: dict[tuple, Information], smallest: int, largest: int
 ) -> str:
-    plans = [narrowest_of_mix(setting, mix, _NO_LIMIT, least, most) for mix in tried.values()]
+    plans = [narrowest_of_mix(setting, mix, _NO_LIMIT, smallest, largest) for mix in tried.values()]
     narrow = min((row.width for row in plans if row is not None), default=None)
-    text = f"no plan of at most {most} samples has an expected width of {width:g}"
+    text = f"no plan of at most {largest} samples has an expected width of {width:g}"
     if narrow is None:
         return text + ": none of these labelers tells enough; add labelers, or gold (cost_gold)"
     return f"{text}; the narrowest is {narrow:.3g}. Allow more samples, add labelers or gold, or widen it"

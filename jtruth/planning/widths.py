@@ -307,13 +307,13 @@ _NODES = 8192  # of the quasi-random rule for population metrics with known rate
 
 
 def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[Estimate, tuple[str, ...]]:
-    """What one set tells: exact, by draws of the count table, or by the joint posterior; and doubts."""
-    population, doubts = setting.target == "population", ()
+    """What one set tells: exact, by draws of the count table, or by the joint posterior; and warnings."""
+    population, warnings = setting.target == "population", ()
     if setting.rates == "learned":
         if not (data.z >= 0).any():
             tables = _gold_only(setting, data, gold, key)
         else:
-            tables, doubts = _learned(setting, data, gold, key)
+            tables, warnings = _learned(setting, data, gold, key)
     elif setting.prior.size > 2:  # draws of the count table, and of K given it (its rows are Dirichlet laws)
         drawn = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
         tables = setting.prior[:, None] * drawn.confusion if population else drawn.counts.astype(np.float64)
@@ -321,9 +321,9 @@ def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tup
         odds = log_odds(log_likelihood(data, gold), setting.prior)
         table = count_table(collapse(odds, np.asarray(data.y_pred)))
         if not population:
-            return table.estimate(setting.of_table), doubts
+            return table.estimate(setting.of_table), warnings
         tables = setting.prior[:, None] * confusion_nodes(table, _NODES)
-    return DrawsEstimate(np.asarray(setting.of_table.of_table(tables))), doubts
+    return DrawsEstimate(np.asarray(setting.of_table.of_table(tables))), warnings
 
 
 def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -331,12 +331,12 @@ def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np
     labels = Labels.from_matrix(data.z, setting.prior.size, allow_unlabelled=True)
     fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, key=key, effort=_QUICK)
     known = fit.identified  # what is not is drawn with little effort
-    doubts = {
+    warnings = {
         "were not identified: the draws repeat the prior": not known,
         "had classes that exchanged their names": known and fit.switched,
         "did not converge in the little work allowed": known and not fit.converged,
     }
-    return fit.tables(setting.target), tuple(text for text, holds in doubts.items() if holds)
+    return fit.tables(setting.target), tuple(text for text, holds in warnings.items() if holds)
 
 
 def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.ndarray:
@@ -380,22 +380,23 @@ def simulated_width(
     number = (200 if setting.rates == "known" else 16) if num_sets is None else num_sets
     if number < 2:
         raise ValueError(f"num_sets is {number}; a mean with an error needs at least 2")
-    ends, truths, doubts = [], [], []
+    ends, truths, of_sets = [], [], []
     for k in range(number):
         data, gold = draw(setting, plan, key, k)
-        law, doubt = law_of_metric(setting, data, gold, stream(key, "analysis", k))
+        law, warning = law_of_metric(setting, data, gold, stream(key, "analysis", k))
         truths.append(setting.value)
         if setting.target == "in-sample":
             table = cross_table(data.y, data.y_pred, setting.confusion.shape) * 1.0
             truths[-1] = float(setting.of_table.of_table(table))
         ends.append(law.interval(setting.level))
-        doubts.append(doubt)
+        of_sets.append(warning)
         if progress is not None:
             progress(k + 1, number)
     (low, high), truth = np.array(ends).T, np.array(truths)
     defined = np.isfinite(high - low)
     warnings = [
-        f"{sum(d in of_set for of_set in doubts)} of {number} sets {d}" for d in sorted(set(sum(doubts, ())))
+        f"{sum(text in of_set for of_set in of_sets)} of {number} sets {text}"
+        for text in sorted(set(sum(of_sets, ())))
     ]
     if not defined.all():
         lost = number - defined.sum()

@@ -58,11 +58,9 @@ def _check_linear(model: Any, x: Any) -> None:
     """Weights (features,) or (features, classes) that fit the features, and an intercept that fits them."""
     if not isinstance(model, Linear):
         raise ValueError(f"model is a {type(model).__name__}; give a Linear(intercept, weights)")
-    weights, features = np.shape(model.weights), np.shape(x)
-    if len(features) != 2 or len(weights) not in (1, 2) or features[1] != weights[0]:
-        raise ValueError(
-            f"x has shape {features}, weights {weights}; give (samples, features) and as many weights"
-        )
+    features = check_shape(x, "x", "samples features")[1]
+    axes = "features classes" if np.ndim(model.weights) == 2 else "features"
+    weights = check_shape(model.weights, "weights", axes, features=features)
     if np.shape(model.intercept) != weights[1:]:
         raise ValueError(f"intercept has shape {np.shape(model.intercept)}; weights need {weights[1:]}")
     for name, values in {"x": x, "weights": model.weights, "intercept": model.intercept}.items():
@@ -221,9 +219,9 @@ def fit_linear(
             start = solve_linear(x, posterior, lam, start, **options).model
         starts = _starts(start, num_restarts, as_key(key))
         fits = jax.vmap(partial(solve_linear, x, evidence, lam, objective=objective, **options))(starts)
-        reached = fits.objective  # of all starts; NaN never wins
-        best = jnp.argmin(jnp.where(jnp.isnan(reached), jnp.inf, reached))
-        return jax.tree.map(lambda leaf: leaf[best], fits)._replace(path=reached)
+        values = fits.objective  # of all starts; NaN never wins
+        best = jnp.argmin(jnp.where(jnp.isnan(values), jnp.inf, values))
+        return jax.tree.map(lambda leaf: leaf[best], fits)._replace(path=values)
 
     return for_one(lam) if lam.ndim == 0 else jax.vmap(for_one)(lam)
 

@@ -112,16 +112,17 @@ def test_features_say_more_and_rates_are_learned_from_them():
 
 def test_bad_input():
     _, labels = crowd(0, n=10)
-    with pytest.raises(ValueError, match=r"'given' has shape .*10 samples"):
-        suspicious_labels(labels, np.full((3, 2), 0.5))
-    with pytest.raises(ValueError, match="not to 1"):
-        suspicious_labels(labels, np.full((10, 2), 0.7))
-    for match, gold in {r"gold must have shape \(10,\)": np.zeros(3, int), r"gold\[0\] is 2": np.full(10, 2),
-                        "^gold has 4 known classes": np.repeat([-1, 1], [6, 4])}.items():  # fmt: skip
+    even = np.full((10, 2), 0.5)
+    for match, options in {
+        r"'given' has shape .*10 samples": {"class_posterior": even[:3]},
+        "not to 1": {"class_posterior": even + 0.2},
+        r"gold must have shape \(10,\)": {"gold": np.zeros(3, int)},
+        r"gold\[0\] is 2": {"gold": np.full(10, 2)},
+        "^gold has 4 known classes": {"gold": np.repeat([-1, 1], [6, 4])},
+        "with the class prior beside them": {"probabilities": even},
+    }.items():
         with pytest.raises(ValueError, match=match):
-            suspicious_labels(labels, np.full((10, 2), 0.5), gold=gold)
-    with pytest.raises(ValueError, match="with the class prior beside them"):
-        suspicious_labels(labels, np.full((10, 2), 0.5), probabilities=np.full((10, 2), 0.5))
+            suspicious_labels(labels, **{"class_posterior": even} | options)
 
 
 def test_splits_of_gold_are_compared_on_the_same_sets():

@@ -8,20 +8,13 @@ from scipy.special import expit, logsumexp
 from jtruth.latent import NutsSettings
 from jtruth.training import fit_linear
 from jtruth.training.bayes import fit_bayes, predictive_probabilities
-
-
-def problem(n, features, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, features))
-    y = (1.5 * x[:, 0] + rng.logistic(size=n) > 0).astype(int)
-    z = np.where(rng.random(n) < 0.75, y, 1 - y)
-    return x, np.log(np.where(z[:, None] == np.arange(2), 0.75, 0.25))
+from tests.training.problems import problem
 
 
 @pytest.mark.slow
 def test_posterior_equals_a_grid():
     """One weight and an intercept: means, standard deviations and predictions by summing a grid."""
-    x, log_likelihood = problem(25, 1)
+    x, _, log_likelihood = problem(n=25, features=1)
     fit = fit_bayes(x, log_likelihood, key=jax.random.key(0), regularisation=0.5, intercept_scale=2.0)
     assert fit.converged and fit.run.divergences == 0
     b, w = np.meshgrid(np.linspace(-8, 8, 241), np.linspace(-6, 9, 241), indexing="ij")
@@ -51,7 +44,7 @@ def test_posterior_equals_a_grid():
 
 @pytest.mark.slow
 def test_three_classes():
-    x, _ = problem(80, 2)
+    x = problem(n=80, features=2)[0]
     y = np.digitize(x[:, 0], [-0.5, 0.5])
     log_likelihood = np.log(np.where(y[:, None] == np.arange(3), 0.8, 0.1))
     fit = fit_bayes(x, log_likelihood, key=jax.random.key(2), settings=NutsSettings(150, 150))

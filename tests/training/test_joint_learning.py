@@ -11,21 +11,11 @@ from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.training.corrections import labeler_matrices
 from jtruth.training.em import raykar_objective
+from tests.training.problems import crowd
 
 GOOD = np.array([[0.9, 0.1], [0.15, 0.85]])
 POOR = np.array([[0.6, 0.4], [0.35, 0.65]])
-
-
-def crowd(seed=0, n=400, matrices=(GOOD, POOR, POOR), shown=1.0):
-    """Two classes that two features tell apart, and the labels of a few labelers."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 2, n)
-    x = rng.normal(size=(n, 2)) + np.array([2.0, -1.0]) * y[:, None]
-    matrices = np.array(matrices)
-    z = (rng.random((n, len(matrices))) < matrices[:, y, 1].T).astype(int)
-    hidden = rng.random(z.shape) > shown
-    hidden[np.arange(n), rng.integers(0, len(matrices), n)] = False
-    return x, y, np.where(hidden, -1, z), matrices
+THREE = np.stack([GOOD, POOR, POOR])
 
 
 def predicted(model, x):
@@ -34,13 +24,13 @@ def predicted(model, x):
 
 @pytest.mark.slow
 def test_raykar_learns_labelers_and_classifier():
-    x, y, z, matrices = crowd(shown=0.7)
+    x, y, z = crowd(THREE, shown=0.7)
     labels = Labels.from_matrix(z, 2)
     found = tr.fit_raykar(x, labels, regularisation=1.0, stop=tr.Stop(200, 1e-7))
     path = np.asarray(found.path)[: int(found.num_steps)]
     assert found.converged and (np.diff(path) < 1e-10).all()
-    np.testing.assert_allclose(found.matrices, matrices, atol=0.12)
-    knowing = tr.fit_linear(x, ConfusionMatrices(matrices).log_likelihood(labels), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(found.matrices, THREE, atol=0.12)
+    knowing = tr.fit_linear(x, ConfusionMatrices(THREE).log_likelihood(labels), np.array([0.5, 0.5]))
     assert (predicted(found.model, x) == y).mean() > (predicted(knowing.model, x) == y).mean() - 0.02
     # At the optimum the objective is stationary in theta, and in the logits of every row.
     logits = jnp.log(found.matrices)
@@ -64,12 +54,12 @@ def train_linear(x):
 
 @pytest.mark.slow
 def test_mbem_with_one_label_for_each_sample():
-    x, y, z, matrices = crowd(seed=3, n=600, shown=0.0)
+    x, y, z = crowd(THREE, seed=3, n=600, shown=0.0)
     labels = Labels.from_matrix(z, 2)
     found = tr.fit_mbem(train_linear(x), labels, prior=np.array([0.5, 0.5]), num_rounds=20)
     assert (labels.labels_per_sample() == 1).all()
     assert found.converged and found.path[-1] == 0 and found.num_steps == len(found.path) + 1
-    np.testing.assert_allclose(found.matrices, matrices, atol=0.15)
+    np.testing.assert_allclose(found.matrices, THREE, atol=0.15)
     assert (found.y_pred == y).mean() > 0.85
     one_round = tr.fit_mbem(train_linear(x), labels, num_rounds=1)
     assert not one_round.converged and one_round.path.size == 0
@@ -81,7 +71,7 @@ def test_mbem_with_one_label_for_each_sample():
 
 @pytest.mark.slow
 def test_matrices_of_mbem_are_counts_against_the_predictions():
-    x, _, z, _ = crowd(seed=4, n=40)
+    x, _, z = crowd(THREE, seed=4, n=40)
     found = tr.fit_mbem(train_linear(x), Labels.from_matrix(z, 2), num_rounds=1, pseudo_counts=(2.0, 1.0))
     for t, c in np.ndindex(3, 2):
         mine = z[found.y_pred == c, t]
@@ -91,7 +81,8 @@ def test_matrices_of_mbem_are_counts_against_the_predictions():
 
 @pytest.mark.slow
 def test_trace_regularisation_finds_matrices_that_the_likelihood_alone_does_not_single_out():
-    x, y, z, matrices = crowd(seed=5, n=1500, matrices=(GOOD, POOR, GOOD))
+    matrices = np.stack([GOOD, POOR, GOOD])
+    x, y, z = crowd(matrices, seed=5, n=1500)
     start = tr.with_labelers(tr.Linear(jnp.zeros(()), jnp.zeros(2)), 3, 2)
     np.testing.assert_allclose(labeler_matrices(start)[0], [[0.9, 0.1], [0.1, 0.9]])
     assert float(tr.trace_penalty(0.5)(start)) == pytest.approx(0.45)

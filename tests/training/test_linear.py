@@ -13,14 +13,7 @@ from jtruth.labels import Labels
 from jtruth.noise import DifficultyFallibility, with_known_labels
 from jtruth.posterior import class_posterior
 from jtruth.training import Linear, Stop, fit_linear, linear_objective, linear_outputs, solve_linear
-
-
-def problem(seed=0, n=60, c=2, features=3):
-    """Features, true classes, and the log-likelihood of noisy labels."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, features))
-    y = np.argmax(x @ rng.normal(size=(features, c)) + rng.gumbel(size=(n, c)), axis=1)
-    return x, y, np.log(rng.random((n, c)) + (y[:, None] == np.arange(c)))
+from tests.training.problems import problem
 
 
 def known(y, c=2):

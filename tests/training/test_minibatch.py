@@ -10,17 +10,10 @@ from jtruth import training as tr
 from jtruth.posterior import class_posterior
 from jtruth.training.linear import l2
 from jtruth.training.objectives import negative_auc
+from tests.training.problems import problem
 
 START = tr.Linear(np.zeros(()), np.zeros(3))
 PRIOR = np.array([0.5, 0.5])
-
-
-def problem(seed=0, n=50):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 3))
-    y = (x @ [2.0, -1.0, 0.5] + rng.logistic(size=n) > 0).astype(int)
-    z = np.where(rng.random(n) < 0.8, y, 1 - y)
-    return x, y, np.log(np.where(z[:, None] == [0, 1], 0.8, 0.2))
 
 
 def shrink(model):
@@ -30,7 +23,7 @@ def shrink(model):
 @pytest.mark.parametrize("kind", ["mmse", "ml"])
 @pytest.mark.slow
 def test_minibatches_reach_the_optimum_of_lbfgs(kind):
-    x, _, log_likelihood = problem()
+    x, _, log_likelihood = problem(n=50)  # two whole batches
     rho = class_posterior(log_likelihood, PRIOR)
     evidence, objective = (rho, tr.mmse("logistic")) if kind == "mmse" else (log_likelihood, tr.ml())
     optimiser = optax.adam(optax.exponential_decay(0.05, 200, 0.3))
@@ -78,10 +71,10 @@ SMALL_STEPS = optax.sgd(0.1)
 
 @pytest.mark.slow
 def test_early_stopping_returns_the_best_epoch_and_seeds_are_reproducible():
-    x, _, log_likelihood = problem(n=40)
+    x, _, log_likelihood = problem(n=70)
     rho, seen = class_posterior(log_likelihood, PRIOR), []
-    held_x, _, held = problem(seed=9, n=30)
-    validation = held_x, class_posterior(held, PRIOR)
+    x, held_x, rho, held = x[:40], x[40:], rho[:40], rho[40:]
+    validation = held_x, held
     model = tr.mlp(jax.random.key(0), 3, 2, width=16)
 
     def run(key, progress=False):
