@@ -1,6 +1,7 @@
-"""The source of the package, read once for all tests that look at it."""
+"""The source of the package and the Python of its pages, for all tests that look at them."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,16 @@ PACKAGE = ROOT / "jtruth"
 @cache
 def sources() -> dict[Path, str]:
     return {path: path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def python_of(page: Path) -> list[str]:
+    """The blocks of Python of a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def recipes(*words: str) -> list[str]:
+    """The blocks of CONTRIBUTING.md that hold one of these words."""
+    return [block for block in python_of(ROOT / "CONTRIBUTING.md") if any(word in block for word in words)]
 
 
 @cache

@@ -4,9 +4,7 @@ The page docs/your_own_model.md is run once; its fit is the only one by NUTS her
 are made up: what ArviZ does with names of dimensions does not depend on where draws come from.
 """
 
-import re
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import arviz_stats
@@ -21,15 +19,16 @@ from jtruth.learning.annotation.bayes import MODELS
 from jtruth.learning.annotation.models import SPECS, prepare
 from jtruth.learning.annotation.posterior import merged_rows, pointwise
 from jtruth.learning.joint.posterior import fit_joint
+from tests.source import ROOT, python_of
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "your_own_model.md"
+PAGE = python_of(ROOT / "docs" / "your_own_model.md")
 
 
 @pytest.fixture(scope="module")
 def page():
     """Names that the page leaves behind."""
     names = {}
-    exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)), names)
+    exec("\n".join(PAGE), names)
     return SimpleNamespace(**names)
 
 
@@ -96,7 +95,7 @@ def test_the_page_of_your_own_model(page):
         ]
         by_hand[d, i] = np.log(sum(terms))
     np.testing.assert_allclose(fit.log_likelihood()[::400, :20], by_hand, rtol=1e-10)
-    lines = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0].splitlines()
+    lines = PAGE[0].splitlines()
     assert len([line for line in lines if line and not line.startswith(("import", "from"))]) <= 20
 
 

@@ -11,7 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.source import ROOT, python_of
+
 DOCS = ROOT / "docs"
 MADE = {"benchmarks", "changelog", "commands", "more"}  # left by a build
 PAGES = sorted(path for path in DOCS.glob("*.md") if path.stem not in MADE)
@@ -39,11 +40,7 @@ def pages(maker):
     return maker.pages()
 
 
-def code_of(path):
-    return "\n".join(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
-
-
-WITH_CODE = [p for p in PAGES if code_of(p) and p.name != "your_own_model.md"]  # test_datatree.py runs that
+WITH_CODE = [p for p in PAGES if python_of(p) and p.name != "your_own_model.md"]  # test_datatree.py runs that
 
 
 @pytest.mark.slow
@@ -51,7 +48,7 @@ WITH_CODE = [p for p in PAGES if code_of(p) and p.name != "your_own_model.md"]  
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.stem)
 def test_the_python_of_a_page_runs(path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
-    exec(code_of(path), {})
+    exec("\n".join(python_of(path)), {})
     assert capsys.readouterr().out
 
 

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import re
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -16,22 +14,16 @@ from jtruth.cli.reading import noise_of
 from jtruth.information.mutual import enumerated_information
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, Symmetric
+from tests.source import ROOT, python_of, recipes
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
-ROOT = Path(__file__).resolve().parents[1]
+README, MODEL = python_of(ROOT / "README.md"), recipes("Spammers")[0]
 
 
-def python_blocks(name: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
-
-
-MODEL = python_blocks("CONTRIBUTING.md")[0]
-
-
-@pytest.mark.parametrize("number", range(len(python_blocks("README.md"))))
-def test_the_examples_of_the_readme_run(number, capsys):
-    exec(python_blocks("README.md")[number], {})
+@pytest.mark.parametrize("code", README, ids=range(len(README)))
+def test_the_examples_of_the_readme_run(code, capsys):
+    exec(code, {})
     assert capsys.readouterr().out
 
 

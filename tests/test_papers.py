@@ -24,13 +24,17 @@ NUMBERS = {  # what each paper has, by its own numbering
 BY_NAME = pytest.mark.parametrize("name", PAPERS)
 
 
-def found(name):
+def parts_of(name):
     return harness.load(PAPERS[name], FOLDER)
+
+
+def cells_of(name, number):
+    return {(c["row"], c["column"]): c for c in parts_of(name)[number]["cells"]}
 
 
 @BY_NAME
 def test_every_table_and_figure_has_a_row_or_a_reason(name):
-    parts = found(name)
+    parts = parts_of(name)
     assert set(NUMBERS[name]) <= set(parts)
     for number, part in parts.items():
         assert part["cells"] or part["panels"] or part["says"], f"{name} {number} holds nothing"
@@ -44,11 +48,11 @@ def test_every_table_and_figure_has_a_row_or_a_reason(name):
 
 @BY_NAME
 def test_pages_are_those_of_the_results(name):
-    assert harness.page(PAPERS[name], found(name), name) == (FOLDER / f"{name}.md").read_text()
+    assert harness.page(PAPERS[name], parts_of(name), name) == (FOLDER / f"{name}.md").read_text()
 
 
 def test_nineteen_of_twenty_cells_are_within_two_errors():
-    counts = [harness.counts(found(name)) for name in PAPERS]
+    counts = [harness.counts(parts_of(name)) for name in PAPERS]
     within, compared = (sum(one[what] for one in counts) for what in ("within", "compared"))
     assert within >= 0.95 * compared and compared > 480
 
@@ -87,9 +91,9 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
 @BY_NAME
 def test_numbers_were_made_by_the_code_that_stands_there(name):
     """Whoever changes a part runs `python -m benchmarks papers NAME`, which makes what is of other code."""
-    old = [number for number, part in found(name).items() if part["code"] != source.mark(name, number)]
+    old = [number for number, part in parts_of(name).items() if part["code"] != source.mark(name, number)]
     assert not old, f"made by other code: {old}; run python -m benchmarks papers {name}"
-    assert set(found(name)) == set(PAPERS[name].parts)
+    assert set(parts_of(name)) == set(PAPERS[name].parts)
 
 
 def test_a_mark_is_that_of_all_code_a_part_runs_and_no_other(monkeypatch):
@@ -109,9 +113,9 @@ def test_a_mark_is_that_of_all_code_a_part_runs_and_no_other(monkeypatch):
         source._module.cache_clear()
         with monkeypatch.context() as patch:
             patch.setattr(Path, "read_text", changed)
-            found = {number for number in before if source.mark("su", number) != before[number]}
+            changed_parts = {number for number in before if source.mark("su", number) != before[number]}
         source._module.cache_clear()
-        return found
+        return changed_parts
 
     assert marks_with(home + "su_testing.py", '"""All methods of Section 2', '"""Some methods') == set()
     assert marks_with(home + "su_testing.py", "PHI, ETA = np.array([0.249", "PHI, ETA = np.array([0.25") == {
@@ -126,9 +130,7 @@ def test_a_mark_is_that_of_all_code_a_part_runs_and_no_other(monkeypatch):
 
 def test_reasons_of_cells_that_differ_are_facts():
     """What the pages say of single cells, from the stored cells."""
-    su_10, su_11 = (
-        {(c["row"], c["column"]): c for c in found("su")[n]["cells"]} for n in ("Table 10", "Table 11")
-    )
+    su_10, su_11 = (cells_of("su", number) for number in ("Table 10", "Table 11"))
     # the printed joint MAP of 2.6.2 is the conditional mean; ours of the two pairs agree, the paper's do not
     joint, mean = "2.6.2, joint MAP", "2.6.2, conditional mean"
     for pair, scalar in (("P_D of (P_D, P_FA)", "P_D"), ("P_FA of (P_D, P_FA)", "P_FA")):
@@ -141,9 +143,7 @@ def test_reasons_of_cells_that_differ_are_facts():
     spread = su_11["error of p_D, standard deviation", "Est. labels"]
     assert spread["ours"] + 2 * spread["error"] < spread["paper"]
     # the public file has the digits of the printed number, exchanged
-    cancer = next(
-        c for c in found("tars")["Table 1"]["cells"] if (c["row"], c["column"]) == ("Cancer", "negative")
-    )
+    cancer = cells_of("tars", "Table 1")["Cancer", "negative"]
     assert sorted(f"{cancer['ours']:.0f}") == sorted(f"{cancer['paper']:.0f}")
 
 
@@ -182,9 +182,8 @@ def test_the_main_example_has_the_printed_metrics():
 def test_table_10_of_few_sets_is_the_stored_one():
     """Live: Algorithm 1 and the exact posterior of three sets lie where the stored means are."""
     y_pred, sets = su_testing.main_sets(3)
-    stored = {(c["row"], c["column"]): c for c in found("su")["Table 10"]["cells"]}
     for row, method in (("Alg. 1", "empirical_bayes"), ("exact", "bayes")):
-        cell = stored[f"{row}, conditional mean", "ACC"]
+        cell = cells_of("su", "Table 10")[f"{row}, conditional mean", "ACC"]
         values = [
             testing.binary_posterior(x, y_pred, method=method).table.estimate("accuracy").mean
             for _, x in sets
@@ -213,7 +212,7 @@ def test_the_list_of_errata_says_what_is_computed():
 def test_the_exact_intervals_hold_and_those_of_algorithm_1_do_not():
     """Stored coverage of Figures 17 and 18, in standard errors from 95 %: a false alarm in 1 of 10^4."""
     for number in ("Figure 17", "Figure 18"):
-        cells = {(c["row"], c["column"]): c for c in found("su")[number]["cells"]}
+        cells = cells_of("su", number)
         for column in su_testing.COLUMNS:
             exact, first = (cells[f"{one}: 95 % intervals hold", column] for one in ("exact", "Alg. 1"))
             assert exact["ours"] > 0.95 - 4 * max(exact["error"], 0.022)
@@ -221,7 +220,7 @@ def test_the_exact_intervals_hold_and_those_of_algorithm_1_do_not():
 
 
 def test_evidence_by_tempering_is_the_exact_one():
-    cells = {(c["row"], c["column"]): c for c in found("su")["Empirical and full Bayes"]["cells"]}
+    cells = cells_of("su", "Empirical and full Bayes")
     exact = cells["full Bayes, exact: log evidence", "value"]
     tempered = cells["full Bayes, tempering: log evidence", "value"]
     assert abs(exact["ours"] - tempered["ours"]) < 4 * tempered["error"] < 2

@@ -1,17 +1,14 @@
 """The recipe "Add a learner" of CONTRIBUTING.md, followed word for word: cleaning takes it as its own."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from jax import random
 
 import jtruth as jt
 from jtruth.cleaning import ask, clean, start
+from tests.source import recipes
 
-RECIPES = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
-FILE = next(text for text in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "NearestMeans" in text)
+FILE = recipes("NearestMeans")[0]
 NOISE = jt.noise.Symmetric(0.3, 2)
 
 

@@ -1,17 +1,15 @@
 """The recipe "Add a reader" of CONTRIBUTING.md, followed word for word: two functions and one line."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from jtruth.cli.app import app
 from jtruth.io import exports, read_labels
+from tests.source import recipes
 
-RECIPES = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
-FILE, LINE = (text for text in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "is_tally" in text)
+FILE, LINE = recipes("is_tally")
 
 
 @pytest.fixture

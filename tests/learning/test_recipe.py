@@ -1,8 +1,6 @@
 """The recipe "Add a consensus method" of CONTRIBUTING.md, word for word: one function and one line."""
 
 import csv
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +9,9 @@ from typer.testing import CliRunner
 import jtruth as jt
 from jtruth.cli.app import app
 from jtruth.learning import methods
+from tests.source import recipes
 
-RECIPES = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
-FILE, LINE = (text for text in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "last_word" in text)
+FILE, LINE = recipes("last_word")
 Z = np.array([[0, 1, -1], [1, 1, 0], [-1, 0, -1], [1, -1, -1]])
 
 

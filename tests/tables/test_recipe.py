@@ -3,9 +3,6 @@
 The miss rate is 1 - recall, so every way of computing one checks the other.
 """
 
-import re
-from pathlib import Path
-
 import jax
 import numpy as np
 import pytest
@@ -18,11 +15,11 @@ from jtruth.tables import metrics
 from jtruth.testing import collapse
 from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import law_at, node_table
+from tests.source import recipes
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
 
-RECIPE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
-LINE = re.findall(r"```python\n(LinearRatio.*?)```", RECIPE, re.DOTALL)[0]
+(LINE,) = recipes("LinearRatio")
 KEY = jax.random.key(0)
 GIVEN = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.6, 0.4], "key": KEY}
 

@@ -4,8 +4,6 @@ An assumption: its file and its entry, and it is a what-if row without gold, and
 `sensitivity`. A question: its file, and every holder of tables answers.
 """
 
-import re
-from pathlib import Path
 from types import ModuleType
 
 import jax
@@ -20,13 +18,9 @@ from jtruth.learning import fit_joint
 from jtruth.tables.metrics import expected_table
 from jtruth.tables.posterior import TableDraws
 from tests.evaluation.crowds import crowd, some_gold
+from tests.source import recipes
 
-BLOCKS = re.findall(
-    r"```python\n(.*?)```", (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text(), re.DOTALL
-)
-MODEL, ENTRY, QUESTION = (
-    next(b for b in BLOCKS if word in b) for word in ("def empty_", "Entry(", "def mean_cost")
-)
+MODEL, ENTRY, QUESTION = (recipes(word)[0] for word in ("def empty_", "Entry(", "def mean_cost"))
 KEY = jax.random.key(0)
 SHOWN = ["majority_vote", "independent", "labeler_strata", "shared_strata", "random_effect"]
 

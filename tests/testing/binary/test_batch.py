@@ -1,4 +1,4 @@
-"""exact_batch against the exact tables of one data set at a time, and against enumeration."""
+"""exact_batch against the exact tables of one data set at a time."""
 
 from functools import partial
 
