@@ -375,12 +375,11 @@ def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, i
     Only pairs with `at_least` shared samples, to which both gave more than one class.
     """
     upper = sparse.triu(pairs.shared).tocoo()
-    first, second = upper.row[upper.data >= at_least], upper.col[upper.data >= at_least]
-    if not len(first):
+    often = upper.data >= at_least
+    if not often.any():
         return []
-    shared, agreed, variety = (
-        np.asarray(m[first, second]).ravel() for m in (pairs.shared, pairs.agreed, pairs.variety)
-    )
+    first, second, shared = upper.row[often], upper.col[often], upper.data[often]
+    agreed, variety = (np.asarray(m[first, second]).ravel() for m in (pairs.agreed, pairs.variety))
     alike = (agreed == shared) & (variety > 1)
     pairs_alike = np.stack([first, second, shared], axis=1)[alike].tolist()
     return sorted(map(tuple, pairs_alike), key=lambda pair: -pair[2])
@@ -391,10 +390,8 @@ def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> 
 
     `other` are (labels,) codes of what may be shared, `size` the numbers of labelers and of those things.
     """
-    nodes = sum(size)
-    edges = sparse.csr_array(
-        (np.ones(labeler.size, np.int8), (labeler, other + np.int64(size[0]))), (nodes,) * 2
-    )
+    nodes, ones = sum(size), np.ones(labeler.size, np.int8)
+    edges = sparse.csr_array((ones, (labeler, other + np.int64(size[0]))), (nodes, nodes))
     return sparse.csgraph.connected_components(edges, directed=False)[1][labeler]
 
 

@@ -359,12 +359,10 @@ class DensityEstimate(Estimate):
 
     def _above(self, height: float) -> tuple[tuple[tuple[float, float], ...], float]:
         """Where the density exceeds `height`, and the mass there."""
-        turns = self._turns
+        turns, solve = self._turns, scipy.optimize.brentq
         steps = np.flatnonzero(np.diff(self._spline(turns) > height))
-        crossings = [
-            scipy.optimize.brentq(lambda x: self._spline(x) - height, *turns[k : k + 2], xtol=1e-15)
-            for k in steps
-        ]
+        brackets = zip(turns[steps], turns[steps + 1], strict=True)
+        crossings = [solve(lambda x: self._spline(x) - height, *ends, xtol=1e-15) for ends in brackets]
         points = np.unique([self.grid[0], *crossings, self.grid[-1]])
         inside = self._spline(0.5 * (points[1:] + points[:-1])) > height
         return merge_cells(points[:-1], points[1:], inside), float(np.diff(self._cdf(points))[inside].sum())

@@ -197,12 +197,9 @@ def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
     labels = data.own_labels()
     if not data.num_gold and not (labels.labels_per_sample() >= 2).any():
         return _refused(labels, NOT_IDENTIFIED)
-    fit = fit_dawid_skene(
-        labels if unaided else with_classifier(labels, data.y_pred),
-        gold=data.some_gold,
-        prior=data.prior,
-        smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01),
-    )
+    raters = labels if unaided else with_classifier(labels, data.y_pred)
+    weak = Smoothing(diagonal=0.01, off_diagonal=0.01)
+    fit = fit_dawid_skene(raters, gold=data.some_gold, prior=data.prior, smoothing=weak)
     matrices = fit.matrices
     if unaided:
         classifier = vote_shares(data.table(fit.class_posterior))

@@ -192,9 +192,8 @@ def _prior(basis: Basis, share: float, key: jax.Array) -> Moved:
     prior = np.insert(rest / rest.sum() * (1 - share), data.positive, share)
     if data.model is not None:
         return share, _drawn(model.log_likelihood, prior, data, key), ()
-    fit = registry.sampled(
-        replace(data, prior=prior, progress=None), INDEPENDENT, stream(key, INDEPENDENT), EFFORT
-    )
+    data = replace(data, prior=prior, progress=None)
+    fit = registry.sampled(data, INDEPENDENT, stream(key, INDEPENDENT), EFFORT)
     return share, _usable(registry.tables_in(fit, data), fit), fit.warnings
 
 

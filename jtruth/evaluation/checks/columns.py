@@ -132,9 +132,8 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     row, labeler, label, times = patterns.entries()
     vote, counts = winners(votes), patterns.table(y_pred, max(labels.num_classes, int(y_pred.max()) + 1))
     clear = np.flatnonzero(vote >= 0)
-    shared, differ = (
-        np.bincount(labeler, n, size + 1).astype(np.int64) for n in (times, times - counts[row, label])
-    )
+    number = times, times - counts[row, label]
+    shared, differ = (np.bincount(labeler, n, size + 1).astype(np.int64) for n in number)
     shared[size] = patterns.counts[clear].sum()
     differ[size] = shared[size] - counts[clear, vote[clear]].sum()
     near = (differ <= _ECHO * shared) & (shared >= 30)

@@ -112,15 +112,14 @@ def exchangeability_check(
     Among `groups` of samples (codes 0..) labelers may differ in different ways. "cannot be seen" where no
     sample has two different labels.
     """
-    sample, labeler, label = labels.arrays
+    sample, labeler, label = labels.entries()
     counts = labels.counts()
-    mixed = (counts > 0).sum(axis=1) > 1
-    use = (label >= 0) & mixed[sample]
+    use = ((counts > 0).sum(axis=1) > 1)[sample]
     if not use.any():
         text = "no sample has two different labels: who gave them cannot matter, and cannot be seen"
         return Check(EXCHANGEABLE, None, None, "cannot be seen", text)
-    order = np.argsort(sample[use], kind="stable")
-    sample, labeler, label = (a[use][order] for a in (sample, labeler, label))
+    order = np.flatnonzero(use)[np.argsort(sample[use], kind="stable")]
+    sample, labeler, label = (a[order] for a in (sample, labeler, label))
     group = np.zeros(labels.num_samples, np.int64) if groups is None else np.asarray(groups, np.int64)
     num_groups = int(group.max()) + 1
     row = labeler * num_groups + group[sample]

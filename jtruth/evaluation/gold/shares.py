@@ -235,9 +235,8 @@ def _recalibrated(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     if groups is None:
         return answer
     tables = by_gold.tables_by_gold(data, h, "groups by gold")
-    pairs = grouped.paired_shares(
-        groups, h[:, groups.code], data.gold == groups.code, data.gold >= 0, data.key
-    )
+    is_class, known = data.gold == groups.code, data.gold >= 0
+    pairs = grouped.paired_shares(groups, h[:, groups.code], is_class, known, data.key)
     answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), pairs, grouped.BY_GOLD)
     return replace(answer, warnings=(grouped.PAIRED, *answer.warnings)) if pairs else answer
 

@@ -100,7 +100,7 @@ def labeler_laws_by_gold(
     key: Key = 0,
 ) -> list[DrawsEstimate]:
     """For each labeler the law of the share of right labels; `without` are the laws without gold."""
-    (sample, labeler, label), known = labels.arrays, gold.classes
+    (sample, labeler, label), known = labels.entries(), gold.classes
     chance = None
     if not gold.at_random and (known >= 0).any():  # strata too: of one labeler each may have no gold
         chosen = how_chosen(gold)
@@ -108,7 +108,7 @@ def labeler_laws_by_gold(
         chance[chosen.chosen] = chosen.inclusion
     laws = []
     for t, law in enumerate(without):
-        entries = np.flatnonzero((labeler == t) & (label >= 0))
+        entries = np.flatnonzero(labeler == t)
         samples, size = sample[entries], labels.num_classes
         truth = known[samples]
         if (truth >= 0).sum() >= _FEW:

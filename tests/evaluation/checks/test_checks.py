@@ -27,7 +27,7 @@ from jtruth.evaluation.inputs import read
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices, Symmetric
 
-KEY = jax.random.key(0)
+KEY, WEAK = jax.random.key(0), Smoothing(diagonal=0.01, off_diagonal=0.01)
 CARIES = Path(__file__).resolve().parents[3] / "examples" / "caries.csv"
 
 
@@ -44,7 +44,7 @@ def raters(seed=0, size=300, labelers=4, classes=2, present=1.0, copying=0.0):
 
 
 def fitted(table):
-    fit = fit_dawid_skene(table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01))
+    fit = fit_dawid_skene(table, smoothing=WEAK)
     return fit.prior[None], fit.matrices[None]
 
 
@@ -64,9 +64,8 @@ def test_modes_are_those_of_dawid_and_skene(collapse):
     start = np.array([[0.5, 0.5]]), np.tile([[0.8, 0.2], [0.2, 0.8]], (1, 4, 1, 1))
     found = modes(sets, start, max_cycles=400, tol=1e-9)
     assert PSEUDO_COUNT == 0.01
-    expected = fit_dawid_skene(
-        table, smoothing=Smoothing(diagonal=0.01, off_diagonal=0.01, prior=0.01), tol=1e-13, max_steps=20000
-    )
+    same = WEAK._replace(prior=0.01)
+    expected = fit_dawid_skene(table, smoothing=same, tol=1e-13, max_steps=20000)
     np.testing.assert_allclose(found.prior[0], expected.prior, atol=2e-5)
     np.testing.assert_allclose(found.matrices[0], expected.matrices, atol=2e-5)
 
@@ -207,14 +206,11 @@ def test_a_copying_labeler_is_named(few_sets):
 def test_a_given_prior_is_checked_where_error_rates_are_learned(few_sets):
     """Against the likelihood ratio of two fits of the other EM."""
     labels, y_pred, y = raters(6, size=500)
-    table, smoothing = with_classifier(labels, y_pred), Smoothing(diagonal=0.01, off_diagonal=0.01)
-    share = (y == 1).mean()
+    table, share = with_classifier(labels, y_pred), (y == 1).mean()
     for prior, verdict in (([1 - share, share], "fits"), ([0.75, 0.25], "does not fit")):
         check = checked(labels, y_pred, prior=np.array(prior))["given prior"]
-        free, held = (
-            fit_dawid_skene(table, smoothing=smoothing, prior=p, tol=1e-12, max_steps=20000).log_likelihood
-            for p in (None, prior)
-        )
+        far = {"smoothing": WEAK, "tol": 1e-12, "max_steps": 20000}
+        free, held = (fit_dawid_skene(table, prior=p, **far).log_likelihood for p in (None, prior))
         assert check.verdict == verdict and check.statistic == pytest.approx(2 * (free - held), abs=0.02)
 
 

@@ -56,9 +56,8 @@ def test_the_density_is_that_of_scipy(few):
 def test_as_if_fitted_with_the_squared_prior(few):
     """Dirichlet(2, 1) squared is Dirichlet(3, 1). Five standard errors of each mean: 1e-5 for both."""
     y_pred, labels, fit = few
-    again = fit_joint(
-        labels, y_pred=y_pred, key=1, priors=DirichletPriors(diagonal=3.0, off_diagonal_total=1.0)
-    )
+    squared = DirichletPriors(diagonal=3.0, off_diagonal_total=1.0)
+    again = fit_joint(labels, y_pred=y_pred, key=1, priors=squared)
     agree(fit, again, classifier=(1, 1), prior=(1,))
 
 
