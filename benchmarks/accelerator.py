@@ -42,7 +42,7 @@ from jtruth.learning import fit_dawid_skene, fit_joint
 RATES = np.full((5, 2, 2), 0.2) + 0.6 * np.eye(2)
 
 
-class Found(NamedTuple):
+class Answer(NamedTuple):
     """What a job says, and the standard errors of means of draws (0: numbers that are computed)."""
 
     value: np.ndarray
@@ -58,70 +58,70 @@ def crowd(shape: tuple[int, ...], classes: int) -> tuple[np.ndarray, np.ndarray]
     return seen[..., 5], seen[..., :5]
 
 
-def em(samples: int, sets: int) -> Found:
+def em(samples: int, sets: int) -> Answer:
     _, z = crowd((samples,), 4)
-    return Found(fit_dawid_skene(jt.Labels.from_matrix(z, 4), max_steps=20, tol=0.0).matrices)
+    return Answer(fit_dawid_skene(jt.Labels.from_matrix(z, 4), max_steps=20, tol=0.0).matrices)
 
 
-def temper(samples: int, sets: int) -> Found:
+def temper(samples: int, sets: int) -> Answer:
     return _accuracy(400, None)
 
 
-def gibbs(samples: int, sets: int) -> Found:
+def gibbs(samples: int, sets: int) -> Answer:
     return _accuracy(samples, Effort(device=True, chains=4, burn_in=50, min_sweeps=300, max_sweeps=300))
 
 
-def _accuracy(samples: int, effort: Effort | None) -> Found:
+def _accuracy(samples: int, effort: Effort | None) -> Answer:
     y_pred, z = crowd((samples,), 2)
-    how = {} if effort is None else {"effort": effort}
-    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=0, **how)
+    options = {} if effort is None else {"effort": effort}
+    fit = fit_joint(jt.Labels.from_matrix(z, 2), y_pred=y_pred, key=0, **options)
     drawn = np.trace(fit.tables("in-sample"), axis1=1, axis2=2) / samples
-    return Found(drawn.mean(), drawn.std() / 10)  # at least 100 draws that tell
+    return Answer(drawn.mean(), drawn.std() / 10)  # at least 100 draws that tell
 
 
-def known(samples: int, sets: int) -> Found:
-    found = jt.evaluate_batch(*crowd((sets, 200), 2), noise=RATES, prior=np.array([0.5, 0.5]))
-    return Found(np.stack([found.mean, found.sd]))
+def known(samples: int, sets: int) -> Answer:
+    batch = jt.evaluate_batch(*crowd((sets, 200), 2), noise=RATES, prior=np.array([0.5, 0.5]))
+    return Answer(np.stack([batch.mean, batch.sd]))
 
 
-def learned(samples: int, sets: int) -> Found:
-    found = jt.evaluate_batch(*crowd((sets, 200), 2), key=0)
-    return Found(found.mean, found.sd / 7)  # at least 50 draws that tell
+def learned(samples: int, sets: int) -> Answer:
+    batch = jt.evaluate_batch(*crowd((sets, 200), 2), key=0)
+    return Answer(batch.mean, batch.sd / 7)  # at least 50 draws that tell
 
 
-def dependent(samples: int, sets: int) -> Found:
-    found = jt.evaluate_batch(*crowd((sets // 8, 200), 2), method="shared_strata", key=0)
-    return Found(found.mean, found.sd / 7)
+def dependent(samples: int, sets: int) -> Answer:
+    batch = jt.evaluate_batch(*crowd((sets // 8, 200), 2), method="shared_strata", key=0)
+    return Answer(batch.mean, batch.sd / 7)
 
 
-def simulate(samples: int, sets: int) -> Found:
+def simulate(samples: int, sets: int) -> Answer:
     draw = partial(jt.simulate_difficulty_fallibility, num_samples=500, num_labelers=5)
     drawn = [draw(key, prior=[0.5, 0.5], confusion=[[0.9, 0.1], [0.2, 0.8]]) for key in range(sets)]
-    right = np.array([np.mean(np.asarray(one.y_pred) == np.asarray(one.y)) for one in drawn])
-    return Found(right.mean(), right.std() / np.sqrt(sets))
+    right = np.array([np.mean(np.asarray(data.y_pred) == np.asarray(data.y)) for data in drawn])
+    return Answer(right.mean(), right.std() / np.sqrt(sets))
 
 
-JOBS: Mapping[str, Callable[[int, int], Found]] = {
+JOBS: Mapping[str, Callable[[int, int], Answer]] = {
     job.__name__: job for job in (em, temper, gibbs, known, learned, dependent, simulate)
 }
 
 
-def timed(job: Callable[[], Found], repeats: int) -> tuple[Found, float, float]:
+def timed(job: Callable[[], Answer], repeats: int) -> tuple[Answer, float, float]:
     """The answer, seconds of the first call, and the median of those that follow."""
     seconds = []
     for _ in range(repeats + 1):
         start = time.perf_counter()
-        found = job()
+        answer = job()
         seconds.append(time.perf_counter() - start)
-    return found, seconds[0], float(np.median(seconds[1:]))
+    return answer, seconds[0], float(np.median(seconds[1:]))
 
 
-def apart(one: Found, other: Found) -> str:
+def apart(first: Answer, second: Answer) -> str:
     """How far two answers are from each other."""
-    away = np.abs(np.asarray(one.value, np.float64) - other.value)
-    if np.all(np.asarray(one.error) == 0):
-        return f"{away.max() / np.abs(other.value).max():.1e}"
-    return f"{(away / np.hypot(one.error, other.error)).max():.1f} sd of the mean"
+    away = np.abs(np.asarray(first.value, np.float64) - second.value)
+    if np.all(np.asarray(first.error) == 0):
+        return f"{away.max() / np.abs(second.value).max():.1e}"
+    return f"{(away / np.hypot(first.error, second.error)).max():.1f} sd of the mean"
 
 
 def main() -> None:
@@ -135,11 +135,11 @@ def main() -> None:
     print("job       first s   later s   cpu first   cpu later   ratio   apart")
     for name in asked.jobs or JOBS:
         job = partial(JOBS[name], asked.samples, asked.sets)
-        found, first, later = timed(job, asked.repeats)
+        answer, first, later = timed(job, asked.repeats)
         with jax.default_device(cpu):
-            same, cpu_first, cpu_later = timed(job, asked.repeats)
+            of_cpu, cpu_first, cpu_later = timed(job, asked.repeats)
         times = f"{first:9.2f} {later:9.2f} {cpu_first:11.2f} {cpu_later:11.2f} {cpu_later / later:7.1f}"
-        print(f"{name:8} {times}   {apart(found, same)}", flush=True)
+        print(f"{name:8} {times}   {apart(answer, of_cpu)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -51,20 +51,20 @@ BY_VOTES = {
 OF_TWO = {f"cohen {kind}": kind for kind in ("nominal", "linear", "quadratic")}
 
 
-def ratings(rng, samples, shares, labelers, error, given):
+def ratings(rng, samples, shares, labelers, error, labelled):
     """(samples, labelers) labels, -1 where none; some samples are hard for all."""
     y = rng.choice(len(shares), samples, p=shares)
     hard = np.where(rng.random(samples) < 0.3, 2 * error, 0.6 * error)
     other = rng.integers(0, len(shares), (samples, labelers))
     z = np.where(rng.random((samples, labelers)) < hard[:, None], other, y[:, None])
-    return np.where(rng.random(z.shape) < given, z, -1)
+    return np.where(rng.random(z.shape) < labelled, z, -1)
 
 
 def coefficients(z, classes):
     """All of them, of one table of ratings."""
     votes = np.stack([(z == c).sum(axis=1) for c in range(classes)], axis=1)
-    found = {name: make(votes) for name, make in BY_VOTES.items()}
-    return found | {name: cohen(z[:, 0], z[:, 1], classes, kind) for name, kind in OF_TWO.items()}
+    by_votes = {name: make(votes) for name, make in BY_VOTES.items()}
+    return by_votes | {name: cohen(z[:, 0], z[:, 1], classes, kind) for name, kind in OF_TWO.items()}
 
 
 def main():
@@ -76,14 +76,14 @@ def main():
         held = {name: [] for name in whole}
         for seed in range(tables):
             rng = np.random.default_rng([13, seed])
-            for name, one in coefficients(ratings(rng, *setting), classes).items():
-                law, true = agreement(one, seed, replicates=1000), point(whole[name])
+            for name, values in coefficients(ratings(rng, *setting), classes).items():
+                law, true = agreement(values, seed, replicates=1000), point(whole[name])
                 if not np.isnan(law.low):
                     held[name].append((law.low <= true <= law.high, law.high - law.low, law.low == -1))
         for name, cells in held.items():
-            found = " ".join(f"{value:.3f}" for value in np.mean(cells, axis=0))
+            means = " ".join(f"{value:.3f}" for value in np.mean(cells, axis=0))
             true = f"{point(whole[name]):.3f}"
-            print(f"    {setting!s:<40} {name:<17} {true} {found} of {len(cells)}", flush=True)
+            print(f"    {setting!s:<40} {name:<17} {true} {means} of {len(cells)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def ranks_of(name, sets):
     """(sets, 4) and how many were not usable or did not converge."""
     model, priors, samples = CASES[name]
     kind, arrays = kind_of(model, priors, samples)
-    rng, found, doubtful = np.random.default_rng(17), [], 0
+    rng, ranks, doubtful = np.random.default_rng(17), [], 0
     for number in range(sets):
         known, z, y_pred, y = truth_and_data(kind, arrays, samples, rng)
         gold = np.where(rng.random(samples) < 0.1, y, -1)
@@ -100,8 +100,8 @@ def ranks_of(name, sets):
         counts = fit.tables("in-sample")
         right, recall = counts[:, 0, 0] + counts[:, 1, 1], np.asarray(fit.classifier)[:, 1, 1]
         drawn = fit.prior[:, 1], fit.labeler_accuracy[:, 0], recall, right
-        found.append([rank(a, b, rng) for a, b in zip(drawn, known, strict=True)])
-    return np.array(found), doubtful
+        ranks.append([rank(a, b, rng) for a, b in zip(drawn, known, strict=True)])
+    return np.array(ranks), doubtful
 
 
 def main():
@@ -110,10 +110,10 @@ def main():
     print(f"{sets} sets; p-values of {', '.join(NAMES)}; sets in doubt")
     for name in sys.argv[2:] or CASES:
         ranks, doubtful = ranks_of(name, sets)
-        shown = [f"{chisquare(np.histogram(column, BINS, (0, 1))[0]).pvalue:.3f}" for column in ranks.T]
+        p_values = [f"{chisquare(np.histogram(column, BINS, (0, 1))[0]).pvalue:.3f}" for column in ranks.T]
         if name == "copying":
-            shown[2] = "    -"
-        print(f"{name:20s} {' '.join(shown)}  {doubtful}", flush=True)
+            p_values[2] = "    -"
+        print(f"{name:20s} {' '.join(p_values)}  {doubtful}", flush=True)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ SETTINGS = [  # (metric, samples, share, labelers, error)
 ACCURACIES = (0.9, 0.86, 0.8, 0.82, 0.75, 0.85, 0.9, 0.7)
 
 
-def one(seed, metric, size, share, labelers, error, classifiers, same=False):
+def simulated(seed, metric, size, share, labelers, error, classifiers, same=False):
     """(values of the first two at hand, their draws, all draws and values)."""
     rng = np.random.default_rng([12, seed])
     y = (rng.random(size) < share).astype(int)
@@ -51,15 +51,16 @@ def one(seed, metric, size, share, labelers, error, classifiers, same=False):
     odds = np.log(share / (1 - share)) + ((2 * votes - 1) * np.log((1 - error) / error)).sum(axis=1)
     common = rng.random(size)
     rates = rng.uniform(0.75, 0.9, classifiers) if same else ACCURACIES[:classifiers]
-    said = [np.where(np.where(rng.random(size) < 0.5, common, rng.random(size)) < a, y, 1 - y) for a in rates]
-    symbols, what = tuples(np.array(said), 2)
-    chain = symbol_chain(odds, symbols, what.num_symbols, what.prior(2.0, 0.5))
-    true = np.zeros((1, 2, what.num_symbols))
+    luck = [np.where(rng.random(size) < 0.5, common, rng.random(size)) for _ in rates]
+    y_pred = [np.where(u < a, y, 1 - y) for u, a in zip(luck, rates, strict=True)]
+    symbols, coding = tuples(np.array(y_pred), 2)
+    chain = symbol_chain(odds, symbols, coding.num_symbols, coding.prior(2.0, 0.5))
+    true = np.zeros((1, 2, coding.num_symbols))
     np.add.at(true, (0, y, symbols), 1)
     tables = chain.tables(seed, 1000).counts
-    each = [what.of_one(named_metric(metric), k) for k in range(classifiers)]
-    drawn = np.stack([m.of_table(tables) for m in each], axis=1)
-    return np.array([m.of_table(true)[0] for m in each]), drawn
+    metrics = [coding.of_one(named_metric(metric), k) for k in range(classifiers)]
+    drawn = np.stack([m.of_table(tables) for m in metrics], axis=1)
+    return np.array([m.of_table(true)[0] for m in metrics]), drawn
 
 
 def held(true, draws):
@@ -82,7 +83,7 @@ def pairs(sets):
     for setting in SETTINGS:
         rows = []
         for seed in range(sets):
-            true, draws = one(seed, *setting, 2)
+            true, draws = simulated(seed, *setting, 2)
             unpaired = draws[:, 0] - np.random.default_rng(seed).permutation(draws[:, 1])
             covered, width, _ = held(true[0] - true[1], draws[:, 0] - draws[:, 1])
             rows.append((covered, width, width / held(0, unpaired)[1], held(true[0], draws[:, 0])[0]))
@@ -95,7 +96,7 @@ def many(sets):
     for classifiers in range(2, 9):
         rows = []
         for seed in range(sets):
-            true, draws = one(seed, "accuracy", 300, 0.4, 2, 0.2, classifiers)
+            true, draws = simulated(seed, "accuracy", 300, 0.4, 2, 0.2, classifiers)
             first = held(true[0] - true[1], draws[:, 0] - draws[:, 1])
             rows.append((first[0], first[2], *held(true[0], draws[:, 0])[::2]))
         a, b, c, d = np.mean(rows, axis=0)
@@ -107,16 +108,15 @@ def best(sets):
     print("P(first is better), accuracies alike from U(.75, .9): mean in each tenth, share that was, number")
     chances, better = [], []
     for seed in range(4 * sets):
-        true, draws = one(seed, "accuracy", 200, 0.4, 3, 0.25, 2, same=True)
+        true, draws = simulated(seed, "accuracy", 200, 0.4, 3, 0.25, 2, same=True)
         gap = draws[:, 0] - draws[:, 1]
         chances.append((gap > 0).mean() + 0.5 * (gap == 0).mean())
         better.append(1.0 if true[0] > true[1] else 0.5 if true[0] == true[1] else 0.0)
-    tenth = np.minimum((np.array(chances) * 10).astype(int), 9)
+    chances, better = np.array(chances), np.array(better)
+    tenth = np.minimum((chances * 10).astype(int), 9)
     for k in range(10):
-        mine = tenth == k
-        print(
-            f"    {np.mean(np.array(chances)[mine]):.2f} {np.mean(np.array(better)[mine]):.2f} {mine.sum()}"
-        )
+        inside = tenth == k
+        print(f"    {np.mean(chances[inside]):.2f} {np.mean(better[inside]):.2f} {inside.sum()}")
 
 
 if __name__ == "__main__":
