@@ -5,13 +5,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import jtruth
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.source import ROOT
 
 HEAVY = ["numpyro", "matplotlib", "pandas", "polars", "pyarrow", "sklearn"]
 HEAVY += ["arviz", "arviz_base", "arviz_stats"]

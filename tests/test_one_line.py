@@ -4,7 +4,6 @@ import dataclasses
 import importlib.util
 import typing
 from inspect import isabstract
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +16,9 @@ from jtruth.learning.annotation.posterior import NutsFit
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.posterior import TablePosterior
+from tests.source import ROOT
 
-MAKER = Path(__file__).resolve().parents[1] / "docs" / "make_results.py"
+MAKER = ROOT / "docs" / "make_results.py"
 BIG = (np.zeros((300, 70)), "two\nlines " * 40, tuple(range(900)), {n: "a" for n in range(90)}, jnp.zeros(99))
 
 

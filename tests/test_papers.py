@@ -12,8 +12,9 @@ from scipy import stats
 
 from benchmarks._papers import errata, harness, lam_stork, mimori, source, su, su_formulas, su_testing, tars
 from jtruth import testing
+from tests.source import ROOT
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "papers"
+FOLDER = ROOT / "docs" / "papers"
 PAPERS = {one.PAPER.name: one.PAPER for one in (su, lam_stork, tars, mimori)}
 NUMBERS = {  # what each paper has, by its own numbering
     "su": [f"Table {k}" for k in range(1, 17)] + [f"Figure {k}" for k in range(1, 26)] + ["Appendix F"],

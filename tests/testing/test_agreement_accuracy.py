@@ -1,5 +1,7 @@
 """Accuracy from agreement, by loops."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -12,18 +14,16 @@ def lehner_by_loops(y_pred, z, classes):
     """The paper's three steps; -1 is no label."""
     equal = pairs = 0
     for row in z:
-        given = [v for v in row if v >= 0]
-        for i in range(len(given)):
-            for j in range(i):
-                pairs, equal = pairs + 1, equal + (given[i] == given[j])
+        for first, second in itertools.combinations([v for v in row if v >= 0], 2):
+            pairs, equal = pairs + 1, equal + (first == second)
     low, high = 1 / classes, 1.0  # agreement rises with p: bisection
     for _ in range(200):
         p = (low + high) / 2
         low, high = (p, high) if p * p + (1 - p) ** 2 / (classes - 1) < equal / pairs else (low, p)
-    said = [v for row in z for v in row if v >= 0]
+    votes = [v for row in z for v in row if v >= 0]
     # share = p b + (1 - p) / (C - 1) (1 - b), solved for b
     wrong = (1 - p) / (classes - 1)
-    base = [(said.count(k) / len(said) - wrong) / (p - wrong) for k in range(classes)]
+    base = [(votes.count(k) / len(votes) - wrong) / (p - wrong) for k in range(classes)]
     bins = {}
     for row, guess in zip(z, y_pred, strict=True):
         joint = [base[k] * np.prod([p if v == k else wrong for v in row if v >= 0]) for k in range(classes)]

@@ -108,7 +108,6 @@ class OperatingPoint(NamedTuple):
     count_mean: np.ndarray
     count_covariance: np.ndarray
     converged: bool
-    num_steps: int
 
     __repr__ = one_line
 
@@ -165,21 +164,21 @@ def most_probable(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> Opera
     point, sizes = np.array([0.5, 0.5]), (data[0].total, data[1].total)
     mean, variance = _count_moments(data, 0.5, 0.5)
     if prior is None:
-        return OperatingPoint(0.5, 0.5, np.zeros((2, 2)), mean, np.diag(variance), True, 0)
-    converged, num_steps = False, 0
-    while not converged and num_steps < _MOST_STEPS:
+        return OperatingPoint(0.5, 0.5, np.zeros((2, 2)), mean, np.diag(variance), True)
+    for _ in range(_MOST_STEPS):
         gradient, (dd, ff, df), _ = curvature(point[0], point[1], sizes, mean, variance, prior)
         step = np.linalg.solve(np.array([[dd, df], [df, ff]]), np.array(gradient))
         room = np.where(step > 0, (1 - point) / np.maximum(step, 1e-300), -point / np.minimum(step, -1e-300))
         point = point + step * min(1.0, 0.9 * float(np.min(np.where(step == 0, np.inf, room))))
-        num_steps += 1
-        converged = bool(np.max(np.abs(step)) < 1e-7)
         mean, variance = _count_moments(data, float(point[0]), float(point[1]))
+        converged = bool(np.max(np.abs(step)) < 1e-7)
+        if converged:
+            break
     _, (dd, ff, df), slopes = curvature(point[0], point[1], sizes, mean, variance, prior)
     covariance = np.linalg.inv(np.array([[dd, df], [df, ff]]))
     spread = np.diag(variance) + np.array(slopes) @ covariance @ np.array(slopes).T
     d, f = map(float, point)
-    return OperatingPoint(d, f, covariance, mean, spread, converged, num_steps)
+    return OperatingPoint(d, f, covariance, mean, spread, converged)
 
 
 FROM_VALUES = 20_000  # distinct log-odds of a side, below which a grid spares nothing

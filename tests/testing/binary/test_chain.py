@@ -60,11 +60,11 @@ def test_two_symbols_are_the_binary_table():
     chain = symbol_chain(x, y_pred, 2, np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]]))
     np.testing.assert_allclose(chain.log_evidence, table.log_evidence, rtol=1e-12)
     for symbol, axis in ((1, 0), (0, 1)):
-        (first, pmf), theirs = marginals(chain)[symbol], table.count_law(axis)
-        mine = PmfEstimate(first + np.arange(float(pmf.size)), pmf, lattice=True)
-        np.testing.assert_allclose([mine.mean, mine.sd], [theirs.mean, theirs.sd], rtol=1e-10)
-        known = dict(zip(theirs.values.tolist(), theirs.pmf.tolist(), strict=True))
-        np.testing.assert_allclose(mine.pmf, [known.get(v, 0.0) for v in mine.values], atol=1e-12)
+        (first, pmf), exact = marginals(chain)[symbol], table.count_law(axis)
+        law = PmfEstimate(first + np.arange(float(pmf.size)), pmf, lattice=True)
+        np.testing.assert_allclose([law.mean, law.sd], [exact.mean, exact.sd], rtol=1e-10)
+        known = dict(zip(exact.values.tolist(), exact.pmf.tolist(), strict=True))
+        np.testing.assert_allclose(law.pmf, [known.get(v, 0.0) for v in law.values], atol=1e-12)
 
 
 def by_walks(x, u, bins, prior, cells):
@@ -79,12 +79,12 @@ def by_walks(x, u, bins, prior, cells):
     for slope, a in zip(walk._SLOPES, np.gradient(walk._SLOPES), strict=True):
         for step, b in zip(walk._STEPS, np.gradient(walk._STEPS), strict=True):
             sd = np.sqrt(9 + step**2 * abs(middle[0]))
-            own = np.diff(ndtr((edges - logit(prior) - slope * middle[0]) / sd))[paths[:, 0]]
+            chance = np.diff(ndtr((edges - logit(prior) - slope * middle[0]) / sd))[paths[:, 0]]
             for k in range(bins - 1):
                 gap = middle[k + 1] - middle[k]
                 z = (edges[None] - f[:, None] - slope * gap) / np.sqrt(step**2 * gap + width**2 / 12)
-                own = own * np.diff(ndtr(z), axis=1)[paths[:, k], paths[:, k + 1]]
-            before += own * a * b * np.exp(-0.5 * (slope / 5) ** 2) / (1 + step**2)
+                chance = chance * np.diff(ndtr(z), axis=1)[paths[:, k], paths[:, k + 1]]
+            before += chance * a * b * np.exp(-0.5 * (slope / 5) ** 2) / (1 + step**2)
     share = expit(f)[paths]
     mean = share @ sizes / total
     variance = (share - mean[:, None]) ** 2 @ sizes / total**2
