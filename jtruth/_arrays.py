@@ -145,9 +145,9 @@ def replaced(a: Any, where: Any, values: Any) -> Any:
     """A copy of `a` with other values at some places."""
     if isinstance(a, jax.Array):
         return a.at[where].set(values)
-    found = a.copy()
-    found[where] = values
-    return found
+    copy = a.copy()
+    copy[where] = values
+    return copy
 
 
 class JaxGenerator:

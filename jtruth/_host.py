@@ -24,10 +24,10 @@ def across(combine: np.ufunc, table: Shaped[np.ndarray, "*rows columns"]) -> Sha
     """`combine.reduce` of the columns, one by one: many times as fast where there are few."""
     if table.shape[-1] > 16 or not table.shape[-1]:
         return combine.reduce(table, axis=-1)
-    found = table[..., 0].copy()
+    columns = table[..., 0].copy()
     for k in range(1, table.shape[-1]):
-        combine(found, table[..., k], out=found)
-    return found
+        combine(columns, table[..., k], out=columns)
+    return columns
 
 
 def log_sum(log_p: Float[np.ndarray, "*rows columns"]) -> Float[np.ndarray, "*rows"]:

@@ -96,7 +96,7 @@ def climb(
         far = inside(jax.tree.unflatten(jax.tree.structure(old.params), far), old.mapped)
         near = jax.tree.map(lambda a, b: (1 - old.damping) * a + old.damping * b, old.params, old.mapped)
         tried = _where(jumped, far, near)
-        objective, mapped, found = improve(tried, old.kept)
+        objective, mapped, beside = improve(tried, old.kept)
         slack = 64 * jnp.finfo(objective.dtype).eps * (jnp.abs(old.objective) + terms)
         drop = jnp.where(jumped, 0, old.objective - objective)
         good = (objective >= old.objective - slack) | (~jumped & (jnp.asarray(terms) > 0))
@@ -119,7 +119,7 @@ def climb(
             num_steps=old.num_steps + 1,
             path=from_here(old.path, old.num_steps + 1, highest),
             largest_drop=jnp.maximum(old.largest_drop, jnp.where(drop > slack, drop, 0)),
-            kept=_where(good, found, old.kept),
+            kept=_where(good, beside, old.kept),
         )
 
     start = jax.tree.map(jnp.asarray, start)

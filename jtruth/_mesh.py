@@ -52,8 +52,8 @@ def over_sets(run: Callable[..., Any], mesh: Any, *arrays: Any) -> Any:
     spec = PartitionSpec(axis)
     shared = jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
     placed = [jax.device_put(jnp.asarray(a)[where], NamedSharding(mesh, spec)) for a in arrays]
-    found = jax.jit(shared)(*placed)
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[:sets], found)
+    result = jax.jit(shared)(*placed)
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[:sets], result)
 
 
 def as_auto(mesh: Mesh) -> Mesh:
@@ -85,9 +85,9 @@ def gathered(thing: Any) -> list[Any]:
 
 def together(work: Callable[[], Any]) -> Any:
     """What `work` gives here; the first ValueError of any process is raised by all."""
-    found, problem = None, None
+    result, problem = None, None
     try:
-        found = work()
+        result = work()
     except ValueError as fault:
         problem = str(fault)
     faults = gathered(problem)
@@ -95,7 +95,7 @@ def together(work: Callable[[], Any]) -> Any:
     if first is not None:
         where = f"process {first}: " if len(faults) > 1 else ""
         raise ValueError(f"{where}{faults[first]}")
-    return found
+    return result
 
 
 def same_everywhere(what: str, names: Sequence | None) -> None:
@@ -121,11 +121,11 @@ def no_common(what: str, names: Sequence[str]) -> None:
     every = np.ascontiguousarray(_gathered(pairs)).view(np.uint64)[:, :, 0]
     others = [every[k, :size] for k, size in enumerate(sizes) if k != jax.process_index()]
     twice = np.flatnonzero(np.isin(np.array(marks, np.uint64), np.concatenate(others)))
-    found = gathered([str(names[k]) for k in twice[:5].tolist()])
-    who = [k for k, some in enumerate(found) if some]
+    repeated = gathered([str(names[k]) for k in twice[:5].tolist()])
+    who = [k for k, some in enumerate(repeated) if some]
     if who:
         raise ValueError(
-            f"processes {' and '.join(map(str, who))} have {what} in common: {quoted(found[who[0]])}. "
+            f"processes {' and '.join(map(str, who))} have {what} in common: {quoted(repeated[who[0]])}. "
             "All labels of one must be in one shard"
         )
 

@@ -129,7 +129,7 @@ def compare_models(
                 f"the fit of {name!r} is of other labels; models can be compared on the same only"
             )
     arviz()  # a missing package is found before anything is fitted
-    found, seed = [], as_key(key)
+    compared, seed = [], as_key(key)
     for k, fit in enumerate(fits):
         if isinstance(fit, JointPosterior):
             evidence = fit.evidence
@@ -139,8 +139,8 @@ def compare_models(
             if isinstance(fit, str | Spec):
                 fit = fit_nuts(fit, labels, key=stream(seed, "model", k), settings=settings)
             evidence = evidence_of(fit, stream(seed, "evidence", k))
-        found.append((names[k], leave_one_out(fit, labels), fit.warnings, evidence))
-    return _ordered(found, stated(key), labels.tasks)
+        compared.append((names[k], leave_one_out(fit, labels), fit.warnings, evidence))
+    return _ordered(compared, stated(key), labels.tasks)
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
@@ -159,9 +159,9 @@ def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None)
     return psis_loo(rows.log_p, rows.relative_ess, rows.row_of_sample)
 
 
-def _ordered(found: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
+def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
     """Models (name, terms, warnings, evidence) by elpd, differences to the first, and what they are worth."""
-    names, loo, warnings, known = zip(*sorted(found, key=lambda one: -one[1].elpd), strict=True)
+    names, loo, warnings, known = zip(*sorted(compared, key=lambda one: -one[1].elpd), strict=True)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
     doubts = [text for one in zip(names, loo, warnings, strict=True) for text in _doubts(*one, tasks)]

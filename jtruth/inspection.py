@@ -298,13 +298,13 @@ def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
     labeler, label = np.nonzero(_used(labels))
     group = groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
-    workers, found = labels.worker_names, []
+    workers, vocabularies = labels.worker_names, []
     for g in dict.fromkeys(group.tolist()):
         classes = np.unique(label[group == g])
         if classes.size > 1:  # one class alone is a labeler who never says another
             who = quoted((workers[t] for t in np.unique(labeler[group == g])), 3)
-            found.append((who, quoted((labels.class_names[c] for c in classes), 4)))
-    return found
+            vocabularies.append((who, quoted((labels.class_names[c] for c in classes), 4)))
+    return vocabularies
 
 
 def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) -> Iterator[tuple[str, str]]:

@@ -101,8 +101,8 @@ class Labels:
         """
         columns = {"task": task, "worker": worker, "label": label}
         orders = {"tasks": tasks, "workers": workers, "classes": classes, "num_classes": num_classes}
-        found = check.encode_columns(columns, **orders, rules=(repeats, missing, abstain), source=source)
-        labels = cls(*found)
+        encoded = check.encode_columns(columns, **orders, rules=(repeats, missing, abstain), source=source)
+        labels = cls(*encoded)
         labelled = labels._number("sample", labels.num_samples) > 0
         if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
             lost = check.quoted(labels.task_names[i] for i in np.flatnonzero(~labelled))
@@ -151,8 +151,8 @@ class Labels:
         """
         columns, source = check.frame_columns(frame, {"task": task, "worker": worker, "label": label})
         if source is None:
-            found, more = cls.from_long(*columns, **options), check.frame_counts(frame, (task, worker, label))
-            return replace(found, notes=(*more, *found.notes))
+            labels = cls.from_long(*columns, **options)
+            return replace(labels, notes=(*check.frame_counts(frame, (task, worker, label)), *labels.notes))
         if options.get("repeats") in ("first", "last"):
             raise ValueError(
                 f"repeats={options['repeats']!r}: rows of a {type(frame).__name__} have no order; keep one "
@@ -207,10 +207,10 @@ class Labels:
 
     def has_labelled(self) -> Bool[np.ndarray, "samples labelers"]:
         """Who has labelled what."""
-        found = np.zeros((self.num_samples, self.num_labelers), bool)
+        labelled = np.zeros((self.num_samples, self.num_labelers), bool)
         sample, labeler, _ = self.entries()
-        found[sample, labeler] = True
-        return found
+        labelled[sample, labeler] = True
+        return labelled
 
     def has_repeats(self) -> bool:
         """Whether a labeler labelled some sample more than once."""
@@ -270,15 +270,15 @@ class Labels:
             first, inverse, counts = check.collapse_rows(self._table())
             return Patterns(replace(self.restrict(first), tasks=None), inverse, counts)
         number = (self.num_classes + 1) ** self.num_labelers
-        found, _, counts = check.occurring(codes, number)
-        z = found[:, None] // (self.num_classes + 1) ** np.arange(self.num_labelers) % (self.num_classes + 1)
+        seen, _, counts = check.occurring(codes, number)
+        z = seen[:, None] // (self.num_classes + 1) ** np.arange(self.num_labelers) % (self.num_classes + 1)
         sample, labeler = (a.astype(np.int32) for a in np.nonzero(z))
         label = z[sample, labeler].astype(np.int32) - 1
         leaves = {"sample": sample, "labeler": labeler, "label": label}
-        patterns = replace(self, **leaves, num_samples=found.size, tasks=None)
+        patterns = replace(self, **leaves, num_samples=seen.size, tasks=None)
         order, place, _ = check.collapse_rows(patterns._table())  # the same order as above
         row = np.zeros(number, np.int64)
-        row[found] = place
+        row[seen] = place
         return Patterns(patterns.restrict(order), row[codes], counts[order])
 
     def restrict(self, samples: Any) -> "Labels":
@@ -338,12 +338,12 @@ class Labels:
         classes: Iterable | None = None,
     ) -> "Labels":
         """The same labels with names attached, for instance those lost in a JAX transformation."""
-        found: dict[str, Any] = {
+        named: dict[str, Any] = {
             "tasks": check.names_for(tasks, "tasks", self.num_samples),
             "workers": check.names_for(workers, "workers", self.num_labelers),
             "classes": check.names_for(classes, "classes", self.num_classes),
         }
-        renamed = {axis: names for axis, names in found.items() if names is not None}
+        renamed = {axis: names for axis, names in named.items() if names is not None}
         return replace(self, **renamed, inferred=tuple(axis for axis in self.inferred if axis not in renamed))
 
     def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
@@ -420,7 +420,7 @@ def advice_on(value: Any) -> str:
     if isinstance(value, str | PathLike):
         return "read a file by jt.read_labels(path)"
     if isinstance(value, list) or len(getattr(value, "shape", ())) == 2:
-        found = np.asarray(value)
-        most = int(found.max()) + 1 if found.dtype.kind in "biuf" and found.size else 2
+        entries = np.asarray(value)
+        most = int(entries.max()) + 1 if entries.dtype.kind in "biuf" and entries.size else 2
         return f"it looks like a label matrix: jt.Labels.from_matrix(z, {max(most, 2)})"
     return "give jt.Labels"

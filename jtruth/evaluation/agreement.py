@@ -132,11 +132,11 @@ class Consensus(Answer):
 
     def who_disagrees(self) -> list[tuple[str, ...]]:
         """For each sample the labelers who gave it another class, in the order of the labels."""
-        found: list[list[str]] = [[] for _ in range(self.labels.num_samples)]
+        dissenters: list[list[str]] = [[] for _ in range(self.labels.num_samples)]
         (sample, labeler, _), names = self.labels.arrays, self.labels.worker_names
         for k in np.flatnonzero(self.disagrees):
-            found[sample[k]].append(str(names[labeler[k]]))
-        return [tuple(dict.fromkeys(names)) for names in found]
+            dissenters[sample[k]].append(str(names[labeler[k]]))
+        return [tuple(dict.fromkeys(names)) for names in dissenters]
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
         """Header and rows: task, label, a probability of each class, number of labels, who disagrees."""

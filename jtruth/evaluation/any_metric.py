@@ -177,11 +177,11 @@ def metric_posterior(
     if data.open:
         asked = coded if coded.symbols is None else binned.with_bins(data, coded.y_pred)
         listed = [entry for entry in registry.entries(asked) if entry.listed]
-        found, doubts = ranges.members(listed, asked, data.key)
-        if not any(one.fit is not None for one in found):
+        members, doubts = ranges.members(listed, asked, data.key)
+        if not any(one.fit is not None for one in members):
             why = next(iter(doubts), "no model can be fitted to these labels")
             raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
-        sources = {one.name: member_vectors(one, coded, num_draws) for one in found}
+        sources = {one.name: member_vectors(one, coded, num_draws) for one in members}
         assumed, doubts = NOBODY, [ranges.ONLY_GOLD, *doubts]
     else:
         sources, doubts = {INDEPENDENT: independent_vectors(coded, num_draws)}, []
@@ -328,9 +328,9 @@ def _fixed_number(
     upto *= (number / np.maximum(upto[:, -1], 1e-300))[:, None]
     step = np.floor(upto + rng.random((len(left), 1)))
     taken = np.diff(step, axis=1, prepend=0.0) > 0
-    found = np.zeros(left.shape, bool)
-    np.put_along_axis(found, order, taken, axis=1)
-    return found & left
+    inside = np.zeros(left.shape, bool)
+    np.put_along_axis(inside, order, taken, axis=1)
+    return inside & left
 
 
 def _known(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
@@ -338,9 +338,9 @@ def _known(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
     joint = model.log_likelihood + log(model.prior)[None, :]
     if len(data.classes) > 2:
         key = stream(key, "rows of a metric, many classes")
-        found = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key)
-        chosen = np.linspace(0, len(found.confusion) - 1, num_draws).astype(int)
-        yield joint, found.confusion[chosen]
+        draws = count_posterior(model.log_likelihood, model.prior, data.y_pred, key=key)
+        chosen = np.linspace(0, len(draws.confusion) - 1, num_draws).astype(int)
+        yield joint, draws.confusion[chosen]
         return
     odds = log_odds(model.log_likelihood, model.prior)
     if data.symbols is not None:

@@ -110,10 +110,10 @@ def evaluate_batch(
     labelled = (z >= 0).any(axis=(1, 2))  # nothing is learned of a set without any label
     if method not in _PLUGGED_IN:
         if method == "joint":
-            found = _joint(y, z, classes, level, as_key(key), mesh)
+            result = _joint(y, z, classes, level, as_key(key), mesh)
         else:
-            found = _read(tempered_batch(key, z, y, classes, method, mesh=mesh), classes, level)
-        return found._replace(ok=found.ok & labelled)
+            result = _read(tempered_batch(key, z, y, classes, method, mesh=mesh), classes, level)
+        return result._replace(ok=result.ok & labelled)
     with jax.enable_x64(True):
         known: Any = BetaPrior()  # of the operating point, or the point itself
         if method == "em":  # the matrices of all raters, the classifier's last
@@ -126,25 +126,25 @@ def evaluate_batch(
         if method == "empirical_bayes":
             there = jnp.where(jnp.asarray(y) < 0, 0.0, jnp.asarray(x))
             known = np.asarray(over_sets(_fixed_points, mesh, there, jnp.asarray(y, jnp.int32)))
-        found = exact_batch(x, y, prior=known, level=level, mesh=mesh)
-        found = jax.tree.map(np.asarray, found)
-    low, high = np.minimum(found.low, found.mean), np.maximum(found.high, found.mean)
+        result = exact_batch(x, y, prior=known, level=level, mesh=mesh)
+        result = jax.tree.map(np.asarray, result)
+    low, high = np.minimum(result.low, result.mean), np.maximum(result.high, result.mean)
     matrices = np.broadcast_to(matrices, (len(y), *matrices.shape[-3:]))
     return BatchEvaluation(
-        default_metrics("01"), found.mean, found.sd, low, high, found.ok & labelled, each, matrices,
+        default_metrics("01"), result.mean, result.sd, low, high, result.ok & labelled, each, matrices,
         np.full(len(y), np.inf),
     )  # fmt: skip
 
 
 def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
     """Draws of the count tables, read as `evaluate` reads draws: weighted ones, chains where those fail."""
-    found, chosen = [], np.arange(len(y))
+    evaluated, chosen = [], np.arange(len(y))
     if classes == 2 and z.shape[2] < MOST_RATERS:
         weighed = weighted_batch(key, z, y, classes, mesh=mesh)
         ess = np.asarray(present(weighed.ess, "effective draws"))
         good = np.asarray(weighed.ok) & (ess >= _MIN_ESS)
         numbers = _read(jax.tree.map(lambda a: a[good], weighed), classes, level)
-        found.append((np.flatnonzero(good), numbers._replace(ess=ess[good])))
+        evaluated.append((np.flatnonzero(good), numbers._replace(ess=ess[good])))
         chosen = np.flatnonzero(~good)
     if chosen.size:
         # Filled up to a few sizes, since each is compiled for itself.
@@ -152,14 +152,14 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
         filled = np.resize(chosen, size)
         chains = joint_batch(key, z[filled], y[filled], classes, numbers=filled, mesh=mesh)
         chains = jax.tree.map(lambda a: np.asarray(a)[: chosen.size], chains)
-        found.append((chosen, _read(chains, classes, level)))
-    order = np.concatenate([which for which, _ in found]).argsort()
-    parts = zip(*[numbers[1:] for _, numbers in found], strict=True)
-    return BatchEvaluation(found[0][1].metrics, *(np.concatenate(part)[order] for part in parts))
+        evaluated.append((chosen, _read(chains, classes, level)))
+    order = np.concatenate([which for which, _ in evaluated]).argsort()
+    parts = zip(*[numbers[1:] for _, numbers in evaluated], strict=True)
+    return BatchEvaluation(evaluated[0][1].metrics, *(np.concatenate(part)[order] for part in parts))
 
 
-def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
-    codes, counts = [str(c) for c in range(classes)], np.asarray(found.counts, np.float64)
+def _read(batch: JointBatch, classes: int, level: float) -> BatchEvaluation:
+    codes, counts = [str(c) for c in range(classes)], np.asarray(batch.counts, np.float64)
     names = tuple(name for name in default_metrics(codes) if classes == 2 or not of_one_class(name))
     numbers = np.empty((len(counts), len(names), 4))
     ess, rhat = np.full(numbers.shape[:2], np.inf), np.ones(numbers.shape[:2])
@@ -174,7 +174,7 @@ def _read(found: JointBatch, classes: int, level: float) -> BatchEvaluation:
             law = DrawsEstimate(draws[:, :, s].ravel())
             low, high = law.interval(level)
             numbers[s, k] = law.mean, law.sd, low, high
-    prior, matrices = np.asarray(found.prior), np.asarray(found.matrices)
+    prior, matrices = np.asarray(batch.prior), np.asarray(batch.matrices)
     ok = (rhat.max(axis=1) < _MAX_RHAT) & (ess.min(axis=1) >= _MIN_ESS) & _beyond_chance(matrices)
     mean, sd, low, high = np.moveaxis(numbers, 2, 0)
     return BatchEvaluation(names, mean, sd, low, high, ok, prior, matrices, ess.min(axis=1))

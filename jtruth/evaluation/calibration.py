@@ -82,9 +82,9 @@ class CalibrationReport(Answer):
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         laws = {"before": self.before, "after": self.after}
-        found = {k: {name: law_row(law, self.level) for name, law in one.items()} for k, one in laws.items()}
+        losses = {k: {n: law_row(law, self.level) for n, law in each.items()} for k, each in laws.items()}
         rows = [
-            {"loss": n, **{k: one.get(n) for k, one in found.items()}, "plugin": self.plugin.get(n)}
+            {"loss": n, **{k: one.get(n) for k, one in losses.items()}, "plugin": self.plugin.get(n)}
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
         columns = (*(law_column(k, k, ".4f") for k in laws), Column("plugin", "plugin, before", form=".4f"))
@@ -95,7 +95,7 @@ class CalibrationReport(Answer):
             *self._curves(), check_notes(self.checks), warning_notes(self.warnings),
             sentence_notes("", "Which question this answers", (QUESTION,)),
             facts_of(self, "method", "level", "key", "classes", "plugin"),
-            facts(num_samples=len(self.gain), num_judged=int(self.judged.size), **found),
+            facts(num_samples=len(self.gain), num_judged=int(self.judged.size), **losses),
         )  # fmt: skip
         e, f = (interval_text(one["epistemic_loss"], self.level) for one in laws.values())
         sentence = f"Epistemic loss {e} before, {f} after method={self.method}."
@@ -107,13 +107,13 @@ class CalibrationReport(Answer):
         """Reliability of disagreement, and of the classes that are predicted most."""
         before, after = self.tables
         what, pair = "probability that two labels differ", (before.disagreement, after.disagreement)
-        found = [_reliability("Do experts disagree as often as predicted?", what, pair, 0)]
+        curves = [_reliability("Do experts disagree as often as predicted?", what, pair, 0)]
         table = after.classes
         share = (np.asarray(table.predicted) * np.asarray(table.count)).sum(axis=1)
         for k in sorted(map(int, np.argsort(-share, kind="stable")[:_MOST_CURVES])):
             what = f"probability of class {plain(self.classes[k])!r}"
-            found.append(_reliability(f"Is the {what} right?", what, (before.classes, after.classes), k))
-        return found
+            curves.append(_reliability(f"Is the {what} right?", what, (before.classes, after.classes), k))
+        return curves
 
     def rows(self) -> tuple[list[str], list[list[Any]]]:
         """Header and rows of the table of calibrated samples; `read_predictions` reads it."""
@@ -126,9 +126,9 @@ class CalibrationReport(Answer):
         return header, rows
 
 
-def _reliability(title: str, what: str, found: tuple[Calibration, Calibration], of: int) -> Curve:
+def _reliability(title: str, what: str, pair: tuple[Calibration, Calibration], of: int) -> Curve:
     series = {}
-    for name, one in zip(("before", "after"), found, strict=True):
+    for name, one in zip(("before", "after"), pair, strict=True):
         count = np.asarray(one.count)[of]
         used = count > 0
         parts = one.predicted, one.target, one.gap_spread
@@ -167,28 +167,28 @@ def evaluate_calibration(
     """
     check_level(level)
     reported_key, key = stated(key), as_key(key)
-    found = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
+    histograms = labels if isinstance(labels, hist.Histograms) else hist.from_labels(labels)
     if isinstance(labels, Labels):  # rows and columns of a frame go by the labels' ids and classes
         classes, tasks = tuple(map(str, labels.class_names)), labels.tasks
         p, notes = align_table(probabilities, labels, classes, "probabilities")
         p = np.asarray(p, np.float64)
         check = exchangeability_check(labels, key=key, groups=p.argmax(axis=1))
     else:
-        classes, tasks = tuple(map(str, range(found.num_classes))), None
+        classes, tasks = tuple(map(str, range(histograms.num_classes))), None
         p, notes = np.asarray(probabilities, np.float64), ()
         text = "histograms do not say who gave a label; give Labels to check that it does not matter"
         check = Check("exchangeable labelers", None, None, "cannot be seen", text)
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
-        law, judged = _calibrated(key, found, p, method, split)
+        law, judged = _calibrated(key, histograms, p, method, split)
         if tasks is not None:
             options["tasks"] = tuple(tasks[i] for i in judged)
-        mine, new = found.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
+        mine, new = histograms.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
         before = hist.loss_estimates(mine, p[judged], **options)
         after = hist.loss_estimates(mine, new.probabilities, concentration=new.concentration, **options)
         posterior = np.asarray(epistemic_after_one_label(mine, new))
-        total = law.concentration + np.asarray(found.n, np.float64)
-        gain = hist.opinion_gain(hist.posterior_probabilities(found, *law), total, unit="bits")
+        total = law.concentration + np.asarray(histograms.n, np.float64)
+        gain = hist.opinion_gain(hist.posterior_probabilities(histograms, *law), total, unit="bits")
     later = dict(after.estimates)
     if np.isfinite(posterior).sum() > 1:
         later["epistemic_loss_after_one_label"] = law_of_mean(posterior[np.isfinite(posterior)])
@@ -200,20 +200,20 @@ def evaluate_calibration(
 
 
 def _calibrated(
-    key: Key, found: hist.Histograms, p: np.ndarray, method: str, split: Any
+    key: Key, histograms: hist.Histograms, p: np.ndarray, method: str, split: Any
 ) -> tuple[Calibrated, np.ndarray]:
     """Calibrated laws of all samples, and those that may be judged by their labels."""
     if method not in CALIBRATIONS:
         raise ValueError(f"method must be one of {', '.join(CALIBRATIONS)}; got {method!r}")
-    check_probabilities_of(found, p)
-    samples = found.num_samples
+    check_probabilities_of(histograms, p)
+    samples = histograms.num_samples
     if np.ndim(split):
         mask = np.asarray(split, bool)
         if mask.shape != (samples,) or not mask.any() or mask.all():
             raise ValueError(
                 f"the mask must choose some of the {samples} samples to fit on, and leave some to judge"
             )
-        fitted = fit_calibrator(stream(key, "calibrate"), found.take(mask), p[mask], method=method)
+        fitted = fit_calibrator(stream(key, "calibrate"), histograms.take(mask), p[mask], method=method)
         return Calibrated(*map(np.asarray, fitted(p))), np.flatnonzero(~mask)
     if not 2 <= split <= samples:
         raise ValueError(f"`split` must be 2 to {samples}, the number of samples, or a mask; got {split}")
@@ -221,6 +221,6 @@ def _calibrated(
     f, alpha = np.empty_like(p), np.empty(samples)
     for fold in range(split):
         out, of_fold = part == fold, stream(key, "calibrate a fold", fold)
-        fitted = fit_calibrator(of_fold, found.take(~out), p[~out], method=method)
+        fitted = fit_calibrator(of_fold, histograms.take(~out), p[~out], method=method)
         f[out], alpha[out] = map(np.asarray, fitted(p[out]))
     return Calibrated(f, alpha), np.arange(samples)

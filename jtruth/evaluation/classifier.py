@@ -116,16 +116,16 @@ def evaluate(
         methods.check_laplace(data)
         data.normal = True
     data.target = methods.target_of(target, method, data)
-    found = _learned(data) if learned else _known(data, method)
-    model = present(found.basis, "what the answer rests on")[1]
+    result = _learned(data) if learned else _known(data, method)
+    model = present(result.basis, "what the answer rests on")[1]
     checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model, when))
-    if found.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
-        found = replace(found, what_if=(), warnings=(REFUSED, *found.warnings))
+    if result.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
+        result = replace(result, what_if=(), warnings=(REFUSED, *result.warnings))
     odd = () if data.labels is None else suspicions(data.labels)
     if data.labels is not None and when is not None and model.matrices is not None:  # who changed
         _, likely = behaviour_of(data.labels, model.prior, model.matrices[:-1], when, data.some_gold)
         odd = (*(one for one in likely if one.name == "drift"), *odd)
-    return replace(found, method=method, checks=(*checks, *found.checks), suspicious=odd)
+    return replace(result, method=method, checks=(*checks, *result.checks), suspicious=odd)
 
 
 def _answer(
@@ -175,12 +175,12 @@ def _learned(data: Inputs) -> Evaluation:
             model = ranges.joint_model(data)
         return _by_gold(data, model, present(fit, "the joint posterior"))
     if data.open and fit is not None and fit.identified:
-        found = _over_assumptions(data, fit, model)
+        result = _over_assumptions(data, fit, model)
     elif answered and data.assume != INDEPENDENT:  # what the joint posterior itself answers
         return _vouched(data, model)
     else:
-        found = _answer(data, methods.answer_by(data, model, data.key), model)
-    return replace(found, checks=prior_check(data, fit)) if answered else found
+        result = _answer(data, methods.answer_by(data, model, data.key), model)
+    return replace(result, checks=prior_check(data, fit)) if answered else result
 
 
 def _known(data: Inputs, method: str) -> Evaluation:
@@ -200,17 +200,17 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
     assume = str(data.assume)
     some = [entry for entry in entries(data) if entry.group == assume]
-    found, doubts = ranges.members(some, data, data.key)
-    if not found:
+    members, doubts = ranges.members(some, data, data.key)
+    if not members:
         return _answer(data, methods.of_nothing(data, warnings=doubts), model, (), what_if=())
-    pooled = thinned([one.posterior for one in found])
+    pooled = thinned([assumption.posterior for assumption in members])
     answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *data.answered)
     laws = estimates(answer.table, *data.answered)
-    one = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
+    assumption = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
     key = stream(data.key, "vouched labelers")
-    draws = evenly(list(ranges.labeler_draws(found, data.own_labels(), data.target, key).values()))
+    draws = evenly(list(ranges.labeler_draws(members, data.own_labels(), data.target, key).values()))
     labelers = [DrawsEstimate(column) for column in draws.T]
-    return _answer(data, answer, model, labelers, what_if=[one], checks=vouched_check(found, data))
+    return _answer(data, answer, model, labelers, what_if=[assumption], checks=vouched_check(members, data))
 
 
 def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
@@ -218,16 +218,16 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
 
     `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
     """
-    found, doubts = ranges.readings(data, data.key, known={INDEPENDENT: fit})
-    if all(member.fit is None for member in found):
+    readings, doubts = ranges.readings(data, data.key, known={INDEPENDENT: fit})
+    if all(member.fit is None for member in readings):
         data.what_if = ranges.what_if(replace(data, normal=False))
-        if len(data.what_if[0]) == len(found):
+        if len(data.what_if[0]) == len(readings):
             none = methods.of_nothing(data, warnings=doubts)
             return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
-    table = PredictiveTable({one.name: one.posterior for one in found}, data.labelers_are)
+    table = PredictiveTable({one.name: one.posterior for one in readings}, data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
-    draws = ranges.labeler_draws(found, labels, data.target, stream(data.key, "labelers of a range"))
+    draws = ranges.labeler_draws(readings, labels, data.target, stream(data.key, "labelers of a range"))
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     return _answer(data, answer, model, laws, interval_kind=PREDICTIVE, what_if=None)
 
@@ -241,19 +241,19 @@ _ASKED = 5  # samples named in the advice
 
 def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
     """What labels and gold say together; `model` is for the checks, `fit` independence without gold."""
-    labels, found, doubts = data.own_labels(), [], []
+    labels, readings, doubts = data.own_labels(), [], []
     if fit.identified:
-        found, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
+        readings, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
     else:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
-    posterior = by_gold.labels_posterior([one.fit for one in found], labels)
+    posterior = by_gold.labels_posterior([one.fit for one in readings], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
-    draws = ranges.labeler_draws(found, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))
+    draws = ranges.labeler_draws(readings, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_laws(draws, labels, data.labelers_are)
     laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
     notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data))
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))
-    rows = [*(ranges.row(m, data) for m in found), *_by_ppi(data, posterior)]
+    rows = [*(ranges.row(m, data) for m in readings), *_by_ppi(data, posterior)]
     return _answer(
         data, answer, model, laws, what_if=rows, advice=_advice(data, posterior),
         checks=by_gold.random_gold_checks(data, posterior),
@@ -300,8 +300,8 @@ def _advice(data: Inputs, posterior: np.ndarray) -> tuple[str, ...]:
 def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
     table = methods.vote_table(data)
     if len(answer.classes) == 2:
-        one = np.arange(len(data.classes)) == data.positive
-        merged = np.stack([~one, one]).astype(np.float64)  # (negative, positive)
+        is_positive = np.arange(len(data.classes)) == data.positive
+        merged = np.stack([~is_positive, is_positive]).astype(np.float64)  # (negative, positive)
         table = merged @ table @ merged.T
     names = default_metrics(answer.classes)
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}

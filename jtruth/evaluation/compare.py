@@ -97,15 +97,15 @@ def compare_classifiers(
     check_assume(data.assume)
     rest = inputs.read_others({name: predictions[name] for name in others}, data)
     codes = np.concatenate([data.y_pred[None], rest]).astype(np.int64)
-    found = named_metric(metric, data.classes, data.positive)
-    low, high = found.bounds
+    measure = named_metric(metric, data.classes, data.positive)
+    low, high = measure.bounds
     if not 0 <= margin < high - low:
         raise ValueError(
-            f"margin is {margin}; {found.name} lies in [{low:g}, {high:g}], so give 0 or more and less "
+            f"margin is {margin}; {measure.name} lies in [{low:g}, {high:g}], so give 0 or more and less "
             f"than {high - low:g}"
         )
     if at_least is not None and not low <= at_least <= high:
-        raise ValueError(f"at_least is {at_least}; {found.name} lies in [{low:g}, {high:g}]")
+        raise ValueError(f"at_least is {at_least}; {measure.name} lies in [{low:g}, {high:g}]")
     groups, judged = parts_of(codes, data), []
     doubts = list(inputs.warnings(replace(data, y_pred=codes.ravel())))
     doubts += [_BY_TWOS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
@@ -114,14 +114,14 @@ def compare_classifiers(
         table, texts = judged_together(part, what)
         judged.append(([names[k] for k in members], what, table))
         doubts += texts
-    laws, agreement = _laws(judged, found, data.key), {}
+    laws, agreement = _laws(judged, measure, data.key), {}
     if data.labels is not None:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
     pairs = {} if margin else {pair: laws.p_tie(*pair) for pair in laws.differences}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
-        data, found, laws, judged, dict(zip(names, codes, strict=True)), doubts, ties, margin=float(margin),
+        data, measure, laws, judged, dict(zip(names, codes, strict=True)), doubts, ties, margin=float(margin),
         at_least=None if at_least is None else float(at_least), agreement=agreement,
     )  # fmt: skip
 
@@ -155,19 +155,19 @@ def compare_groups(
     """
     data = inputs.read_judged("compare_groups", y_pred, labels, how, positive)
     check_assume(data.assume)
-    groups, found = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
+    groups, measure = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
     names, what = groups.names, group_symbols(len(groups.names), len(data.classes))
     codes, symbols = groups.group * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
     part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
     table, doubts = judged_together(part, what)
-    each = [table.estimate(what.of_one(found, g)) for g in range(len(names))]
+    each = [table.estimate(what.of_one(measure, g)) for g in range(len(names))]
     whole = isinstance(table, TableDraws)
     columns = np.stack([law.draws for law in each], axis=1) if whole else grouped.apart(each, data.key)
-    pairs = _paired(groups, data) if found.name == "accuracy" else {}
-    laws = grouped.laws_of(names, columns, pairs, -1.0 if smaller_is_better(found) else 1.0)
+    pairs = _paired(groups, data) if measure.name == "accuracy" else {}
+    laws = grouped.laws_of(names, columns, pairs, -1.0 if smaller_is_better(measure) else 1.0)
     notes = [*inputs.warnings(data), *groups.notes, *([grouped.PAIRED] if pairs else [])]
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
-    return comparison_of(data, found, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
+    return comparison_of(data, measure, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
                          sizes=tuple(groups.sizes.tolist()))  # fmt: skip
 
 
@@ -239,14 +239,14 @@ def _laws(judged: Sequence[Judged], metric: Metric, key: Key) -> Laws:
 
 def _difference(table: AnyTable, what: Tuples, metric: Metric, pair: tuple[int, int]) -> DrawsEstimate:
     """Law of a difference; a predictive one within what samples allow on which predictions differ."""
-    found = what.difference(metric, *pair)
+    difference = what.difference(metric, *pair)
     if not isinstance(table, PredictiveTable):
-        return table.estimate(found)
+        return table.estimate(difference)
     means = np.mean([one.counts.mean(axis=0) for one in table.readings.values()], axis=0)
     most = what.most(metric, *pair, means)
     if most == 0:
         return DrawsEstimate(np.zeros(1))
-    return table.law(found._replace(bounds=(-most, most)), DIFFERENCE)
+    return table.law(difference._replace(bounds=(-most, most)), DIFFERENCE)
 
 
 def _by_assumption(
@@ -270,30 +270,30 @@ def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ..
     classes, size = len(data.classes), len(codes)
     every = tuple(range(size))
     groups = [every] if size == 2 or classes**size <= MOST_TUPLES else list(combinations(every, 2))
-    found = []
+    parts = []
     for group in groups:
         symbols, what = tuples(codes[list(group)], classes)
         learned = what.prior(_LEARNED_TOTAL, _RIGHT)
         # Tables stay in the order of the codes, whatever class is positive: the metric knows which it is.
-        found.append((group, replace(data, y_pred=symbols, symbols=learned, positive=1), what))
-    return found
+        parts.append((group, replace(data, y_pred=symbols, symbols=learned, positive=1), what))
+    return parts
 
 
 def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[str]]:
     """What is known of the tuples' table: draws, or readings of the labels; and what is doubtful."""
     if data.model is not None:
         return _known(data, what), list(data.model.warnings)
-    table, doubts, found = learned_table(data, "tuples by gold", "nothing can be compared")
-    fit = next((one.fit for one in found if one.name == INDEPENDENT), None)
+    table, doubts, readings = learned_table(data, "tuples by gold", "nothing can be compared")
+    fit = next((each.fit for each in readings if each.name == INDEPENDENT), None)
     if not isinstance(table, PredictiveTable) or fit is None or fit.counts is None or what.apart:
         return table, doubts
     # Where errors are independent: does the prior drive the classifiers' differences in accuracy?
     counts, size = fit.counts[fit.matrix_draw], data.y_pred.size
-    one, *others = (
+    first, *others = (
         np.trace(what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(what.num_classifiers)
     )
     named = {
-        f"difference in accuracy of classifiers 1 and {k}": one - share for k, share in enumerate(others, 2)
+        f"difference in accuracy of classifiers 1 and {k}": first - share for k, share in enumerate(others, 2)
     }
     return table, [*doubts, *doubts_of(named, fit, 0.95)]
 
@@ -310,8 +310,8 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
         return chain.tables(stream(key, "tuples of predictions"), _DRAWS)
     # The prior is integrated out at the nodes of one classifier's answer, with the evidence of all.
     ratio = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
-    one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
-    mixture = unknown_prior(ratio, one)
+    right_for_one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
+    mixture = unknown_prior(ratio, right_for_one)
     chains = [
         symbol_chain(ratio + np.log(share) - np.log1p(-share), data.y_pred, what.num_symbols, alpha)
         for share in mixture.parameter

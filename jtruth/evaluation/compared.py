@@ -120,8 +120,8 @@ def joined(
     together, lead = np.eye(size), np.zeros((size, size))
     for (a, b), law in differences.items():
         product, at = sd[a] * sd[b], (place[a], place[b])
-        found = (sd[a] ** 2 + sd[b] ** 2 - law.sd**2) / (2 * product) if product > 0 else 0.0
-        together[at] = together[at[::-1]] = np.clip(np.nan_to_num(found), -1.0, 1.0)
+        correlation = (sd[a] ** 2 + sd[b] ** 2 - law.sd**2) / (2 * product) if product > 0 else 0.0
+        together[at] = together[at[::-1]] = np.clip(np.nan_to_num(correlation), -1.0, 1.0)
         lead[at] = law.mean - (values[a].mean - values[b].mean)
     root, axes = np.linalg.eigh(together)
     half = axes * np.sqrt(np.maximum(root, 0.0))
@@ -252,40 +252,41 @@ class Comparison(Laws, Answer):
         return f"Comparison({self.metric}: {first!r} is best with probability {self.best[first]:.2f})"
 
 
-def _sentence(found: Comparison, metric: str, kind: str) -> str:
-    first, second = found.ranking[:2]
-    p, names = found.p_better(first, second, found.margin), (plain(first), plain(second))
+def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
+    first, second = comparison.ranking[:2]
+    p, names = comparison.p_better(first, second, comparison.margin), (plain(first), plain(second))
     if np.isnan(p):
         return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind})."
-    if found.interval_kind == parts.PREDICTIVE and not found.told and not found.margin:
-        needed = found.gold_to_tell
+    if comparison.interval_kind == parts.PREDICTIVE and not comparison.told and not comparison.margin:
+        needed = comparison.gold_to_tell
         help_ = f"about {needed} gold answers would" if needed else "gold may not tell either: they are close"
         return (
             f"Labels alone cannot tell whether {names[0]} or {names[1]} has the better {metric} "
             f"({names[0]} with probability {p:.2f}); {help_} ({kind})."
         )
     return (
-        f"{names[0]} has the better {metric} with probability {found.best[first]:.2f}; "
-        f"than {names[1]}{found.beyond} {p:.2f} ({kind})."
+        f"{names[0]} has the better {metric} with probability {comparison.best[first]:.2f}; "
+        f"than {names[1]}{comparison.beyond} {p:.2f} ({kind})."
     )
 
 
-def _classifiers(found: Comparison, metric: str) -> Table:
-    best, meets, place = found.best, found.meets, found.names.index
+def _classifiers(comparison: Comparison, metric: str) -> Table:
+    best, meets, place = comparison.best, comparison.meets, comparison.names.index
     rows = [
-        {"name": name, **law_row(found.values[name], found.level), "best": best[name],
-         "meets": meets.get(name), "ranks": found.ranks[place(name)],
-         "agreement_with_labels": found.agreement.get(name),
-         **({"num_samples": found.sizes[place(name)]} if found.sizes else {})}
-        for name in found.ranking
+        {"name": name, **law_row(comparison.values[name], comparison.level), "best": best[name],
+         "meets": meets.get(name), "ranks": comparison.ranks[place(name)],
+         "agreement_with_labels": comparison.agreement.get(name),
+         **({"num_samples": comparison.sizes[place(name)]} if comparison.sizes else {})}
+        for name in comparison.ranking
     ]  # fmt: skip
     columns = [Column("mean", metric, ("low", "high")), Column("best", "P(best)", form=".2f")]
     if meets:
-        side = "at most" if found.sign < 0 else "at least"
-        columns.append(Column("meets", f"P({side} {found.at_least:g})", form=".2f"))
-    columns += [Column("agreement_with_labels", "labels repeated")] if found.agreement else []
-    columns += [Column("num_samples", "samples")] if found.sizes else []
-    heading, note = f"{found.noun.capitalize()}s, the best first", _AGREEMENT if found.agreement else ""
+        side = "at most" if comparison.sign < 0 else "at least"
+        columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
+    columns += [Column("agreement_with_labels", "labels repeated")] if comparison.agreement else []
+    columns += [Column("num_samples", "samples")] if comparison.sizes else []
+    heading = f"{comparison.noun.capitalize()}s, the best first"
+    note = _AGREEMENT if comparison.agreement else ""
     return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note)
 
 

@@ -155,13 +155,13 @@ class Groups(NamedTuple):
 def read_groups(by: Any, labels: Labels) -> Groups:
     """Names, codes and items of `Groups`, or of the group of each sample alone; or ValueError."""
     by = by if isinstance(by, Groups) else Groups(by)
-    found, notes = {}, []
+    numbered, notes = {}, []
     for what, ids in (("group", by.group), ("item", by.item)):
         ids = np.arange(labels.num_samples) if ids is None else ids
         aligned = check.align(inputs.concrete(ids, "by"), labels, "by")
-        found[what] = named(aligned.values, what, labels.num_samples, "samples", labels.tasks)
+        numbered[what] = named(aligned.values, what, labels.num_samples, "samples", labels.tasks)
         notes += aligned.notes if what == "group" else ()
-    (names, code), (_, item) = found["group"], found["item"]
+    (names, code), (_, item) = numbered["group"], numbered["item"]
     if not 2 <= len(names) <= MOST:
         what = f"one group, {names[0]!r}" if len(names) == 1 else f"{len(names)} groups"
         raise ValueError(f"by says {what}; give 2 to {MOST}, such as the system that made each sample")
@@ -256,20 +256,21 @@ def paired_shares(
     Both answers to an item are one of four classes, whose counts gold of both corrects: what is hard for
     both cancels. New items are drawn together, so their variance is (share that differs - difference^2) / n.
     """
-    found = {}
+    differences = {}
     for pair, (a, b) in same_items(groups, known).items():
         gold = np.where(known[a] & known[b], 2 * sure[a] + sure[b], -1)
         one_of, other_of = (np.stack([1 - chance[rows], chance[rows]], axis=1) for rows in (a, b))
         guess = one_of[:, :, None] * other_of[:, None]
         draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
-        one = gold_tables(np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0), draw)
-        counts = one.counts[:, :, 0] / a.size
+        both = np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0)
+        drawn = gold_tables(*both, draw)
+        counts = drawn.counts[:, :, 0] / a.size
         gap, differ = counts[:, 2] - counts[:, 1], counts[:, 2] + counts[:, 1]
         spread = np.sqrt((differ - gap**2) / a.size)
         new = gap + spread * host_rng(draw, "new pairs of items").standard_normal(gap.size)
         names = groups.names[pair[0]], groups.names[pair[1]]
-        found[names] = DrawsEstimate(gap), DrawsEstimate(new)
-    return found
+        differences[names] = DrawsEstimate(gap), DrawsEstimate(new)
+    return differences
 
 
 @dataclass(frozen=True, repr=False)
@@ -291,13 +292,13 @@ class LabelersByGroup(Answer):
     @property
     def laws(self) -> dict[str, Laws]:
         """By labeler the accuracies in those groups that determine it; independent where not paired."""
-        found: dict[str, dict[str, DrawsEstimate]] = {}
+        by_worker: dict[str, dict[str, DrawsEstimate]] = {}
         for name, report in self.reports.items():
             for worker, law in report.laws.items():
                 if not np.isnan(law.draws).all():
-                    found.setdefault(worker, {})[name] = law
+                    by_worker.setdefault(worker, {})[name] = law
         laws = {}
-        for worker, mine in found.items():
+        for worker, mine in by_worker.items():
             key = stream(as_key(self.key), f"labelers apart, {worker}")
             laws[worker] = laws_of(tuple(mine), apart(list(mine.values()), key), self.paired.get(worker, {}))
         return laws
@@ -337,10 +338,10 @@ class LabelersByGroup(Answer):
     def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
         if not gaps:
             return "No labeler has labels in two groups that determine how good he is: nothing to compare."
-        one = gaps[0]
+        clearest = gaps[0]
         text = (
-            f"{plain(one['worker'])} is better in {plain(one['first'])} than in {plain(one['second'])} with "
-            f"probability {one['first_better']:.2f}"
+            f"{plain(clearest['worker'])} is better in {plain(clearest['first'])} than in "
+            f"{plain(clearest['second'])} with probability {clearest['first_better']:.2f}"
         )
         clear = sum(row["low"] > 0 for row in gaps)
         if clear:
@@ -386,12 +387,12 @@ def _paired_labelers(
     if not any(same_items(his, known[rows] >= 0) for his, rows in zip(his_groups, his_rows, strict=True)):
         return {}
     h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
-    found = {}
+    differences = {}
     for t, name in enumerate(labels.worker_names):
         rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
         pairs = paired_shares(
             his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
         )
         if pairs:
-            found[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
-    return found
+            differences[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
+    return differences

@@ -229,15 +229,15 @@ class Inputs:
 
 def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
-    found, notes = np.full(labels.num_samples, -1, np.int32), ()
+    classes, notes = np.full(labels.num_samples, -1, np.int32), ()
     if isinstance(gold, Gold):
         gold.refuse_sampling("this question takes gold as certain, however it was chosen")
         gold = gold.classes
     if gold is not None:
         known = check.align(concrete(gold, "gold"), labels, "gold", partial=True)
-        found[known.samples] = _codes(known, labels)
+        classes[known.samples] = _codes(known, labels)
         notes = known.notes
-    return found, notes
+    return classes, notes
 
 
 def read_labels_alone(
@@ -316,19 +316,20 @@ def _of_fit(fit: Any) -> tuple[np.ndarray, np.ndarray] | None:
 def _log_likelihood(noise: NoiseModel, labels: Labels) -> np.ndarray:
     patterns = labels.patterns() if isinstance(noise, IndependentLabelers) else None
     with jax.enable_x64(True):
-        found = np.asarray(noise.log_likelihood(labels if patterns is None else patterns.labels), np.float64)
-    return found if patterns is None else found[patterns.inverse]
+        rows = noise.log_likelihood(labels if patterns is None else patterns.labels)
+        log_likelihood = np.asarray(rows, np.float64)
+    return log_likelihood if patterns is None else log_likelihood[patterns.inverse]
 
 
-def _with_notes(found: Any, notes: Sequence[str], data: Inputs) -> Any:
+def _with_notes(values: Any, notes: Sequence[str], data: Inputs) -> Any:
     data.notes += tuple(Read(note) for note in notes if note not in data.notes)
-    return found
+    return values
 
 
 def aligned(values: Any, what: str, data: Inputs) -> check.Aligned:
     """One value for each sample; what was noticed goes to the notes."""
-    found = check.align(concrete(values, what), data.samples, what)
-    return _with_notes(found, found.notes, data)
+    by_sample = check.align(concrete(values, what), data.samples, what)
+    return _with_notes(by_sample, by_sample.notes, data)
 
 
 def aligned_table(table: Any, what: str, data: Inputs) -> Any:
@@ -338,8 +339,8 @@ def aligned_table(table: Any, what: str, data: Inputs) -> Any:
 
 def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
     """Codes of further classifiers, (classifiers, samples)."""
-    found = [aligned(values, f"y_pred of {name!r}", data) for name, values in predictions.items()]
-    return np.array([_codes(one, data.samples, _NEEDED) for one in found])
+    predicted = [aligned(values, f"y_pred of {name!r}", data) for name, values in predictions.items()]
+    return np.array([_codes(one, data.samples, _NEEDED) for one in predicted])
 
 
 def read_sampling(gold: Any, data: Inputs) -> None:
@@ -365,10 +366,10 @@ def _numbered(num_samples: int, num_classes: int) -> Labels:
     return Labels(none, none, none, num_samples, 0, num_classes)
 
 
-def _codes(found: check.Aligned, labels: Labels, if_missing: str | None = None) -> np.ndarray:
+def _codes(predicted: check.Aligned, labels: Labels, if_missing: str | None = None) -> np.ndarray:
     coded = "classes" not in labels.inferred
-    names = tuple(map(str, range(labels.num_classes) if found.coded else labels.class_names))
-    return check.class_codes(found.values, names, found.entries, coded=coded, if_missing=if_missing)
+    names = tuple(map(str, range(labels.num_classes) if predicted.coded else labels.class_names))
+    return check.class_codes(predicted.values, names, predicted.entries, coded=coded, if_missing=if_missing)
 
 
 def concrete(values: Any, what: str) -> Any:
@@ -388,9 +389,9 @@ def _known_model(
         return Model(clamped, prior)
     if log_likelihood.shape[1] == 2:
         return Model(clamped, np.array([0.5, 0.5]), prior_unknown=True)
-    found, converged = most_likely_prior(clamped)
+    likeliest, converged = most_likely_prior(clamped)
     note = "the class prior was not given; the one of highest likelihood is plugged in"
-    return Model(clamped, found, warnings=(note if converged else note + " (it did not converge)",))
+    return Model(clamped, likeliest, warnings=(note if converged else note + " (it did not converge)",))
 
 
 def warnings(data: Inputs) -> list[str]:
@@ -406,16 +407,16 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds."""
     if order is None:
         return None
-    found = aligned(order, "order", data).values
-    if found.dtype == object and all(hasattr(v, "timestamp") for v in found):
-        found = np.array([v.timestamp() for v in found])
-    if found.dtype.kind == "M":
-        found = found.astype("datetime64[us]").astype(np.int64)
-    if found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+    times = aligned(order, "order", data).values
+    if times.dtype == object and all(hasattr(v, "timestamp") for v in times):
+        times = np.array([v.timestamp() for v in times])
+    if times.dtype.kind == "M":
+        times = times.astype("datetime64[us]").astype(np.int64)
+    if times.dtype.kind not in "iuf" or not np.isfinite(times).all():
         raise ValueError(
-            f"order has dtype {found.dtype}; give one finite number or date for each of {found.size} samples"
+            f"order has dtype {times.dtype}; give one finite number or date for each of {times.size} samples"
         )
-    return found
+    return times
 
 
 class Judging(TypedDict, total=False):

@@ -83,7 +83,7 @@ class LabelerReport(Answer):
         about = f"{number_of(len(rows), 'labeler')}, {labels}; classes {parts.listed(self.classes)}"
         prior = parts.listed(self.classes, [f"{p:.3f}" for p in self.prior])
         named = [{"name": name, "sentence": text} for name, text in self.assumptions]
-        found = (
+        shown_blocks = (
             parts.labeler_table(rows, self.level, estimand), *_of_classes(self),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
@@ -94,7 +94,7 @@ class LabelerReport(Answer):
         )  # fmt: skip
         sentence = labelers_headline(rows, estimand, parts.interval_title(self.level, self.interval_kind))
         alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
-        return Document("How good is every labeler?", about, sentence, found, alarms, doubt)
+        return Document("How good is every labeler?", about, sentence, shown_blocks, alarms, doubt)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
         """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
@@ -107,10 +107,10 @@ class LabelerReport(Answer):
         if not self.rows:
             raise ValueError("these labels do not determine error rates: there is nothing to save")
         matrices = {row["worker"]: row["confusion_matrix"]["mean"] for row in self.rows}
-        found = {"classes": list(self.classes), "prior": list(self.prior), "confusion_matrices": matrices}
+        rates = {"classes": list(self.classes), "prior": list(self.prior), "confusion_matrices": matrices}
         if workers is None:
-            return found
-        return found | {"draws": _saved_draws(self.posterior, list(map(str, workers)))}
+            return rates
+        return rates | {"draws": _saved_draws(self.posterior, list(map(str, workers)))}
 
     def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
         """Header and rows of a table: each task's most probable class and its class probabilities."""
@@ -191,22 +191,22 @@ def _not_apart(rows: list[Row]) -> list[str]:
     return [f"Not told apart: {named}{more}."]
 
 
-def _of_classes(found: LabelerReport) -> list[Table]:
+def _of_classes(report: LabelerReport) -> list[Table]:
     """The chance to give the right label, by class, and the cells beside the diagonal that hold most."""
-    each = range(len(found.classes))
-    if not found.rows or len(each) > _MOST_CLASSES:
+    each = range(len(report.classes))
+    if not report.rows or len(each) > _MOST_CLASSES:
         return []
 
     def law(row: Row, true: int, label: int) -> dict[str, float]:
         return {name: row["confusion_matrix"][name][true][label] for name in ("mean", "low", "high")}
 
-    right = [{"worker": r["worker"], **{str(c): law(r, c, c) for c in each}} for r in found.rows]
-    columns = [law_column(str(c), f"if {plain(found.classes[c])!r}", ".2f") for c in each]
+    right = [{"worker": r["worker"], **{str(c): law(r, c, c) for c in each}} for r in report.rows]
+    columns = [law_column(str(c), f"if {plain(report.classes[c])!r}", ".2f") for c in each]
     title = "If errors are independent: the chance to give the right label"
     tables = [Table("", title, "worker", tuple(columns), right)]
     cells = [
-        {"worker": row["worker"], "class": found.classes[a], "says": found.classes[b], **law(row, a, b)}
-        for row in found.rows
+        {"worker": row["worker"], "class": report.classes[a], "says": report.classes[b], **law(row, a, b)}
+        for row in report.rows
         for a in each
         for b in each
         if a != b and row["confusion_matrix"]["mean"][a][b] >= _OFTEN
@@ -221,43 +221,43 @@ def behaviour_of(
     labels: Labels, prior: np.ndarray, matrices: np.ndarray, order: np.ndarray | None, gold: np.ndarray | None
 ) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...]]:
     """By worker the probabilities of spam, drift and a copy, ready for JSON; and what is probable."""
-    found = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
+    behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
     workers = [str(name) for name in labels.worker_names]
-    number = len(found.pairs)
+    number = len(behaviour.pairs)
     first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable
-    np.minimum.at(first, found.pairs.ravel(), np.repeat(np.arange(number), 2))
+    np.minimum.at(first, behaviour.pairs.ravel(), np.repeat(np.arange(number), 2))
     rows = {}
     for t, (name, best) in enumerate(zip(workers, first.tolist(), strict=True)):
         drift = copy = None
-        if found.drift is not None and not np.isnan(found.drift[t]):
+        if behaviour.drift is not None and not np.isnan(behaviour.drift[t]):
             drift = {
-                "probability": float(found.drift[t]),
-                "moment": float(found.moment[t]),
-                "before": float(found.before[t]),
-                "after": float(found.after[t]),
+                "probability": float(behaviour.drift[t]),
+                "moment": float(behaviour.moment[t]),
+                "before": float(behaviour.before[t]),
+                "after": float(behaviour.after[t]),
             }
         if best < number:
-            other = workers[int(found.pairs[best].sum() - t)]
-            copy = {"of": other, "probability": float(found.duplicate[best])}
-        rows[name] = {"spam": plain_json(found.spam[t]), "drift": drift, "duplicate": copy}
+            other = workers[int(behaviour.pairs[best].sum() - t)]
+            copy = {"of": other, "probability": float(behaviour.duplicate[best])}
+        rows[name] = {"spam": plain_json(behaviour.spam[t]), "drift": drift, "duplicate": copy}
     usage = matrices.mean(axis=1)  # what each says most, whatever the class is
     habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
-    return rows, tuple(_findings(found, workers, habits))
+    return rows, tuple(_findings(behaviour, workers, habits))
 
 
-def _findings(found: Behaviour, workers: list[str], habits: list[str]) -> list[Check]:
-    spam = [f"{workers[t]!r} ({found.spam[t]:.2f}, {habits[t]})" for t in _ranked(found.spam)]
+def _findings(behaviour: Behaviour, workers: list[str], habits: list[str]) -> list[Check]:
+    spam = [f"{workers[t]!r} ({behaviour.spam[t]:.2f}, {habits[t]})" for t in _ranked(behaviour.spam)]
     pairs = [
         f"{workers[a]!r} and {workers[b]!r} ({p:.2f}; {same} of {shared} alike)"
-        for (a, b), p, shared, same in zip(*found[-4:], strict=True)
+        for (a, b), p, shared, same in zip(*behaviour[-4:], strict=True)
         if p > NAMED
     ]
     drift = []
-    if found.drift is not None:
+    if behaviour.drift is not None:
         drift = [
-            f"{workers[t]!r} ({found.drift[t]:.2f}) after {found.moment[t]:g}, accuracy "
-            f"{found.before[t]:.2f} before and {found.after[t]:.2f} since"
-            for t in _ranked(found.drift)
+            f"{workers[t]!r} ({behaviour.drift[t]:.2f}) after {behaviour.moment[t]:g}, accuracy "
+            f"{behaviour.before[t]:.2f} before and {behaviour.after[t]:.2f} since"
+            for t in _ranked(behaviour.drift)
         ]
     sentences = {
         "spam": (spam, "Answers by habit, whatever the class is (spam)", "Leave them out"),
@@ -358,13 +358,13 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     fit = ranges.labels_fit(data, ranges.ANSWER_EFFORT)
     doubt, key = check_identified(labels, None, None, False), stream(data.key, "labelers")
     if doubt is not None:
-        found, doubts = [], [tables.NO_MODEL.format(doubt) if by_gold else doubt]
+        members, doubts = [], [tables.NO_MODEL.format(doubt) if by_gold else doubt]
     else:
         known = {} if by_gold else {INDEPENDENT: fit}
-        found, doubts = ranges.readings(data.without_gold(), key, known=known, keep_all=True)
+        members, doubts = ranges.readings(data.without_gold(), key, known=known, keep_all=True)
     warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold else ()))))
     odd = suspicions(labels)
-    if not by_gold and all(member.fit is None for member in found):
+    if not by_gold and all(member.fit is None for member in members):
         none = (*first, *refused(fit.warnings[0]))
         return LabelerReport(level, data.classes, (), (), warnings, fit, data.stated, none, suspicious=odd)
     checks, prior = refused(fit.warnings[0]) if not fit.usable else (), fit.prior.mean(0)
@@ -374,18 +374,18 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         if data.target == parts.IN_SAMPLE and not by_gold:
             checks += labeler_check(labels, fit, level)
         checks += data.missing or missing_check(labels, fit.class_posterior)
-    posterior = tables.labels_posterior([member.fit for member in found], labels)
-    draws = ranges.labeler_draws(found, labels, data.target, data.key)
+    posterior = tables.labels_posterior([member.fit for member in members], labels)
+    draws = ranges.labeler_draws(members, labels, data.target, data.key)
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
         without, laws = laws, tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
         warnings += (*tables.kind_warnings(data.labelers_are, without, laws), *tables.gold_warnings(data))
         checks += tables.random_gold_checks(data, posterior)
-    alone = next((member.fit for member in found if member.fit is not None), fit)
+    alone = next((member.fit for member in members if member.fit is not None), fit)
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
     rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
                         alone, level, means)  # fmt: skip
-    readings = tuple((member.name, member.sentence) for member in found)
+    readings = tuple((member.name, member.sentence) for member in members)
     if not by_gold and all_refused(checks):  # what each assumption says means nothing then
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)

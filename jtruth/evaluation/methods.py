@@ -111,18 +111,18 @@ def tars_answer(data: Inputs, model: Model) -> Tested:
     if model.prior_unknown:
         raise ValueError("method='tars' takes the class prior as known: give prior=[...], or use 'bayes'")
     noise = present(data.noise, "the noise model")
-    found = consolidate(data.own_labels(), noise, model.prior, key=data.key)
+    consolidated = consolidate(data.own_labels(), noise, model.prior, key=data.key)
     known = data.gold >= 0
-    rates = np.where(known[:, None, None], np.eye(len(data.classes))[None], found.rates)
-    found = found._replace(label=np.where(known, data.gold, found.label), rates=rates)
-    counts = estimate_counts(data.y_pred, found)
+    rates = np.where(known[:, None, None], np.eye(len(data.classes))[None], consolidated.rates)
+    consolidated = consolidated._replace(label=np.where(known, data.gold, consolidated.label), rates=rates)
+    counts = estimate_counts(data.y_pred, consolidated)
     table = resampled_table(counts, key=data.key)
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         point = present(table.point, "the estimated table")[::-1, ::-1]
         table = TableDraws(table.counts[:, ::-1, ::-1], point=point)
     warnings = (_UNBIASED,)
-    if found.error.max() > 0:
-        warnings += (f"the error rates of consolidated labels are known within {found.error.max():.2g}",)
+    error = consolidated.error.max()
+    warnings += (f"the error rates of consolidated labels are known within {error:.2g}",) if error > 0 else ()
     return Tested(TARS, table, None, float("nan"), warnings, *data.answered)
 
 
@@ -133,8 +133,8 @@ def smyth_model(data: Inputs) -> Model:
         return model
     labels, matrices = data.own_labels(), present(model.matrices, "the learned rates")
     which = {"num_samples": labels.num_samples, "workers": labels.workers}
-    found = check_consistency(model.prior, matrices[:-1], labels.labels_per_labeler(), **which)
-    return replace(model, warnings=(*model.warnings, *found))
+    doubts = check_consistency(model.prior, matrices[:-1], labels.labels_per_labeler(), **which)
+    return replace(model, warnings=(*model.warnings, *doubts))
 
 
 def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
@@ -216,12 +216,12 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
     if model.prior_unknown:
         return _prior_integrated_out(data, model, y)
     odds = log_odds(model.log_likelihood, model.prior, data.positive)  # other classes are taken together
-    found = binary_posterior(odds, y, method=known, key=key)
+    posterior = binary_posterior(odds, y, method=known, key=key)
     if len(data.classes) == 2:
-        return found._replace(classes=data.answered[0])
-    one = data.classes[data.positive]
-    return found._replace(
-        classes=(f"not {one}", one), warnings=(*found.warnings, ONE_AGAINST_REST.format(one))
+        return posterior._replace(classes=data.answered[0])
+    name = data.classes[data.positive]
+    return posterior._replace(
+        classes=(f"not {name}", name), warnings=(*posterior.warnings, ONE_AGAINST_REST.format(name))
     )
 
 
@@ -232,8 +232,8 @@ def _any_classes(data: Inputs, model: Model, method: str, key: Array) -> Tested:
             f"{', '.join(MULTICLASS_METHODS)}"
         )
     how: dict[str, Any] = {"key": key, "method": method, "classes": data.classes}
-    found = testing.multiclass_posterior(model.log_likelihood, model.prior, data.y_pred, **how)
-    return found._replace(positive=data.positive)
+    posterior = testing.multiclass_posterior(model.log_likelihood, model.prior, data.y_pred, **how)
+    return posterior._replace(positive=data.positive)
 
 
 def _prior_integrated_out(data: Inputs, model: Model, y: np.ndarray) -> Tested:

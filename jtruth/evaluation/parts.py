@@ -106,10 +106,10 @@ def listed(names: Sequence[Any], more: Sequence[str] = ()) -> str:
     return some([f"{name!r} {text}".strip() for name, text in each], _MOST_NAMES)
 
 
-def counts_text(found: Any) -> str:
+def counts_text(answer: Any) -> str:
     """How many samples, labels and labelers."""
-    labels = f"{number_of(found.num_samples, 'sample')}, {number_of(found.num_labels, 'label')}"
-    return f"{labels} by {number_of(found.num_labelers, 'labeler')}"
+    labels = f"{number_of(answer.num_samples, 'sample')}, {number_of(answer.num_labels, 'label')}"
+    return f"{labels} by {number_of(answer.num_labelers, 'labeler')}"
 
 
 def taken_as_true(num_gold: int) -> str:

@@ -205,39 +205,39 @@ _TAKEN = {  # methods that know no uncertainty
 
 
 def evaluation_blocks(
-    found: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
+    result: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
 ) -> Document:
     """The answer for all faces, with what each assumption says, and doubts of models behind these rows."""
-    rows = {name: law_row(law, found.level) for name, law in found.metrics.items()}
-    kind = parts.interval_title(found.level, found.interval_kind)
+    rows = {name: law_row(law, result.level) for name, law in result.metrics.items()}
+    kind = parts.interval_title(result.level, result.interval_kind)
     alone = [a.sentence for a in assumptions] if len(assumptions) == 1 else []
-    prior = parts.listed(found.classes, [f"{p:.3f}" for p in found.prior])
+    prior = parts.listed(result.classes, [f"{p:.3f}" for p in result.prior])
     blocks: list[Block] = [
-        *_metrics(found, rows, kind), _assumptions(found, assumptions), _confusion(found),
-        parts.labeler_table(found.labelers, found.level,
-                            parts.OF_LABELERS[found.target]),
-        block.check_notes(found.checks), block.finding_notes(found.suspicious),
-        block.warning_notes(tuple(dict.fromkeys((*found.warnings, *doubts)))),
-        block.sentence_notes("advice", "What would help", found.advice, "do"),
-        how(("method", found.method), ("target", found.target), ("interval", kind),
-            ("rests on", found.rests_on), *(("assumed", text) for text in (*alone, *found.assumed)),
+        *_metrics(result, rows, kind), _assumptions(result, assumptions), _confusion(result),
+        parts.labeler_table(result.labelers, result.level,
+                            parts.OF_LABELERS[result.target]),
+        block.check_notes(result.checks), block.finding_notes(result.suspicious),
+        block.warning_notes(tuple(dict.fromkeys((*result.warnings, *doubts)))),
+        block.sentence_notes("advice", "What would help", result.advice, "do"),
+        how(("method", result.method), ("target", result.target), ("interval", kind),
+            ("rests on", result.rests_on), *(("assumed", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
-        facts_of(found, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
+        facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
                  "num_gold", "log_evidence", "classes", "positive", "headline", "prior", "rests_on",
                  "baselines", "interval_kind", "assumed"),
     ]  # fmt: skip
-    truth = f"{number_of(found.num_gold, 'true label')} known" if found.num_gold else "no true label known"
-    about, sentence = f"{parts.counts_text(found)}; key {found.key}", _headline(found, rows, kind)
-    alarms, doubt = parts.first_lines(found.checks, found.warnings), parts.loudest(found.checks)
+    truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
+    about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
+    alarms, doubt = parts.first_lines(result.checks, result.warnings), parts.loudest(result.checks)
     question = f"How good is the classifier, with {truth}?"
     return Document(question, about, sentence, tuple(blocks), alarms, doubt)
 
 
-def _headline(found: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
+def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
-    sure, open_, ends = [], [], () if found.method in _TAKEN else ("low", "high")
-    for name in (name for name in found.headline if name in rows):
+    sure, open_, ends = [], [], () if result.method in _TAKEN else ("low", "high")
+    for name in (name for name in result.headline if name in rows):
         row = rows[name]
         text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
         if parts.undetermined(row["low"], row["high"]):
@@ -245,29 +245,29 @@ def _headline(found: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
         else:
             sure.append(f"{parts.metric_title(name)} {text}")
     hardly = [f"hardly determined: {', '.join(open_)}"] if open_ else []
-    kind, truth = f"{kind}s", parts.taken_as_true(found.num_gold)
-    of = f" of class {found.positive!r}" if "recall" in found.headline else ""
-    if found.method in _TAKEN:
-        kind, truth = "no intervals", _TAKEN[found.method]
+    kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold)
+    of = f" of class {result.positive!r}" if "recall" in result.headline else ""
+    if result.method in _TAKEN:
+        kind, truth = "no intervals", _TAKEN[result.method]
     text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}{of}; {truth})."
     return text[0].upper() + text[1:]
 
 
-def _metrics(found: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
+def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
     """Metrics of the whole table; those of every class; in the JSON also those that nobody asked for."""
-    naive, title = found.baselines.get("majority_vote", {}), parts.metric_title
-    of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in found.classes}
-    of = {c: names for c, names in of.items() if names and len(found.classes) > 2}
+    naive, title = result.baselines.get("majority_vote", {}), parts.metric_title
+    of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in result.classes}
+    of = {c: names for c, names in of.items() if names and len(result.classes) > 2}
     single = {name for names in of.values() for name in names.values()}
-    single |= {name for name in rows if of_one_class(name) and "recall" not in found.headline}
+    single |= {name for name in rows if of_one_class(name) and "recall" not in result.headline}
     main = [
         {"metric": name, **row, "majority_vote": naive.get(name)}
         for name, row in rows.items() if name not in single
     ]  # fmt: skip
-    exact = found.method in _TAKEN
+    exact = result.method in _TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "mean [interval]", ("low", "high"))
     columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
-    notes = [f"They rest on this: {found.rests_on}."] if found.rests_on else []
+    notes = [f"They rest on this: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
     some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
     notes += [f"Undefined with some probability: {', '.join(some[:10])}."] if some else []
@@ -285,17 +285,17 @@ def _metrics(found: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Bloc
     return [*blocks, facts(metrics={name: rows[name] for name in rows if name in single})]
 
 
-def _assumptions(found: Evaluation, assumptions: Sequence[Assumption]) -> Block:
+def _assumptions(result: Evaluation, assumptions: Sequence[Assumption]) -> Block:
     rows = [
         {"name": a.name, "sentence": a.sentence, "loo": a.loo,
-         "metrics": {name: law_row(law, found.level) for name, law in a.metrics.items()}}
+         "metrics": {name: law_row(law, result.level) for name, law in a.metrics.items()}}
         for a in assumptions
     ]  # fmt: skip
     if len(rows) < 2:
         return facts(assumptions=rows)
-    names = [name for name in found.headline if name in found.metrics]
+    names = [name for name in result.headline if name in result.metrics]
     columns = [Column(("metrics", name, "mean"), parts.metric_title(name)) for name in names]
-    notes = ["Nobody can choose between these from the labels alone."] if found.rests_on else []
+    notes = ["Nobody can choose between these from the labels alone."] if result.rests_on else []
     loo = [a.loo for a in assumptions if a.loo is not None]
     if loo:
         columns += [
@@ -309,12 +309,13 @@ def _assumptions(found: Evaluation, assumptions: Sequence[Assumption]) -> Block:
     return parts.assumption_table(rows, columns, " ".join(notes))
 
 
-def _confusion(found: Evaluation) -> Block:
-    cells = {name: part.tolist() for name, part in found.cells._asdict().items()}
-    mean = found.cells.mean
+def _confusion(result: Evaluation) -> Block:
+    cells = {name: part.tolist() for name, part in result.cells._asdict().items()}
+    mean = result.cells.mean
     if not mean.size or np.isnan(mean).any():
         return facts(confusion_matrix=cells)
-    symbols = found.classes if mean.shape[1] == len(found.classes) else tuple(map(str, range(mean.shape[1])))
+    numbered = tuple(map(str, range(mean.shape[1])))
+    symbols = result.classes if len(numbered) == len(result.classes) else numbered
     title = "Samples by true (rows) and predicted class (columns), expected"
-    names = tuple(map(plain, found.classes)), tuple(map(plain, symbols))
+    names = tuple(map(plain, result.classes)), tuple(map(plain, symbols))
     return Matrix("confusion_matrix", title, *names, cells)

@@ -101,9 +101,9 @@ def learned_curves(
         tables = {name: thinned([one], DRAWS).counts for name, one in table.readings.items()}
         readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
         return PredictiveCurves(readings, data.labelers_are, coded.size), tuple(doubts)
-    found = curves(against_rest(table.counts[::2], data.positive))
-    rare = (RARE,) if min(found.share.mean, 1 - found.share.mean) < _RARE_SHARE else ()
-    return found, (*rare, *doubts)
+    whole = curves(against_rest(table.counts[::2], data.positive))
+    rare = (RARE,) if min(whole.share.mean, 1 - whole.share.mean) < _RARE_SHARE else ()
+    return whole, (*rare, *doubts)
 
 
 _DRAWS, _WALKS, _RATE_DRAWS, _COARSE = 4000, 2000, 50, 4
@@ -145,15 +145,15 @@ def bin_edges(
     return distinct[np.unique(np.clip(np.searchsorted(before, wanted), 1, distinct.size - 1))]
 
 
-def finite_scores(found: check.Aligned) -> Float[np.ndarray, " samples"]:
+def finite_scores(scores: check.Aligned) -> Float[np.ndarray, " samples"]:
     """The values, if they are finite numbers."""
     try:
-        values = np.asarray(found.values).astype(np.float64)
+        values = np.asarray(scores.values).astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be numbers: {error}") from None
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        entry = found.entries.entry(bad, "score", float(values[bad[0]]))
+        entry = scores.entries.entry(bad, "score", float(values[bad[0]]))
         raise ValueError(f"{entry} but scores must be finite ({bad.size} such)")
     return values
 
@@ -169,9 +169,9 @@ def score_tables(
 
 def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
     if data.model is None:
-        _, doubts, found = learned_table(with_bins(data, coded), "", _NOTHING)
-        driven = [d for one in found for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
-        return thinned([one.posterior for one in found], _DRAWS).counts, (*doubts, *driven)
+        _, doubts, posterior = learned_table(with_bins(data, coded), "", _NOTHING)
+        driven = [d for one in posterior for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
+        return thinned([one.posterior for one in posterior], _DRAWS).counts, (*doubts, *driven)
     number = max(int(coded.max()) + 1, 2)
     drawn = count_posterior(
         data.model.log_likelihood, data.model.prior, coded, num_symbols=number, alpha=2.0 / number,

@@ -55,11 +55,11 @@ class AtThreshold(NamedTuple):
     def row(self, level: float) -> dict[str, Any]:
         """Plain values; an infinite threshold is None."""
         where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
-        found: dict[str, Any] = {"threshold": self.threshold, "from": where}
+        cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
         for name in ("false_alarm_rate", "recall", "precision", "cost"):
             law = getattr(self, name)
-            found[name] = None if law is None else law_row(law, level)
-        return found | {"cheapest": self.cheapest}
+            cells[name] = None if law is None else law_row(law, level)
+        return cells | {"cheapest": self.cheapest}
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,13 +129,13 @@ class ScoreEvaluation(Answer):
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
         law = self.curves.law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
-        found = self._at(int(np.argmin(means)), (fp, fn))
+        cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
-            return found  # a predictive law has no draws of whole curves
+            return cheapest  # a predictive law has no draws of whole curves
         drawn = self.thresholds[self.curves.best_thresholds(fp, fn)]
         tails = (1 - self.level) / 2, (1 + self.level) / 2
         low, high = (float(np.quantile(drawn, t, method="inverted_cdf")) for t in tails)
-        return found._replace(cheapest=(low, high))
+        return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
         law = self.curves.law
@@ -182,14 +182,14 @@ class ScoreEvaluation(Answer):
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)
 
 
-def score_curves(found: Mapping[str, ScoreEvaluation]) -> list[Curve]:
+def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
     """Both curves, each with its bands."""
 
     def points(band: Band) -> dict[str, Any]:
         return {name: plain_json(values) for name, values in band._asdict().items() if name != "level"}
 
-    roc = {name: points(one.curves.roc(one.level)) for name, one in found.items()}
-    pr = {name: points(one.curves.precision_recall(one.level)) for name, one in found.items()}
+    roc = {name: points(one.curves.roc(one.level)) for name, one in evaluations.items()}
+    pr = {name: points(one.curves.precision_recall(one.level)) for name, one in evaluations.items()}
     note = "Bands hold each point of the curve with the stated probability."
     return [
         Curve("curves.roc", "ROC curve", "false alarm rate", "recall", roc, note, diagonal=True),
@@ -313,16 +313,16 @@ def evaluate_scores(
     if threshold is not None and not np.isfinite(threshold):
         raise ValueError(f"threshold is {threshold}; give a finite score")
     values = tables.finite_scores(inputs.aligned(scores, "scores", data))
-    found = judged(data, values, bins, threshold)
+    result = judged(data, values, bins, threshold)
     asked = []
     if threshold is not None:
         score = _at_or_above(values, threshold)
         place = -np.inf if score == values.min() else score
-        asked.append(found.at_threshold(place, asked_cost)._replace(threshold=float(threshold)))
+        asked.append(result.at_threshold(place, asked_cost)._replace(threshold=float(threshold)))
     if asked_cost is not None:
-        asked.append(found.best_threshold(asked_cost))
+        asked.append(result.best_threshold(asked_cost))
     odd = (*first_look.backward_scores(values, data), *first_look.threshold_outside(values, threshold))
-    return replace(found, asked=tuple(asked), checks=(*first_look.look_at(data, {}), *odd))
+    return replace(result, asked=tuple(asked), checks=(*first_look.look_at(data, {}), *odd))
 
 
 def judged(
@@ -338,17 +338,17 @@ def judged(
     kind = "posterior"
     if not data.open:
         drawn, doubts = tables.score_tables(data, coded, values)
-        found, assumed = curves(against_rest(drawn, data.positive)), granted(INDEPENDENT)
+        whole, assumed = curves(against_rest(drawn, data.positive)), granted(INDEPENDENT)
     else:
-        found, doubts = tables.learned_curves(data, coded)
+        whole, doubts = tables.learned_curves(data, coded)
         assumed = BY_GOLD
         if not data.num_gold:
             kind, assumed = parts.PREDICTIVE, rests_on(data.labelers_are)
             doubts = (*refusal(data.own_labels(), data.key), *doubts)
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
-    auc, average, hidden = (found.law(attrgetter(name)) for name in (*AREAS, "hidden"))
+    auc, average, hidden = (whole.law(attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(
-        auc, average, found, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
+        auc, average, whole, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
         (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold,
     )  # fmt: skip
 
@@ -387,7 +387,7 @@ def evaluate_class_scores(
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be numbers: {error}") from None
     check_shape(columns, "scores", "samples classes", samples=data.y_pred.size, classes=len(data.classes))
-    bad, found = np.argwhere(~np.isfinite(columns)), {}
+    bad, by_class = np.argwhere(~np.isfinite(columns)), {}
     if len(bad):
         i, c = bad[0]
         raise ValueError(
@@ -396,24 +396,24 @@ def evaluate_class_scores(
         )
     for c, name in enumerate(data.classes):
         key = stream(data.key, "scores of class", c)
-        found[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), columns[:, c], bins)
+        by_class[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), columns[:, c], bins)
     alarms = (*first_look.look_at(data, {}), *first_look.backward_columns(columns, data))
-    each = [one.curves for one in found.values()]
+    each = [one.curves for one in by_class.values()]
     weights = np.array([one.law(attrgetter("share")).mean for one in each])
     shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}
     auc, precision = (
         {name: _average(each, attrgetter(area), share) for name, share in shares.items()} for area in AREAS
     )
-    named = dict(zip(found, shares["weighted"].tolist(), strict=True))
-    doubts = dict.fromkeys(text for one in found.values() for text in one.warnings)
-    return ClassScores(found, auc, precision, named, data.stated, alarms, tuple(doubts))
+    named = dict(zip(by_class, shares["weighted"].tolist(), strict=True))
+    doubts = dict.fromkeys(text for one in by_class.values() for text in one.warnings)
+    return ClassScores(by_class, auc, precision, named, data.stated, alarms, tuple(doubts))
 
 
 def _average(
-    found: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
+    each: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
 ) -> DrawsEstimate:
     """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
-    known = [draws[~np.isnan(draws)] for draws in (one.law(of).draws for one in found)]
+    known = [draws[~np.isnan(draws)] for draws in (one.law(of).draws for one in each)]
     places = (np.arange(4000) + 0.5) / 4000
     columns = [np.quantile(draws, places) if draws.size else np.full(4000, np.nan) for draws in known]
     return DrawsEstimate(np.stack(columns, axis=1) @ weights)
