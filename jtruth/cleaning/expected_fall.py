@@ -54,7 +54,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.answers import Answer, Column, Document, Table, facts
 from jtruth.cleaning.learners import Learner, LinearLearner
-from jtruth.cleaning.state import State
+from jtruth.cleaning.state import State, model_chances
 
 _MOST = 2000  # parameters: their Hessian is written down
 
@@ -152,8 +152,7 @@ def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
     """p(y | z, x): labels and answers, and the probabilities given at the start or, without, the twin's."""
     known = state.probabilities
     if known is None:
-        wise = twin(state)
-        known = wise.learner.probabilities(wise.model, wise.x)
+        known = model_chances(twin(state))
     joint = state.log_likelihood + log(known)
     refuted = ~(joint > -np.inf).any(axis=1, keepdims=True)  # the answer is a class that had probability 0
     return softmax(np.where(refuted, state.log_likelihood, joint), axis=1)

@@ -28,7 +28,7 @@ from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
 from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence, worth
 from jtruth.cleaning.learners import Learner, LinearLearner
-from jtruth.cleaning.state import State, data_of, with_probabilities
+from jtruth.cleaning.state import State, data_of, model_chances, with_probabilities
 from jtruth.labels import Labels
 from jtruth.noise import NoiseModel
 from jtruth.testing import estimate_counts
@@ -99,7 +99,7 @@ def expected_error(key: Any, state: State) -> Scores:
     Reconstructed: answers as probable as the model says, and the error is the share of training labels that
     the retrained model does not predict.
     """
-    chance, where = state.learner.probabilities(state.model, state.x), ~state.validation
+    chance, where = model_chances(state), ~state.validation
     label = state.consolidated.label
     scores = np.where(state.open, 0.0, -np.inf)
     error_now = (chance.argmax(1) != label)[where].mean()
@@ -116,15 +116,13 @@ def active_clean(key: Any, state: State) -> Scores:
 
     Reconstructed: that it is this norm, and answers as probable as the model says.
     """
-    effects = influence(state)
-    size = np.linalg.norm(effects.changes, axis=2)
-    chance = state.learner.probabilities(state.model, state.x)
-    return (chance * size).sum(axis=1)
+    size = np.linalg.norm(influence(state).changes, axis=2)
+    return (model_chances(state) * size).sum(axis=1)
 
 
 def uncertainty(key: Any, state: State) -> Scores:
     """u(x_i) = 1 - P(f(x_i) | x_i): how unsure the model is; labels have no say."""
-    return 1 - state.learner.probabilities(state.model, state.x).max(axis=1)
+    return 1 - model_chances(state).max(axis=1)
 
 
 def random(key: Any, state: State) -> Scores:
@@ -148,8 +146,7 @@ def estimated_accuracy(state: State) -> float:
     """Accuracy of the state's model by unbiased counts (7): on held-out samples where there are some."""
     held_out = state.validation
     on = held_out if held_out.any() else np.ones(held_out.size, bool)
-    predicted = state.learner.probabilities(state.model, state.x).argmax(axis=1)
-    return float(_truth(state, on)[np.arange(held_out.size)[on], predicted[on]].mean())
+    return float(_truth(state, on)[np.arange(held_out.size), model_chances(state).argmax(axis=1)][on].mean())
 
 
 def _truth(state: State, on: Bool[np.ndarray, " samples"]) -> np.ndarray:
@@ -178,8 +175,7 @@ def _emi(state: State, on: Bool[np.ndarray, " samples"], learns_sample: bool) ->
     """Expected change of the estimated accuracy over the samples of `on`."""
     size = on.size
     truth = _truth(state, on)
-    predicted = state.learner.probabilities(state.model, state.x).argmax(axis=1)
-    now = truth[np.arange(size), predicted][on].mean()
+    now = truth[np.arange(size), model_chances(state).argmax(axis=1)][on].mean()
     chance, scores = label_posterior(state), np.where(state.open, 0.0, -np.inf)
     for k, rows, after in _retrained(state):
         right = truth[np.arange(size)[None], after]
@@ -277,7 +273,7 @@ def ask(state: State, num: int = 1) -> Request:
     names = tuple(state.task_names[i] for i in chosen)
     asked = state._replace(pending=(*state.pending, *map(int, chosen)))
     chance, label, classes = answer_chances(state), state.labelled, state.class_names
-    model = state.learner.probabilities(state.model, state.x)
+    model = model_chances(state)
     reasons = tuple(
         f"labelled {classes[label[i]]}; the model says {classes[model[i].argmax()]} ({model[i].max():.2f}); "
         f"labels and model together {classes[chance[i].argmax()]} ({chance[i].max():.2f})"

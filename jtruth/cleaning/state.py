@@ -113,6 +113,11 @@ class State(NamedTuple):
         return self._replace(model=model)
 
 
+def model_chances(state: State) -> Float[np.ndarray, "samples classes"]:
+    """p(class | features) of the model of a state."""
+    return state.learner.probabilities(state.model, state.x)
+
+
 def data_of(
     x: Any,
     labels: Labels,

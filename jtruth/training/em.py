@@ -75,7 +75,7 @@ def _climbed(
 
 
 Spread = Float[Array | np.ndarray, "classes features"] | Float[Array | np.ndarray, "features features"]
-Pseudo = tuple[Any, Any]  # number of the pseudo-samples of MAP, and their variance
+Pseudo = tuple[Any, Any]  # number of the pseudo-samples of MAP, and their variance (features,)
 
 
 class Gaussians(NamedTuple):
@@ -113,7 +113,7 @@ def update(
     x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], pseudo: Pseudo, family: str
 ) -> Gaussians:
     """The M step: weighted means, and the spread about them with the pseudo-samples."""
-    total, (count, spread) = weights.sum(axis=0), _pseudo(pseudo, x)
+    total, (count, spread) = weights.sum(axis=0), pseudo
     means = weights.T @ x / total[:, None]
     if family == "naive_bayes":
         squares = jax.vmap(lambda w, mean: w @ (x - mean[None]) ** 2, in_axes=(1, 0))(weights, means)
@@ -125,7 +125,7 @@ def update(
 
 def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]:
     """log p(theta) up to a constant: that of the pseudo-samples, for every class or for the one matrix."""
-    (count, spread), spread_of_model = _pseudo(pseudo, model.means), jnp.asarray(model.spread)
+    (count, spread), spread_of_model = pseudo, jnp.asarray(model.spread)
     if family == "naive_bayes":
         return -0.5 * (count * (jnp.log(spread_of_model) + spread[None] / spread_of_model)).sum()
     trace = (jnp.diagonal(jnp.linalg.inv(spread_of_model)) * spread).sum()
@@ -201,7 +201,8 @@ def fit_gaussians(
         if empty.size:
             why = "its mean cannot be learned: leave it out"
             raise ValueError(f"no label supports class {some(empty)}; {why}")
-    pseudo = pseudo_count, pseudo_spread
+    spread = jnp.broadcast_to(jnp.asarray(pseudo_spread, x.dtype), x.shape[1:])
+    pseudo = jnp.asarray(pseudo_count, x.dtype), spread
     return _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, (family, learn_prior, max_steps))
 
 
@@ -233,12 +234,6 @@ def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
         smallest = values.min() if spread == "variances" else np.linalg.eigvalsh(values)[0]
         if not smallest > 0:
             raise ValueError(f"{spread} must be positive (definite); the smallest is {smallest:g}")
-
-
-def _pseudo(pseudo: Pseudo, like: Any) -> tuple[Array, Array]:
-    """The pseudo-count () and pseudo-spread (features,) as arrays of the dtype of `like`."""
-    dtype, features = jnp.asarray(like).dtype, np.shape(like)[1]
-    return jnp.asarray(pseudo[0], dtype), jnp.broadcast_to(jnp.asarray(pseudo[1], dtype), (features,))
 
 
 def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:

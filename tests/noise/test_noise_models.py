@@ -18,6 +18,7 @@ from jtruth.noise import (
     SharedErrors,
     Symmetric,
 )
+from jtruth.simulation import to_labels
 
 NUM_LABELERS, NUM_CLASSES = 3, 3
 
@@ -56,13 +57,6 @@ def some_labels(num_samples=20, seed=3):
     z = rng.integers(-1, NUM_CLASSES, (num_samples, NUM_LABELERS))
     z[:, 0] = np.where((z < 0).all(axis=1), 0, z[:, 0])
     return z
-
-
-def entries_with_missing(z):
-    """Labels with one entry for every cell of z, -1 included."""
-    n, t = z.shape
-    sample, labeler = np.divmod(np.arange(n * t, dtype=np.int32), np.int32(t))
-    return Labels(sample, labeler, z.reshape(-1).astype(np.int32), n, t, NUM_CLASSES)
 
 
 def by_loops(z, rows, shared, copying):
@@ -116,7 +110,7 @@ def test_missing_entries_no_label_at_all_and_the_order_of_entries(model):
     labels = Labels.from_matrix(z, NUM_CLASSES)
     assert len(labels.label) < z.size
     log_likelihood = model.log_likelihood(labels)
-    np.testing.assert_array_equal(model.log_likelihood(entries_with_missing(z)), log_likelihood)
+    np.testing.assert_array_equal(model.log_likelihood(to_labels(z, NUM_CLASSES)), log_likelihood)
     order = np.random.default_rng(5).permutation(len(labels.label))
     mixed = Labels(*(column[order] for column in labels.arrays), 20, NUM_LABELERS, NUM_CLASSES)
     np.testing.assert_allclose(model.log_likelihood(mixed), log_likelihood, rtol=1e-14)
@@ -127,7 +121,7 @@ def test_missing_entries_no_label_at_all_and_the_order_of_entries(model):
 @every_kind
 def test_jit_vmap_and_eager_agree(model):
     batch = np.stack([some_labels(seed=s) for s in (1, 2)])
-    labels = [entries_with_missing(z) for z in batch]
+    labels = [to_labels(z, NUM_CLASSES) for z in batch]
     eager = np.stack([model.log_likelihood(x) for x in labels])
     stacked = jax.tree.map(lambda a, b: np.stack([a, b]), *labels)
     models = jax.tree.map(lambda leaf: np.stack([leaf, leaf]), model)
