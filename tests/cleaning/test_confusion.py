@@ -87,7 +87,7 @@ def test_issues_take_its_draws(crowds):
 
 
 def test_what_it_refuses():
-    with pytest.raises(ValueError, match="samples with two labels or more"):
-        shared_confusion(jt.Labels.from_matrix(np.array([[0], [1]]), 2))
-    with pytest.raises(ValueError, match=r"got 1\)"):
-        shared_confusion(jt.Labels.from_matrix(np.array([[0, 1], [1, 1]]), 2), num_bootstrap=1)
+    z = np.array([[0, 1], [1, 1]])
+    for match, kept, number in (("samples with two labels or more", z[:, :1], 2), (r"got 1\)", z, 1)):
+        with pytest.raises(ValueError, match=match):
+            shared_confusion(jt.Labels.from_matrix(kept, 2), num_bootstrap=number)

@@ -80,11 +80,8 @@ def test_likelihoods_equal_loops(classes):
     z, none = rng.integers(-1, classes, (20, 4)), np.zeros(4)
     labels = Labels.from_matrix(z, classes, allow_unlabelled=True)
     right, shared = np.eye(classes), rng.dirichlet(np.ones(classes), classes)
-    own, delta, phi = (
-        rng.dirichlet(np.ones(classes), (4, classes)),
-        rng.beta(1, 5, 20),
-        rng.uniform(0, 0.4, 4),
-    )
+    own = rng.dirichlet(np.ones(classes), (4, classes))
+    delta, phi = rng.beta(1, 5, 20), rng.uniform(0, 0.4, 4)
 
     def channel(error):
         """(57): a wrong label names each of the wrong classes equally often."""
