@@ -156,9 +156,9 @@ def moves_are_optimized() -> Iterator[None]:
     moves = temper.moves
 
     @functools.wraps(moves)
-    def optimized(*given: Any, **how: Any) -> Any:
+    def optimized(*args: Any, **options: Any) -> Any:
         with _optimizations():
-            return moves(*given, **how)
+            return moves(*args, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(temper, "moves", optimized)

@@ -44,17 +44,17 @@ def forms(size: int, prior: np.ndarray | None) -> list[tuple[np.ndarray, np.ndar
     With a known `prior` the confusion matrix is J divided by it, Lam & Stork (5); else by the shares (6).
     """
     unit = np.eye(size * size).reshape([size] * 4)  # one cell each
-    row, every = np.repeat(np.eye(size)[:, :, None], size, axis=2), np.ones((size, size))
+    row, ones = np.repeat(np.eye(size)[:, :, None], size, axis=2), np.ones((size, size))
     of_row = (unit, np.repeat(row[:, None], size, axis=1))
     if prior is not None:
-        of_row = unit / prior[:, None, None, None], np.broadcast_to(every, unit.shape)
+        of_row = unit / prior[:, None, None, None], np.broadcast_to(ones, unit.shape)
     diagonal = unit[np.arange(size), np.arange(size)]
     return [
-        (unit, np.broadcast_to(every, unit.shape)),
-        (row, np.broadcast_to(every, row.shape)),
+        (unit, np.broadcast_to(ones, unit.shape)),
+        (row, np.broadcast_to(ones, row.shape)),
         of_row,
         (diagonal, row.swapaxes(1, 2)),
-        (np.eye(size), every),
+        (np.eye(size), ones),
     ]
 
 

@@ -103,11 +103,11 @@ def bounds_over(
     right than wrong.
     """
     (a_low, a_high), (m_low, m_high) = apparent, mislabeling
-    low = least = max(0.0, a_low - m_high, m_low - a_high)
+    low = dependent = max(0.0, a_low - m_high, m_low - a_high)
     wrong = 2 if num_classes == 2 else 1  # how a label that is wrong moves the agreement
     high = min(1.0, a_high + m_high)
     if num_classes == 2 and a_low + m_low > 1:
         high = 2 - (a_low + m_low)
     if wrong * m_high < 1:
-        least = max(low, min((a_low - m) / (1 - wrong * m) for m in mislabeling))
-    return ErrorBounds(float(low), float(high), float(least), ())
+        dependent = max(low, min((a_low - m) / (1 - wrong * m) for m in mislabeling))
+    return ErrorBounds(float(low), float(high), float(dependent), ())

@@ -121,8 +121,8 @@ def _columns(
     chosen: Bool[Array, "choices samples"], weight: Weight, dtype
 ) -> Float[Array, "all_and_choices samples"]:
     """How often each sample counts: in all, and among the chosen."""
-    every = jnp.ones((1, chosen.shape[1]), dtype) if weight is None else weight[None]
-    return jnp.concatenate([every, chosen.astype(dtype) * every])
+    times = jnp.ones((1, chosen.shape[1]), dtype) if weight is None else weight[None]
+    return jnp.concatenate([times, chosen.astype(dtype) * times])
 
 
 def _product(

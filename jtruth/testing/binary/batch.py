@@ -254,10 +254,10 @@ def _log_gamma_bend(first, size, centre, offset):
 
 def _log_gammas(first, size, centre, n, alpha, beta):
     """log Gamma(k + alpha) Gamma(n - k + beta), k = first + i: bend, and slope and value at the centre."""
-    at, other = centre.astype(alpha.dtype) + alpha, (n - centre).astype(alpha.dtype) + beta
+    of_k, of_rest = centre.astype(alpha.dtype) + alpha, (n - centre).astype(alpha.dtype) + beta
     bend = _log_gamma_bend(first, size, centre, alpha)
     bend += _log_gamma_bend(n - first - size + 1, size, n - centre, beta)[::-1]
-    return bend, jnp.log(at) - jnp.log(other), gammaln(at) + gammaln(other)
+    return bend, jnp.log(of_k) - jnp.log(of_rest), gammaln(of_k) + gammaln(of_rest)
 
 
 def _cropped(law, first, size):

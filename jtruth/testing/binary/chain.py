@@ -353,7 +353,7 @@ def _kept_by_prior(
     mean = shares @ share
     variance = np.maximum((shares - mean[..., None]) ** 2 @ share, 1e-12) / sizes.sum()
     log_weight = -0.5 * (mean - prior[:, None]) ** 2 / variance - 0.5 * np.log(variance)
-    kept, least = [], 1.0
+    kept, lowest = [], 1.0
     for row in log_weight:
 
         def spare(power: float, row: np.ndarray = row) -> float:  # effective weights, less those wanted
@@ -361,9 +361,9 @@ def _kept_by_prior(
 
         if spare(1.0) < 0:
             power = float(scipy.optimize.brentq(spare, 0.0, 1.0))
-            least, row = min(least, power), power * row
+            lowest, row = min(lowest, power), power * row
         kept.append(rng.choice(row.size, number, p=softmax(row)))
-    return np.stack(kept), least
+    return np.stack(kept), lowest
 
 
 def _positives(

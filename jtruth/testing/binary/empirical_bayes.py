@@ -71,8 +71,8 @@ def moments(
     n = log_odds.shape[0] if weight is None else weight.sum()
     shifted = posterior_log_odds(log_odds, y_pred, point)
     p, not_p = jax.nn.sigmoid(shifted), jax.nn.sigmoid(-shifted)
-    one = (y_pred == 1).astype(p.dtype)
-    parts = (one, 1 - one) if weight is None else (one * weight, (1 - one) * weight)
+    positive = (y_pred == 1).astype(p.dtype)
+    parts = [part if weight is None else part * weight for part in (positive, 1 - positive)]
     mean_u, mean_v = ((p * part).sum() / n for part in parts)
     var_u, var_v = ((p * not_p * part).sum() / n**2 for part in parts)
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)

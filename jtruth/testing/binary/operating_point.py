@@ -86,9 +86,9 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
     for part in (x.compress(positive), x.compress(~positive)):  # x[positive] goes by branches: four times
         certain = np.zeros(0) if all_finite else part[~np.isfinite(part)]
         finite = part[np.isfinite(part)] if certain.size else part
-        few = finite[:: max(finite.size // _LOOK, 1)]
+        looked_at = finite[:: max(finite.size // _LOOK, 1)]
         values, counts = finite, np.ones(finite.size, np.int64)  # as they are, where merging spares little
-        if few.size < _LOOK or np.unique(few).size <= _FEW * few.size:
+        if looked_at.size < _LOOK or np.unique(looked_at).size <= _FEW * looked_at.size:
             merged = np.unique(finite, return_counts=True)
             values, counts = merged if merged[0].size <= _FEW * finite.size else (values, counts)
         sides.append(Side(values, counts, int((certain > 0).sum()), int((certain < 0).sum())))
