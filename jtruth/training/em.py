@@ -45,13 +45,7 @@ from jtruth._arrays import as_array, is_concrete, safe_log
 from jtruth._iterate import climb, inside_simplex, normalised
 from jtruth._one_line import one_line
 from jtruth._validation import choose, some
-from jtruth._validation.in_range import (
-    check_codes,
-    check_no_nan,
-    check_not_negative,
-    check_shape,
-    check_whole,
-)
+from jtruth._validation.in_range import check_codes, check_no_nan, check_not_negative, check_whole
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior, validate_prior
@@ -223,10 +217,12 @@ def _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, options) -> Mod
 
 def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
     """Means (classes, features), a spread of the family's shape that is one, and features without NaN."""
-    classes, features = check_shape(model.means, "means", "classes features")
-    check_shape(x, "x", "samples features", features=features)
-    spread, rows = ("variances", "classes") if family == "naive_bayes" else ("covariances", "features")
-    check_shape(model.spread, spread, f"{rows} features", classes=classes, features=features)
+    means, features = np.shape(model.means), np.shape(x)
+    spread, wanted = ("variances", means) if family == "naive_bayes" else ("covariances", means[1:] * 2)
+    if len(means) != 2 or len(features) != 2 or means[1] != features[1] or np.shape(model.spread) != wanted:
+        raise ValueError(
+            f"x has shape {features}, means {means}, {spread} {np.shape(model.spread)}; they do not match"
+        )
     for name, values in {"x": x, "means": model.means, spread: model.spread}.items():
         check_no_nan(values, name)
     if is_concrete(model.spread):

@@ -58,9 +58,11 @@ def _check_linear(model: Any, x: Any) -> None:
     """Weights (features,) or (features, classes) that fit the features, and an intercept that fits them."""
     if not isinstance(model, Linear):
         raise ValueError(f"model is a {type(model).__name__}; give a Linear(intercept, weights)")
-    features = check_shape(x, "x", "samples features")[1]
-    axes = "features classes" if np.ndim(model.weights) == 2 else "features"
-    weights = check_shape(model.weights, "weights", axes, features=features)
+    weights, features = np.shape(model.weights), np.shape(x)
+    if len(features) != 2 or len(weights) not in (1, 2) or features[1] != weights[0]:
+        raise ValueError(
+            f"x has shape {features}, weights {weights}; give (samples, features) and as many weights"
+        )
     if np.shape(model.intercept) != weights[1:]:
         raise ValueError(f"intercept has shape {np.shape(model.intercept)}; weights need {weights[1:]}")
     for name, values in {"x": x, "weights": model.weights, "intercept": model.intercept}.items():

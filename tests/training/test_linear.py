@@ -133,6 +133,7 @@ def test_vmapped_over_lambdas_and_data_sets():
 
 def test_masked_samples_do_not_matter():
     x, _, log_likelihood = problem()
+    assert linear_outputs(Linear(np.zeros(()), np.zeros(3)), x[:0]).shape == (0,)
     rho, keep = class_posterior(log_likelihood, PRIOR), np.arange(60) < 40
     start = Linear(jnp.zeros(()), jnp.zeros(3))
     masked = solve_linear(jnp.asarray(x), rho, jnp.array(1.0), start, where=keep, stop=Stop(tol=1e-9))
