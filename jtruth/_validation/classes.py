@@ -53,24 +53,24 @@ def class_codes(
     if bool in types and len(types) > 1:
         raise ValueError(f"{source.name}: true/false and other values are mixed; give class names")
     try:
-        found = {value: _code(value, position, codes) for value in different(values)}
+        code_of = {value: _code(value, position, codes) for value in different(values)}
     except TypeError:
         raise ValueError(f"{source.at([0])}: {what}entries must be class names or whole numbers") from None
     if if_missing is not None:  # text that says "nothing" is no class; as gold it might be a typing error
-        empty = {v for v, code in found.items() if code is None and str(v).casefold() in MISSING_TEXT}
-        found.update(dict.fromkeys(empty, -1))
-    if None in found.values():
-        rows = [k for k, value in enumerate(values) if found[value] is None]
+        empty = {v for v, code in code_of.items() if code is None and str(v).casefold() in MISSING_TEXT}
+        code_of.update(dict.fromkeys(empty, -1))
+    if None in code_of.values():
+        rows = [k for k, value in enumerate(values) if code_of[value] is None]
         raise ValueError(_unknown(values[rows[0]], rows, classes, source, coded, if_missing is None, what))
-    if if_missing is not None and -1 in found.values():
-        rows = [k for k, value in enumerate(values) if found[value] == -1]
+    if if_missing is not None and -1 in code_of.values():
+        rows = [k for k, value in enumerate(values) if code_of[value] == -1]
         nothing = f"no {what or 'class '}(got {values[rows[0]]!r})"
         raise ValueError(f"{source.at(rows)}: {nothing}. {if_missing}")
-    if if_missing is None and "-1" in position and any(value == -1 for value in found):
+    if if_missing is None and "-1" in position and any(value == -1 for value in code_of):
         raise ValueError(
             f"{source.name}: -1 is a class here and also the mark for unknown; give a dict of the known ones"
         )
-    return recode(values, found.__getitem__)
+    return recode(values, code_of.__getitem__)
 
 
 def _code(value: Any, position: dict[str, int], codes: bool) -> int | None:
@@ -231,8 +231,8 @@ def _check_one_type(values: Sequence, source: Source) -> None:
     if other:
         text = next(k for k, v in enumerate(values) if isinstance(v, str))
         first = sorted((text, other[0]))
-        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {values[k]!r})" for k in first)
-        raise ValueError(f"labels mix types: {found}. Make all of them text, or all whole numbers.")
+        kinds = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {values[k]!r})" for k in first)
+        raise ValueError(f"labels mix types: {kinds}. Make all of them text, or all whole numbers.")
 
 
 def _class_name(value: Any, named: tuple | None, values: Sequence, source: Source) -> str | None:
@@ -260,8 +260,8 @@ def _class_order(present: list[str], named: tuple | None, num_classes: int | Non
     if num_classes is not None:
         return tuple(map(str, range(num_classes))), ()
     if len(present) < 2:
-        found = f"the only label is {present[0]!r}" if present else "no label is given"
-        raise ValueError(f"{found}: name all classes in `classes` (or set num_classes).")
+        only = f"the only label is {present[0]!r}" if present else "no label is given"
+        raise ValueError(f"{only}: name all classes in `classes` (or set num_classes).")
     check_different_numbers(present, "class names")
     if not all(map(is_integer, present)):
         return tuple(sorted(present)), ()

@@ -59,8 +59,8 @@ def occurring(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.
     """The different ones of many codes below `size`, increasing; where each stands first; how often."""
     number, first = np.bincount(codes, minlength=size), np.empty(size, np.int64)
     first[codes[::-1]] = np.arange(codes.size - 1, -1, -1)  # NumPy keeps the last assignment to a place
-    found = np.flatnonzero(number)
-    return found, first[found], number[found]
+    present = np.flatnonzero(number)
+    return present, first[present], number[present]
 
 
 def as_coded(values: np.ndarray) -> Sequence:
@@ -72,9 +72,9 @@ def as_coded(values: np.ndarray) -> Sequence:
     if size > values.size + _CHUNK:
         return values.tolist()
     codes = values.astype(np.int64) - low if high < 2**63 else (values - values.min()).astype(np.int64)
-    found, first, _ = occurring(codes, size)
+    present, first, _ = occurring(codes, size)
     order, place = np.argsort(first), np.empty(size, np.int32)
-    place[found[order]] = np.arange(found.size)
+    place[present[order]] = np.arange(present.size)
     return Coded(place[codes], values[first[order]].tolist())
 
 
@@ -184,8 +184,8 @@ def distinct_indices(chosen: Any, size: int, what: str) -> np.ndarray:
     indices = np.asarray(chosen)
     whole = indices.ndim == 1 and (indices.dtype.kind in "iu" or indices.size == 0)
     if not whole or ((indices < 0) | (indices >= size)).any() or has_duplicates(indices):
-        found = some(indices.ravel().tolist())
-        raise ValueError(f"choose {what}s by distinct indices 0..{size - 1}; got {found}")
+        listed = some(indices.ravel().tolist())
+        raise ValueError(f"choose {what}s by distinct indices 0..{size - 1}; got {listed}")
     return indices.astype(np.int64)
 
 

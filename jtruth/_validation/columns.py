@@ -75,11 +75,11 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
     words = {str(word).strip().casefold() for word in abstain}
     if not words:
         return set(), ()
-    found = {value for value in different(label) if str(value).strip().casefold() in words}
-    if not found:
-        return found, (f"Nobody gave a label that `abstain` names: {quoted(sorted(words))}.",)
-    number, names = sum(map(found.__contains__, label)), quoted(sorted(map(str, found)))
-    return found, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
+    silent = {value for value in different(label) if str(value).strip().casefold() in words}
+    if not silent:
+        return silent, (f"Nobody gave a label that `abstain` names: {quoted(sorted(words))}.",)
+    number, names = sum(map(silent.__contains__, label)), quoted(sorted(map(str, silent)))
+    return silent, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None]:
@@ -111,10 +111,10 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
         names[role], numbered = names_of(picked, role)
         coded = coded.join(numbered, on=role, how="left")
     numbers = [nw.col(code).cast(nw.Int64).fill_null(-1) for code in codes]  # -1: a missing value
-    found = collected(coded.select(*numbers).sort(*codes))
+    ordered = collected(coded.select(*numbers).sort(*codes))
     made = {}
     for role, code in zip(columns, codes, strict=True):
-        place = found[code].to_numpy()
+        place = ordered[code].to_numpy()
         place = np.where(place < 0, len(names[role]), place).astype(np.int32)
         made[role] = Coded(place, [*names[role], *[None] * bool((place == len(names[role])).any())])
 
@@ -160,18 +160,18 @@ def lazy_patterns(
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
     coded, rows, workers, codes, names, notes = _read(picked, classes, missing)
     bits = len(codes).bit_length()
-    found = collected(_grouped(coded, len(workers), bits))
-    if (found["most"].to_numpy() > 1).any():
+    patterns = collected(_grouped(coded, len(workers), bits))
+    if (patterns["most"].to_numpy() > 1).any():
         times = nw.col("code of label").count().alias("times")
         twice = coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
         first = collected(twice.head(1)).rows(named=True)[0]
         raise ValueError(
             f"row {_row_text(first)}: labelled the task more than once: keep one label of each in the query"
         )
-    numbers = np.stack([found[name].to_numpy() for name in found.columns[:-2]], axis=1)
+    numbers = np.stack([patterns[name].to_numpy() for name in patterns.columns[:-2]], axis=1)
     place, labeler, value = _unpacked(numbers, len(workers), bits)
     label = codes[value]
-    labelled, number = label >= 0, found["tasks"].to_numpy().astype(np.int64)
+    labelled, number = label >= 0, patterns["tasks"].to_numpy().astype(np.int64)
     length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
     some, lost = length > 0, rows - int((length * number).sum())
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
@@ -222,8 +222,8 @@ def _suspect_tasks(picked: Any) -> list:
     task = nw.col("task").cast(nw.String)
     ends = (task.str.head(1).alias("head"), task.str.tail(1).alias("tail"))
     plain = task.str.contains(_PLAIN)  # found faster than ends
-    found = collected(picked.filter(~plain).select(*ends).unique().drop_nulls())
-    alone = sorted({end for name in ("head", "tail") for end in found[name].to_list()})
+    suspects = collected(picked.filter(~plain).select(*ends).unique().drop_nulls())
+    alone = sorted({end for name in ("head", "tail") for end in suspects[name].to_list()})
     bad = [(ends[0] == end) | (ends[1] == end) for end in alone if not end or not end.isprintable()]
     return [collected(picked.filter(here).select(task).head(1))["task"].to_list()[0] for here in bad]
 
@@ -236,8 +236,8 @@ def _rows_of(table: Any, role: str, values: list) -> Source:
         column, value = nw.col(role), values[k]
         none = isinstance(value, float) and value != value
         here = column.is_null() if value is None else column.is_nan() if none else column == value
-        found = collected(table.filter(here).head(1)).rows(named=True)
-        return _row_text(found[0] if found else {role: value})
+        rows = collected(table.filter(here).head(1)).rows(named=True)
+        return _row_text(rows[0] if rows else {role: value})
 
     return Source("", "row", 0, row_with)
 
@@ -259,8 +259,8 @@ def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
     ]
     tasks = rows.with_columns(*parts).group_by("task")
     tasks = tasks.agg(*(nw.col(name).sum().cast(nw.Int64) for name in names), nw.col("times").max())
-    found = tasks.group_by(*names).agg(nw.len().alias("tasks"), nw.col("times").max().alias("most"))
-    return found.select(*names, "tasks", "most").sort(*names)
+    grouped = tasks.group_by(*names).agg(nw.len().alias("tasks"), nw.col("times").max().alias("most"))
+    return grouped.select(*names, "tasks", "most").sort(*names)
 
 
 def _unpacked(
@@ -294,8 +294,8 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
     """
     table, tasks, workers = _axes(z)
     if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "biufOU":
-        found = f"shape {table.shape}, dtype {table.dtype}"
-        raise ValueError(f"z must be a (samples, labelers) matrix of classes; got {found}")
+        what = f"shape {table.shape}, dtype {table.dtype}"
+        raise ValueError(f"z must be a (samples, labelers) matrix of classes; got {what}")
     notes = _like_counts(table)
     if table.dtype.kind in "biuf" and classes is None and num_classes is not None:
         if workers is not None and table.dtype.kind == "f":

@@ -110,12 +110,12 @@ def check_ids(values: Sequence, what: str, source: Source) -> None:
     if any(k is float or k.__name__ in MISSING_TYPES for k in types) or (str in types and "" in values):
         rows = [k for k, v in enumerate(values) if is_missing(v) or (isinstance(v, str) and not v)]
     if rows:
-        found = f"{source.at(rows)}: no {what} id (got {brief(values[rows[0]])})"
-        raise ValueError(f"{found}. Fill it in, or leave the row out.")
+        why = f"{source.at(rows)}: no {what} id (got {brief(values[rows[0]])})"
+        raise ValueError(f"{why}. Fill it in, or leave the row out.")
     if len(types) > 1:
         firsts = sorted(next(k for k, v in enumerate(values) if type(v) is kind) for kind in types)
-        found = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {brief(values[k])})" for k in firsts)
-        raise ValueError(f"{what} ids mix types: {found}. Make all of them text, or all numbers.")
+        why = " and ".join(f"{kind_name(values[k])} ({source.at([k])}: {brief(values[k])})" for k in firsts)
+        raise ValueError(f"{what} ids mix types: {why}. Make all of them text, or all numbers.")
     if types & {float, bool}:
         raise ValueError(
             f"{source.at([0])}: {what} id {values[0]!r} is a {kind_name(values[0])}. "
@@ -199,10 +199,10 @@ def names_for(names: Iterable | None, what: str, size: int) -> tuple | None:
     """Names for an axis of a known size, checked; None stays None."""
     if names is None:
         return None
-    found = tuple(as_list(names, what))
-    if len(found) != size or duplicates(found):
-        raise ValueError(f"{what} needs {size} different names; got {len(found)}: {quoted(found)}")
-    return found
+    listed = tuple(as_list(names, what))
+    if len(listed) != size or duplicates(listed):
+        raise ValueError(f"{what} needs {size} different names; got {len(listed)}: {quoted(listed)}")
+    return listed
 
 
 class Aligned(NamedTuple):
@@ -264,14 +264,14 @@ def _aligned(
             notes += (ORDER_NOTE.format(what, quoted(labels.tasks[:3])),)
         return Aligned(values, np.arange(labels.num_samples), Source(what, ""), coded, notes)
     names = list(map(str, labels.task_names))
-    rows, found, problems = match_ids(ids, names, Source(what, ""), complete=not partial)
+    rows, matched, problems = match_ids(ids, names, Source(what, ""), complete=not partial)
     if problems:
         known = quoted(names, 3)
         raise ValueError(
             f"{what}: {'; '.join(problems)}. It is matched by task id; the labels have {known}. "
             "Correct the ids, or hand over a plain sequence (.to_numpy()) in the order of the samples."
         )
-    return Aligned(values[rows], found, Source(what, "", numbers=[ids[k] for k in rows]), coded, notes)
+    return Aligned(values[rows], matched, Source(what, "", numbers=[ids[k] for k in rows]), coded, notes)
 
 
 def align_table(data: Any, labels: Any, columns: Sequence[Any], what: str) -> tuple[Any, tuple[str, ...]]:
@@ -293,9 +293,9 @@ def align_table(data: Any, labels: Any, columns: Sequence[Any], what: str) -> tu
         ids = table["task"].to_list()
     else:
         ids = _index_ids(data, labels, what) if hasattr(data, "iloc") else None
-    found = _aligned(ids, np.arange(len(table)), data, labels, what)
+    aligned = _aligned(ids, np.arange(len(table)), data, labels, what)
     of = {str(name): table[name].to_numpy() for name in names}
-    return np.stack([of[str(name)] for name in columns], axis=1)[found.values], found.notes
+    return np.stack([of[str(name)] for name in columns], axis=1)[aligned.values], aligned.notes
 
 
 def match_ids(
@@ -404,9 +404,9 @@ def _array(column: Any, what: str) -> np.ndarray:
         raise ValueError(f"{what} has shape {np.shape(values[0])} inside; give one value for each sample")
     types = set(map(type, values))
     if types <= {int} or types <= {float} or types <= {bool}:
-        found = np.asarray(values)  # whole numbers beyond 64 bits become objects here
-        if found.ndim == 1:
-            return found
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+        array = np.asarray(values)  # whole numbers beyond 64 bits become objects here
+        if array.ndim == 1:
+            return array
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array

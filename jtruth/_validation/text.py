@@ -189,10 +189,10 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTab
         other = [mark for mark in ",;\t|" if mark.encode() in header]
         sep = other[0] if len(other) == 1 else sep
     long = len(file.data) >= _SHORT and not file.data.startswith(tuple(_NO_TEXT))
-    found = plain_columns(file.data, sep) if long else None
-    if found is None:
+    columns = plain_columns(file.data, sep) if long else None
+    if columns is None:
         return _any_table(file, sep)
-    return TextTable(header_of(found[0], file, sep), found[1], Source(file.name, "line", 2))
+    return TextTable(header_of(columns[0], file, sep), columns[1], Source(file.name, "line", 2))
 
 
 def _any_table(file: File, sep: str) -> TextTable:

@@ -180,8 +180,8 @@ class Document(NamedTuple):
     def notes(self) -> list[Note]:
         """All but how it was computed, those that matter most first."""
         notes = (note for one in self.blocks if isinstance(one, Notes) for note in one.items)
-        found = [note for note in notes if note.sign != "how"]
-        return sorted(found, key=lambda note: list(SIGNS).index(note.sign))
+        kept = [note for note in notes if note.sign != "how"]
+        return sorted(kept, key=lambda note: list(SIGNS).index(note.sign))
 
     def more(self, *blocks: Block, next: str = "") -> "Document":
         """The same answer with more blocks and a command."""
@@ -211,13 +211,13 @@ def how(*items: tuple[str, str], title: str = "How it was computed") -> Notes:
 
 def check_notes(checks: Sequence[Check]) -> Notes:
     """Checks, the loud ones first."""
-    found = [
+    items = [
         Note(_OF_VERDICT.get(one.verdict, "bad"), one.message, one.name,
              {name: None if _is_nan(value) else value for name, value in one._asdict().items()})
         for one in checks
     ]  # fmt: skip
     title = "Do the labels contradict what this rests on?"
-    return Notes("checks", title, sorted(found, key=lambda note: list(SIGNS).index(note.sign)))
+    return Notes("checks", title, sorted(items, key=lambda note: list(SIGNS).index(note.sign)))
 
 
 def warning_notes(warnings: Sequence[str]) -> Notes:

@@ -18,7 +18,7 @@ SCHEMA = 1  # of the JSON; larger where a name changes its meaning or goes away
 
 def answer_dict(document: Document) -> dict[str, Any]:
     """The answer by the names of its blocks; a name with a point is inside another."""
-    found: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "jtruth": __version__,
         "schema": SCHEMA,
         "question": document.question,
@@ -28,8 +28,8 @@ def answer_dict(document: Document) -> dict[str, Any]:
     }
     for block in document.blocks:
         for name, value in _values(block):
-            _put(found, name.split("."), plain_json(value))
-    return found | ({"next": document.next} if document.next else {})
+            _put(answer, name.split("."), plain_json(value))
+    return answer | ({"next": document.next} if document.next else {})
 
 
 def _values(block: Block) -> list[tuple[str, Any]]:
@@ -53,13 +53,13 @@ def _without(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in names}
 
 
-def _put(found: dict[str, Any], path: list[str], value: Any) -> None:
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     """Put a value at its place; objects of the same name are one."""
     *folders, name = path
     for folder in folders:
-        found = found.setdefault(folder, {})
-    old = found.get(name)
-    found[name] = old | value if isinstance(old, dict) and isinstance(value, dict) else value
+        tree = tree.setdefault(folder, {})
+    old = tree.get(name)
+    tree[name] = old | value if isinstance(old, dict) and isinstance(value, dict) else value
 
 
 def law_row(law: Any, level: float) -> dict[str, Any]:
@@ -129,11 +129,11 @@ def table_rows(table: Table) -> list[dict[str, Any]]:
 
 
 def _flat(row: Mapping[str, Any], above: str) -> list[tuple[str, Any]]:
-    found = []
+    pairs = []
     for name, value in row.items():
         path = name if not above else above if name == "mean" else f"{above}_{name}"
         if isinstance(value, Mapping):
-            found += _flat(value, path)
+            pairs += _flat(value, path)
         elif not isinstance(value, list | tuple):
-            found.append((path, plain_json(value)))
-    return found
+            pairs.append((path, plain_json(value)))
+    return pairs

@@ -168,13 +168,13 @@ def _name(text: str) -> str:
 
 
 def _versions() -> str:
-    found = [f"jtruth {__version__}", f"Python {platform.python_version()}"]
+    versions = [f"jtruth {__version__}", f"Python {platform.python_version()}"]
     for name in ("jax", "numpy"):
         try:
-            found.append(f"{name} {version(name)}")
+            versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:  # a build of its own without metadata
-            found.append(f"{name} {getattr(sys.modules.get(name), '__version__', 'of unknown version')}")
-    return ", ".join(found)
+            versions.append(f"{name} {getattr(sys.modules.get(name), '__version__', 'of unknown version')}")
+    return ", ".join(versions)
 
 
 def _block(block: Block, words: Words) -> str:
@@ -272,13 +272,13 @@ _NOTE_CLASSES = {
 def _notes(items: Sequence[Note], words: Words) -> str:
     first, last, out = few(items, _MOST_NOTES, 1)
     more = [Note("say", f"{out} more are left out here")] if out else []
-    found = []
+    parts = []
     for one in (*first, *more, *last):
         verdict = SIGNS[one.sign][1]
         tag = ": ".join(filter(None, (plain(one.name), verdict))) if one.name else ""
         mark = f'<span class="tag">{_text(tag)}.</span> ' if tag else ""
-        found.append(f'<li class="{_NOTE_CLASSES.get(one.sign, "say")}">{mark}{_text(words(one.text))}</li>')
-    return f"<ul>{''.join(found)}</ul>"
+        parts.append(f'<li class="{_NOTE_CLASSES.get(one.sign, "say")}">{mark}{_text(words(one.text))}</li>')
+    return f"<ul>{''.join(parts)}</ul>"
 
 
 _WIDTH, _HEIGHT, _SIDE = 288, 26, 14
@@ -382,8 +382,8 @@ def curve_svg(block: Curve) -> str:
     return f'<svg class="chart" viewBox="0 0 {width} {height}" role="img">{"".join(parts)}</svg>'
 
 
-def _series(found: Mapping[str, Sequence[Any]], line: bool, at: Callable) -> str:
-    x, y, ends = found["x"], found["mean"], [found.get(name) for name in ("low", "high")]
+def _series(values: Mapping[str, Sequence[Any]], line: bool, at: Callable) -> str:
+    x, y, ends = values["x"], values["mean"], [values.get(name) for name in ("low", "high")]
     kept = [k for k in range(len(x)) if _known(x[k]) and _known(y[k])]
     points = [at(x[k], y[k]) for k in kept]
     parts = []

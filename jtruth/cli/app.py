@@ -67,8 +67,8 @@ class Ordered(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Every command under the question it belongs to."""
         for title, functions in SECTIONS.items():
-            found = [(one.__name__, self.get_command(ctx, one.__name__)) for one in functions]
-            rows = [(name, one.get_short_help_str(90)) for name, one in found if one is not None]
+            commands = [(one.__name__, self.get_command(ctx, one.__name__)) for one in functions]
+            rows = [(name, one.get_short_help_str(90)) for name, one in commands if one is not None]
             with formatter.section(title):
                 formatter.write_dl(rows)
 

@@ -98,11 +98,11 @@ def _groups(args: Any) -> Any:
     with progress("answer") as advance:
         tables = Tables(args, args.predictions, args.gold, args.noise, by=args.by)
         y_pred, notes = tables.predictions(args.predictions)
-        found = compare_groups(
+        comparison = compare_groups(
             y_pred, tables.labels, tables.groups(1), metric=args.metric, positive=tables.positive,
             **tables.known(args.inclusion), progress=advance,
         )  # fmt: skip
-    return with_notes(found, (*tables.labels.notes, *notes))
+    return with_notes(comparison, (*tables.labels.notes, *notes))
 
 
 def _grade_scores(args: Any) -> None:
@@ -115,13 +115,13 @@ def _grade_scores(args: Any) -> None:
         tables = Tables(args, args.predictions, args.gold, args.noise)
         scores, notes = tables.scores(args.predictions)
         known = tables.known(args.inclusion)
-        found = _judged_scores(args, scores, tables.labels, **known, progress=advance)
-    found = with_notes(found, [text for text in notes if text not in found.warnings])
+        result = _judged_scores(args, scores, tables.labels, **known, progress=advance)
+    result = with_notes(result, [text for text in notes if text not in result.warnings])
     if args.plot is not None:
         from jtruth.plots import plot_curves
 
-        write_picture(args.plot, plot_curves(found))
-    give(args, found, _next(args, "of scores"))
+        write_picture(args.plot, plot_curves(result))
+    give(args, result, _next(args, "of scores"))
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
@@ -160,10 +160,10 @@ def sensitivity(args: Any) -> None:
     choose("--what", args.what, tuple(ways()))
     with progress("values") as advance:
         result, notes = judged(args)
-        found = with_notes(result.sensitivity(args.what, key=args.seed, progress=advance), notes)
-    document, tipping = found.blocks(), None
+        answer = with_notes(result.sensitivity(args.what, key=args.seed, progress=advance), notes)
+    document, tipping = answer.blocks(), None
     if args.threshold is not None:
-        tipping = found.sentence(args.metric, args.threshold)
+        tipping = answer.sentence(args.metric, args.threshold)
         document = document._replace(sentence=f"{tipping} {document.sentence}")
     # Shared errors and hard samples learn error rates, and refuse any that are given.
     pair = ("shared_errors", "hard_samples") if args.noise is None else ("prior", "error_rates")
@@ -191,13 +191,13 @@ def compare(args: Any) -> None:
     with progress("answer") as advance:
         tables = Tables(args, *args.files, args.gold, args.noise)
         predictions, notes = tables.rivals(args.files)
-        found = compare_classifiers(
+        comparison = compare_classifiers(
             predictions, tables.labels, metric=args.metric, margin=args.margin, at_least=args.at_least,
             positive=tables.positive, **tables.known(), progress=advance,
         )  # fmt: skip
-    found = with_notes(found, notes)
+    comparison = with_notes(comparison, notes)
     if args.plot is not None:
-        write_picture(args.plot, found.plot())
+        write_picture(args.plot, comparison.plot())
     more = f"{shlex.join(map(str, args.files))} --gold GOLD.csv"
     step = next_step(args, more, f"columns {args.task}, {args.label}: the truth of 30 random samples")
-    give(args, found, "" if args.gold is not None else step)
+    give(args, comparison, "" if args.gold is not None else step)

@@ -62,18 +62,18 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
 
     labels, gold = tables.labels, tables.gold()
     aim = Aim(args.metric, class_code(args.positive, labels))
-    found = next_labels(labels, y_pred, args.num, key=args.seed, aim=aim, gold=gold)
+    chosen = next_labels(labels, y_pred, args.num, key=args.seed, aim=aim, gold=gold)
     tasks, names = list(map(str, labels.task_names)), labels.worker_names
     header = ["task", "worker", "drop"]
-    rows = [[tasks[i], str(names[t]), float(d / found.variance)]
-            for i, t, d in zip(found.samples, found.labelers, found.drop, strict=True)]  # fmt: skip
+    rows = [[tasks[i], str(names[t]), float(d / chosen.variance)]
+            for i, t, d in zip(chosen.samples, chosen.labelers, chosen.drop, strict=True)]  # fmt: skip
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
         f"Ask for these labels, then again: each should remove the share `drop` of the variance of "
-        f"{args.metric}, whose posterior sd is {found.variance**0.5:.4f}."
+        f"{args.metric}, whose posterior sd is {chosen.variance**0.5:.4f}."
     )
-    return head, header, rows, found.warnings
+    return head, header, rows, chosen.warnings
 
 
 def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
@@ -171,12 +171,12 @@ def plan(args: Any) -> None:
         cost_gold=args.cost_gold,
     )  # fmt: skip
     with progress("sets") as advance:
-        found = best_plan(
+        search = best_plan(
             setting, width=args.width, budget=args.budget, key=args.seed, num_samples=args.samples,
             max_samples=args.max_samples, num_sets=args.sets, progress=advance,
         )  # fmt: skip
     step = next_step(args, "--cost-gold 1", "what answers of an expert at that price would save")
-    give(args, found, step if args.cost_gold == float("inf") else "")
+    give(args, search, step if args.cost_gold == float("inf") else "")
 
 
 @command(

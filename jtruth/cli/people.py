@@ -74,14 +74,14 @@ def _file(look: Any) -> Any:
     from jtruth._validation.words import plain
     from jtruth.answers import Column, Document, Table, facts, sentence_notes
 
-    found = look.to_dict()
-    advice = found.pop("advice")
-    rows = [row | {"values": quoted(row["examples"], 4)} for row in found.pop("columns")]
+    answer = look.to_dict()
+    advice = answer.pop("advice")
+    rows = [row | {"values": quoted(row["examples"], 4)} for row in answer.pop("columns")]
     columns = (Column("num_values", "values"), Column("num_missing", "missing"), Column("values", "such as"))
     blocks = (
         Table("columns", "Columns", "name", columns, rows, aside=("values",)),
         sentence_notes("advice", "How to read it", advice, "do"),
-        facts(**found),
+        facts(**answer),
     )
     sentence = f"{plain(look.file)}: {look.num_rows} rows, {len(look.columns)} columns"
     return Document("How to read this file?", "", sentence, blocks)
@@ -98,10 +98,10 @@ def agreement(args: Any) -> None:
     from jtruth.evaluation import labeler_agreement
 
     labels = labels_of(args.file, args)
-    found = labeler_agreement(labels, weights=args.weights, differences=args.differences,
+    answer = labeler_agreement(labels, weights=args.weights, differences=args.differences,
                               level=args.level, key=args.seed)  # fmt: skip
     step = next_step(args, "", "how good each labeler is", "labelers")
-    give(args, with_notes(found, labels.notes), step)
+    give(args, with_notes(answer, labels.notes), step)
 
 
 @command(
@@ -227,11 +227,11 @@ def _by_group(args: Any, other: bool) -> None:
     tables = Tables(args, args.gold, by=args.by)
     gold, groups = tables.gold(), tables.groups(1)
     with progress("group", len(set(groups.group))) as advance:
-        found = labelers_by_group(
+        answer = labelers_by_group(
             tables.labels, groups, gold=gold, key=args.seed, level=args.level,
             labelers_are=args.labelers_are, progress=advance,
         )  # fmt: skip
-    give(args, with_notes(found, tables.labels.notes), _next(args))
+    give(args, with_notes(answer, tables.labels.notes), _next(args))
 
 
 def _next(args: Any) -> str:
@@ -296,11 +296,11 @@ def consensus(args: Any) -> None:
 
     method_called(args.method)
     tables, prior = Tables(args, args.gold), numbers(args.prior)
-    found = consensus(tables.labels, args.method, gold=tables.gold(), prior=prior, key=args.seed)
+    answer = consensus(tables.labels, args.method, gold=tables.gold(), prior=prior, key=args.seed)
     if args.out is not None:
-        write_table(args.out, *found.table())
+        write_table(args.out, *answer.table())
     step = next_step(args, "", "which labels may be wrong, and how many", "clean")
-    give(args, found, step)
+    give(args, answer, step)
 
 
 @command(
@@ -319,7 +319,7 @@ def models(args: Any) -> None:
     labels = labels_of(args.file, args)
     with progress("model", len(names)) as advance:
         settings = NutsSettings(num_warmup=args.warmup, num_samples=args.samples, progress=Progress(advance))
-        found = compare_models(labels, models=names, key=args.seed, settings=settings)
-    best = f"--model {found.names[0]}"
+        answer = compare_models(labels, models=names, key=args.seed, settings=settings)
+    best = f"--model {answer.names[0]}"
     step = next_step(args, best, "how good each labeler is, by the first model", "labelers")
-    give(args, with_notes(found, labels.notes), step)
+    give(args, with_notes(answer, labels.notes), step)

@@ -72,12 +72,12 @@ class Tables:
 
     def gold(self) -> np.ndarray | None:
         """Class codes known to be true, -1 elsewhere; None without a file. How gold was chosen has no say."""
-        found = self.gold_sample()
-        if found is None:
+        sample = self.gold_sample()
+        if sample is None:
             return None
-        ways = {INCLUSION: found.inclusion, STRATUM: found.strata}
+        ways = {INCLUSION: sample.inclusion, STRATUM: sample.strata}
         unused = tuple(UNUSED.format(name) for name, column in ways.items() if column is not None)
-        return with_tasks(found.classes, self.labels.tasks, (*getattr(found.classes, "notes", ()), *unused))
+        return with_tasks(sample.classes, self.labels.tasks, (*getattr(sample.classes, "notes", ()), *unused))
 
     def gold_sample(self) -> Gold | None:
         """Gold, and how it was chosen if its table has a column inclusion or stratum; None without a file."""
@@ -298,9 +298,9 @@ def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size
     if text is None:
         return None
     with suppress(ValueError):
-        found = tuple(float(part) for part in text.split(","))
-        if len(found) == (size or len(found)):
-            return found
+        typed = tuple(float(part) for part in text.split(","))
+        if len(typed) == (size or len(typed)):
+            return typed
     raise ValueError(f"{option} {text!r}: give {what}")
 
 

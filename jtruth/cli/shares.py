@@ -40,14 +40,14 @@ def prevalence(args: Any) -> None:
     how: dict[str, Any] = {"gold": gold, "level": args.level, "key": args.seed}
     with progress("answer") as advance:
         kind, by = args.labelers_are, tables.groups(code)
-        found = prevalence(labels, assume=args.assume, labelers_are=kind, by=by, progress=advance, **how)
-        num = min(args.ask, labels.num_samples - found.num_gold)
+        answer = prevalence(labels, assume=args.assume, labelers_are=kind, by=by, progress=advance, **how)
+        num = min(args.ask, labels.num_samples - answer.num_gold)
         request = gold_for_share(labels, code, num, progress=advance, **how) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
-    found, name = with_notes(found, labels.notes), str(labels.class_names[code])
+    answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     named = ", ".join(filter(None, (args.task, args.by, args.label)))
     step = next_step(args, "--gold GOLD.csv", f"columns {named}")
-    document = found.blocks().more(
+    document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
         facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
     )
@@ -148,16 +148,16 @@ def correct(args: Any) -> None:
         if args.mislabeling is None:
             raise ValueError("--differ needs --mislabeling: the share of wrong labels, or wrong/audited")
         wrong = _known(args.mislabeling, "mislabeling")
-        found = estimate_error_rate(_pair(args.differ, "differ"), mislabeling=wrong, **options)
+        answer = estimate_error_rate(_pair(args.differ, "differ"), mislabeling=wrong, **options)
     else:
         if args.sensitivity is None or args.specificity is None:
             raise ValueError("--called needs --sensitivity and --specificity of the judge")
-        found = rogan_gladen(
+        answer = rogan_gladen(
             _pair(str(args.called), "called"), sensitivity=_known(args.sensitivity, "sensitivity"),
             specificity=_known(args.specificity, "specificity"), **options,
         )  # fmt: skip
     exact = next_step(args, "--method exact", "an interval that is never too short")
-    give(args, found, exact if args.method is None else "")
+    give(args, answer, exact if args.method is None else "")
 
 
 def _pair(text: str, option: str) -> tuple[int, int]:

@@ -47,11 +47,11 @@ def _named(name: str) -> str | None:
     return f"--{name.replace('_', '-')}" if name in _OPTIONS else _OTHERWISE.get(name)
 
 
-def _as_typed(found: re.Match[str]) -> str:
-    name, value = found.groups()
+def _as_typed(match: re.Match[str]) -> str:
+    name, value = match.groups()
     option = _named(name)
     if option is None:
-        return found[0]
+        return match[0]
     if value == "True":
         return option
     if value == "..." or value.startswith("["):

@@ -130,8 +130,8 @@ def _chances(table: TextTable, known: TextTable, whole: tuple, size: int) -> np.
         p = numbers(one, INCLUSION)
         wrong = np.flatnonzero((p < lowest) | (p > 1))
         if wrong.size:
-            found = one.source.entry(wrong, f"{INCLUSION} ", f"{p[wrong[0]]:g}")
-            raise ValueError(f"{found} no chance of a task to be asked: above 0, and at most 1.")
+            where = one.source.entry(wrong, f"{INCLUSION} ", f"{p[wrong[0]]:g}")
+            raise ValueError(f"{where} no chance of a task to be asked: above 0, and at most 1.")
     rows, samples, _ = whole
     chance = np.full(size, np.nan)
     chance[samples] = numbers(table, INCLUSION)[rows]

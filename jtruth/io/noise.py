@@ -55,8 +55,8 @@ def _parsed(
     """The object that `read_noise` describes, checked."""
     models = [key for key in _MODELS if isinstance(data, dict) and key in data]
     if len(models) != 1:
-        found = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
-        raise ValueError(f"expected an object with one of {quoted(_MODELS)}; got {found}")
+        what = quoted(data, 8) if isinstance(data, dict) else type(data).__name__
+        raise ValueError(f"expected an object with one of {quoted(_MODELS)}; got {what}")
     other = set(data) - {models[0], "classes", "prior"} - _BESIDE.get(models[0], set())
     if models[0] == "model":
         return _any_model(data, tasks, workers, classes)

@@ -70,7 +70,7 @@ def _zipped(file: File) -> list[File]:
             if "xl/workbook.xml" in names:
                 return []
             read = names if size <= largest() else []
-            found = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in read]
+            files = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in read]
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, ValueError, EOFError, OSError):
         return []  # damaged, or encrypted; what is no table is refused where tables are read
     check_size(size, file.name)
@@ -79,7 +79,7 @@ def _zipped(file: File) -> list[File]:
         raise ValueError(
             f"{file.name}: {alike} have one name, which is their annotator's. Rename one, or leave it out"
         )
-    return found
+    return files
 
 
 def _sheet(file: File) -> TextTable:
@@ -125,11 +125,11 @@ def strict_json(text: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         twice = quoted(duplicates(name for name, _ in pairs))
         raise ValueError(f"{twice} stands there more than once in one object. Keep one of them.")
-    return found
+    return fields
 
 
 def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
@@ -139,32 +139,32 @@ def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
         raise ValueError(source.says(f"not UTF-8 text ({problem.reason}). Save it as UTF-8.")) from None
     if text.lstrip().startswith("["):
         try:
-            found = strict_json(text)
+            records = strict_json(text)
         except json.JSONDecodeError as problem:
             where = f"{source.name}, line {problem.lineno}"
             raise ValueError(f"{where}: this is no JSON ({problem.msg})") from None
         except ValueError as problem:
             raise ValueError(source.says(str(problem))) from None
     else:
-        found, lines = _lines(text, source.name)
+        records, lines = _lines(text, source.name)
         source = Source(source.name, "line", 1, lines)
-    bad = next((k for k, one in enumerate(found) if not isinstance(one, dict)), None)
+    bad = next((k for k, one in enumerate(records) if not isinstance(one, dict)), None)
     if bad is not None:
         needed = "an object with names and values is needed"
-        raise ValueError(f"{source.at([bad])}: {needed}; got {found[bad]!r:.80}")
-    if not found:
+        raise ValueError(f"{source.at([bad])}: {needed}; got {records[bad]!r:.80}")
+    if not records:
         raise ValueError(source.says("there is nothing in this file"))
-    return found, source
+    return records, source
 
 
 def _lines(text: str, name: str) -> tuple[list[Any], list[int]]:
     """JSON lines and their numbers; a text that is one object over many lines is that object."""
-    found, numbers = [], []
+    records, numbers = [], []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            found.append(strict_json(line))
+            records.append(strict_json(line))
         except json.JSONDecodeError as problem:
             try:
                 return [strict_json(text)], [1]
@@ -173,7 +173,7 @@ def _lines(text: str, name: str) -> tuple[list[Any], list[int]]:
         except ValueError as problem:
             raise ValueError(f"{name}, line {number}: {problem}") from None
         numbers.append(number)
-    return found, numbers
+    return records, numbers
 
 
 def table_of(records: Iterable[dict], source: Source) -> TextTable:
@@ -188,11 +188,11 @@ def table_of(records: Iterable[dict], source: Source) -> TextTable:
 
 def _flat(record: dict, before: str = "") -> dict[str, Any]:
     """An object whose objects inside are entries of its own: {"a": {"b": 1}} is {"a.b": 1}."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in record.items():
         deeper = isinstance(value, dict) and value
-        found |= _flat(value, f"{before}{name}.") if deeper else {f"{before}{name}": value}
-    return found
+        fields |= _flat(value, f"{before}{name}.") if deeper else {f"{before}{name}": value}
+    return fields
 
 
 def _parquet(name: str, data: bytes) -> TextTable:
@@ -206,12 +206,12 @@ def _parquet(name: str, data: bytes) -> TextTable:
         about = opened.metadata
         size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         size = max(size, 4 * about.num_rows * about.num_columns)
-        found = opened.read() if size <= largest() else None
+        table = opened.read() if size <= largest() else None
     except (ValueError, OSError) as problem:  # pyarrow's own are ValueErrors
         raise ValueError(f"{name}: this Parquet file cannot be read ({problem})") from None
     check_size(size, name)
-    found = present(found, "the table")
-    return TextTable(tuple(found.column_names), tuple(map(_column, found.columns)), Source(name, "row"))
+    table = present(table, "the table")
+    return TextTable(tuple(table.column_names), tuple(map(_column, table.columns)), Source(name, "row"))
 
 
 def _column(column: Any) -> Sequence[str]:
@@ -229,10 +229,10 @@ def _column(column: Any) -> Sequence[str]:
 
 def as_table(path: Any, sep: str | None = None) -> TextTable:
     """A table, from a file of any kind or as it is."""
-    found = parsed(path, sep)
-    if isinstance(found, TextTable):
-        return found
-    records, source = found
+    table = parsed(path, sep)
+    if isinstance(table, TextTable):
+        return table
+    records, source = table
     if len(records) > 1:
         raise ValueError(source.says(f"{quoted(records)} are files of one zip: take out the one to read"))
     return table_of(next(iter(records.values())), source)

@@ -87,12 +87,12 @@ def read_labels(
     words = words if classes is None or not words.unsaid else words._replace(recognise=False)
     in_classes, remarks = in_words(rows.label, words, rows.source)
     form = (f"Read as {rows.form}.",) if rows.form else ()
-    found = Labels.from_long(
+    labels = Labels.from_long(
         rows.task, rows.worker, in_classes, classes=classes, repeats=repeats,
         missing="drop" if rows.form.startswith("wide") else missing,  # a cell of who was not asked
         abstain=words.silent, source=rows.source,
     )  # fmt: skip
-    return replace(found, notes=(*form, *rows.notes, *remarks, *found.notes))
+    return replace(labels, notes=(*form, *rows.notes, *remarks, *labels.notes))
 
 
 def label_rows(
@@ -106,22 +106,22 @@ def label_rows(
 ) -> LabelRows:
     """Task, worker and label of every row of a file; arguments as `read_labels`."""
     file, named = parsed(path, sep), None if label == "label" else label
-    found = None if isinstance(file, TextTable) else exports.of_records(*file, named)
-    if found is not None:
-        return found
+    rows = None if isinstance(file, TextTable) else exports.of_records(*file, named)
+    if rows is not None:
+        return rows
     table = as_table(file)
     wanted, form = {"task": task, "worker": worker, "label": label}, ""
     there = set(wanted.values()) <= set(table.header)
-    found = None if there and not how.wide else exports.of_table(table, named)
-    if found is None and not there and not how.wide:
+    rows = None if there and not how.wide else exports.of_table(table, named)
+    if rows is None and not there and not how.wide:
         wanted, form, there = _by_words(table, wanted)
-    if found is None and (how.wide or not there):
+    if rows is None and (how.wide or not there):
         known = task if task in table.header else None
-        found = wide_rows(table, known, forced=how.wide, leave_out=how.leave_out)
-    if found is None and not there and {task, worker, label} == {"task", "worker", "label"}:
-        found = _by_one(table)
-    if found is not None:
-        return found
+        rows = wide_rows(table, known, forced=how.wide, leave_out=how.leave_out)
+    if rows is None and not there and {task, worker, label} == {"task", "worker", "label"}:
+        rows = _by_one(table)
+    if rows is not None:
+        return rows
     columns = table.pick(wanted)
     every = lambda name: table.columns[:][table.header.index(name)]  # noqa: E731
     remarks = unused_counts(table.header, set(wanted.values()), every, table.source)
@@ -131,11 +131,11 @@ def label_rows(
 def beside_of(path: Any, *, label: str = "label") -> dict[str, str]:
     """Gold, predictions and scores that stand beside the labels of a file, as they are asked for there."""
     file, named = parsed(path), None if label == "label" else label
-    found = None if isinstance(file, TextTable) else exports.of_records(*file, named)
-    if found is None:
+    rows = None if isinstance(file, TextTable) else exports.of_records(*file, named)
+    if rows is None:
         return columns_beside(as_table(file))
-    models = [name for name in found.beside if name != GOLD]
-    asked = {"gold": [GOLD] if GOLD in found.beside else [], "predictions": models[:1]}
+    models = [name for name in rows.beside if name != GOLD]
+    asked = {"gold": [GOLD] if GOLD in rows.beside else [], "predictions": models[:1]}
     return {role: f"export:{names[0]}" for role, names in asked.items() if names}
 
 
@@ -151,12 +151,12 @@ def export_table(path: Any, name: str, *, label: str = "label") -> TextTable:
 
 def _by_words(table: TextTable, wanted: dict[str, str]) -> tuple[dict[str, str], str, bool]:
     """The three columns by other words for them, how that is said, and whether all three are there."""
-    found = look_at(table, wanted).mapping
-    if found is None or any(found[role] != name != role for role, name in wanted.items()):
+    mapping = look_at(table, wanted).mapping
+    if mapping is None or any(mapping[role] != name != role for role, name in wanted.items()):
         return wanted, "", False
-    remarks = ", ".join(f"{role} {name!r}" for role, name in found.items())
+    remarks = ", ".join(f"{role} {name!r}" for role, name in mapping.items())
     form = f"{remarks}, by the names of the columns (task=..., worker=..., label=... say otherwise)"
-    return found, form, True
+    return mapping, form, True
 
 
 def _by_one(table: TextTable) -> LabelRows | None:
@@ -214,8 +214,8 @@ def read_shard(
     _mesh.same_everywhere("classes", class_names)
     workers = _of_all(different(rows.worker))
     names = [name for name in _of_all(different(label)) if name is not None]
-    found = lambda: check.encode_classes(names * 3, None, None, rows.source, None)[1]  # noqa: E731
-    order = tuple(class_names or _mesh.together(found))
+    numbered = lambda: check.encode_classes(names * 3, None, None, rows.source, None)[1]  # noqa: E731
+    order = tuple(class_names or _mesh.together(numbered))
 
     def made() -> Labels:
         if not len(rows.task):

@@ -281,9 +281,9 @@ def numbers(table: TextTable, name: str) -> np.ndarray:
             values[k] = np.nan
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        found = table.source.entry(bad, f"{name} ", column[bad[0]])
+        where = table.source.entry(bad, f"{name} ", column[bad[0]])
         hint = " If its comma stands before decimals, say --decimal ,." if "," in column[bad[0]] else ""
-        raise ValueError(f"{found} not a finite number.{hint}")
+        raise ValueError(f"{where} not a finite number.{hint}")
     return values
 
 
@@ -327,8 +327,8 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
     p = np.stack([numbers(table, name) for name in names], axis=1)
     outside = np.flatnonzero(((p < 0) | (p > 1)).any(axis=1))
     if outside.size:
-        found = p[outside[0]].tolist()
-        raise ValueError(f"{table.source.at(outside)}: probabilities must lie in [0, 1]; got {found}.")
+        value = p[outside[0]].tolist()
+        raise ValueError(f"{table.source.at(outside)}: probabilities must lie in [0, 1]; got {value}.")
     off = np.abs(p.sum(axis=1) - 1)
     wrong = np.flatnonzero(off > _ROUNDED_TEXT)
     if wrong.size:
@@ -368,8 +368,8 @@ _JUDGED = re.compile(f"{_BESIDE['gold'].pattern}|{_BESIDE['predictions'].pattern
 def columns_beside(table: TextTable) -> dict[str, str]:
     """Columns that look like gold, predictions and scores by their names, the first of each, to ask for."""
     names = tuple(reversed(table.header))
-    found = {role: name for role, like in _BESIDE.items() for name in names if like.match(name.casefold())}
-    return {role: f"column:{name}" for role, name in found.items()}
+    roles = {role: name for role, like in _BESIDE.items() for name in names if like.match(name.casefold())}
+    return {role: f"column:{name}" for role, name in roles.items()}
 
 
 def wide_rows(

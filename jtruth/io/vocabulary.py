@@ -83,7 +83,7 @@ def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tupl
     """By `map` first, then by `pass_at`; what neither names stays, and is said."""
     table = {key.casefold(): name for key, name in (words.map or {}).items()}
     exact = dict(words.map or {})
-    found, left, many, cut = [], Counter(), 0, {}  # cut: number -> its first place
+    mapped, left, many, cut = [], Counter(), 0, {}  # cut: number -> its first place
     for k, value in enumerate(values):
         name = exact.get(value, table.get(value.casefold()))
         if name is None and words.pass_at is not None and not words.says_nothing(value):
@@ -94,7 +94,7 @@ def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tupl
                 cut.setdefault(number, k)
         if name is None and not words.says_nothing(value):
             left[value] += 1
-        found.append(value if name is None else name)
+        mapped.append(value if name is None else name)
     notes = []
     if words.pass_at is not None:
         _grades(cut, words.pass_at, values, source)
@@ -109,7 +109,7 @@ def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tupl
     never = [key for key in words.map or {} if key.casefold() not in present]
     if never:
         notes.append(f"The map names labels that never occur: {quoted(never, 8)}.")
-    return found, tuple(notes)
+    return mapped, tuple(notes)
 
 
 def _number(value: str, at: float, source: Source, k: int) -> float:
@@ -120,8 +120,8 @@ def _number(value: str, at: float, source: Source, k: int) -> float:
     except ValueError:
         number = float("nan")
     if number != number:
-        found = source.entry([k], "label ", value)
-        raise ValueError(f"{found} not a number, so it cannot be cut at {at:g}. Name it in the map.")
+        where = source.entry([k], "label ", value)
+        raise ValueError(f"{where} not a number, so it cannot be cut at {at:g}. Name it in the map.")
     return number
 
 
@@ -143,13 +143,13 @@ def typed_map(text: str) -> dict[str, str]:
     >>> typed_map("yes=pass, no=fail, unsure=")
     {'yes': 'pass', 'no': 'fail', 'unsure': ''}
     """
-    found: dict[str, str] = {}
+    mapping: dict[str, str] = {}
     for part in text.split(","):
         key, equals, name = (piece.strip() for piece in part.partition("="))
         if not (key and equals):
             how = "write label=class, separated by commas, such as yes=pass,no=fail"
             raise ValueError(f"map {text!r}: {how}")
-        if found.get(key, name) != name:
+        if mapping.get(key, name) != name:
             raise ValueError(f"map {text!r}: {key!r} is given two classes")
-        found[key] = name
-    return found
+        mapping[key] = name
+    return mapping

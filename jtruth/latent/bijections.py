@@ -20,11 +20,11 @@ _STRETCH = 2.0
 
 def basis(symbols: int) -> Float[np.ndarray, "symbols others"]:
     """Orthonormal vectors that sum to 0 (Helmert's)."""
-    found = np.zeros((symbols, symbols - 1))
+    vectors = np.zeros((symbols, symbols - 1))
     for k in range(1, symbols):
-        found[:k, k - 1], found[k, k - 1] = 1.0, -k
-        found[:, k - 1] /= np.sqrt(k * (k + 1))
-    return found.astype(np.float32)
+        vectors[:k, k - 1], vectors[k, k - 1] = 1.0, -k
+        vectors[:, k - 1] /= np.sqrt(k * (k + 1))
+    return vectors.astype(np.float32)
 
 
 def log_rows(u: Float[AnyArray, "*rows others P"]) -> Float[AnyArray, "*rows symbols P"]:

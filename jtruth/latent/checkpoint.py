@@ -96,14 +96,14 @@ class Checkpoint:
 
     def read_parts(self) -> tuple[dict[str, dict[str, np.ndarray]], Words] | None:
         """As `read`, arrays by part and name; a part may be empty."""
-        found = self.read()
-        if found is None:
+        content = self.read()
+        if content is None:
             return None
         parts: dict[str, dict[str, np.ndarray]] = collections.defaultdict(dict)
-        for name, value in found[0].items():
+        for name, value in content[0].items():
             part, _, rest = name.partition("/")
             parts[part][rest] = value
-        return parts, found[1]
+        return parts, content[1]
 
     def write_parts(self, parts: dict[str, dict[str, np.ndarray]], words: Words) -> None:
         """As `write`, arrays by part and name."""
@@ -155,39 +155,39 @@ def _content(arrays: dict[str, np.ndarray], words: Words) -> str:
 
 def digest(*things: Any) -> str:
     """A mark of everything that a run depends on: arrays, functions, numbers, text, and nests of them."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for thing in things:
-        _add(found, thing)
-    return found.hexdigest()
+        _add(sha, thing)
+    return sha.hexdigest()
 
 
-def _add(found: Any, thing: Any) -> None:
+def _add(sha: Any, thing: Any) -> None:
     if isinstance(thing, functools.partial):
-        _add(found, (thing.func, thing.args, thing.keywords))
+        _add(sha, (thing.func, thing.args, thing.keywords))
     elif isinstance(thing, dict):
-        _add(found, sorted(thing.items()))
+        _add(sha, sorted(thing.items()))
     elif isinstance(thing, list | tuple):
-        found.update(f"[{type(thing).__name__} {len(thing)}".encode())
+        sha.update(f"[{type(thing).__name__} {len(thing)}".encode())
         if set(map(type, thing)) <= {str, int}:  # names of millions of tasks: the same bytes, at once
-            found.update("".join(map(repr, thing)).encode())
+            sha.update("".join(map(repr, thing)).encode())
             return
         for part in thing:
-            _add(found, part)
+            _add(sha, part)
     elif isinstance(thing, np.ndarray | np.generic | jax.Array):
         value = np.ascontiguousarray(thing)
-        found.update(f"{value.shape}{value.dtype}".encode() + value.tobytes())
+        sha.update(f"{value.shape}{value.dtype}".encode() + value.tobytes())
     elif inspect.isroutine(thing) or inspect.isclass(thing):
         try:
             source = inspect.getsource(thing).encode()
         except (OSError, TypeError):  # an interactive session has none: the compiled code
             source = getattr(getattr(thing, "__code__", None), "co_code", b"")
-        found.update(f"{thing.__module__}.{thing.__qualname__}".encode() + source)
+        sha.update(f"{thing.__module__}.{thing.__qualname__}".encode() + source)
         for cell in getattr(thing, "__closure__", None) or ():
-            _add(found, cell.cell_contents)
+            _add(sha, cell.cell_contents)
     elif thing is None or isinstance(thing, bool | int | float | str | bytes | np.dtype):
-        found.update(repr(thing).encode())
+        sha.update(repr(thing).encode())
     else:  # repr may hold a memory address, which is another one in the next process
         leaves, tree = jax.tree.flatten(thing)
-        found.update(f"{type(thing).__module__}.{type(thing).__qualname__}".encode())
+        sha.update(f"{type(thing).__module__}.{type(thing).__qualname__}".encode())
         if not (len(leaves) == 1 and leaves[0] is thing):
-            _add(found, (str(tree.num_leaves), leaves))
+            _add(sha, (str(tree.num_leaves), leaves))

@@ -52,11 +52,11 @@ def log_joint(channel: Channel, seen: Seen) -> Float[Array, "rows states P"]:
     of_state = channel.log_class + channel.log_level[None]
     table = jnp.concatenate([channel.log_seen, of_state])
     if jnp.issubdtype(seen.design.dtype, jnp.integer):
-        found = table.at[seen.design].get(mode="fill", fill_value=0).sum(axis=1)
+        of_row = table.at[seen.design].get(mode="fill", fill_value=0).sum(axis=1)
     else:
         flat = jnp.matmul(seen.design, table.reshape(len(table), -1), precision=_HIGHEST)
-        found = flat.reshape(-1, *table.shape[1:])
-    return found + seen.offset[:, :, None]
+        of_row = flat.reshape(-1, *table.shape[1:])
+    return of_row + seen.offset[:, :, None]
 
 
 def numbers(offset: tuple[int, ...], columns: int) -> float:

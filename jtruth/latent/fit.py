@@ -74,11 +74,11 @@ def tempered_run(
     model: LatentModel, observed: Observed, wanted: Digest, *, key: Any, effort: Effort
 ) -> GibbsRun | None:
     """A run by tempering; None where it would take too long, or does not get to the posterior."""
-    found = tempered_model(model, observed)
-    if found is None:
+    density = tempered_model(model, observed)
+    if density is None:
         return None
     try:
-        return run_tempered(found, observed, wanted, key=key, effort=effort)
+        return run_tempered(density, observed, wanted, key=key, effort=effort)
     except TooLarge:
         if effort.give_up:
             raise
@@ -193,21 +193,21 @@ def class_counts(
 ) -> Int[np.ndarray, "rows classes chains draws"]:
     """Samples of each class behind every row, drawn given the probabilities."""
     p, one = np.asarray(p, np.float64).transpose(2, 1, 3, 0), multiplicity == 1
-    found = np.zeros(p.shape, np.int64)
-    found[:, one] = kernel.draw_states(p[:, one], rng) == np.arange(len(p))[:, None, None, None]
-    found[:, ~one] = kernel.draw_numbers(p[:, ~one], multiplicity[~one][:, None, None], rng)
-    return found.swapaxes(0, 1)
+    counts = np.zeros(p.shape, np.int64)
+    counts[:, one] = kernel.draw_states(p[:, one], rng) == np.arange(len(p))[:, None, None, None]
+    counts[:, ~one] = kernel.draw_numbers(p[:, ~one], multiplicity[~one][:, None, None], rng)
+    return counts.swapaxes(0, 1)
 
 
 def tables(observed: Observed, counts: Int[np.ndarray, "rows classes chains draws"]) -> Arrays:
     """How many samples of each class got each symbol, by group of raters, and how many there are."""
     rows, classes, chains, draws = counts.shape
-    flat, found = counts.reshape(rows, -1).astype(np.float64), {}
+    flat, by_group = counts.reshape(rows, -1).astype(np.float64), {}
     for k, symbols in enumerate(observed.symbols):
         table = (symbols.T @ flat).reshape(-1, classes, chains, draws)
-        found[f"table{k}"] = table.transpose(2, 3, 1, 0)
-    found["samples"] = flat.sum(axis=0).reshape(classes, chains, draws).transpose(1, 2, 0)[..., None]
-    return found
+        by_group[f"table{k}"] = table.transpose(2, 3, 1, 0)
+    by_group["samples"] = flat.sum(axis=0).reshape(classes, chains, draws).transpose(1, 2, 0)[..., None]
+    return by_group
 
 
 class RowLikelihood(NamedTuple):

@@ -241,10 +241,10 @@ class Store:
 
     def resume(self, file: Checkpoint, rng: np.random.Generator) -> bool:
         """Go on from a file, if there is one."""
-        found = file.read_parts()
-        if found is None:
+        content = file.read_parts()
+        if content is None:
             return False
-        parts, words = found
+        parts, words = content
         self.small, self.large = ({name: [a] for name, a in parts[k].items()} for k in ("small", "large"))
         self.large_sum, self.chain, self.state_sum = parts["sum"], parts["chain"], parts["states"]["sum"]
         for name in _COUNTS:

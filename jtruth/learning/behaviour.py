@@ -150,8 +150,8 @@ def _evidence(
 ) -> Float[np.ndarray, "..."]:
     """log of the integral of prod p[k]^counts[k] over a Dirichlet: log B(prior + counts) - log B(prior)."""
     both = prior + counts
-    found = gammaln(both).sum(axis=-1) - gammaln(both.sum(axis=-1))
-    return found - gammaln(prior).sum(axis=-1) + gammaln(prior.sum(axis=-1))
+    log_beta = gammaln(both).sum(axis=-1) - gammaln(both.sum(axis=-1))
+    return log_beta - gammaln(prior).sum(axis=-1) + gammaln(prior.sum(axis=-1))
 
 
 def _change(
@@ -160,7 +160,7 @@ def _change(
     """Probability of a change, its moment, accuracy before and after: two matrices against one."""
     sample, labeler, label = labels.entries()
     classes, size = labels.num_classes, labels.num_labelers
-    when, found = order[sample], np.full((4, size), np.nan)
+    when, change = order[sample], np.full((4, size), np.nan)
     by_time = np.lexsort((when, labeler))
     ends = np.searchsorted(labeler[by_time], np.arange(size + 1))
     for t in range(size):
@@ -174,10 +174,10 @@ def _change(
         two = (_evidence(early, rows[t]) + _evidence(late, rows[t])).sum(axis=1)
         gain = logsumexp(two) - np.log(last.size) - _evidence(counts[-1], rows[t]).sum()
         best = int(two.argmax())
-        found[:2, t] = expit(gain + logit(BEFORE["drift"])), when[mine][last[best]]
+        change[:2, t] = expit(gain + logit(BEFORE["drift"])), when[mine][last[best]]
         for part, n in ((2, early[best]), (3, late[best])):
-            found[part, t] = prior @ np.diag((n + rows[t]) / (n + rows[t]).sum(axis=1, keepdims=True))
-    return found
+            change[part, t] = prior @ np.diag((n + rows[t]) / (n + rows[t]).sum(axis=1, keepdims=True))
+    return change
 
 
 def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray) -> tuple:

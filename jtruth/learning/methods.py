@@ -31,10 +31,10 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
     """A sentence for each class that a method gives to hardly any sample, though labelers gave it to many."""
     votes = labels.counts()
     expected = _host.vote_shares(votes, votes.sum(axis=0) / votes.sum()).sum(axis=0)
-    found = class_posterior.sum(axis=0)
-    for c in np.flatnonzero((expected >= _VOTED) & (found < _LEFT * expected)).tolist():
+    given = class_posterior.sum(axis=0)
+    for c in np.flatnonzero((expected >= _VOTED) & (given < _LEFT * expected)).tolist():
         yield (
-            f"Hardly any sample is of class {labels.class_names[c]!r} ({found[c]:.1f} expected), though by "
+            f"Hardly any sample is of class {labels.class_names[c]!r} ({given[c]:.1f} expected), though by "
             f"shares of votes it would be {expected[c]:.1f}: the method may have collapsed onto the other "
             "classes. Compare with another method, or give gold labels for a few samples."
         )

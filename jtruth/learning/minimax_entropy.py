@@ -65,8 +65,8 @@ def minimax_entropy(
         value = em.total(data, jax.nn.logsumexp(log_joint(params), axis=1))
         return -value + (penalties[0] * (params[0] ** 2).sum() + penalties[1] * (params[1] ** 2).sum()) / 2
 
-    found = minimise(loss, (start, tau), max_steps=max_steps, tol=tol)
-    return found, log_joint(found[0])
+    optimum = minimise(loss, (start, tau), max_steps=max_steps, tol=tol)
+    return optimum, log_joint(optimum[0])
 
 
 def one_class_only(labels: Labels) -> str | None:
@@ -121,17 +121,17 @@ def fit_minimax_entropy(
     start = np.log(1.0 + soft_counts(labels, first_guess(labels, known)))  # one pseudo-label in each cell
     start -= start.mean(axis=2, keepdims=True)
     with jax.enable_x64(True):
-        found, joint = minimax_entropy(
+        optimum, joint = minimax_entropy(
             data, share, start, penalties,
             samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
         )  # fmt: skip
-        (confusion, difficulty), joint = jax.tree.map(np.asarray, (found[0], joint[:size]))
+        (confusion, difficulty), joint = jax.tree.map(np.asarray, (optimum[0], joint[:size]))
     matrices = softmax(confusion, axis=2)
-    converged, steps = bool(found[2]), int(found[3])
+    converged, steps = bool(optimum[2]), int(optimum[3])
     pooled = np.einsum("t,tck->ck", labels.labels_per_labeler(), matrices)
     doubts = (*not_converged("L-BFGS", converged, steps), *unlabelled(labels),
               *exchanged(pooled, labels.class_names))  # fmt: skip
     own = {"matrices": matrices, "confusion": confusion, "difficulty": difficulty[:size],
-           "objective": -float(found[1])}  # fmt: skip
+           "objective": -float(optimum[1])}  # fmt: skip
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
     return Fit(share, softmax(joint, axis=1), log_likelihood, converged, steps, doubts, own)

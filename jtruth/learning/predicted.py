@@ -112,14 +112,14 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
     [0.6 0.8] [[2.0, 0.0], [1.0, 2.0]] 1.0
     """
     label, q, known = one_label(labels, probabilities, gold)
-    found = confident_joint(q, label, known)
-    joint = found["joint"]
+    confident = confident_joint(q, label, known)
+    joint = confident["joint"]
     matrix = vote_shares(joint)  # rows of a class that no sample is confidently of are uniform
     by_label = q * matrix[:, label].T
     posterior = clamp(vote_shares(by_label), known)
     wrong = float((1 - np.trace(joint)) * label.size)
-    own = {"matrices": matrix[None], "expected_wrong": wrong, **found}
-    doubts = tuple(_doubts_of_counts(found, labels, by_label))
+    own = {"matrices": matrix[None], "expected_wrong": wrong, **confident}
+    doubts = tuple(_doubts_of_counts(confident, labels, by_label))
     return Fit(joint.sum(axis=1), posterior, float("nan"), True, 1, doubts, own)
 
 
@@ -168,18 +168,18 @@ def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> I
 def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
     """So many samples of lowest score among some; ties go to the first."""
     mine = np.flatnonzero(among)
-    found = np.zeros(score.size, bool)
-    found[mine[np.argsort(score[mine], kind="stable")[:number]]] = True
-    return found
+    lowest = np.zeros(score.size, bool)
+    lowest[mine[np.argsort(score[mine], kind="stable")[:number]]] = True
+    return lowest
 
 
-def _doubts_of_counts(found: Any, labels: Labels, by_label: np.ndarray) -> Any:
+def _doubts_of_counts(confident: Any, labels: Labels, by_label: np.ndarray) -> Any:
     names = labels.class_names
-    for c in np.flatnonzero(np.isinf(found["thresholds"])):
+    for c in np.flatnonzero(np.isinf(confident["thresholds"])):
         yield f"No sample is labelled {names[c]!r}, so nothing says how sure is sure enough of that class."
-    for c in np.flatnonzero((found["counts"].sum(axis=1) == 0) & np.isfinite(found["thresholds"])):
+    for c in np.flatnonzero((confident["counts"].sum(axis=1) == 0) & np.isfinite(confident["thresholds"])):
         yield f"No sample is confidently of class {names[c]!r}: its row is uniform and means nothing."
-    if (none := (found["confident"] < 0).mean()) > 0.5:
+    if (none := (confident["confident"] < 0).mean()) > 0.5:
         yield f"{none:.0%} of the samples are confidently of no class: the counts rest on the others."
     if stray := int((by_label.sum(axis=1) == 0).sum()):
         yield f"{stray} labels are impossible by probabilities and counts; their class posterior is uniform."

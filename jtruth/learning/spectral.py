@@ -289,15 +289,15 @@ def fit_label_model(
     voters = np.argsort(-mask.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
     symbol = np.where(z >= 0, z, 2).astype(np.int32)
     p1 = float("nan") if fixed is None else float(fixed[1])
-    found = triplet_moments(symbol, mask, np.ones(len(z)), apart, voters, pairs, p1)
-    if np.isnan(found["prior"]):
+    moments = triplet_moments(symbol, mask, np.ones(len(z)), apart, voters, pairs, p1)
+    if np.isnan(moments["prior"]):
         raise ValueError(
             "no three labelers share a sample, so third moments do not give the class prior; give prior"
         )
-    share = np.array([1 - found["prior"], found["prior"]])
-    laws, moved = _laws(found["shares"], found["shifts"], share, mask.sum(axis=0))
+    share = np.array([1 - moments["prior"], moments["prior"]])
+    laws, moved = _laws(moments["shares"], moments["shifts"], share, mask.sum(axis=0))
     both = np.array([(mask[:, a] * mask[:, b]).sum() for a, b in pairs.tolist()])
-    of_pairs, shifted = (found[name].reshape(-1, 9) for name in ("pair_shares", "pair_shifts"))
+    of_pairs, shifted = (moments[name].reshape(-1, 9) for name in ("pair_shares", "pair_shifts"))
     linked, more = _laws(of_pairs, shifted, share, both)
     joint = log(share)[None] + _log_likelihood(symbol, mask, laws, pairs, linked.reshape(-1, 2, 3, 3))
     joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
@@ -305,9 +305,9 @@ def fit_label_model(
     own = {
         "matrices": laws[:, :, :2] / labelled,
         "abstention": laws[:, :, 2] if abstentions == "informative" else np.full(laws.shape[:2], np.nan),
-        "strength": found["strength"],
+        "strength": moments["strength"],
     }
-    doubts = tuple(_doubts_of_moments(own["matrices"], found["square"], labels, moved + more))
+    doubts = tuple(_doubts_of_moments(own["matrices"], moments["square"], labels, moved + more))
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
     return Fit(share, clamp(softmax(joint, axis=1), known), log_likelihood, warnings=doubts, own=own)
 
@@ -354,15 +354,15 @@ def _laws(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tu
 def _log_likelihood(symbol, mask, laws, pairs, linked) -> np.ndarray:
     """log p(symbols of a sample | class), (samples, classes): a tree of pairs, each labeler counted once."""
     table = log(laws)
-    found = np.zeros((len(symbol), 2))
+    log_p = np.zeros((len(symbol), 2))
     for t in range(symbol.shape[1]):
-        found += np.where(mask[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
+        log_p += np.where(mask[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
     for (a, b), law in zip(pairs.tolist(), linked, strict=True):
         alone = log(law.sum(axis=2))[:, :, None] + log(law.sum(axis=1))[:, None, :]
         more = np.where(law > 0, log(law) - np.where(law > 0, alone, 0), 0)
         there = (mask[:, a] * mask[:, b] > 0)[:, None]
-        found += np.where(there, more[:, symbol[:, a], symbol[:, b]].T, 0.0)
-    return found
+        log_p += np.where(there, more[:, symbol[:, a], symbol[:, b]].T, 0.0)
+    return log_p
 
 
 def _doubts_of_moments(matrices: np.ndarray, square: np.ndarray, labels: Labels, moved: int) -> Any:

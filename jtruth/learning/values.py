@@ -93,12 +93,12 @@ def fit_values(
     start = begin, (shares.sum(axis=0) + 1) / (size + num_classes)
     falls = np.float64(not hasattr(first, "log_prior"))  # it leans on a mean that moves
     end = em.run(_model, data, start, falls, free, max_steps=max_steps - 1, tol=tol)
-    (found, prior), (posterior, alone, log_likelihood) = end.params, end.kept
+    (fitted, prior), (posterior, alone, log_likelihood) = end.params, end.kept
     rho, steps = clamp(posterior[:size], known), int(end.num_steps) + 1
-    own = {"channel": found, "by_class": _host.known_classes(alone[:size], known),
+    own = {"channel": fitted, "by_class": _host.known_classes(alone[:size], known),
            "path": end.path[:steps]}  # fmt: skip
-    if values.value.ndim == 1 and hasattr(found, "matrices"):  # codes
-        own["matrices"] = found.matrices
+    if values.value.ndim == 1 and hasattr(fitted, "matrices"):  # codes
+        own["matrices"] = fitted.matrices
     converged = bool(end.converged)
     doubts = tuple(_doubts(values, rho, converged, steps))
     return Fit(prior, rho, float(log_likelihood), converged, steps, doubts, own)

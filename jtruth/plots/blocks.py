@@ -286,18 +286,18 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
 
 def _checks(block: Notes, ax: Axes | None) -> Axes:
     """p-values on a logarithmic axis; verdicts hold for all checks together: one below .05 may fit."""
-    ax, found = new_axes(ax, len(block.items)), [note.data for note in block.items]
+    ax, checks = new_axes(ax, len(block.items)), [note.data for note in block.items]
     verdicts: dict[str, None] = {}
-    for k, check in enumerate(found):
+    for k, check in enumerate(checks):
         note_row(ax, -k, check["verdict"])
         if check["p_value"] is not None:
             verdicts[check["verdict"]] = None
             mark(ax, max(check["p_value"], _LEAST_P), -k, *_MARKS.get(check["verdict"], ("x", ORANGE)))
     ax.axvline(0.05, color="black", ls=":")
-    name_rows(ax, [check["name"] for check in found])
+    name_rows(ax, [check["name"] for check in checks])
     ax.set_xscale("log")
     label = f"{block.title}\np-value ({_LEAST_P:g}: that or less); dotted: .05"
-    ax.set(xlim=(0.5 * _LEAST_P, 1.5), ylim=(0.5 - max(len(found), 1), 0.5), xlabel=label)
+    ax.set(xlim=(0.5 * _LEAST_P, 1.5), ylim=(0.5 - max(len(checks), 1), 0.5), xlabel=label)
     marks = {verdict: _MARKS.get(verdict, ("x", ORANGE)) for verdict in verdicts}
     if marks:
         legend_above(ax, [key(shape, verdict, color) for verdict, (shape, color) in marks.items()])

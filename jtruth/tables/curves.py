@@ -85,8 +85,8 @@ class Curves(NamedTuple):
     def average_precision(self) -> DrawsEstimate:
         """Sum of precision over steps of recall; NaN where no sample is positive."""
         steps, precision = np.diff(self.detection), self.precision[:, 1:]
-        found = np.where(steps > 0, steps * precision, 0.0).sum(axis=1)
-        return DrawsEstimate(np.where(self.above[:, 1, -1] > 0, found, np.nan))
+        areas = np.where(steps > 0, steps * precision, 0.0).sum(axis=1)
+        return DrawsEstimate(np.where(self.above[:, 1, -1] > 0, areas, np.nan))
 
     def law(
         self, of: Callable[["Curves"], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
@@ -181,7 +181,7 @@ def _interpolated(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> Float[np.ndar
     first = known.argmax(axis=1)[:, None]
     order = np.maximum(np.arange(x.shape[1])[None, :], first)
     x, y = np.take_along_axis(x, order, axis=1), np.take_along_axis(y, order, axis=1)
-    found = np.empty((len(x), at.size))
+    values = np.empty((len(x), at.size))
     for k, value in enumerate(at):
         left = np.clip((x <= value).sum(axis=1) - 1, 0, x.shape[1] - 2)[:, None]
         (x0, y0), (x1, y1) = (
@@ -190,9 +190,9 @@ def _interpolated(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> Float[np.ndar
         )
         width = x1 - x0
         inside = np.clip((value - x0) / np.where(width > 0, width, 1.0), 0.0, 1.0)
-        found[:, k] = y0 + (y1 - y0) * np.where(width > 0, inside, value >= x1)
-    found[np.isnan(x).any(axis=1)] = np.nan
-    return found
+        values[:, k] = y0 + (y1 - y0) * np.where(width > 0, inside, value >= x1)
+    values[np.isnan(x).any(axis=1)] = np.nan
+    return values
 
 
 def _band(at: np.ndarray, values: np.ndarray, level: float) -> Band:

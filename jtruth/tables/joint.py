@@ -76,11 +76,11 @@ class JointDensity(eqx.Module):
         """Where the density is highest."""
         x, y, height = self.on_grid()
         i, j = np.unravel_index(int(np.argmax(height)), height.shape)
-        found = scipy.optimize.minimize(
+        optimum = scipy.optimize.minimize(
             lambda p: -float(self.density(p[0], p[1])), [x[i], y[j]], method="Nelder-Mead",
             options={"xatol": 1e-9, "fatol": 1e-12}, bounds=self.box,
         )  # fmt: skip
-        return found.x
+        return optimum.x
 
     def on_grid(self, points: int = 201) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Grid of the box and the density on it: x (points,), y (points,), density (points, points)."""

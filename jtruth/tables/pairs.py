@@ -70,13 +70,13 @@ class Tuples(NamedTuple):
         def of_table(table: Any) -> Any:
             return metric.of_table(self.marginal(table, classifier))
 
-        found = Metric(metric.name, of_table, position=metric.position, bounds=metric.bounds)
+        one_of = Metric(metric.name, of_table, position=metric.position, bounds=metric.bounds)
         if not metric.is_ratio:
-            return found
+            return one_of
         alone = metric.terms(np.ones((self.num_classes, self.num_classes)))
         mine = self.predicted[:, classifier]
         laid = np.where(mine >= 0, alone[:, :, mine], 0.0)  # tuples that never occur add nothing
-        return found._replace(joint=np.pad(laid, ((0, 0), (0, 0), (0, self.num_empty))))
+        return one_of._replace(joint=np.pad(laid, ((0, 0), (0, 0), (0, self.num_empty))))
 
     def difference(self, metric: Metric, first: int, second: int) -> Metric:
         """What the first classifier has more of than the second.

@@ -103,10 +103,10 @@ class TableDraws(TablePosterior, eqx.Module):
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
         """Law of a metric; NaN draws are those in which it is undefined."""
-        found = self.metric(metric)
+        draws = self.metric(metric)
         if self.point is None:
-            return DrawsEstimate(np.asarray(found.of_table(self.counts), np.float64))
-        return DrawsEstimate(_resampled(found, self.counts), float(_resampled(found, self.point[None])[0]))
+            return DrawsEstimate(np.asarray(draws.of_table(self.counts), np.float64))
+        return DrawsEstimate(_resampled(draws, self.counts), float(_resampled(draws, self.point[None])[0]))
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
         """Joint draws of two metrics, both defined."""

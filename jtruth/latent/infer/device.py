@@ -77,11 +77,11 @@ class Data(NamedTuple):
 
     def draw_dirichlet_logs(self, concentration: Any, rng: JaxGenerator) -> Any:
         """Log of one draw of every Dirichlet row, (chains, P)."""
-        logs, found = log_gamma_draws(concentration, rng), []
+        logs, blocks = log_gamma_draws(concentration, rng), []
         for first, shape in self.blocks:
             rows = logs[:, first : first + int(np.prod(shape))].reshape(len(logs), -1, shape[-1])
-            found.append(jax.nn.log_softmax(rows, axis=2).reshape(len(logs), -1))
-        return jnp.concatenate(found, axis=1)
+            blocks.append(jax.nn.log_softmax(rows, axis=2).reshape(len(logs), -1))
+        return jnp.concatenate(blocks, axis=1)
 
     def draw_samples(self, log_theta: Any, rng: Any) -> tuple[Any, tuple[Any, ...]]:
         """Samples behind every column, (columns, states, chains), and p(state) of each part's rows."""
@@ -201,8 +201,8 @@ def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, di
     """
     with jax.enable_x64(True):
         mesh = program.mesh
-        found = _compiled(program.shapes, program.data, chain, np.int32(sweeps), most=most, mesh=mesh)
-        chain, kept, p = jax.device_get(found)
+        result = _compiled(program.shapes, program.data, chain, np.int32(sweeps), most=most, mesh=mesh)
+        chain, kept, p = jax.device_get(result)
     summed = np.zeros((program.data.place.shape[1], program.num_rows))
     for row, mean in zip(program.row, p, strict=True):
         flat = np.moveaxis(mean, 0, 1).reshape(len(summed), -1)

@@ -214,10 +214,10 @@ def sources(
     rows = np.add.reduceat(seen.astype(np.int64), problem.starts)
     free = int(np.maximum(rows - 1, 0).sum())
     good = np.flatnonzero(height >= height.max() - (0.5 * free + _BESIDES))
-    found = np.arange(height.size)
-    poor = np.setdiff1d(found, good)
-    found[poor] = good[np.arange(poor.size) % good.size]
-    return found
+    source = np.arange(height.size)
+    poor = np.setdiff1d(source, good)
+    source[poor] = good[np.arange(poor.size) % good.size]
+    return source
 
 
 def numbers_of(problem: kernel.Problem) -> float:

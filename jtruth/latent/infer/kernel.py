@@ -115,12 +115,12 @@ class Problem:
 
     def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Log of one draw of every Dirichlet row that is not alike to others, (chains, P)."""
-        (entries, (starts, length)), found = self.independent, np.zeros_like(concentration)
+        (entries, (starts, length)), drawn = self.independent, np.zeros_like(concentration)
         logs = log_gamma_draws(concentration[:, entries], rng)
         logs -= np.repeat(np.maximum.reduceat(logs, starts, axis=1), length, axis=1)
         logs -= np.repeat(np.log(np.add.reduceat(np.exp(logs), starts, axis=1)), length, axis=1)
-        found[:, entries] = logs
-        return found
+        drawn[:, entries] = logs
+        return drawn
 
     def draw_samples(self, log_theta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Samples behind every (column, state, chain), and p(state) of every row summed over the chains."""
@@ -248,21 +248,21 @@ def draw_counts(problem: Problem, p: np.ndarray, rng: np.random.Generator) -> np
     (states, _, _), number, (single, repeated, all_single) = p.shape, problem.num_single, problem.transposed
     state = draw_states(p[:, :, :number], rng)
     times = problem.multiplicity[number:]
-    found = _samples_behind(repeated, draw_numbers(p[:, :, number:].astype(np.float64), times, rng))
+    behind = _samples_behind(repeated, draw_numbers(p[:, :, number:].astype(np.float64), times, rng))
     if not number:
-        return found
+        return behind
     # Each state but the last by a product with zeros and ones; the last has what is left of a column.
     chosen = (state == np.arange(states - 1, dtype=state.dtype)[:, None, None]).astype(single.dtype)
-    one = _samples_behind(single, chosen) if states > 1 else found[:, :0]
-    found[:, :-1] += one
-    found[:, -1] += all_single - one.sum(axis=1)
-    return found
+    one = _samples_behind(single, chosen) if states > 1 else behind[:, :0]
+    behind[:, :-1] += one
+    behind[:, -1] += all_single - one.sum(axis=1)
+    return behind
 
 
 def _samples_behind(transposed: sparse.sparray, counts: np.ndarray) -> np.ndarray:
     states, chains, rows = counts.shape
-    found = transposed @ np.ascontiguousarray(counts.reshape(states * chains, rows).T)
-    return found.reshape(-1, states, chains)
+    behind = transposed @ np.ascontiguousarray(counts.reshape(states * chains, rows).T)
+    return behind.reshape(-1, states, chains)
 
 
 def draw_states(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:

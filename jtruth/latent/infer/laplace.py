@@ -67,25 +67,25 @@ def start_of(model: Model, rng: np.random.Generator) -> Start:
     first = np.column_stack([some.mean(axis=1), some[:, 1:_CLIMBERS]]).astype(np.float64)
     tops = _climbed(slopes, first)
     tops = tops[:, np.argsort(-slopes(tops)[0])]
-    found: list[tuple[float, np.ndarray, np.ndarray]] = []
-    while tops.shape[1] and len(found) < MODES:
+    modes: list[tuple[float, np.ndarray, np.ndarray]] = []
+    while tops.shape[1] and len(modes) < MODES:
         top, root = polished(slopes, tops[:, 0])
         height = float(slopes(top[:, None])[0][0])
         volume = np.log(np.diagonal(root)).sum()
-        if found and height + volume < found[0][0] - _WITHOUT:
+        if modes and height + volume < modes[0][0] - _WITHOUT:
             break
-        found.append((height + volume, top, root))
+        modes.append((height + volume, top, root))
         far = np.sqrt((np.linalg.solve(root, tops - top[:, None]) ** 2).mean(axis=0))
         tops = tops[:, far > _APART * np.sqrt(2)]
-    return mixture(found)
+    return mixture(modes)
 
 
-def mixture(found: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
+def mixture(modes: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
     """t laws about modes of these log weights, filled up with copies without weight."""
-    size = found[0][1].size
+    size = modes[0][1].size
     weight = np.full(MODES, -np.inf)
-    weight[: len(found)] = [w for w, _, _ in found]
-    filled = [*found, *[found[0]] * (MODES - len(found))]
+    weight[: len(modes)] = [w for w, _, _ in modes]
+    filled = [*modes, *[modes[0]] * (MODES - len(modes))]
     centre = np.array([c for _, c, _ in filled])
     scale = _WIDER * np.array([s for _, _, s in filled])
     constant = gammaln((_FREEDOM + size) / 2) - gammaln(_FREEDOM / 2) - size / 2 * np.log(_FREEDOM * np.pi)
@@ -121,8 +121,8 @@ def _climbed(slopes: Slopes, x: Float[np.ndarray, "size P"]) -> Float[np.ndarray
         return -float(value.sum()), -slope.ravel()
 
     options = {"maxiter": _STEPS, "maxfun": 2 * _STEPS, "maxcor": 20, "ftol": 1e-8}
-    found = scipy.optimize.minimize(negative, x.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(x.shape)
+    optimum = scipy.optimize.minimize(negative, x.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return optimum.x.reshape(x.shape)
 
 
 def polished(slopes: Slopes, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray, np.ndarray]:

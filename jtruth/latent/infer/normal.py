@@ -95,13 +95,13 @@ def run_normal(
     if not effort.normal and work > _MOST_WORK:
         return None
     mode = mode_of(problem, starts[0])
-    found = law_around(problem, mode, rng)
-    if found is None or not (effort.normal or alone(problem, mode, starts[1:])):
+    local_law = law_around(problem, mode, rng)
+    if local_law is None or not (effort.normal or alone(problem, mode, starts[1:])):
         return None
     number = int(np.clip(_WORK / (2 * work), _FIRST, _MOST)) // _CHAINS * _CHAINS
     if not effort.normal and (number < effort.min_sweeps or 2 * work * number > effort.max_work):
         return None
-    law, root = found
+    law, root = local_law
     log_theta, log_q = law.draw(root, number, rng)
     log_w = log_posterior(problem, log_theta[:_FIRST]) - log_q[:_FIRST]
     if not effort.normal and 1 / (softmax(log_w) ** 2).sum() < _HOPELESS * _FIRST:
@@ -152,10 +152,10 @@ def log_posterior(
     """log p(everything seen, probabilities), as a density of log p_k - log p_last of every row."""
     concentration, starts = problem.concentration, problem.starts
     constant = gammaln(np.add.reduceat(concentration, starts)).sum() - gammaln(concentration).sum()
-    found, rows = log_theta @ concentration + constant, problem.offset.size
+    density, rows = log_theta @ concentration + constant, problem.offset.size
     for part in np.array_split(np.arange(len(log_theta)), max(-(-len(log_theta) * rows // _BLOCK), 1)):
-        found[part] += kernel.log_rows(problem, log_theta[part]) @ problem.multiplicity
-    return found
+        density[part] += kernel.log_rows(problem, log_theta[part]) @ problem.multiplicity
+    return density
 
 
 class Law(NamedTuple):
@@ -248,16 +248,16 @@ def law_around(
 def information(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
     """Minus the second derivatives of the log posterior by theta, plus 1 in every block of a row."""
     states, theta, total = mode
-    size, root, found = theta.size, np.sqrt(problem.multiplicity), np.zeros((theta.size, theta.size))
+    size, root, if_known = theta.size, np.sqrt(problem.multiplicity), np.zeros((theta.size, theta.size))
     mean: Any = 0
     for share, place in zip(states, problem.place.T, strict=True):
         used = np.flatnonzero(place < size)  # columns that use a probability in this state
         of_column = sparse.csr_array((np.ones(used.size), (used, place[used])), shape=(len(place), size))
         x: Any = problem.design @ of_column
         known = sparse.csr_array(x.multiply((root * np.sqrt(share))[:, None]))
-        found += (known.T @ known).toarray()
+        if_known += (known.T @ known).toarray()
         mean = mean + sparse.csr_array(x.multiply((root * share)[:, None]))
-    lost = found - (mean.T @ mean).toarray()  # sum over rows of m_i Cov_rho(x_i)
+    lost = if_known - (mean.T @ mean).toarray()  # sum over rows of m_i Cov_rho(x_i)
     return curvature(lost, theta, np.add.reduceat(total, problem.starts), problem.starts)
 
 
@@ -271,27 +271,27 @@ def curvature(
 
     The 1 is for the direction that moves all entries of a row, which softmax forgets.
     """
-    length, found = np.diff(np.append(starts, p.size)), -lost
+    length, matrix = np.diff(np.append(starts, p.size)), -lost
     for _ in range(2):  # D lost, then D of its transpose
-        of_row = np.repeat(np.add.reduceat(found, starts, axis=0), length, axis=0)
-        found = (found - p[:, None] * of_row).T
+        of_row = np.repeat(np.add.reduceat(matrix, starts, axis=0), length, axis=0)
+        matrix = (matrix - p[:, None] * of_row).T
     for first, size, number in zip(starts, length, total, strict=True):
         here = slice(first, first + size)
-        found[here, here] += number * (np.diag(p[here]) - np.outer(p[here], p[here])) + 1.0
-    return found
+        matrix[here, here] += number * (np.diag(p[here]) - np.outer(p[here], p[here])) + 1.0
+    return matrix
 
 
 def steps_of(
-    found: np.ndarray, number: int, rng: np.random.Generator
+    matrix: np.ndarray, number: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "draws probabilities"]:
     """Normal draws of theta about the mode with this information matrix.
 
     A direction in which it is flat or worse (EM stopped early, or labels that do not determine it) is given
     the curvature `_FLAT`: wide, and not endless.
     """
-    noise = rng.standard_normal((len(found), number))
+    noise = rng.standard_normal((len(matrix), number))
     try:
-        return scipy.linalg.solve_triangular(np.linalg.cholesky(found).T, noise).T
+        return scipy.linalg.solve_triangular(np.linalg.cholesky(matrix).T, noise).T
     except np.linalg.LinAlgError:
-        value, vector = np.linalg.eigh(found)
+        value, vector = np.linalg.eigh(matrix)
         return (vector @ (noise / np.sqrt(np.maximum(value, _FLAT))[:, None])).T

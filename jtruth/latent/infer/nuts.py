@@ -296,10 +296,10 @@ def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
 
 def resumed(file: Checkpoint, state: Any) -> tuple[Any, list, int]:
     """(state, pieces, transitions done) of a file; as they are at the start if there is none."""
-    found = file.read_parts()
-    if found is None:
+    content = file.read_parts()
+    if content is None:
         return state, [], 0
-    parts, words = found
+    parts, words = content
     leaves, tree = jax.tree.flatten(state)
     read = [_restored(parts["state"][str(k)], leaf) for k, leaf in enumerate(leaves)]
     pieces = [(parts["sample"], parts["statistic"])] if parts["sample"] else []

@@ -59,7 +59,7 @@ def side_by_side(samplers: Sequence[Sampler[T]], at_once: int, mesh: Any = None)
 
     While a call is made, others are got ready.
     """
-    found: list[T | None] = [None] * len(samplers)
+    results: list[T | None] = [None] * len(samplers)
     ready: dict[Hashable, deque[tuple[int, Call]]] = defaultdict(deque)
     flying: deque[tuple[list[int], Any]] = deque()
     others, going = iter(range(len(samplers))), 0
@@ -69,7 +69,7 @@ def side_by_side(samplers: Sequence[Sampler[T]], at_once: int, mesh: Any = None)
         try:
             call = samplers[k].send(answer)
         except StopIteration as end:
-            found[k] = end.value
+            results[k] = end.value
             return False
         except TooLarge:
             return False
@@ -84,7 +84,7 @@ def side_by_side(samplers: Sequence[Sampler[T]], at_once: int, mesh: Any = None)
             chosen = [calls.popleft() for _ in range(min(at_once, len(calls)))]
             flying.append(([k for k, _ in chosen], _made([call for _, call in chosen], at_once, mesh)))
         if not flying:
-            return found
+            return results
         chosen, answers = flying.popleft()
         answers = jax.device_get(answers)
         for place, k in enumerate(chosen):

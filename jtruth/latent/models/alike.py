@@ -113,11 +113,11 @@ def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Fl
     """
     first, second = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64).T
     odds, symbols = state[..., 0].astype(np.float64), alike.log_share.size
-    found = -(first - 1) * np.logaddexp(0, -odds) - (second - 1) * np.logaddexp(0, odds)
-    found += _normal(state[..., 1], KAPPA)
+    density = -(first - 1) * np.logaddexp(0, -odds) - (second - 1) * np.logaddexp(0, odds)
+    density += _normal(state[..., 1], KAPPA)
     if symbols > 2:
-        found += _normal(state[..., 2], _pattern_centre(symbols))
-    return found.sum(axis=-1)
+        density += _normal(state[..., 2], _pattern_centre(symbols))
+    return density.sum(axis=-1)
 
 
 class RowCounts(NamedTuple):
@@ -271,11 +271,11 @@ def families(alike: Alike) -> Families:
     mean = np.broadcast_to(alike.mean_prior, (number, 2)).astype(np.float64)
     normals = 1 if symbols == 2 else 2
     constant = -host_betaln(*mean.T).sum() - number * normals * np.log(SPREAD * np.sqrt(2 * np.pi))
-    found = (
+    arrays = (
         np.eye(number)[alike.family], np.eye(symbols)[alike.right], np.eye(symbols)[others].swapaxes(1, 2),
         alike.log_share[others], mean, constant,
     )  # fmt: skip
-    return Families(*(np.asarray(a, np.float32) for a in found))
+    return Families(*(np.asarray(a, np.float32) for a in arrays))
 
 
 def number_of(group: Families) -> int:
@@ -293,12 +293,12 @@ def state(group: Families, f: Any) -> Any:
 def log_families(group: Families, f: Any) -> Any:
     """Log density of the coordinates of the families, (P,)."""
     odds, first, second = f[:, 0], group.mean[:, :1], group.mean[:, 1:]
-    found = first * log_sigmoid(odds) + second * log_sigmoid(-odds)
-    found = found + _normal(f[:, 1], KAPPA)
+    density = first * log_sigmoid(odds) + second * log_sigmoid(-odds)
+    density = density + _normal(f[:, 1], KAPPA)
     if number_of(group) == 4:
-        found = found + _normal(f[:, 2], _pattern_centre(group.right.shape[1]))
-        found = found + log_sigmoid(f[:, 3]) + log_sigmoid(-f[:, 3])
-    return found.sum(axis=0) + group.constant
+        density = density + _normal(f[:, 2], _pattern_centre(group.right.shape[1]))
+        density = density + log_sigmoid(f[:, 3]) + log_sigmoid(-f[:, 3])
+    return density.sum(axis=0) + group.constant
 
 
 def _law(group: Families, f: Any) -> tuple[Any, ...]:

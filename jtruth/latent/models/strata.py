@@ -116,17 +116,17 @@ class _Coordinates:
 @jax.jit  # traced once where several questions are asked of the same points
 def _unpacked(arrays: Strata, x: Any) -> tuple[dict[str, Any], Any, Any]:
     """Logs of everything by the names that a Gibbs sampler gives it, and both parts of the log density."""
-    part, found = _Coordinates(x, arrays.of_class.shape[0]), {}
+    part, logs = _Coordinates(x, arrays.of_class.shape[0]), {}
     if arrays.prior is not None:
-        found["pi"] = part.rows(arrays.prior)[0]
-    found["weights"] = jnp.broadcast_to(
+        logs["pi"] = part.rows(arrays.prior)[0]
+    logs["weights"] = jnp.broadcast_to(
         arrays.log_weights[:, :, None], (*arrays.log_weights.shape, x.shape[1])
     )
     if arrays.weights is not None:
-        found["weights"] = part.rows(arrays.weights)[0]
+        logs["weights"] = part.rows(arrays.weights)[0]
     for k, group in enumerate(arrays.raters):
-        found |= {f"{name}{k}": values for name, values in part.group(group).items()}
-    return found, part.rest, part.named
+        logs |= {f"{name}{k}": values for name, values in part.group(group).items()}
+    return logs, part.rest, part.named
 
 
 def log_prior(arrays: Strata, x: Any) -> Any:
@@ -168,12 +168,12 @@ def unfold(arrays: Strata, x: Any, u: Any) -> Any:
 
 def channel(arrays: Strata, x: Any) -> Channel:
     """What the coordinates mean."""
-    found, states = _unpacked(arrays, x)[0], arrays.of_class.shape[1]
+    logs, states = _unpacked(arrays, x)[0], arrays.of_class.shape[1]
     known = jnp.broadcast_to(arrays.log_prior[None, :, None], (1, arrays.log_prior.size, x.shape[1]))
-    of_class = jnp.einsum("vcp,cs->vsp", found.get("pi", known), arrays.of_class)
-    level = jnp.einsum("whp,whs->sp", found["weights"], arrays.of_weight)
+    of_class = jnp.einsum("vcp,cs->vsp", logs.get("pi", known), arrays.of_class)
+    level = jnp.einsum("whp,whs->sp", logs["weights"], arrays.of_weight)
     seen = [
-        jnp.einsum("trup,rs->tusp", found[f"raters{k}"], group.uses).reshape(-1, states, x.shape[1])
+        jnp.einsum("trup,rs->tusp", logs[f"raters{k}"], group.uses).reshape(-1, states, x.shape[1])
         for k, group in enumerate(arrays.raters)
     ]
     return Channel(of_class, level, jnp.concatenate(seen))
@@ -181,10 +181,10 @@ def channel(arrays: Strata, x: Any) -> Channel:
 
 def named(arrays: Strata, x: Any) -> dict[str, Any]:
     """Natural parameters by the names that a Gibbs sampler gives them."""
-    found = _unpacked(arrays, x)[0]
-    if found["weights"].shape[1] == 1:
-        del found["weights"]
-    return {name: a if name.startswith("families") else jnp.exp(a) for name, a in found.items()}
+    logs = _unpacked(arrays, x)[0]
+    if logs["weights"].shape[1] == 1:
+        del logs["weights"]
+    return {name: a if name.startswith("families") else jnp.exp(a) for name, a in logs.items()}
 
 
 def draw(arrays: Strata, rng: np.random.Generator, number: int) -> np.ndarray:
@@ -236,7 +236,7 @@ def arrays_of(model: LatentModel, groups: int = 1) -> Strata:
     exchange = may_exchange(model)
     drawn, weights = model.num_strata > 1 and not model.weights_fixed, model.stratum_prior[None]
     known = np.maximum(log(model.class_prior), -1e9) if model.class_fixed else np.zeros(classes)
-    found = Strata(
+    arrays = Strata(
         log_prior=known.astype(np.float32),
         of_class=(np.arange(classes)[:, None] == states[None]).astype(np.float32),
         prior=None if model.class_fixed else _law(np.tile(model.class_prior, (1, groups, 1))),
@@ -245,7 +245,7 @@ def arrays_of(model: LatentModel, groups: int = 1) -> Strata:
         of_weight=of_weight.reshape(*model.stratum_prior.shape, states.size),
         raters=tuple(_arrays(raters, exchange) for raters in model.raters),
     )
-    return found._replace(names=_names(model, found)) if exchange else found
+    return arrays._replace(names=_names(model, arrays)) if exchange else arrays
 
 
 def may_exchange(model: LatentModel) -> bool:
@@ -271,14 +271,14 @@ def _exchanged(rows: np.ndarray) -> np.ndarray:
 def _arrays(raters: Raters, exchange: bool) -> Group:
     rows = raters.prior.shape[1]
     uses = (np.arange(rows)[:, None] == raters.row_of_state[None]).astype(np.float32)
-    found, other = Group(uses, np.zeros(raters.prior.shape, np.float32)), exchange and _apart(raters)
+    group, other = Group(uses, np.zeros(raters.prior.shape, np.float32)), exchange and _apart(raters)
     if raters.alike is not None:
-        return found._replace(families=alike.families(raters.alike))
+        return group._replace(families=alike.families(raters.alike))
     if raters.strength and raters.common_prior is not None:
         common = raters.common_prior[None]
         strength = np.asarray(raters.strength, np.float32)
-        return found._replace(common=_law(common, _exchanged(common) if other else None), strength=strength)
-    return found._replace(rows=_law(raters.prior, _exchanged(raters.prior) if other else None))
+        return group._replace(common=_law(common, _exchanged(common) if other else None), strength=strength)
+    return group._replace(rows=_law(raters.prior, _exchanged(raters.prior) if other else None))
 
 
 def _law(concentration: np.ndarray, exchanged: np.ndarray | None = None) -> Simplex:

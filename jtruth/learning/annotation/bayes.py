@@ -118,8 +118,8 @@ _LAWS: dict[str, Callable[[Hyper, int], dict[str, Any]]] = {
 def _everything(parameters: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
     """The class prior, then the parameters; what is a law is drawn."""
     prior = numpyro.sample("prior", dist.Dirichlet(hyper["class_concentration"]))
-    found = parameters(hyper, labelers).items()
-    drawn = {k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in found}
+    laws = parameters(hyper, labelers).items()
+    drawn = {k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in laws}
     return {"prior": prior} | drawn
 
 
@@ -231,8 +231,8 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
 
     def draw(arrays: Any, rng: np.random.Generator, number: int) -> np.ndarray:
         keys = jax.random.split(jax.random.key(rng.integers(2**31)), number)
-        found = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
-        return np.clip(np.nan_to_num(np.asarray(found, np.float32).T), -_FARTHEST, _FARTHEST)
+        points = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
+        return np.clip(np.nan_to_num(np.asarray(points, np.float32).T), -_FARTHEST, _FARTHEST)
 
     def size(arrays: Any) -> int:
         return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(shapes(arrays)))
@@ -263,10 +263,10 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
         keep_programs()
         try:
             lineages = temper.lineages_for(model.work)
-            found = alone(temper.temper(model, host_rng(key, "evidence"), lineages))
+            tempered = alone(temper.temper(model, host_rng(key, "evidence"), lineages))
         except TooLarge:
             return None
-    log_z, error, _ = found.evidence
+    log_z, error, _ = tempered.evidence
     return log_z, error
 
 

@@ -140,8 +140,8 @@ class NutsFit(NamedTuple):
 
     def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
         """log p(labels of the sample | draw), one column for every sample: 8 bytes each, so mind the size."""
-        found = self.pointwise(thin=False)
-        return found.log_p.reshape(-1, found.log_p.shape[2])[:, found.row_of_sample]
+        rows = self.pointwise(thin=False)
+        return rows.log_p.reshape(-1, rows.log_p.shape[2])[:, rows.row_of_sample]
 
     def matrix_draws(self) -> LabelerDraws:
         """Class prior and a matrix for each labeler (mean over difficulty), thinned where they are many."""
@@ -241,8 +241,8 @@ def _of_draws(function: Callable, channel: Callable, num_labelers: int, *data: A
     `data` are the draws, with one leading axis, the prior settings, and what else the function takes.
     """
     with arithmetic():
-        found = _mapped(function, channel, num_labelers, *jax.tree.map(jnp.asarray, data))
-        return jax.tree.map(np.asarray, found)
+        values = _mapped(function, channel, num_labelers, *jax.tree.map(jnp.asarray, data))
+        return jax.tree.map(np.asarray, values)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))

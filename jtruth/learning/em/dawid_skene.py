@@ -233,8 +233,8 @@ def _best(labels, gold, prior, smoothing, key, starts, **steps) -> Fit:
         objectives.append(float(result.objective))
         if best is None or objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
             best, winner = result, k
-    found = here(best.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples
-    found = found[: row.size] if (row == np.arange(row.size)).all() else found[row]
+    p = here(best.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples
+    p = p[: row.size] if (row == np.arange(row.size)).all() else p[row]
     num_steps = int(best.num_steps)
     own = {
         "matrices": np.asarray(best.matrices, np.float64)[:size],
@@ -245,7 +245,7 @@ def _best(labels, gold, prior, smoothing, key, starts, **steps) -> Fit:
         "start_objectives": np.array(objectives),
     }
     prior, log_likelihood = np.asarray(best.prior, np.float64), float(best.log_likelihood)
-    return Fit(prior, found, log_likelihood, bool(best.converged), num_steps, own=own)
+    return Fit(prior, p, log_likelihood, bool(best.converged), num_steps, own=own)
 
 
 def climbed(
@@ -271,13 +271,13 @@ def climbed(
             placed: Any = EMResult  # of shardings here, one for each result
             shardings = placed(*(rows if k == "class_posterior" else everywhere for k in EMResult._fields))
             run, steps = jax.jit(partial(run, **steps), out_shardings=shardings), {}
-        found = run(columns, start, pseudo_counts, prior, **steps)
-        if drop := float(found.largest_drop):
+        result = run(columns, start, pseudo_counts, prior, **steps)
+        if drop := float(result.largest_drop):
             raise RuntimeError(
                 f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
                 "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
             )
-    return found
+    return result
 
 
 def _placed(mesh: jax.sharding.Mesh, columns: LabelColumns, start: np.ndarray) -> tuple:

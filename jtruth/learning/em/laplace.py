@@ -80,10 +80,10 @@ def laid_out(
 
 
 def _drawn(
-    rows: Float[np.ndarray, "rows classes"], found: np.ndarray, num: int, rng: np.random.Generator
+    rows: Float[np.ndarray, "rows classes"], matrix: np.ndarray, num: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "num rows classes"]:
     """Rows of probabilities with the mode as their mean, and the spread that this information says."""
-    return normal.around(rows, normal.steps_of(found, num, rng).reshape(num, *rows.shape))
+    return normal.around(rows, normal.steps_of(matrix, num, rng).reshape(num, *rows.shape))
 
 
 def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:

@@ -91,8 +91,8 @@ class Stream(NamedTuple):
         length, classes = self.patterns.length[self.pattern], len(self.classes)
         labeler, label = np.divmod(self.patterns.codes(self.pattern), classes)
         sample = np.repeat(np.arange(length.size, dtype=np.int32), length)
-        found = Labels(sample, labeler, label, length.size, len(self.workers), classes)
-        return found.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
+        labels = Labels(sample, labeler, label, length.size, len(self.workers), classes)
+        return labels.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
 
     def noise_model(self) -> Any:
         """The matrices as `jtruth.noise.ConfusionMatrices`, the form that testing and training take."""
@@ -207,12 +207,12 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
         if state.batches
         else first_guess(state.patterns.labels(size, classes), None)
     )
-    found = climbed(columns, start, state.pseudo_counts, None, max_steps=max_steps, tol=tol)
-    converged, steps = bool(found.converged), int(found.num_steps)
+    result = climbed(columns, start, state.pseudo_counts, None, max_steps=max_steps, tol=tol)
+    converged, steps = bool(result.converged), int(result.num_steps)
     return state._replace(
-        prior=np.asarray(found.prior),
-        matrices=np.asarray(found.matrices)[:size],
-        log_likelihood=float(found.log_likelihood),
+        prior=np.asarray(result.prior),
+        matrices=np.asarray(result.matrices)[:size],
+        log_likelihood=float(result.log_likelihood),
         converged=converged,
         num_steps=steps,
         batches=(*state.batches, mark),
@@ -258,12 +258,12 @@ def read_stream(path: str | Path) -> Stream:
         ValueError: no such file, a file of something else, or one that was damaged or changed.
     """
     try:
-        found = Checkpoint(path, _MARK).read()
+        content = Checkpoint(path, _MARK).read()
     except ValueError as error:
         raise ValueError(f"{path} is no state of a stream of labels: {error}") from None
-    if found is None:
+    if content is None:
         raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
-    arrays, words = found
+    arrays, words = content
     patterns = CodedPatterns(*(arrays[f"patterns_{name}"] for name in CodedPatterns._fields))
     for name in ("warnings", "classes", "batches"):
         words[name] = tuple(words[name])

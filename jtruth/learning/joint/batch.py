@@ -206,14 +206,14 @@ def weighted_batch(
         keys = _keys(key, np.arange(len(seen)), "weighted batch")
         run = partial(_every, one=_weigh, settings=(num_classes,))
         out = over_sets(run, mesh, keys, *map(jnp.asarray, (rows, times, of_sample, seen[:, :, -1])))
-    found, log_weight, slope, exchanged_height = jax.tree.map(np.asarray, out)
+    batch, log_weight, slope, exchanged_height = jax.tree.map(np.asarray, out)
     known = np.isfinite(log_weight).all(axis=1)
     _, k = smoothed_weights(np.where(known[:, None], log_weight, 0.0), 1.0)
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     effective = weight.sum(axis=1) ** 2 / (weight**2).sum(axis=1)
     ess = 1 / (1 / effective + 1 / _KEPT)
     one_hill = (slope < _FLAT) & (exchanged_height < -_FAR_BELOW)
-    return found._replace(ess=ess, pareto_k=k, ok=known & one_hill & (k < good_shape(_DRAWS)))
+    return batch._replace(ess=ess, pareto_k=k, ok=known & one_hill & (k < good_shape(_DRAWS)))
 
 
 def _merged(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -325,10 +325,10 @@ def _weigh(key, rows, times, of_sample, y_pred, classes):
     at_least = jnp.stack([jnp.broadcast_to(symbols.sum(axis=0), (_KEPT, classes)), *above], axis=1)
     counts = at_least - jnp.concatenate([at_least[:, 1:], jnp.zeros_like(at_least[:, :1])], axis=1)
 
-    found = JointBatch(
+    batch = JointBatch(
         counts[None],
         jnp.exp(log_prior) @ weight,
         (jnp.exp(log_rows) @ weight).swapaxes(0, 1),
         (p @ weight)[of_sample],
     )
-    return found, log_weight, jnp.abs(slope(top)).max(), exchanged_height
+    return batch, log_weight, jnp.abs(slope(top)).max(), exchanged_height

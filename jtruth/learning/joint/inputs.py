@@ -163,8 +163,8 @@ def vote_start(start: Any, rows: Rows) -> np.ndarray:
             known = one_hot(rows.gold, classes) * rows.multiplicity[:, None]
             counts = soft_counts(rows.labels, known) + diagonal_rows(classes, 2.0, 1.0)
             matrices = counts / counts.sum(axis=2, keepdims=True)
-            found = labels_log_likelihood(matrices, *rows.labels.arrays, len(known))
-            shares = softmax(found + np.log(known.sum(axis=0)), axis=1)
+            log_likelihood = labels_log_likelihood(matrices, *rows.labels.arrays, len(known))
+            shares = softmax(log_likelihood + np.log(known.sum(axis=0)), axis=1)
     else:
         probabilities = _numbers("start", start, (rows.row_of_sample.size, classes), positive=False)
         check_rows(probabilities, "start")

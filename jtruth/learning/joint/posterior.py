@@ -182,12 +182,12 @@ def fit_joint(
         run = run_gibbs(model, observed, key=key, start=start, away=away, digest=kept, effort=effort)
     if group_share is not None:  # the log prior of their class shares is left out
         built = built._replace(model=model._replace(class_fixed=True))
-    found = gather(run, labels, rows, built, doubt, name)
+    posterior = gather(run, labels, rows, built, doubt, name)
     if not effort.pointwise:
-        return found
+        return posterior
     if run.evidence is not None:
-        return found._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
-    return found._replace(pointwise=of_gibbs(model, observed, run.large))
+        return posterior._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
+    return posterior._replace(pointwise=of_gibbs(model, observed, run.large))
 
 
 def laid_out(
@@ -238,7 +238,7 @@ def gather(
     doubts = (not_identified, switched, several, None if not_identified else run.convergence.sentence())
     same = ("prior", "labeler_accuracy", "classifier", "counts", "weights", "right", "class_counts")
     fields: dict[str, Any] = {name: draws.get(name) for name in same}
-    found = JointPosterior(
+    posterior = JointPosterior(
         **fields,
         matrices=matrices.reshape(-1, *matrices.shape[2:]),
         matrix_draw=draw.ravel(),
@@ -253,11 +253,11 @@ def gather(
         evidence=run.evidence,
     )
     if built.other is not None:
-        values = run.draws["log_prior"].reshape(-1)[found.matrix_draw]
-        return found._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
+        values = run.draws["log_prior"].reshape(-1)[posterior.matrix_draw]
+        return posterior._replace(log_prior=LogPrior(values, 1.0, (EFFECT,)))
     if model.weights_fixed:
-        return found
-    return found._replace(log_prior=log_prior(model, found, run.large))
+        return posterior
+    return posterior._replace(log_prior=log_prior(model, posterior, run.large))
 
 
 def _rater_means(run, labels):
