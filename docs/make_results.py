@@ -141,7 +141,7 @@ def fields(kind: type) -> dict[str, str]:
     for node in tree.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             said = lines[node.end_lineno - 1].partition("  # ")[2].strip()
-            kind_of = " ".join(ast.unparse(node.annotation).split())
+            kind_of = " ".join(ast.unparse(node.annotation).split()).replace("AnyArray", "Array | np.ndarray")
             found[node.target.id] = f"`{kind_of}`" + (f"; {said}" if said else "")
     return {name: text for name, text in found.items() if not name.startswith("_")}
 

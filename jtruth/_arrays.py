@@ -14,6 +14,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 from scipy import special
 
+AnyArray = Array | np.ndarray
+
 
 def is_concrete(x: object) -> bool:
     """True when `x` has values that the host can look at."""
@@ -31,7 +33,7 @@ def as_array(x) -> jax.Array:
     )
 
 
-def safe_log(p: Float[Array | np.ndarray, "*shape"]) -> Float[Array, "*shape"]:
+def safe_log(p: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
     """log p, with -inf and gradient 0 at p = 0.
 
     The usual gradient 1/p would be inf there, and inf times the zero weight of an impossible or unused
@@ -41,7 +43,7 @@ def safe_log(p: Float[Array | np.ndarray, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.where(positive, jnp.log(jnp.where(positive, p, 1.0)), -jnp.inf)
 
 
-def safe_log1m(p: Float[Array | np.ndarray, "*shape"]) -> Float[Array, "*shape"]:
+def safe_log1m(p: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
     """log(1 - p) without cancellation for small p, with -inf and gradient 0 at p = 1."""
     below = p < 1
     return jnp.where(below, jnp.log1p(-jnp.where(below, p, 0.0)), -jnp.inf)

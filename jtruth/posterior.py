@@ -17,14 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
 from jtruth._host import across
 from jtruth._validation import quoted, some
 from jtruth._validation.in_range import check_codes, check_rows
 
-LogLikelihood = Float[Array | np.ndarray, "samples classes"]
-Prior = Float[Array | np.ndarray, " classes"]
-Confusion = Float[Array | np.ndarray, "classes symbols"]
+LogLikelihood = Float[AnyArray, "samples classes"]
+Prior = Float[AnyArray, " classes"]
+Confusion = Float[AnyArray, "classes symbols"]
 
 
 def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array, "samples classes"]:
@@ -58,7 +58,7 @@ def class_posterior_given_prediction(
     log_likelihood: LogLikelihood,
     prior: Prior,
     confusion: Confusion,
-    y_pred: Int[Array | np.ndarray, " samples"],
+    y_pred: Int[AnyArray, " samples"],
 ) -> Float[Array, "samples classes"]:
     """Su (10), (25): p(y_i = c | y_pred_i, z_i) ~ prior[c] K[c, y_pred_i] exp(log_likelihood[i, c]).
 

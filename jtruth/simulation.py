@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import is_concrete
+from jtruth._arrays import AnyArray, is_concrete
 from jtruth._mesh import even_rows
 from jtruth._one_line import one_line
 from jtruth._random import as_key
@@ -33,11 +33,11 @@ Pair = tuple[float | int, float | int]
 class Simulated(NamedTuple):
     """A simulated data set, with the truth and what it was drawn from."""
 
-    y: Int[Array | np.ndarray, " samples"]  # correct classes
-    y_pred: Int[Array | np.ndarray, " samples"]  # predicted symbols of the simulated classifier
-    z: Int[Array | np.ndarray, "samples labelers"]  # noisy labels, -1 = none; at least one in every row
+    y: Int[AnyArray, " samples"]  # correct classes
+    y_pred: Int[AnyArray, " samples"]  # predicted symbols of the simulated classifier
+    z: Int[AnyArray, "samples labelers"]  # noisy labels, -1 = none; at least one in every row
     noise: NoiseModel  # what the noisy labels were drawn from
-    participation: Float[Array | np.ndarray, " labelers"]  # eta
+    participation: Float[AnyArray, " labelers"]  # eta
 
     __repr__ = one_line
 
@@ -49,10 +49,10 @@ class Simulated(NamedTuple):
 def simulate(
     key: Any,
     num_samples: int,
-    prior: Float[Array | np.ndarray, " classes"],
-    confusion: Float[Array | np.ndarray, "classes symbols"],
+    prior: Float[AnyArray, " classes"],
+    confusion: Float[AnyArray, "classes symbols"],
     noise_model: NoiseModel,
-    participation: Float[Array | np.ndarray, " labelers"],
+    participation: Float[AnyArray, " labelers"],
     *,
     mesh: Any = None,
 ) -> Simulated:
@@ -102,8 +102,8 @@ def simulate_difficulty_fallibility(
     *,
     num_samples: int,
     num_labelers: int,
-    prior: Float[Array | np.ndarray, " classes"],
-    confusion: Float[Array | np.ndarray, "classes symbols"],
+    prior: Float[AnyArray, " classes"],
+    confusion: Float[AnyArray, "classes symbols"],
     difficulty: Pair = (1.0, 5.0),
     fallibility: Pair = (0.0, 0.4),
     participation: Pair = (0.0, 1.0),
@@ -154,7 +154,7 @@ def sample_difficulty(key: Any, num_samples: int, a: float | int, b: float | int
 
 
 def sample_participation(
-    key: Any, participation: Float[Array | np.ndarray, " labelers"], num_samples: int
+    key: Any, participation: Float[AnyArray, " labelers"], num_samples: int
 ) -> Bool[Array, "samples labelers"]:
     """Who labels which sample: independent with probability eta_t, given that every sample has a label.
 
@@ -166,7 +166,7 @@ def sample_participation(
     return _draw_participation(as_key(key), eta, num_samples=num_samples)
 
 
-def _check_participation(participation: Float[Array | np.ndarray, " labelers"]) -> None:
+def _check_participation(participation: Float[AnyArray, " labelers"]) -> None:
     """ValueError unless participation is (labelers,), in [0, 1], and not 0 for everybody."""
     check_ndim(participation, "participation", (1,), "(labelers,)")
     if is_concrete(participation):
@@ -176,7 +176,7 @@ def _check_participation(participation: Float[Array | np.ndarray, " labelers"]) 
             raise ValueError("participation is 0 for every labeler, so no sample can have a label")
 
 
-def to_labels(z: Int[Array | np.ndarray, "samples labelers"], num_classes: int) -> Labels:
+def to_labels(z: Int[AnyArray, "samples labelers"], num_classes: int) -> Labels:
     """Labels with samples x labelers entries, -1 where there is no label; works under jit and vmap.
 
     `Labels.from_matrix` leaves the missing entries out, so its size depends on the data; here it is fixed.

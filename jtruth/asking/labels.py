@@ -32,7 +32,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import softmax
 
-from jtruth._arrays import safe_log
+from jtruth._arrays import AnyArray, safe_log
 from jtruth._host import evenly, known_classes, labels_log_likelihood, log, log_odds, majority
 from jtruth._random import as_key
 from jtruth._validation import choose, collapse_rows
@@ -299,7 +299,7 @@ def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws) -> Va
 
 
 def expected_gain_of_labels(
-    noise, labels: Labels, prior: Float[Array | np.ndarray, " classes"]
+    noise, labels: Labels, prior: Float[AnyArray, " classes"]
 ) -> Float[Array, "samples labelers"]:
     """Expected reduction of the entropy of each sample's class, in bits, if each labeler is asked once more.
 

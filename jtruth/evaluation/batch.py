@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from jtruth import _host
+from jtruth._arrays import AnyArray
 from jtruth._cache import keep_programs
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
@@ -69,11 +70,11 @@ class BatchEvaluation(NamedTuple):
 
 
 def evaluate_batch(
-    y_pred: Shaped[Array | np.ndarray, "sets samples"],
-    labels: Shaped[Array | np.ndarray, "sets samples labelers"],
+    y_pred: Shaped[AnyArray, "sets samples"],
+    labels: Shaped[AnyArray, "sets samples labelers"],
     *,
-    noise: NoiseModel | Float[Array | np.ndarray, "*sets labelers classes symbols"] | None = None,
-    prior: Float[Array | np.ndarray, " classes"] | None = None,
+    noise: NoiseModel | Float[AnyArray, "*sets labelers classes symbols"] | None = None,
+    prior: Float[AnyArray, " classes"] | None = None,
     method: str | Build | None = None,
     level: float = 0.95,
     key: Any = None,

@@ -31,7 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import as_array
+from jtruth._arrays import AnyArray, as_array
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.concentration import disagreement_probability
@@ -106,7 +106,7 @@ def check_edges(edges: Any) -> np.ndarray:
 
 
 def bins_of(
-    predicted: Float[Array, "samples classes"], edges: Float[Array | np.ndarray, "*classes edges"]
+    predicted: Float[Array, "samples classes"], edges: Float[AnyArray, "*classes edges"]
 ) -> Int[Array, "samples classes"]:
     """The bin of each prediction; edges of all classes, or (classes, edges). The last holds its right end."""
     edges = jnp.asarray(edges, predicted.dtype)
@@ -140,7 +140,7 @@ def of_bin(table: Float[Array, "classes bins"], bins: Int[Array, "samples classe
 
 DEBIASING = ("paper", "exact", "none")
 SINGLETONS = ("zero", "plugin")
-Edges = Float[Array | np.ndarray, "*classes edges"]
+Edges = Float[AnyArray, "*classes edges"]
 
 
 class Calibration(NamedTuple):
@@ -170,8 +170,8 @@ class Calibration(NamedTuple):
 
 @eqx.filter_jit
 def calibration_loss(
-    target: Float[Array | np.ndarray, "samples classes"],
-    predicted: Float[Array | np.ndarray, "samples classes"],
+    target: Float[AnyArray, "samples classes"],
+    predicted: Float[AnyArray, "samples classes"],
     edges: Edges,
     *,
     debias: str = "paper",
@@ -245,7 +245,7 @@ def dispersion_loss(epistemic: Float[Array, "samples classes"], calibration: Cal
 
 # ---- all losses at once ----
 
-Rows = Float[Array | np.ndarray, "samples classes"]
+Rows = Float[AnyArray, "samples classes"]
 _ONE_LABEL = ("squared_loss", "log_loss", "calibration_loss")  # can be had from one label a sample
 
 
@@ -266,9 +266,9 @@ def loss_values(
     histograms: Histograms,
     probabilities: Rows,
     edges: Edges,
-    predicted_disagreement: Float[Array | np.ndarray, " samples"],
+    predicted_disagreement: Float[AnyArray, " samples"],
     *,
-    disagreement_edges: Float[Array | np.ndarray, " bins"] | None = None,
+    disagreement_edges: Float[AnyArray, " bins"] | None = None,
     debias: str = "paper",
     singletons: str = "zero",
 ) -> tuple[dict[str, Mean], Calibration, Calibration]:
@@ -311,7 +311,7 @@ def loss_estimates(
     histograms: Histograms,
     probabilities: Rows,
     *,
-    concentration: Float[Array | np.ndarray, " samples"] | None = None,
+    concentration: Float[AnyArray, " samples"] | None = None,
     bins: Any = 15,
     drop: bool = False,
     tasks: tuple | None = None,

@@ -35,14 +35,14 @@ import optax
 from jax.scipy.special import digamma
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import as_array, safe_log
+from jtruth._arrays import AnyArray, as_array, safe_log
 from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth.histograms.label_counts import Histograms, check_probabilities_of, epistemic_loss
 
-Rows = Float[Array | np.ndarray, "samples classes"]
-Samples = Float[Array | np.ndarray, " samples"]
+Rows = Float[AnyArray, "samples classes"]
+Samples = Float[AnyArray, " samples"]
 
 
 @jax.custom_jvp
@@ -135,7 +135,7 @@ def opinion_gain(
     return (f * inside).sum(axis=1) / jnp.log(jnp.asarray(2.0, f.dtype))
 
 
-def one_label(label: Int[Array | np.ndarray, " samples"], num_classes: int) -> Histograms:
+def one_label(label: Int[AnyArray, " samples"], num_classes: int) -> Histograms:
     """Histograms of one label each."""
     counts = jax.nn.one_hot(jnp.asarray(label), num_classes, dtype=jnp.int32)
     return Histograms(counts, counts.sum(axis=1), 1)
@@ -144,7 +144,7 @@ def one_label(label: Int[Array | np.ndarray, " samples"], num_classes: int) -> H
 PENALTY = 0.005  # the paper's lambda_alpha
 _HEAD_STEPS, _PATIENCE = 300, 20  # of the solver of heads, and steps without improvement
 
-Where = Bool[Array | np.ndarray, " samples"] | None
+Where = Bool[AnyArray, " samples"] | None
 Head = tuple[Float[Array, " features"], Float[Array, ""]]  # log alpha_0 = features @ weights + bias
 
 
@@ -169,7 +169,7 @@ def concentration_loss(
 
 def fit_concentration_head(
     key: PRNGKeyArray,
-    features: Float[Array | np.ndarray, "samples features"],
+    features: Float[AnyArray, "samples features"],
     histograms: Histograms,
     probabilities: Rows,
 ) -> Head:
@@ -224,7 +224,7 @@ def _early_stopped(train: Any, held_out: Any, *start: Array) -> tuple:
 
 _MOST_STEPS = 500
 SCALINGS = ("temperature", "vector", "matrix", "dirichlet")
-Logits = Float[Array | np.ndarray, "samples classes"]
+Logits = Float[AnyArray, "samples classes"]
 Number = float | Float[Array, ""]
 
 
@@ -289,8 +289,8 @@ _FLOOR = -30.0  # of a log probability that is a feature of the head; the probab
 class Calibrated(NamedTuple):
     """A law Dir(concentration * probabilities) for each sample."""
 
-    probabilities: Float[Array | np.ndarray, "samples classes"]
-    concentration: Float[Array | np.ndarray, " samples"]
+    probabilities: Float[AnyArray, "samples classes"]
+    concentration: Float[AnyArray, " samples"]
 
     __repr__ = one_line
 

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import some
 from jtruth._validation.in_range import check_counts, check_rows, check_shape
@@ -34,8 +34,8 @@ class Histograms(eqx.Module):
     A row of zeros contributes nothing anywhere (padding), but the factories refuse it.
     """
 
-    counts: Int[Array | np.ndarray, "*batch samples classes"]
-    n: Int[Array | np.ndarray, "*batch samples"]  # labels of each sample
+    counts: Int[AnyArray, "*batch samples classes"]
+    n: Int[AnyArray, "*batch samples"]  # labels of each sample
     most: int = eqx.field(static=True)  # no count is larger: how far sums over labels run
 
     __repr__ = one_line
@@ -127,7 +127,7 @@ def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
         check_rows(np.asarray(probabilities), "probabilities")
 
 
-Probabilities = Float[Array | np.ndarray, "samples classes"]
+Probabilities = Float[AnyArray, "samples classes"]
 ByClass = Float[Array, "samples classes"]
 
 
@@ -185,7 +185,7 @@ def disagreement(histograms: Histograms, dtype=None) -> Float[Array, " samples"]
 
 
 def disagreement_loss(
-    differ: Float[Array, " samples"], predicted: Float[Array | np.ndarray, " samples"]
+    differ: Float[Array, " samples"], predicted: Float[AnyArray, " samples"]
 ) -> Float[Array, " samples"]:
     """(40): mean over pairs of labels of ([they differ] - prediction)^2, unbiased for (37)."""
     p = jnp.asarray(predicted, differ.dtype)

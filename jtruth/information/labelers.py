@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
+from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line, picture
 from jtruth._validation.in_range import check_positive, check_probabilities
 from jtruth.information.law import (
@@ -143,7 +144,7 @@ def _teams(
 
 _SLACK = 1e-12  # a team reaches a target that it misses by rounding only
 
-Numbers = Float[Array | np.ndarray, "..."] | Int[Array | np.ndarray, "..."] | float | int | list
+Numbers = Float[AnyArray, "..."] | Int[AnyArray, "..."] | float | int | list
 
 
 def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numbers) -> np.ndarray:

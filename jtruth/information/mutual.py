@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.special import logsumexp, rel_entr, softmax
 
-from jtruth._arrays import is_concrete
+from jtruth._arrays import AnyArray, is_concrete
 from jtruth._host import log, picked
 from jtruth._random import as_key, host_rng, streams
 from jtruth.information.law import (
@@ -73,7 +73,7 @@ def _drawn_log_likelihood(
 _DRAWS = 20_000  # simulated samples
 _CHEAP_TERMS = 1 << 14  # below this the sum over counts is faster than the integral
 
-Prior = Float[Array | np.ndarray, " classes"] | Sequence[float]
+Prior = Float[AnyArray, " classes"] | Sequence[float]
 
 
 class Information(NamedTuple):

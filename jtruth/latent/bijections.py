@@ -10,10 +10,11 @@ d p / d y has determinant prod p_k and y = A u has determinant sqrt(C), so
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.special import gammaln
 
-AnyArray = Array | np.ndarray
+from jtruth._arrays import AnyArray
+
 _FARTHEST = 50.0  # log ratios of draws from the prior
 _STRETCH = 2.0
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line
 
 _HIGHEST = jax.lax.Precision.HIGHEST  # accelerators round float32 products to 10 bits otherwise
@@ -64,7 +65,7 @@ def numbers(offset: tuple[int, ...], columns: int) -> float:
     return float(np.prod(offset) * (columns + 8))
 
 
-def total(joint: Float[Array | np.ndarray, "rows states P"]) -> Float[Array, "rows P"]:
+def total(joint: Float[AnyArray, "rows states P"]) -> Float[Array, "rows P"]:
     """log p(row): the states summed out."""
     top = jax.lax.stop_gradient(joint.max(axis=1))
     return top + jnp.log(jnp.exp(joint - top[:, None]).sum(axis=1))

@@ -26,6 +26,7 @@ from jaxtyping import Array, Float
 from scipy.special import softmax
 
 from jtruth import _validation as check
+from jtruth._arrays import AnyArray
 from jtruth._iterate import minimise
 from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
@@ -38,9 +39,9 @@ FORMS = ("difficulty", "confusion")
 @partial(jax.jit, static_argnames=("samples_differ", "max_steps"))
 def minimax_entropy(
     data: em.LongForm,
-    prior: Float[Array | np.ndarray, " classes"],
-    start: Float[Array | np.ndarray, "labelers classes classes"],
-    penalties: Float[Array | np.ndarray, " two"],
+    prior: Float[AnyArray, " classes"],
+    start: Float[AnyArray, "labelers classes classes"],
+    penalties: Float[AnyArray, " two"],
     *,
     samples_differ: bool,
     max_steps: int,

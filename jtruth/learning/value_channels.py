@@ -27,10 +27,9 @@ from jax.scipy.special import digamma, expit, gammaln, xlogy, zeta
 from jaxtyping import Array, Float, Int
 
 from jtruth import _validation as check
-from jtruth._arrays import safe_log
+from jtruth._arrays import AnyArray, safe_log
 from jtruth._iterate import inside_simplex, normalised
 
-AnyArray = Array | np.ndarray
 Weights = Float[AnyArray, "labels classes"]
 _WORTH = 2.0  # labels of each class that the mean of all labelers counts as, where a channel leans on it
 _ROUNDS, _NEWTON = 60, 6  # of the fixed point of Dirichlet laws, and of digamma undone

@@ -35,7 +35,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import Key, as_key
 from jtruth._validation import quoted, some
@@ -43,8 +43,8 @@ from jtruth._validation.in_range import check_codes, check_probabilities, check_
 from jtruth.labels import Labels
 
 _UNROLLED = 16  # classes of a row that are added up without a loop
-Truth = Int[Array | np.ndarray, " samples"]  # the class of each sample
-Mask = Bool[Array | np.ndarray, "samples labelers"]  # who gives a label
+Truth = Int[AnyArray, " samples"]  # the class of each sample
+Mask = Bool[AnyArray, "samples labelers"]  # who gives a label
 DrawnLabels = Int[Array, "samples labelers"]  # labels; -1: none
 
 
@@ -291,7 +291,7 @@ def one_stratum(rows: Float[np.ndarray, "labelers classes symbols"]) -> Strata:
     return Strata(rows[None], np.ones((1, rows.shape[1])))
 
 
-Parameter = jax.Array | np.ndarray
+Parameter = AnyArray
 
 
 def as_parameter(x, name: str) -> Parameter:
@@ -341,8 +341,8 @@ def as_current(model: Any) -> Any:
 
 
 def with_known_labels(
-    log_likelihood: Float[Array | np.ndarray, "samples classes"],
-    known: Int[Array | np.ndarray, " samples"],
+    log_likelihood: Float[AnyArray, "samples classes"],
+    known: Int[AnyArray, " samples"],
 ) -> Float[Array, "samples classes"]:
     """The log-likelihood with the rows of known samples replaced by 0 at the class and -inf elsewhere.
 
@@ -361,8 +361,8 @@ def with_known_labels(
 
 
 def check_known_labels(
-    log_likelihood: Float[Array | np.ndarray, "samples classes"],
-    known: Int[Array | np.ndarray, " samples"],
+    log_likelihood: Float[AnyArray, "samples classes"],
+    known: Int[AnyArray, " samples"],
     tasks: Sequence | None = None,
 ) -> None:
     """Refuse known classes of likelihood 0: a labeler who cannot err gave another label.

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import safe_log
+from jtruth._arrays import AnyArray, safe_log
 from jtruth._random import Key, as_key
 from jtruth.labels import Labels
 from jtruth.noise import base
@@ -65,7 +65,7 @@ class ConfusionMatrices(base.IndependentLabelers):
      [0.9  0.2 ]]
     """
 
-    matrices: Float[Array | np.ndarray, "labelers classes symbols"]
+    matrices: Float[AnyArray, "labelers classes symbols"]
 
     def __init__(self, matrices):
         self.matrices = check_matrices(matrices, "matrices", symbols=True)
@@ -111,8 +111,8 @@ class DrawnMatrices(base.IndependentLabelers):
     (1, (1, 2, 2), 8)
     """
 
-    matrices: Float[Array | np.ndarray, "draws labelers classes classes"]
-    prior: Float[Array | np.ndarray, "draws classes"]
+    matrices: Float[AnyArray, "draws labelers classes classes"]
+    prior: Float[AnyArray, "draws classes"]
 
     def __init__(self, matrices, prior):
         rows, shares = np.asarray(matrices, np.float64), np.asarray(prior, np.float64)
@@ -180,9 +180,9 @@ class SharedErrors(base.NoiseModel):
     [[0.1 0.9]]
     """
 
-    matrices: Float[Array | np.ndarray, "labelers classes classes"]
-    shared: Float[Array | np.ndarray, "classes classes"]
-    copying: Float[Array | np.ndarray, "*labelers"]
+    matrices: Float[AnyArray, "labelers classes classes"]
+    shared: Float[AnyArray, "classes classes"]
+    copying: Float[AnyArray, "*labelers"]
 
     def __init__(self, matrices, shared, copying):
         self.matrices = check_matrices(matrices, "matrices")

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import safe_log, safe_log1m
+from jtruth._arrays import AnyArray, safe_log, safe_log1m
 from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_whole
 from jtruth.labels import Labels
@@ -91,16 +91,16 @@ def _sample(
     return jnp.where(mask, z, -1)
 
 
-def _picked(parameter: Array | np.ndarray, index: Array) -> Array | np.ndarray:
+def _picked(parameter: AnyArray, index: Array) -> AnyArray:
     """The entries of an index, or the one number that stands for all."""
     return parameter[index] if parameter.ndim else parameter
 
 
 def labeling_error(
-    difficulty: Float[Array | np.ndarray, "*shape"],
-    fallibility: Float[Array | np.ndarray, "*shape"],
+    difficulty: Float[AnyArray, "*shape"],
+    fallibility: Float[AnyArray, "*shape"],
     num_classes: int,
-) -> Float[Array | np.ndarray, "*shape"]:
+) -> Float[AnyArray, "*shape"]:
     """Su (60): probability of a wrong label; the arrays have one shape."""
     return (difficulty + fallibility * (1 - difficulty)) * ((num_classes - 1) / num_classes)
 
@@ -130,7 +130,7 @@ class Symmetric(EvenErrors):
     """
 
     axes: ClassVar[dict[str, str]] = {"error": "labelers"}
-    error: Float[Array | np.ndarray, "*labelers"]
+    error: Float[AnyArray, "*labelers"]
     num_classes: int = eqx.field(static=True)
 
     def __init__(self, error, num_classes: int):
@@ -172,8 +172,8 @@ class DifficultyFallibility(EvenErrors):
     """
 
     axes: ClassVar[dict[str, str]] = {"difficulty": "samples", "fallibility": "labelers"}
-    difficulty: Float[Array | np.ndarray, "*samples"]
-    fallibility: Float[Array | np.ndarray, "*labelers"]
+    difficulty: Float[AnyArray, "*samples"]
+    fallibility: Float[AnyArray, "*labelers"]
     num_classes: int = eqx.field(static=True)
 
     def __init__(self, difficulty, fallibility, num_classes: int):

@@ -33,6 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jtruth._arrays import AnyArray
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
@@ -146,9 +147,9 @@ def _plugged_in(data: LogOdds, log_odds: Any, y_pred: Any, method: str, key: Any
 
 
 def multiclass_posterior(
-    log_likelihood: Float[Array | np.ndarray, "samples classes"],
-    prior: Float[Array | np.ndarray, " classes"],
-    y_pred: Int[Array | np.ndarray, " samples"],
+    log_likelihood: Float[AnyArray, "samples classes"],
+    prior: Float[AnyArray, " classes"],
+    y_pred: Int[AnyArray, " samples"],
     *,
     key: Any = None,
     method: str = "bayes",

@@ -19,9 +19,10 @@ float64.
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import log_softmax
 
+from jtruth._arrays import AnyArray
 from jtruth._host import log, log_odds
 from jtruth._random import stream
 from jtruth._validation.in_range import check_codes
@@ -83,13 +84,13 @@ class CountDraws(TableDraws):
 
 
 def count_posterior(
-    log_likelihood: Float[Array | np.ndarray, "samples classes"],
-    prior: Float[Array | np.ndarray, " classes"],
-    y_pred: Int[Array | np.ndarray, " samples"],
+    log_likelihood: Float[AnyArray, "samples classes"],
+    prior: Float[AnyArray, " classes"],
+    y_pred: Int[AnyArray, " samples"],
     *,
     key: Any = None,
     num_symbols: int | None = None,
-    alpha: Float[Array | np.ndarray, "classes symbols"] | float | int | None = None,
+    alpha: Float[AnyArray, "classes symbols"] | float | int | None = None,
     effort: Effort = EFFORT,
 ) -> CountDraws:
     """Draws of the count table and of K from their joint posterior.

@@ -16,12 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jtruth._arrays import AnyArray
 from jtruth.stats.agreement import weights as agreement_weights
 from jtruth.tables.metrics import named_metric, ratio
 
-Classes = Int[Array | np.ndarray, " samples"]
-Scores = Float[Array | np.ndarray, " samples"]
-Probabilities = Float[Array | np.ndarray, " samples"] | Float[Array | np.ndarray, "samples classes"]
+Classes = Int[AnyArray, " samples"]
+Scores = Float[AnyArray, " samples"]
+Probabilities = Float[AnyArray, " samples"] | Float[AnyArray, "samples classes"]
 
 
 def log_loss(y: Classes, p: Probabilities) -> Float[Array, ""]:

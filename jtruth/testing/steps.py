@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jtruth._arrays import from_here, safe_log
+from jtruth._arrays import AnyArray, from_here, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth.tables.metrics import ratio
@@ -254,17 +254,17 @@ class FixedPoint(NamedTuple):
     __repr__ = one_line
 
     @property
-    def p_detection(self) -> Float[Array | np.ndarray, "*sets"]:
+    def p_detection(self) -> Float[AnyArray, "*sets"]:
         """p_D, of two classes."""
         return self.value[..., 0]
 
     @property
-    def p_false_alarm(self) -> Float[Array | np.ndarray, "*sets"]:
+    def p_false_alarm(self) -> Float[AnyArray, "*sets"]:
         """p_FA, of two classes."""
         return self.value[..., 1]
 
     @property
-    def confusion(self) -> Float[Array | np.ndarray, "*sets classes symbols"]:
+    def confusion(self) -> Float[AnyArray, "*sets classes symbols"]:
         """K, of any number of classes."""
         return self.value
 

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
-from jtruth._arrays import as_array, is_concrete
+from jtruth._arrays import AnyArray, as_array, is_concrete
 from jtruth._one_line import one_line
 from jtruth._validation import in_range as check
 from jtruth._validation import some
@@ -37,12 +37,12 @@ class ModelFit(NamedTuple):
     objective: Any  # J(theta), regulariser included; of `fit` the value of the best epoch; NaN of `fit_mbem`
     converged: Any
     num_steps: Any
-    class_posterior: Float[Array | np.ndarray, "*mapped samples classes"] | None = None  # responsibilities
+    class_posterior: Float[AnyArray, "*mapped samples classes"] | None = None  # responsibilities
     # J after each step of EM, the last repeated; of linear models J of all starts; of `fit` means of epochs
     path: Any = None
-    prior: Float[Array | np.ndarray, " classes"] | None = None  # of `fit_gaussians` and `fit_mbem`
+    prior: Float[AnyArray, " classes"] | None = None  # of `fit_gaussians` and `fit_mbem`
     # Of `fit_raykar` and `fit_mbem`: rows of true classes.
-    matrices: Float[Array | np.ndarray, "labelers classes classes"] | None = None
+    matrices: Float[AnyArray, "labelers classes classes"] | None = None
     y_pred: Int[np.ndarray, " samples"] | None = None  # classes that the model of `fit_mbem` predicts
     validation: Any = None  # of `fit`: what the samples held out said after each epoch; NaN without them
     best_epoch: Any = None  # counted from 0; -1 if no value was a number (the model is the start)

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from jtruth._arrays import AnyArray
 from jtruth._random import as_key
 from jtruth._validation.in_range import check_no_nan, check_positive
 from jtruth.latent import NutsSettings
@@ -39,7 +40,7 @@ def logistic_regression(x: Any, log_likelihood: Any, scales: Any, *, outputs: tu
 
 def fit_bayes(
     x: Any,
-    log_likelihood: Float[Array | np.ndarray, "samples classes"],
+    log_likelihood: Float[AnyArray, "samples classes"],
     *,
     key: Any = None,
     regularisation: float = 1.0,
@@ -91,7 +92,7 @@ def fit_bayes(
 
 
 def predictive_probabilities(
-    model: Linear, x: Float[Array | np.ndarray, "samples features"]
+    model: Linear, x: Float[AnyArray, "samples features"]
 ) -> Float[np.ndarray, "samples classes"]:
     """p(y = c | x, training labels): the mean over the draws of p(c | x; theta).
 

@@ -29,7 +29,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jtruth import _host
-from jtruth._arrays import is_concrete, safe_log
+from jtruth._arrays import AnyArray, is_concrete, safe_log
 from jtruth._validation import in_range as check
 from jtruth.labels import Labels
 from jtruth.posterior import validate_confusion
@@ -53,11 +53,11 @@ from jtruth.training.objectives import (
     log_probabilities,
 )
 
-LabelMatrix = Int[Array | np.ndarray, "samples labelers"]
+LabelMatrix = Int[AnyArray, "samples labelers"]
 
 
 def weak_losses(
-    losses: PerClass, channel: Float[Array | np.ndarray, "classes symbols"]
+    losses: PerClass, channel: Float[AnyArray, "classes symbols"]
 ) -> Float[Array, "samples symbols"]:
     """Su (56): the loss of every noisy symbol z, with sum_z P[y, z] L_weak(s, z) = L(s, y).
 
@@ -85,7 +85,7 @@ def weak_losses(
 
 def forward_risk(
     log_probabilities: PerClass,
-    log_matrices: Float[Array | np.ndarray, "labelers classes classes"],
+    log_matrices: Float[AnyArray, "labelers classes classes"],
     z: LabelMatrix,
     *,
     where: Mask = None,
@@ -281,9 +281,7 @@ def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelF
     return jax.vmap(of_labeler)(jnp.asarray(one_hot, x.dtype), jnp.asarray(z >= 0))
 
 
-def vote(
-    predictions: Int[Array | np.ndarray, "labelers samples"], num_classes: int
-) -> Int[Array, " samples"]:
+def vote(predictions: Int[AnyArray, "labelers samples"], num_classes: int) -> Int[Array, " samples"]:
     """The class that most classifiers predict (-1 abstains); the lowest one among equals."""
     check.check_whole(2, num_classes=num_classes)
     shape = check.check_shape(predictions, "predictions", "labelers samples")
@@ -293,7 +291,7 @@ def vote(
     return jnp.argmax(votes.sum(axis=0), axis=1).astype(jnp.int32)
 
 
-def median_scores(scores: Float[Array | np.ndarray, "labelers samples"]) -> Float[Array, " samples"]:
+def median_scores(scores: Float[AnyArray, "labelers samples"]) -> Float[Array, " samples"]:
     """The score of a vote: a sample is voted positive when the median score exceeds the threshold.
 
     That holds for an odd number of voters, so the ROC curve of voting is that of the median.

@@ -41,7 +41,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jtruth._arrays import as_array, is_concrete, safe_log
+from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
 from jtruth._iterate import climb, inside_simplex, normalised
 from jtruth._one_line import one_line
 from jtruth._validation import choose, some
@@ -68,14 +68,14 @@ def _climbed(
     )
 
 
-Spread = Float[Array | np.ndarray, "classes features"] | Float[Array | np.ndarray, "features features"]
+Spread = Float[AnyArray, "classes features"] | Float[AnyArray, "features features"]
 Pseudo = tuple[Any, Any]  # number of the pseudo-samples of MAP, and their variance (features,)
 
 
 class Gaussians(NamedTuple):
     """theta: means, and variances (classes, features) or one covariance matrix (features, features)."""
 
-    means: Float[Array | np.ndarray, "classes features"]
+    means: Float[AnyArray, "classes features"]
     spread: Spread
 
     __repr__ = one_line
@@ -85,7 +85,7 @@ FAMILIES = ("naive_bayes", "lda")
 
 
 def log_densities(
-    model: Gaussians, x: Float[Array | np.ndarray, "samples features"], family: str
+    model: Gaussians, x: Float[AnyArray, "samples features"], family: str
 ) -> Float[Array, "samples classes"]:
     """log N(x_i; means[c], spread of class c), of LDA by a Cholesky factor of its one covariance matrix."""
     _check_gaussians(model, x, family)
@@ -128,8 +128,8 @@ def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]
 
 def gaussian_log_probabilities(
     model: Gaussians,
-    x: Float[Array | np.ndarray, "samples features"],
-    prior: Float[Array | np.ndarray, " classes"],
+    x: Float[AnyArray, "samples features"],
+    prior: Float[AnyArray, " classes"],
     *,
     family: str,
 ) -> Float[Array, "samples classes"]:
@@ -147,8 +147,8 @@ def gaussian_log_probabilities(
 
 def fit_gaussians(
     x: Any,
-    log_likelihood: Float[Array | np.ndarray, "samples classes"],
-    prior: Float[Array | np.ndarray, " classes"],
+    log_likelihood: Float[AnyArray, "samples classes"],
+    prior: Float[AnyArray, " classes"],
     *,
     family: str = "naive_bayes",
     pseudo_count: Any = 0.0,

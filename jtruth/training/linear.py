@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jtruth._arrays import as_array, is_concrete
+from jtruth._arrays import AnyArray, as_array, is_concrete
 from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._random import as_key
@@ -38,12 +38,12 @@ _WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of the rounded hinge, each started from the
 class Linear(NamedTuple):
     """theta: one score (binary) or one logit for each class, `intercept + x @ weights`."""
 
-    intercept: Float[Array | np.ndarray, "*outputs"]
-    weights: Float[Array | np.ndarray, " features *outputs"]
+    intercept: Float[AnyArray, "*outputs"]
+    weights: Float[AnyArray, " features *outputs"]
     __repr__ = one_line
 
 
-def linear_outputs(model: Linear, x: Float[Array | np.ndarray, "samples features"]) -> objectives.Outputs:
+def linear_outputs(model: Linear, x: Float[AnyArray, "samples features"]) -> objectives.Outputs:
     """Scores (samples,) or logits (samples, classes) of a linear model, in its dtype.
 
     Raises:
@@ -69,7 +69,7 @@ def _check_linear(model: Any, x: Any) -> None:
         check_no_nan(values, name)
 
 
-def l2(weights: Array | np.ndarray, num_samples: Any) -> Float[Array, ""]:
+def l2(weights: AnyArray, num_samples: Any) -> Float[Array, ""]:
     """J_reg of Su App. F: the sum of squared weights / (2N)."""
     check_no_nan(weights, "weights")
     if is_concrete(num_samples) and not np.asarray(num_samples) > 0:
@@ -168,12 +168,12 @@ def zero_start(x: Array, num_classes: int, loss: str) -> Linear:
 
 def fit_linear(
     x: Any,
-    log_likelihood: Float[Array | np.ndarray, "samples classes"],
-    prior: Float[Array | np.ndarray, " classes"],
+    log_likelihood: Float[AnyArray, "samples classes"],
+    prior: Float[AnyArray, " classes"],
     *,
     objective: str = "mmse",
     loss: str | None = None,
-    regularisation: float | Float[Array | np.ndarray, " lambdas"] = 1.0,
+    regularisation: float | Float[AnyArray, " lambdas"] = 1.0,
     restarts: tuple[int, Any] = (0, None),
     stop: inputs.Stop = inputs.Stop(),
 ) -> inputs.ModelFit:

@@ -48,7 +48,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import is_concrete, safe_log
+from jtruth._arrays import AnyArray, is_concrete, safe_log
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_codes, check_no_nan, check_shape
 from jtruth.noise.base import log_total
@@ -129,9 +129,9 @@ LOSSES: dict[str, Callable[[Array], Array]] = {
 }
 BINARY_LOSSES = ("logistic", "hinge", "squared_hinge")  # take scores (samples,); the others take logits
 
-PerClass = Float[Array | np.ndarray, "samples classes"]
-Prior = Float[Array | np.ndarray, " classes"]
-Mask = Bool[Array | np.ndarray, " samples"] | None
+PerClass = Float[AnyArray, "samples classes"]
+Prior = Float[AnyArray, " classes"]
+Mask = Bool[AnyArray, " samples"] | None
 Scalar = Float[Array, ""]
 
 
@@ -195,7 +195,7 @@ def _weighed(losses: Array, posterior: Array, where: Mask = None) -> Float[Array
     return jnp.where(possible, posterior * jnp.where(possible, losses, 0), 0).sum(axis=1)
 
 
-def empirical_risk(losses: PerClass, y: Int[Array | np.ndarray, " samples"], *, where: Mask = None) -> Scalar:
+def empirical_risk(losses: PerClass, y: Int[AnyArray, " samples"], *, where: Mask = None) -> Scalar:
     """Su (33): 1/N sum_i L(s_i, y_i), for classes y that are known or taken for known."""
     check_per_class({"losses": losses}, where=where)
     check_codes(y, np.shape(losses)[1], "y", size=np.shape(losses)[0])

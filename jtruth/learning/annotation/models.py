@@ -21,12 +21,11 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float, Int
 from scipy.special import ndtri, roots_hermitenorm, roots_jacobi
 
-from jtruth._arrays import safe_log
+from jtruth._arrays import AnyArray, safe_log
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
 from jtruth.latent.density import Channel
 
-AnyArray = Array | np.ndarray
 Parameters = dict[str, Any]
 Hyper = dict[str, Any]
 

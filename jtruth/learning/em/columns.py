@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth import _host
+from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
 from jtruth._validation import collapse_rows
@@ -129,7 +130,7 @@ def bucket(size: int) -> int:
     return -(-size // step) * step
 
 
-def columns_from_matrix(z: Int[Array | np.ndarray, "samples labelers"], num_classes: int) -> LabelColumns:
+def columns_from_matrix(z: Int[AnyArray, "samples labelers"], num_classes: int) -> LabelColumns:
     """Columns of a label matrix with -1 for no label; pure, for use under jit and vmap."""
     z = jnp.asarray(z, jnp.int32)
     labelers = z.shape[1]

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import safe_log
+from jtruth._arrays import AnyArray, safe_log
 from jtruth._iterate import inside_simplex, normalised
 from jtruth._one_line import one_line
 from jtruth.learning.em.algorithm import Model, e_step, log_shares, maximise, of_probabilities, wide
@@ -50,11 +49,9 @@ class EMResult(NamedTuple):
 @partial(jax.jit, static_argnames=("max_steps", "one_coin"))
 def dawid_skene_em(
     data: LabelColumns,
-    start: Float[Array | np.ndarray, "samples classes"],
-    pseudo_counts: tuple[
-        Float[Array | np.ndarray, " classes"], Float[Array | np.ndarray, "labelers classes classes"]
-    ],
-    prior: Float[Array | np.ndarray, " classes"] | None = None,
+    start: Float[AnyArray, "samples classes"],
+    pseudo_counts: tuple[Float[AnyArray, " classes"], Float[AnyArray, "labelers classes classes"]],
+    prior: Float[AnyArray, " classes"] | None = None,
     *,
     max_steps: int,
     tol: float | Float[Array, ""],

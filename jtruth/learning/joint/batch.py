@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jtruth import _validation as check
-from jtruth._arrays import JaxGenerator, as_array, log_gamma_draws, systematic
+from jtruth._arrays import AnyArray, JaxGenerator, as_array, log_gamma_draws, systematic
 from jtruth._host import diagonal_rows
 from jtruth._mesh import over_sets
 from jtruth._random import as_key, stream
@@ -38,7 +38,6 @@ from jtruth.latent import density
 from jtruth.latent.density import Channel, Seen
 from jtruth.stats.loo import good_shape, smoothed_weights
 
-AnyArray = Array | np.ndarray
 _CHAINS, _BURN_IN = 4, 100
 _AT_ONCE = 8  # sets, on a CPU: what stays in the cache; elsewhere 256
 MOST_RATERS = 19  # of two classes, for weighted draws to be worth trying
@@ -69,8 +68,8 @@ class JointBatch(NamedTuple):
 
 def joint_batch(
     key: Any,
-    labels: Int[Array | np.ndarray, "sets samples labelers"],
-    y_pred: Int[Array | np.ndarray, "sets samples"],
+    labels: Int[AnyArray, "sets samples labelers"],
+    y_pred: Int[AnyArray, "sets samples"],
     num_classes: int,
     *,
     numbers: Int[np.ndarray, " sets"] | None = None,
@@ -187,8 +186,8 @@ def _drawn(
 
 def weighted_batch(
     key: Any,
-    labels: Int[Array | np.ndarray, "sets samples labelers"],
-    y_pred: Int[Array | np.ndarray, "sets samples"],
+    labels: Int[AnyArray, "sets samples labelers"],
+    y_pred: Int[AnyArray, "sets samples"],
     num_classes: int,
     *,
     mesh: jax.sharding.Mesh | None = None,

@@ -10,8 +10,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
+from jtruth._arrays import AnyArray
 from jtruth._cache import keep_programs
 from jtruth._random import host_rng
 from jtruth.labels import Labels
@@ -32,8 +33,8 @@ _AT_ONCE = 4 if jax.default_backend() == "cpu" else 256
 
 def tempered_batch(
     key: Any,
-    labels: Int[Array | np.ndarray, "sets samples labelers"],
-    y_pred: Int[Array | np.ndarray, "sets samples"],
+    labels: Int[AnyArray, "sets samples labelers"],
+    y_pred: Int[AnyArray, "sets samples"],
     num_classes: int,
     dependence: str | Build,
     *,

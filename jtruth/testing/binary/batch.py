@@ -27,6 +27,7 @@ import numpy as np
 from jax.scipy.special import betaln, gammaln
 from jaxtyping import Array, Bool, Float, Int
 
+from jtruth._arrays import AnyArray
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth.stats.estimates import check_level
@@ -59,10 +60,10 @@ class BatchSummary(NamedTuple):
 
 
 def exact_batch(
-    log_odds: Float[Array | np.ndarray, "sets samples"],
-    y_pred: Int[Array | np.ndarray, "sets samples"],
+    log_odds: Float[AnyArray, "sets samples"],
+    y_pred: Int[AnyArray, "sets samples"],
     *,
-    prior: BetaPrior | Float[Array | np.ndarray, "sets 2"] = BetaPrior(),
+    prior: BetaPrior | Float[AnyArray, "sets 2"] = BetaPrior(),
     level: float = 0.95,
     window: tuple[int, int] | None = None,
     mesh: jax.sharding.Mesh | None = None,
@@ -107,8 +108,8 @@ def exact_batch(
 
 
 def enough_window(
-    log_odds: Float[Array | np.ndarray, "sets samples"],
-    y_pred: Int[Array | np.ndarray, "sets samples"],
+    log_odds: Float[AnyArray, "sets samples"],
+    y_pred: Int[AnyArray, "sets samples"],
     prior: BetaPrior = BetaPrior(),
 ) -> tuple[int, int]:
     """Counts of A and of B that hold +-8 posterior sd of the widest set, in multiples of 32 (host side)."""

@@ -32,9 +32,10 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 import scipy
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.special import digamma, expit, gammaln, logit, ndtr, ndtri, softmax
 
+from jtruth._arrays import AnyArray
 from jtruth._host import log, picked
 from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
@@ -99,8 +100,8 @@ def _chosen(weight: Float[np.ndarray, "draws cells"], rng: np.random.Generator) 
 
 
 def symbol_chain(
-    log_odds: Float[Array | np.ndarray, " samples"],
-    symbols: Int[Array | np.ndarray, " samples"],
+    log_odds: Float[AnyArray, " samples"],
+    symbols: Int[AnyArray, " samples"],
     num_symbols: int,
     alpha: Float[np.ndarray, "classes symbols"] | float | int = 1.0,
 ) -> SymbolChain:
@@ -202,10 +203,10 @@ _SPARE, _ENOUGH = 8, 100  # walks drawn for each that is kept; fewer good ones a
 
 
 def symbol_walk(
-    log_odds: Float[Array | np.ndarray, "*rates samples"],
-    bins: Int[Array | np.ndarray, " samples"],
+    log_odds: Float[AnyArray, "*rates samples"],
+    bins: Int[AnyArray, " samples"],
     num_bins: int,
-    prior: Float[Array | np.ndarray, "*rates"] | float,
+    prior: Float[AnyArray, "*rates"] | float,
     key: Key,
     n: int,
 ) -> tuple[TableDraws, Float[np.ndarray, "draws bins"], float]:

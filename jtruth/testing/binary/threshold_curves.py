@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.special import expit
 
+from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_finite, check_no_nan, check_shape
@@ -83,7 +84,7 @@ def _checked(log_odds: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def curves_at_thresholds(
-    log_odds: Float[Array | np.ndarray, " samples"], scores: Float[Array | np.ndarray, " samples"]
+    log_odds: Float[AnyArray, " samples"], scores: Float[AnyArray, " samples"]
 ) -> ThresholdCurves:
     """Conditional means by Algorithm 1 at every distinct threshold.
 
@@ -144,8 +145,8 @@ def _means(distinct: Array, above: Array, of_all: Array) -> tuple[Array, Array, 
 
 
 def curve_density(
-    log_odds: Float[Array | np.ndarray, " samples"],
-    scores: Float[Array | np.ndarray, " samples"],
+    log_odds: Float[AnyArray, " samples"],
+    scores: Float[AnyArray, " samples"],
     *,
     curve: str = "roc",
     thresholds: int = 50,
