@@ -79,7 +79,7 @@ class LabelRows:
         self.form = f"{tool}, {people} annotator{'s' if people > 1 else ''}" + (f", {of}" if of else "")
         self.notes = tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
         if self.beside:
-            names = ", ".join(f"export:{name} ({len(found)} tasks)" for name, found in self.beside.items())
+            names = ", ".join(f"export:{name} ({len(tasks)} tasks)" for name, tasks in self.beside.items())
             self.notes += (f"No labelers, but for --gold or --predictions: {names}.",)
         self.source = self.source.only(self.records)
         return self
@@ -96,9 +96,9 @@ def as_text(value: Any) -> str:
     return "" if value is None or value != value else json.dumps(value, ensure_ascii=False)
 
 
-def one_field(found: Sequence[str], wanted: str | None, what: str, source: Source) -> str:
+def one_field(fields: Sequence[str], wanted: str | None, what: str, source: Source) -> str:
     """The field that holds the labels: the one that was asked for, or the only one there is."""
-    names = list(dict.fromkeys(found))
+    names = list(dict.fromkeys(fields))
     if wanted is not None and wanted in names:
         return wanted
     if wanted is None and len(names) == 1:
@@ -137,37 +137,37 @@ def is_label_studio(record: dict) -> bool:
     return all(isinstance(a, dict) and "result" in a for a in annotations)
 
 
-def label_studio(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
+def label_studio(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """The JSON export."""
     names: list[str] = []
-    for found.record, task in enumerate(records):
+    for rows.record, task in enumerate(records):
         names += [r["from_name"] for a in _annotations(task) for r in a["result"] if _is_label(r)]
-    field = one_field(names, label, "choice field", found.source)
-    for found.record, task in enumerate(records):
-        name = task.get("id", found.record)
+    field = one_field(names, label, "choice field", rows.source)
+    for rows.record, task in enumerate(records):
+        name = task.get("id", rows.record)
         for annotation in _annotations(task):
             if annotation.get("was_cancelled"):
-                found.skipped["cancelled annotations"] += 1
+                rows.skipped["cancelled annotations"] += 1
                 continue
-            value = _answer(annotation, field, found)
+            value = _answer(annotation, field, rows)
             if value is None:
-                found.skipped[f"annotations without {field!r}"] += 1
+                rows.skipped[f"annotations without {field!r}"] += 1
             elif annotation.get("ground_truth"):
-                found.aside(GOLD, name, value)
+                rows.aside(GOLD, name, value)
             else:
-                found.add(name, _person(annotation.get("completed_by")), value)
-        for one in task.get("predictions") or []:
-            if isinstance(one, dict) and "result" in one:
-                found.aside(one.get("model_version") or "predictions", name, _answer(one, field, found))
-    return found.done("Label Studio export", f"choice field {field!r}")
+                rows.add(name, _person(annotation.get("completed_by")), value)
+        for guess in task.get("predictions") or []:
+            if isinstance(guess, dict) and "result" in guess:
+                rows.aside(guess.get("model_version") or "predictions", name, _answer(guess, field, rows))
+    return rows.done("Label Studio export", f"choice field {field!r}")
 
 
-def _answer(annotation: dict, field: str, found: LabelRows) -> Any:
+def _answer(annotation: dict, field: str, rows: LabelRows) -> Any:
     """What an annotation, or a prediction, says of a field; None: nothing."""
-    mine = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
-    if len(mine) > 1:
-        raise found.refuse(f"an annotation answers {field!r} {len(mine)} times")
-    return one_value(mine[0]["value"][mine[0]["type"]], found, repr(field)) if mine else None
+    results = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
+    if len(results) > 1:
+        raise rows.refuse(f"an annotation answers {field!r} {len(results)} times")
+    return one_value(results[0]["value"][results[0]["type"]], rows, repr(field)) if results else None
 
 
 def _annotations(task: dict) -> list[dict]:
@@ -183,16 +183,16 @@ def _person(who: Any) -> Any:
     return who.get("email", who.get("id")) if isinstance(who, dict) else who
 
 
-def label_studio_rows(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
+def label_studio_rows(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """JSON-MIN, or CSV as records."""
-    field = one_field(_choice_fields(records, label), label, "choice field", found.source)
-    for found.record, row in enumerate(records):
-        value = one_value(_choices(row.get(field)), found, repr(field))
+    field = one_field(_choice_fields(records, label), label, "choice field", rows.source)
+    for rows.record, row in enumerate(records):
+        value = one_value(_choices(row.get(field)), rows, repr(field))
         if as_text(value) == "":
-            found.skipped[f"annotations without {field!r}"] += 1
+            rows.skipped[f"annotations without {field!r}"] += 1
         else:
-            found.add(row.get("id", found.record), _person(row["annotator"]), value)
-    return found.done("Label Studio export (one row for each annotation)", f"choice field {field!r}")
+            rows.add(row.get("id", rows.record), _person(row["annotator"]), value)
+    return rows.done("Label Studio export (one row for each annotation)", f"choice field {field!r}")
 
 
 def _choices(value: Any) -> Any:
@@ -206,30 +206,30 @@ def _choice_fields(records: list[dict], label: str | None) -> list[str]:
     if label is not None:
         return list(keys)
     values = {key: {as_text(_choices(row.get(key))) for row in records} - {""} for key in keys}
-    return [key for key, some in values.items() if 0 < len(some) <= min(_FEW, max(1, len(records) // 2))]
+    return [key for key, texts in values.items() if 0 < len(texts) <= min(_FEW, max(1, len(records) // 2))]
 
 
 _PRODIGY = {"_input_hash", "_task_hash", "answer"}
 
 
-def prodigy(found: LabelRows, records: list[dict], _: str | None) -> LabelRows:
+def prodigy(rows: LabelRows, records: list[dict], _: str | None) -> LabelRows:
     """Rows of the lines."""
     choice = any("options" in line for line in records)
-    for found.record, line in enumerate(records):
+    for rows.record, line in enumerate(records):
         who = line.get("_annotator_id") or line.get("_session_id") or NOBODY
         if line["answer"] == "ignore":
-            found.skipped["ignored questions"] += 1
+            rows.skipped["ignored questions"] += 1
         elif not choice:
-            found.add(line["_task_hash"], who, line["answer"])
+            rows.add(line["_task_hash"], who, line["answer"])
         elif line["answer"] == "reject":
-            found.skipped["rejected questions"] += 1
+            rows.skipped["rejected questions"] += 1
         else:
-            value = one_value(line.get("accept", []), found, "'accept'")
+            value = one_value(line.get("accept", []), rows, "'accept'")
             if value is None:
-                found.skipped["questions without a choice"] += 1
+                rows.skipped["questions without a choice"] += 1
             else:
-                found.add(line["_input_hash"], who, value)
-    return found.done("Prodigy export", "choices" if choice else "accept or reject of each label")
+                rows.add(line["_input_hash"], who, value)
+    return rows.done("Prodigy export", "choices" if choice else "accept or reject of each label")
 
 
 _RESPONSES = ".responses"
@@ -242,28 +242,28 @@ def is_argilla(record: dict) -> bool:
     )
 
 
-def argilla(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
+def argilla(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the responses to one question."""
-    question = one_field([q for r in records for q in _questions(r)], label, "question", found.source)
-    for found.record, record in enumerate(records):
-        task = record.get("id", record.get("external_id", found.record))
+    question = one_field([q for r in records for q in _questions(r)], label, "question", rows.source)
+    for rows.record, record in enumerate(records):
+        task = record.get("id", record.get("external_id", rows.record))
         for value, user, status in _answers_of(record, question):
             if status not in ("", "submitted"):
-                found.skipped[f"{status} responses"] += 1
+                rows.skipped[f"{status} responses"] += 1
             else:
-                found.add(task, NOBODY if user is None else user, one_value(value, found, repr(question)))
+                rows.add(task, NOBODY if user is None else user, one_value(value, rows, repr(question)))
         for value, agent in _suggestions(record, question):
-            found.aside(agent or "suggestions", task, one_value(value, found, repr(question)))
-    return found.done("Argilla export", f"question {question!r}")
+            rows.aside(agent or "suggestions", task, one_value(value, rows, repr(question)))
+    return rows.done("Argilla export", f"question {question!r}")
 
 
 def _suggestions(record: dict, question: str) -> Iterator[tuple[Any, Any]]:
     """Value and agent of every suggestion for the question, in an object, a list or keys of a flat row."""
     suggestions = record.get("suggestions") or {}
     suggestions = [suggestions.get(question)] if isinstance(suggestions, dict) else suggestions
-    for one in suggestions:
-        if isinstance(one, dict) and one.get("question_name", question) == question:
-            yield one.get("value"), one.get("agent")
+    for suggestion in suggestions:
+        if isinstance(suggestion, dict) and suggestion.get("question_name", question) == question:
+            yield suggestion.get("value"), suggestion.get("agent")
     flat = f"{question}.suggestion"
     if flat in record:
         yield record[flat], record.get(f"{flat}.agent")
@@ -276,7 +276,7 @@ def _questions(record: dict) -> Iterator[str]:
     for key, value in record.items():
         if key.endswith(_RESPONSES):
             yield key.removesuffix(_RESPONSES)
-        elif isinstance(value, list) and value and all(_is_answer(one) for one in value):
+        elif isinstance(value, list) and value and all(map(_is_answer, value)):
             yield key
 
 
@@ -287,9 +287,9 @@ def _is_answer(value: Any) -> bool:
 def _answers_of(record: dict, question: str) -> Iterator[tuple[Any, Any, str]]:
     responses = record.get("responses")
     responses = responses.get(question) if isinstance(responses, dict) else record.get(question)
-    for one in responses if isinstance(responses, list) else []:
-        if _is_answer(one):
-            yield one["value"], one["user_id"], one.get("status") or ""
+    for response in responses if isinstance(responses, list) else []:
+        if _is_answer(response):
+            yield response["value"], response["user_id"], response.get("status") or ""
     values = record.get(question + _RESPONSES) or []
     users = record.get(f"{question}{_RESPONSES}.users") or [None] * len(values)
     states = record.get(f"{question}{_RESPONSES}.status") or [""] * len(values)
@@ -307,26 +307,26 @@ def is_doccano(record: dict) -> bool:
     return any(key in record for key in _TEXTS) and (isinstance(labels, list) or (named and old is not None))
 
 
-def doccano(found: LabelRows, files: dict[str, list[dict]], _: str | None) -> LabelRows:
+def doccano(rows: LabelRows, files: dict[str, list[dict]], _: str | None) -> LabelRows:
     """Rows of documents, by the name of their file ("" where there is one file)."""
     every = [(user, record) for user, records in files.items() for record in records]
     if len(files) > 1 and not all("id" in record for _, record in every):
-        raise ValueError(found.source.says("some documents have no id: which are they in the other files?"))
-    for found.record, (user, record) in enumerate(every):
-        for who, value in _labels_of(record, user, found):
-            found.add(record.get("id", found.record), who, value)
-    return found.done("doccano export", "a file for each annotator" if len(files) > 1 else "")
+        raise ValueError(rows.source.says("some documents have no id: which are they in the other files?"))
+    for rows.record, (user, record) in enumerate(every):
+        for who, value in _labels_of(record, user, rows):
+            rows.add(record.get("id", rows.record), who, value)
+    return rows.done("doccano export", "a file for each annotator" if len(files) > 1 else "")
 
 
-def _labels_of(record: dict, user: str, found: LabelRows) -> list[tuple]:
+def _labels_of(record: dict, user: str, rows: LabelRows) -> list[tuple]:
     old = record.get("annotations")
     if isinstance(old, list) and old and "user" in old[0]:
-        return [(one["user"], one["label"]) for one in old]
-    value = one_value(record.get("label", record.get("labels")) or [], found, "'label'")
+        return [(annotation["user"], annotation["label"]) for annotation in old]
+    value = one_value(record.get("label", record.get("labels")) or [], rows, "'label'")
     if isinstance(value, list):
-        raise found.refuse("its labels mark parts of the text; jtruth reads one class for the whole")
+        raise rows.refuse("its labels mark parts of the text; jtruth reads one class for the whole")
     if value is None:
-        found.skipped["documents without a label"] += 1
+        rows.skipped["documents without a label"] += 1
         return []
     return [(user or NOBODY, value)]
 
@@ -335,32 +335,32 @@ _TURK = {"HITId", "WorkerId"}
 _ANSWER, _ALL_ANSWERS = "Answer.", "Answer.taskAnswers"
 
 
-def mechanical_turk(found: LabelRows, records: list[dict], label: str | None) -> LabelRows:
+def mechanical_turk(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the assignments."""
-    answers = [_assignment(row, found) for found.record, row in enumerate(records)]
+    answers = [_assignment(row, rows) for rows.record, row in enumerate(records)]
     wanted = None if label is None else label.removeprefix(_ANSWER)
-    field = one_field([name for row in answers for name in row], wanted, "answer", found.source)
-    for found.record, (row, fields) in enumerate(zip(records, answers, strict=True)):
+    field = one_field([name for row in answers for name in row], wanted, "answer", rows.source)
+    for rows.record, (row, fields) in enumerate(zip(records, answers, strict=True)):
         if row.get("AssignmentStatus") == "Rejected":
-            found.skipped["rejected assignments"] += 1
+            rows.skipped["rejected assignments"] += 1
         elif fields.get(field) in (None, ""):
-            found.skipped[f"assignments without an answer {field!r}"] += 1
+            rows.skipped[f"assignments without an answer {field!r}"] += 1
         else:
-            found.add(row["HITId"], row["WorkerId"], fields[field])
-    return found.done("Mechanical Turk batch", f"answer {field!r}")
+            rows.add(row["HITId"], row["WorkerId"], fields[field])
+    return rows.done("Mechanical Turk batch", f"answer {field!r}")
 
 
-def _assignment(row: dict[str, str], found: LabelRows) -> dict[str, str]:
+def _assignment(row: dict[str, str], rows: LabelRows) -> dict[str, str]:
     """Question -> answer of one assignment."""
     if _ALL_ANSWERS in row:
         try:
             answers = json.loads(row[_ALL_ANSWERS] or "[]")
         except json.JSONDecodeError as problem:
-            raise found.refuse(f"{_ALL_ANSWERS} is no JSON ({problem})") from None
+            raise rows.refuse(f"{_ALL_ANSWERS} is no JSON ({problem})") from None
         first = answers[0] if isinstance(answers, list) and answers else answers
         if not isinstance(first, dict):
             return {}
-        return {name: _chosen(value, found) for name, value in first.items()}
+        return {name: _chosen(value, rows) for name, value in first.items()}
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if name.startswith(_ANSWER):
@@ -369,10 +369,10 @@ def _assignment(row: dict[str, str], found: LabelRows) -> dict[str, str]:
                 flat.setdefault(question, {})[choice] = value.casefold() == "true"
             else:
                 flat[question if choice == "label" and dot else name.removeprefix(_ANSWER)] = value
-    return {name: _chosen(value, found) for name, value in flat.items()}
+    return {name: _chosen(value, rows) for name, value in flat.items()}
 
 
-def _chosen(value: Any, found: LabelRows) -> str:
+def _chosen(value: Any, rows: LabelRows) -> str:
     """The answer in a value: itself, {"label": it}, or the choice that is true."""
     if not isinstance(value, dict):
         return as_text(value)
@@ -380,7 +380,7 @@ def _chosen(value: Any, found: LabelRows) -> str:
         return as_text(value["label"])
     true = [name for name, on in value.items() if on is True]
     if len(true) > 1:
-        raise found.refuse(f"{len(true)} choices are true at once; jtruth reads one class a label")
+        raise rows.refuse(f"{len(true)} choices are true at once; jtruth reads one class a label")
     return true[0] if true else ""
 
 
@@ -396,7 +396,7 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
     records, data = next(iter(files.values())), files
     reader = next((reader for recognises, reader in _TOOLS if recognises(records[0])), None)
     if len(files) > 1:
-        reader = doccano if all(is_doccano(some[0]) for some in files.values()) else None
+        reader = doccano if all(is_doccano(documents[0]) for documents in files.values()) else None
     elif reader is not None or any(map(is_argilla, records)):
         reader, data = reader or argilla, records
     elif is_doccano(records[0]):
@@ -414,13 +414,13 @@ def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     return _read(reader, LabelRows([], [], [], table.source), records, label)
 
 
-def _read(reader: Callable | None, found: LabelRows, data: Any, label: str | None) -> LabelRows | None:
+def _read(reader: Callable | None, rows: LabelRows, data: Any, label: str | None) -> LabelRows | None:
     """What the reader makes of it; of an entry that its tool would not write so, an error with the place."""
     if reader is None:
         return None
     try:
-        return reader(found, data, label)
+        return reader(rows, data, label)
     except (TypeError, KeyError, AttributeError, IndexError) as problem:
         name = reader.__name__.removesuffix("_rows").replace("_", " ")
         why = f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
-        raise found.refuse(f"not as an export of {name} has it ({why}); is the file damaged?") from None
+        raise rows.refuse(f"not as an export of {name} has it ({why}); is the file damaged?") from None
