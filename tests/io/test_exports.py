@@ -3,6 +3,7 @@
 import gzip
 import json
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -270,10 +271,9 @@ def test_an_entry_that_the_tool_would_not_write_is_named(tmp_path, name):
     before, found, after = text.rpartition(old)
     assert found
     (tmp_path / name).write_text(before + new + after)
-    try:
+    needed = name == "doccano_old.jsonl"  # elsewhere the damaged field says nothing of the labels
+    with pytest.raises(ValueError, match=f"{name}, line 4") if needed else nullcontext():
         read_labels(tmp_path / name, repeats="keep")
-    except ValueError as problem:
-        assert name in str(problem)
 
 
 def test_an_entry_that_is_no_entry_says_where(tmp_path):
