@@ -25,7 +25,8 @@ parts of a cache's size, 2 quiet cores, 2026-11-27): a sweep of four chains take
 thread takes 25; with 7 parts 47 and 36. Sparse products alone run side by side (1.7 s and .96), but most
 steps of NumPy are so short that handing Python over costs more than it saves. Larger parts leave the cache.
 
-One program for all sizes, so that NumPy's twin could go, was tried and is not worth it. Compiling costs, CPU
+(What is drawn in a sweep and in which order is written once, `kernel.sweep`; NumPy and XLA differ in three
+operations: counts, Dirichlet rows, states.) One program for all sizes, so that NumPy's could go, was tried and is not worth it. Compiling costs, CPU
 seconds with tracing (600 x 3 of three classes, fixed rows; 400 x 5, shared strata; 4000 x 5, two classes;
 60 x 6 of three classes, rows that are alike):
 
