@@ -117,13 +117,13 @@ of four classes (8.9), (5.5), from the prior (15), (11.6); 600 x 3 of three 5.6 
 9.8 (5.1), 3.3 (2.3). Default `evaluate_labelers` of the last two converges: 2.3 (.9) and 10 (4.9), next 1.1
 and 4.8 (2.8).
 
-On a quicker machine (AMD EPYC, 2 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; 2026-11-27, light other work),
-wall seconds, programs kept from before, default `evaluate` first and next: 400 x 5 .2, .2; 4000 x 5 .2, .2; of
-four classes 2.3, 2.2; 40 000 x 5 .2, .2; 600 x 3 of three classes .2, .2; 400 x 6 of three 2.4, 1.1. Default
-`evaluate_labelers` of the last two 1.4 and 2.2. README's command 1.1, with an empty cache too. 10^5 x 5 by a
-hundred labelers, four classes (the crowd of gibbs_speed.py), to an ESS of 400 and R-hat below 1.01: 2.7 to 2.9
-in eleven of twelve fits (800 sweeps), 3.9 in one (1200); where a quarter of the samples is hard 5.0 to 7.1
-(1600 and 2400 sweeps). A batch of 200 sets of 200 x 5, two classes, 2.1 ms of CPU a set.
+On a quicker machine (AMD EPYC, 2 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; 2026-11-27, light other
+work), wall seconds, cache empty at first, default `evaluate` first and next: 400 x 5 .2, .2; 4000 x 5 .2, .2;
+of four classes 2.3, 2.2; 40 000 x 5 .2, .2; 600 x 3 of three classes .2, .2; 400 x 6 of three 2.4, 1.1.
+Default `evaluate_labelers` of the last two 1.4 and 2.2. README's command 1.1, with an empty cache too. 10^5 x
+5 by a hundred labelers, four classes (the crowd of gibbs_speed.py), to an ESS of 400 and R-hat below 1.01:
+2.7 to 2.9 in eleven of twelve fits (800 sweeps), 3.9 in one (1200); where a quarter of the samples is hard
+5.0 to 7.1 (1600 and 2400 sweeps). A batch of 200 sets of 200 x 5, two classes, 2.1 ms of CPU a set.
 
 Sizes for which nothing is made, default answers, CPU seconds beside ten processes (two to three times as
 long on the wall; before, none within 150 s of wall but the first): 2000 labelers x 10 samples, `evaluate` 37
