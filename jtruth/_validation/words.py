@@ -43,6 +43,14 @@ def number_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def number_in(text: str) -> float:
+    """The number that a text is, NaN where it is none; 1_000 is one of Python's only."""
+    try:
+        return float("nan") if "_" in text else float(text)
+    except ValueError:
+        return float("nan")
+
+
 def brief(value: Any, longest: int = 80) -> str:
     """A value for a message, by repr: what cannot be printed is escaped, and a long text is cut."""
     text = repr(value)

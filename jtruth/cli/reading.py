@@ -10,7 +10,7 @@ import numpy as np
 
 from jtruth._validation import check_columns, quoted, with_tasks
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import Read, column_called, duplicates
+from jtruth._validation.words import Read, column_called, duplicates, number_in
 from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, STRATUM, read_gold_sample
@@ -260,15 +260,12 @@ def inclusion_of(path: Path, labels: Labels) -> np.ndarray:
     return _number_each(dict(zip(*columns, strict=True)), labels, f"--inclusion {path.name}")
 
 
-def _number_each(found: dict[str, str], labels: Labels, what: str) -> np.ndarray:
+def _number_each(texts: dict[str, str], labels: Labels, what: str) -> np.ndarray:
     tasks = list(map(str, labels.task_names))
-    numbers = np.empty(len(tasks))
-    for k, task in enumerate(tasks):
-        try:
-            numbers[k] = float(found.get(task, ""))
-        except ValueError:
-            text = repr(found[task]) if task in found else "nothing"
-            raise ValueError(f"{what}: task {task!r} has {text}; a number is needed for each task") from None
+    numbers = np.array([number_in(texts.get(task, "")) for task in tasks])
+    if (bad := np.flatnonzero(np.isnan(numbers))).size:
+        text = repr(texts[tasks[bad[0]]]) if tasks[bad[0]] in texts else "nothing"
+        raise ValueError(f"{what}: task {tasks[bad[0]]!r} has {text}; a number is needed for each task")
     return with_tasks(numbers, labels.tasks)
 
 

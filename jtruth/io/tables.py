@@ -18,7 +18,7 @@ from jtruth._validation.coded import different
 from jtruth._validation.guess import COUNT_WORDS, look_at
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, number_of, quoted
+from jtruth._validation.words import LOOK, number_in, number_of, quoted
 from jtruth.io.exports import LabelRows
 from jtruth.io.parsing import as_table
 from jtruth.io.vocabulary import Words, in_words
@@ -273,12 +273,7 @@ def numbers(table: TextTable, name: str) -> np.ndarray:
     texts = column
     if (table.decimal or _decimal_of(column)) == ",":
         texts = [text if "." in text else text.replace(",", ".") for text in column]
-    values = np.empty(len(column))
-    for k, text in enumerate(texts):
-        try:
-            values[k] = float(text) if "_" not in text else np.nan
-        except ValueError:
-            values[k] = np.nan
+    values = np.array([number_in(text) for text in texts])
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         where = table.source.entry(bad, f"{name} ", column[bad[0]])

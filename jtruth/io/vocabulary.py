@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
-from jtruth._validation.words import SIDE, YES_NO, Source, number_of, quoted
+from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
 
 FAIL, PASS = "fail", "pass"
 
@@ -114,11 +114,7 @@ def _by_map(values: list[str], words: Words, source: Source) -> tuple[list, tupl
 
 def _number(value: str, at: float, source: Source, k: int) -> float:
     """The number that a label is; of a comma with one or two digits behind it (4,5) a decimal one."""
-    text = value.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", value) else value
-    try:
-        number = float(text) if "_" not in value else float("nan")
-    except ValueError:
-        number = float("nan")
+    number = number_in(value.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", value) else value)
     if number != number:
         where = source.entry([k], "label ", value)
         raise ValueError(f"{where} not a number, so it cannot be cut at {at:g}. Name it in the map.")
