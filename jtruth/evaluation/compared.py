@@ -35,7 +35,7 @@ _DRAWS = 4000
 _AGREEMENT = (
     "Share of all labels that each repeats (Lam and Stork 2003, section 7): apart from chance this order is "
     "that of their accuracies if labels are wrong less often than right, equally in all classes, and "
-    "independently of the classifiers. Probabilities come from the model."
+    "independently of the classifiers."
 )
 CLOSE = 0.03  # two are close if the interval of their difference is within this
 Pair = tuple[str, str]
@@ -276,8 +276,8 @@ class Comparison(Laws, Answer):
 
     def _said(self, pair: Pair) -> float | None:
         """P(the first of a pair is better), where it may be said; labels alone make it too sure."""
-        p = self.better[pair]
-        sure = self.interval_kind != parts.PREDICTIVE or max(p, self.better[pair[::-1]]) >= TOLD
+        p, other = (self.p_better(one, two, self.margin) for one, two in (pair, pair[::-1]))
+        sure = self.interval_kind != parts.PREDICTIVE or max(p, other) >= TOLD
         return p if sure else None
 
     def __repr__(self) -> str:

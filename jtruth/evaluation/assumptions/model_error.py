@@ -30,8 +30,8 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Float
-from scipy.special import ndtri
+from jaxtyping import Float, Int
+from scipy.special import logit, ndtri, stdtr
 
 from jtruth import _validation as check
 from jtruth.stats.draws import DrawsEstimate, Opinion, opinion, predictive
@@ -110,14 +110,14 @@ def rests_on(labelers_are: str) -> str:
         "intervals of accuracy covered 94 % where judges label)"
     )
     if labelers_are == UNKNOWN_KIND:
-        return f"{both}; if people label, say so (labelers_are='people') for narrower intervals"
+        return f"{both}; if people label, say so (--labelers-are people) for narrower intervals"
     return f"{both}; {_SAME[labelers_are]}"
 
 
 _SAME = {
-    LLM_JUDGES: "labelers_are='llm_judges' changes nothing: no narrower interval covered classifiers that "
+    LLM_JUDGES: "the kind llm_judges changes nothing: no narrower interval covered classifiers that "
     "are better than their judges",
-    EXPERTS: "labelers_are='experts' changes nothing: no public data have expert labels and a truth found by "
+    EXPERTS: "the kind experts changes nothing: no public data have expert labels and a truth found by "
     "others",
 }
 
@@ -150,6 +150,15 @@ def shares_of(labelers_are: str, group: str) -> dict[str, float]:
     return {PEOPLE: 1 - judges, LLM_JUDGES: judges}
 
 
+def widened(opinions: list[Opinion], group: str, labelers_are: str) -> tuple[list[Opinion], list[float]]:
+    """The parts of the predictive mixture that are not flat, and their weights."""
+    parts, weights = [], []
+    for kind, share in shares_of(labelers_are, group).items():
+        found = parts_of(opinions, ERRORS[kind, group])
+        parts, weights = parts + found, weights + [share] * len(found)
+    return parts, weights
+
+
 # Of a hundred classes most cells are empty in all draws, and their distributions the same.
 _same_again = lru_cache(maxsize=256)(predictive)
 
@@ -160,13 +169,9 @@ def law_of(
 ) -> DrawsEstimate:  # fmt: skip
     """Predictive distribution of a number by its `group` in `ERRORS`; `size`: of the count below the line."""
     known = [values[~np.isnan(values)] for values in draws.values() if not np.isnan(values).all()]
-    opinions = [opinion(values, size, bounds) for values in known]
-    parts, weights = [], []
-    for kind, share in shares_of(labelers_are, group).items():
-        found = parts_of(opinions, ERRORS[kind, group])
-        parts, weights = parts + found, weights + [share] * len(found)
-    if not parts:
+    if not known:
         return _same_again((), 1.0, bounds, size)
+    parts, weights = widened([opinion(values, size, bounds) for values in known], group, labelers_are)
     law = _same_again(tuple(parts), FLAT, bounds, size, tuple(weights))
     means = [float(values.mean()) for values in known]
     return replace(law, middle=float(np.clip(np.median(law.draws), min(means), max(means))))
@@ -184,6 +189,33 @@ def laws_of(
         known = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
         laws.append(law_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan])))
     return laws
+
+
+def first_larger(
+    draws: Mapping[str, Float[np.ndarray, "draws labelers"]],
+    pairs: Int[np.ndarray, "pairs 2"],
+    labelers_are: str,
+    sizes: Float[np.ndarray, " labelers"],
+) -> Float[np.ndarray, " pairs"]:
+    """P(the first of a pair of labelers is more accurate), by the predictive distribution of the difference.
+
+    What all labelers share cancels in it. NaN where no reading says anything of both.
+    """
+    size = sizes[pairs].min(axis=1)
+    above, weight = np.zeros(len(pairs)), np.zeros(len(pairs))
+    for values in draws.values():
+        gap = values[:, pairs[:, 0]] - values[:, pairs[:, 1]]
+        z = logit(((gap + 1) / 2 * size + 0.5) / (size + 1))
+        centre, scale = z.mean(axis=0), z.std(axis=0)
+        known = ~np.isnan(centre)
+        for kind, share in shares_of(labelers_are, LABELERS).items():
+            slope, log_tau, spread = ERRORS[kind, LABELERS]
+            for tau in np.exp(log_tau + spread * _NODES):
+                p = stdtr(3, slope * centre / np.hypot(slope * scale, tau))
+                above[known] += share * p[known]
+                weight[known] += share
+    mixed = np.divide(above, weight, out=np.full(len(pairs), np.nan), where=weight > 0)
+    return (1 - FLAT) * mixed + 0.5 * FLAT
 
 
 class PredictiveTable(TablePosterior, eqx.Module):
