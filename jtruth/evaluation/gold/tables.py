@@ -182,10 +182,10 @@ def ppi_table(
     class_posterior: Float[np.ndarray, "samples classes"],
     gold: Int[np.ndarray, " samples"],
     sample: GoldSample,
-) -> Float[np.ndarray, "classes classes"]:
+) -> Float[np.ndarray, "classes symbols"]:
     """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
     classes, rows = class_posterior.shape[1], sample.chosen
-    cells = np.zeros((classes, classes))
+    cells = np.zeros((classes, max(classes, int(y_pred.max()) + 1)))
     for c, u in product(range(classes), np.unique(y_pred)):
         predicted = y_pred == u
         truth = (predicted[rows] & (gold[rows] == c)).astype(np.float64)
