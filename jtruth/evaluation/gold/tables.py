@@ -174,7 +174,8 @@ def ppi_metric(
     a, b = (part[rows, gold[rows]] for part in terms)
     f, g = ((part * class_posterior).sum(axis=1) for part in terms)
     possible = (terms[0, rows], terms[1, rows])
-    return ppi.ppi_ratio((a, b), (f, g), sample, possible=possible, **{"power": POWER, **options})
+    return ppi.ppi_ratio((a, b), (f, g), sample, possible=possible,
+                         **{"power": POWER, "bounds": metric.bounds, **options})  # fmt: skip
 
 
 def ppi_table(
