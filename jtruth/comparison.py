@@ -144,9 +144,20 @@ def compare_models(
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
-    """PSIS-LOO of a fit, one term for each sample.
+    """Leave-one-out log predictive density of one fit, by PSIS, one term for each sample.
 
-    A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the labels it was fitted to.
+    Args:
+        fit: `NutsFit` of an annotation model, or `JointPosterior` under independence without gold labels.
+        labels: those that a `JointPosterior` was fitted to, if not with `Effort(pointwise=True)`.
+
+    Returns:
+        `LeaveOneOut`: elpd, its standard error, p_loo, and Pareto k, above `good_k` where a term is not
+        reliable.
+
+    Raises:
+        ValueError: a `JointPosterior` without its labels, or with others.
+
+    Source: Vehtari, Gelman and Gabry (2017).
     """
     if not isinstance(fit, JointPosterior):
         rows = fit.pointwise()
