@@ -144,20 +144,10 @@ def compare_models(
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
-    """Leave-one-out log predictive density of one fit, by PSIS, one term for each sample.
+    """Leave-one-out log predictive density of one fit by PSIS (Vehtari, Gelman and Gabry 2017).
 
-    Args:
-        fit: `NutsFit` of an annotation model, or `JointPosterior` under independence without gold labels.
-        labels: those that a `JointPosterior` was fitted to, if not with `Effort(pointwise=True)`.
-
-    Returns:
-        `LeaveOneOut`: elpd, its standard error, p_loo, and Pareto k, above `good_k` where a term is not
-        reliable.
-
-    Raises:
-        ValueError: a `JointPosterior` without its labels, or with others.
-
-    Source: Vehtari, Gelman and Gabry (2017).
+    One term for each sample. A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the
+    labels it was fitted to; a ValueError where it has neither, or others.
     """
     if not isinstance(fit, JointPosterior):
         rows = fit.pointwise()

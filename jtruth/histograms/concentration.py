@@ -69,26 +69,19 @@ def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
 def log_dirichlet_multinomial(
     histograms: Histograms, probabilities: Rows, concentration: Samples, *, coefficient: bool = True
 ) -> Float[Array, " samples"]:
-    """Log probability of label histograms, Dirichlet-multinomial with concentration alpha_0 around f.
+    """Log pmf of label histograms, log DirMult(y | alpha_0 f), as in Mimori et al. (2021) (50).
 
-    log DirMult(y | alpha_0 f), accurate in float32 from alpha_0 = 1e-6 to 1e9, and so are its gradients by
-    alpha_0 and f. Memory grows with the largest count.
+    It and its gradients are accurate in float32 from alpha_0 = 1e-6 to 1e9. Memory grows with the largest
+    count.
 
     Args:
         histograms: y, of labels.
         probabilities: f, (samples, classes).
         concentration: alpha_0, (samples,), above 0.
-        coefficient: whether the multinomial coefficient is part of it.
+        coefficient: with the multinomial one.
 
     Returns:
-        (samples,), -inf where a class with f = 0 was given.
-
-    Source: Mimori et al. (2021) (50).
-
-    Example:
-        >>> from jtruth.histograms import from_counts, log_dirichlet_multinomial
-        >>> print(log_dirichlet_multinomial(from_counts([[2, 0]]), np.array([[.5, .5]]), np.ones(1)).round(4))
-        [-0.9808]
+        (samples,); -inf where a class with f = 0 was given.
     """
     f = as_array(probabilities)
     alpha = jnp.asarray(concentration, f.dtype)
@@ -109,16 +102,10 @@ def log_dirichlet_multinomial(
 def disagreement_probability(
     probabilities: Rows, concentration: Samples | None = None
 ) -> Float[Array, " samples"]:
-    """Probability that two labels of a sample differ: alpha_0 / (alpha_0 + 1) (1 - sum f^2).
+    """Probability that two labels of a sample differ, alpha_0 / (alpha_0 + 1) (1 - sum f^2).
 
-    Args:
-        probabilities: f, (samples, classes).
-        concentration: alpha_0, (samples,); None is infinity, at which it is 1 - sum f^2.
-
-    Returns:
-        (samples,). Means over the members of an ensemble are (72) and (73).
-
-    Source: Mimori et al. (2021) (19), (71).
+    Without a concentration it is infinite. Means over an ensemble are (72), (73). Source: Mimori et al.
+    (2021) (19), (71).
     """
     f = as_array(probabilities)
     gini = (f * (1 - f)).sum(axis=1)
@@ -142,32 +129,21 @@ def posterior_probabilities(
 def best_concentration(
     disagreement: float | Float[AnyArray, "*shape"], gap: float | Float[AnyArray, "*shape"]
 ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
-    """Concentration alpha_0 that predicts best, and the least one that is no worse than none (infinity).
-
-    Both parts of Theorem 1 are one formula, D / gap and (D - gap) / (2 gap), of two losses:
-
-    - the squared loss of disagreement probabilities (57) with gap = u_Q - s_Z, (61);
-    - the epistemic loss of probabilities after one label (66) with gap = E sum_k (Z_k - Q_k)^2, (69).
-
-    Gaps agree (62) if predictions Z are the mean of the class probabilities Q that they stand for.
+    """Best concentration alpha_0, D / gap, and the least no worse than infinity, (D - gap) / (2 gap).
 
     Args:
-        disagreement: D = 1 - u_Q with u_Q = E sum_k Q_k^2, the probability that two labels differ, such as
-            the mean of `disagreement(histograms)` over samples of like predictions.
-        gap: in the first case 1 - sum_k Z_k^2 - D, `disagreement_probability` less D; in the second the mean
-            of `epistemic_loss`, summed over classes.
+        disagreement: D = 1 - E sum_k Q_k^2, the probability that two labels differ, such as the mean of
+            `disagreement(histograms)` over samples of one prediction Z.
+        gap: for disagreement probabilities (61) 1 - sum_k Z_k^2 - D; for class probabilities after one label
+            (69) their epistemic loss E sum_k (Z_k - Q_k)^2. Both are equal if Z = E Q (62).
 
     Returns:
-        The best alpha_0, and the least that is no worse than infinity (at least 0). Both are infinite where
-        gap <= 0.
+        Best and least alpha_0, 0 or more; infinite where gap <= 0.
 
     Source: Mimori et al. (2021), Theorem 1.
 
-    Example:
-        >>> from jtruth.histograms import best_concentration
-        >>> best, least = best_concentration(0.4, 0.1)
-        >>> print(f"{best:.1f} {least:.1f}")
-        4.0 1.5
+    >>> print(*(f"{alpha:.1f}" for alpha in best_concentration(0.4, 0.1)))
+    4.0 1.5
     """
     positive = jnp.asarray(gap) > 0
     best = jnp.where(positive, disagreement / jnp.where(positive, gap, 1.0), jnp.inf)
@@ -219,19 +195,9 @@ def concentration_loss(
     coefficient: bool = True,
     where: Where = None,
 ) -> Float[Array, ""]:
-    """Penalised loss of log alpha_0: - sum_i log DirMult(y_i) / sum_i n_i + penalty mean_i (log alpha_i)^2.
+    """Loss of alpha-calibration (50), of the samples `where`, from log alpha_0; arguments as of the log pmf.
 
-    Its gradient is `jax.grad` of it; N times that is (51), if all samples have as many labels.
-
-    Args:
-        log_concentration: log alpha_0, (samples,).
-        histograms: y, of labels.
-        probabilities: f, (samples, classes).
-        penalty: lambda, of concentrations far from 1.
-        coefficient: whether the multinomial coefficient, a constant, is part of it.
-        where: (samples,), which samples count; all if None.
-
-    Source: Mimori et al. (2021) (50).
+    Its gradient is that of `jax.grad`: (51) is N times it if samples have equally many labels.
     """
     t = as_array(log_concentration)
     f, mask = jnp.asarray(probabilities, t.dtype), jnp.ones(t.shape, bool) if where is None else where

@@ -34,10 +34,6 @@ def _check_informative(mislabeling: Rates) -> None:
 def apparent_error_rate(error: Rates, mislabeling: Rates) -> Rates:
     """How often prediction and label of two classes differ, independent errors: e + m (1 - 2e).
 
-    Args:
-        error: P(prediction wrong).
-        mislabeling: P(label wrong).
-
     Raises:
         ValueError: a rate outside [0, 1].
 
@@ -80,15 +76,9 @@ def _label_noise(mislabeling: Rates) -> Rates:
 
 
 def labels_per_perfect_label(error: Rates, mislabeling: Rates) -> Rates:
-    """How many noisy labels are worth one perfect label: as many give (2) the same variance.
+    """How many noisy labels are worth one perfect label: the ratio of the variances of (2).
 
-    Args:
-        error: P(prediction wrong), as far as it can be guessed.
-        mislabeling: P(label wrong).
-
-    Returns:
-        The ratio, 1 or more. Infinite where error is 0 or 1 and labels are noisy: there a perfect label has
-        no variance.
+    It is 1 or more, and infinite where error is 0 or 1 and labels are noisy.
 
     Raises:
         ValueError: a rate outside [0, 1], or mislabeling = 1/2.
@@ -108,15 +98,10 @@ def labels_per_perfect_label(error: Rates, mislabeling: Rates) -> Rates:
 def policy_boundary(mislabeling: Rates) -> Rates:
     """Error rate above which two labelers should label different samples rather than the same ones.
 
-    Two labels on each of l samples leave m^2 of them wrong (the paper's optimistic figure); one label on each
-    of 2l leaves m wrong. Different samples give (2) the smaller variance where
-    boundary < error < 1 - boundary. (The paper prints the inequality above (4) the wrong way round.)
-
-    Args:
-        mislabeling: P(label wrong) of each labeler, below 1/2.
-
-    Returns:
-        The boundary, 0 to 1/2. NaN above m = .1659, where the same samples are always better.
+    One label on each of 2l samples leaves m of them wrong, two on each of l samples m^2 (the paper's
+    optimistic figure). Where boundary < error < 1 - boundary different samples give (2) the smaller variance,
+    which is (4); the inequality above it is printed the wrong way round. NaN above m = .1659: there the same
+    samples are always better.
 
     Raises:
         ValueError: a rate outside [0, 1/2).
@@ -124,11 +109,11 @@ def policy_boundary(mislabeling: Rates) -> Rates:
     Source: Lam & Stork (4); Figure 2.
 
     >>> print(f"{policy_boundary(0.025):.4f}", policy_boundary(0.2))
-    0.0250 nan
+    0.0265 nan
     """
     check_rate(mislabeling, "mislabeling")
     if is_concrete(mislabeling) and not (np.asarray(mislabeling) < 0.5).all():
-        raise ValueError(f"mislabeling is {mislabeling}; two labels help where it is below 0.5")
+        raise ValueError(f"mislabeling is {mislabeling}; give rates below 0.5")
     xp, fall = namespace(mislabeling), _label_noise(mislabeling) - 2 * _label_noise(mislabeling**2)
     margin = 0.25 - fall  # the left side of (4); 1/2 - sqrt(margin) would cancel
     root = xp.where(margin > 0, xp.sqrt(xp.where(margin > 0, margin, 1.0)), 0.0)
@@ -136,15 +121,13 @@ def policy_boundary(mislabeling: Rates) -> Rates:
 
 
 def apparent_breakeven(classifier: Rates, labeler: Rates, share: Rates) -> Rates:
-    """Apparent precision = recall of predictions, against labels that err: rs + (1-r)(1-s) share/(1-share).
+    """Apparent precision = recall of predictions whose true ones are r, against labels whose own are s.
 
-    Args:
-        classifier: r, true precision and recall of the predictions, which are equal.
-        labeler: s, precision and recall of the labels, likewise; errors are independent given the class.
-        share: of positives, above 0 and below 1.
+    r s + (1 - r)(1 - s) share/(1 - share) for r = `classifier`, s = `labeler` and a share of positives;
+    errors are independent given the class.
 
     Raises:
-        ValueError: a rate outside [0, 1], or a share without positives or negatives.
+        ValueError: a rate outside [0, 1], or a share of 0 or 1.
 
     Source: Lam & Stork 5.1; Table 2.
 

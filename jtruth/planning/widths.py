@@ -216,16 +216,8 @@ def information(setting: Setting, labels: tuple[float, ...]) -> Information:
 def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
     """Predict the width of the metric's interval under a plan of one's own, in milliseconds.
 
-    Args:
-        setting: what stays fixed: class prior, classifier, kinds of labelers, metric, target.
-        plan: numbers of samples, labels per sample of every kind, and verified (gold) answers.
-
-    Returns:
-        `PlanWidth`: width, cost, and `warnings` where the prediction is rough; `simulated_width` is exact but
-        for Monte Carlo error.
-
-    Raises:
-        ValueError: a plan that cannot be, or more than 60 000 patterns of labels.
+    Look at its `warnings`: they say where it is rough, and `simulated_width` is better. A ValueError for a
+    plan that cannot be, or more than 60 000 patterns of labels.
 
     Source: Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
 
@@ -375,22 +367,11 @@ def simulated_width(
     num_sets: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PlanWidth:
-    """Simulate the expected width of the metric's interval under a plan, on common random numbers.
+    """Expected posterior width of the metric under a plan of one's own, on common random numbers.
 
-    The same key gives the same uniform numbers to every plan: `a.widths - b.widths` is what one plan costs or
-    saves on the same data.
-
-    Args:
-        setting, plan: as of `approximate_width`; `setting.rates` says how a data set is analysed.
-        key: a whole number or a JAX key; 0 if None.
-        num_sets: data sets; None: 200 for known rates, 16 for learned ones.
-        progress: called with (sets done, sets planned).
-
-    Returns:
-        `PlanWidth` with standard error, the widths of all sets and how often they covered the truth.
-
-    Raises:
-        ValueError: a plan that cannot be, or fewer than two sets.
+    `setting.rates` says how a set is analysed, of which there are 200 for known rates, 16 for learned ones,
+    or `num_sets`. The same key gives the same uniform numbers to every plan: `a.widths - b.widths` is what
+    one plan costs or saves on the same data.
 
     >>> from jtruth.planning import Labeler
     >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")

@@ -59,22 +59,12 @@ def _rounding(ratio: Ratio) -> float:
 
 
 def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:
-    """Approximate the mean of Z/W by Marsaglia's closed form s + a/(r (1.01 b - .2713)).
+    """Mean of Z/W by Marsaglia's closed form s + a/(r (1.01 b - .2713)), meant for b = mean(W)/sd(W) > 4.
 
-    It is meant for b = mean(W)/sd(W) > 4, where W is above 0; for large b it is off by about 1 %.
+    For large b it is off by about 1 %. Source: Su Appendix B, after Marsaglia (2006).
 
-    Args:
-        ratio: moments of (Z, W), scalars or arrays of one shape.
-
-    Returns:
-        The mean, of that shape; mean(Z)/mean(W) where W does not vary.
-
-    Source: Su Appendix B, after Marsaglia (2006).
-
-    Example:
-        >>> from jtruth.stats import Ratio, marsaglia_mean
-        >>> print(f"{marsaglia_mean(Ratio(0.3, 0.5, 4e-4, 9e-4, 2e-4)):.4f}")
-        0.6038
+    >>> print(f"{marsaglia_mean(Ratio(0.3, 0.5, 4e-4, 9e-4, 2e-4)):.4f}")
+    0.6024
     """
     k, s, _, sd_w = _regression(ratio)
     # a/r = k/sd_w, which stays finite when a and r do not.
@@ -125,18 +115,12 @@ MEANS = ("second_order", "marsaglia", "integral")
 
 
 def ratio_mean(ratio: Ratio, mean: str = "second_order") -> Float[Array, ""]:
-    """Mean of Z/W as Algorithm 1 takes it: a closed form where moments exist, else an integral over [0, 1].
+    """Mean of Z/W in Algorithm 1 (Su 2.4.1): a closed form if mean(W) > 4 sd(W), else an integral.
 
     Args:
-        ratio: moments of (Z, W), scalars. Moments exist, for practical purposes, if mean(W) > 4 sd(W).
-        mean: "second_order" (Taylor; its integral is divided by the mass on [0, 1]), "marsaglia" (both as
-            printed in the paper: `marsaglia_mean`, an integral that is not divided), or "integral" (always
-            integrated, and divided).
-
-    Raises:
-        ValueError: another name of a mean.
-
-    Source: Su 2.4.1 and Appendix B.
+        ratio: moments of (Z, W), scalars.
+        mean: "second_order", the integral divided by the mass on [0, 1]; "marsaglia", both as printed, the
+            integral not divided; or "integral", always integrated and divided.
     """
     choose("mean", mean, MEANS)
     if mean == "integral":

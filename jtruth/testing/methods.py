@@ -21,8 +21,7 @@ Any number of classes (2.7), where K is the operating matrix:
 "no_predictions"    predictions not exploited (K uniform); exact laws given it
 
 Plugging in leaves out that the point or K is itself uncertain: intervals are too short where a class is rare
-or the labels are poor. An operating point of one's own (`point`) may be plugged in too, for what the metrics
-are there: moments (12)-(16), joint posteriors (17) and (18).
+or the labels are poor.
 """
 
 from collections.abc import Sequence
@@ -124,16 +123,8 @@ def binary_posterior(
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: unknown names, a point that is not inside (0, 1), a `point` or `mean` that the method
-            does not use it, or log-odds that are NaN, or predictions that are not 0 or 1.
-
-    Source: Su 2.1-2.6; Algorithms 1, 2 and 3.
-
-    Example:
-        >>> odds, y_pred = np.array([2.0, -1.0, 0.5, -3.0, 1.5]), np.array([1, 0, 1, 0, 0])
-        >>> found = binary_posterior(odds, y_pred, method="empirical_bayes", point=(0.8, 0.3))
-        >>> print(found.joint("precision", "recall").mean.round(3))
-        [0.898 0.645]
+        ValueError: unknown names, a point that is not inside (0, 1), or a `point` or `mean` that the method
+            does not use.
     """
     choose("method", method, BINARY_METHODS)
     _check_plugged_in(method, point, mean)

@@ -63,10 +63,9 @@ LabelMatrix = Int[AnyArray, "samples labelers"]
 def weak_losses(
     losses: PerClass, channel: Float[AnyArray, "classes symbols"]
 ) -> Float[Array, "samples symbols"]:
-    """Losses of noisy symbols whose mean, given the class, is the loss of that class: P L_weak = L.
+    """Losses of noisy symbols whose mean, given the class, is the loss of that class: P L_weak = L, Su (56).
 
-    With as many symbols as classes this is the proxy loss of Natarajan et al. With more, many weak losses
-    are unbiased; the one of minimum norm is returned.
+    Of as many symbols as classes it is the proxy loss; of more, the solution of minimum norm.
 
     Args:
         losses: (samples, classes), the loss of every sample under every class.
@@ -79,15 +78,9 @@ def weak_losses(
         ValueError: some classes have (nearly) the same distribution of symbols, or fewer symbols than
             classes.
 
-    Source: Su (56), after Cid-Sueiro (2012); Natarajan et al. (2013).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import weak_losses
-        >>> channel = jnp.array([[.7, .1, .2], [.1, .6, .3]])  # the third symbol: "unsure"
-        >>> weak = weak_losses(jnp.array([[0.0, 1.0]]), channel)
-        >>> print((weak @ channel.T).round(4) + 0.0)
-        [[0. 1.]]
+    >>> channel = jnp.array([[.7, .1, .2], [.1, .6, .3]])  # the third symbol: "unsure"
+    >>> print((weak_losses(jnp.array([[2.0, 1.0]]), channel) @ channel.T).round(4))
+    [[2. 1.]]
     """
     check_per_class({"losses": losses})
     check.check_shape(channel, "channel", "classes symbols", classes=np.shape(losses)[1])
@@ -150,19 +143,17 @@ def _check_labels(z: Any, num_samples: int, matrices: Any) -> None:
 
 
 def backward(matrices: Any) -> BatchObjective:
-    """Backward correction: the mean of `weak_losses` over all labels, as a batch objective of `fit`.
+    """Backward correction: the mean of the `weak_losses` of all labels, of the cross-entropy, for `fit`.
 
-    Losses are cross-entropies. The evidence is z (samples, labelers), codes of symbols, -1 for no label.
+    The evidence is z (samples, labelers), codes of symbols.
 
     Args:
-        matrices: (labelers, classes, symbols), p(z_t | y), rows of true classes. Labelers with fewer symbols
-            than others have columns of zeros.
+        matrices: (labelers, classes, symbols), p(z_t | y). Symbols that a labeler never uses are columns of
+            zeros.
 
     Raises:
         ValueError: matrices whose rows do not sum to 1, that are (nearly) singular, or that have fewer
             symbols than classes.
-
-    Source: Su (56); as many symbols as classes: Natarajan et al. (2013).
     """
     check_matrices(matrices, symbols=True)
     _check_invertible(matrices)
@@ -274,26 +265,17 @@ def label_estimates(posterior: PerClass) -> Int[Array, " samples"]:
 
 
 def replication_counts(posterior: PerClass, num_copies: int) -> Int[np.ndarray, "samples classes"]:
-    """Count how many of a sample's copies are labelled with each class, for training by sample replication.
+    """How many copies of a sample to label with each class, sample replication of Su 3.7.
 
-    The counts of a sample sum to `num_copies` and are those nearest to `num_copies` times its class
-    posterior: all are rounded down, and the rest goes to the largest remainders (the lower class among
-    equals). Divided by `num_copies` they are sample weights, or a posterior for `mmse_risk`.
-
-    Args:
-        posterior: (samples, classes), p(y_i = c | z_i); rows are rescaled to sum to 1.
-        num_copies: of each sample.
+    Counts sum to `num_copies` and are nearest to its multiple of the class posterior: rounded down, and the
+    rest to the largest remainders (the lower class among equals). Divided by `num_copies` they are weights,
+    or a posterior for `mmse_risk`.
 
     Raises:
         ValueError: rows that are no class probabilities, or no positive whole number of copies.
 
-    Source: Su 3.7, after Raykar et al. (2010).
-
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training import replication_counts
-        >>> replication_counts(np.array([[.2, .8], [.49, .51]]), 5).tolist()
-        [[1, 4], [2, 3]]
+    >>> replication_counts(np.array([[.2, .8], [.49, .51]]), 5).tolist()
+    [[1, 4], [2, 3]]
     """
     check.check_whole(num_copies=num_copies)
     check_posterior(posterior)

@@ -17,8 +17,7 @@ labels say of it: their `log_likelihood` log p(z_i | y_i = c), or their class po
 (32) is not: start it more than once. (40) is unbiased on average over classes drawn from the prior, not given
 the features: weak labels pull what it fits from p(c | x) towards the prior, so thresholds suffer before the
 order of the samples does; where the model is probabilistic
-(32) is the better of the two. The gradient (50) is `jax.grad` of `mmse_risk`; `risk_variance` is its expected
-squared error on these labels, whose mean over labels is (47).
+(32) is the better of the two. The gradient (50) is `jax.grad` of `mmse_risk`.
 
 `where` (samples,) leaves samples out, for padding: they count neither in the sum nor in N, whatever their
 rows hold, and no gradient flows to them (pad features with zeros all the same: a model's own backward pass
@@ -184,28 +183,12 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
 def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
     """Variance of the empirical risk given the labels, the mean squared error of `mmse_risk` on these data.
 
-    1/N^2 sum_i var(L(s_i, Y_i) | z_i). The empirical risk of the true classes is close to normal around (40)
-    with this variance. Its mean over the labels is (47); an unbiased estimate of (47) is therefore this
-    number itself.
+    1/N^2 sum_i var(L(s_i, Y_i) | z_i): the risk of the true classes is close to normal around (40) with this
+    variance. Its mean over labels is (47), of which it is an unbiased estimate. Arguments and errors are as
+    of `mmse_risk`. Source: Su 3.4.2, (47) and the equation after it.
 
-    Args:
-        losses: (samples, classes), the loss of every sample under every class.
-        posterior: (samples, classes), p(y_i = c | z_i) (41).
-        where: (samples,), False for padding.
-
-    Returns:
-        A scalar; 0 where every class is certain.
-
-    Raises:
-        ValueError: shapes that differ, NaN, or rows of the posterior that do not sum to 1.
-
-    Source: Su 3.4.2, (46), (47) and the equation after it.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import risk_variance
-        >>> print(risk_variance(jnp.array([[0., 1.], [0., 2.]]), jnp.array([[.5, .5], [1., 0.]])))
-        0.0625
+    >>> print(risk_variance(jnp.array([[0., 1.], [0., 2.]]), jnp.array([[.5, .5], [1., 0.]])))
+    0.0625
     """
     losses, posterior = _checked_losses(losses, posterior, where)
     spread = _loss_variances(losses, posterior, where)

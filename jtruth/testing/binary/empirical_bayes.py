@@ -212,17 +212,15 @@ class NormalTable(CountTable):
 
 
 def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> Any:
-    """Joint posterior density of (P_D, P_FA) given an operating point, U and V normal.
+    """Joint posterior density of (P_D, P_FA) at an operating point, Su (17).
 
     Args:
-        moments: scalars, `jtruth.testing.moments(log_odds, y_pred, point)` at any operating point.
-        p_detection, p_false_alarm: where, numbers or arrays that broadcast. NumPy or JAX, as the moments.
+        moments: scalars, `jtruth.testing.moments(log_odds, y_pred, point)`.
+        p_detection, p_false_alarm: numbers or arrays that broadcast, of NumPy or JAX.
 
     Returns:
-        The density there; 0 outside the unit square, on the chance line P_D = P_FA, where the printed form
-        is 0/0, and where a count does not vary, so that there is no density.
-
-    Source: Su (17).
+        The density; 0 outside the unit square, on the chance line, where the printed form is 0/0, and where
+        U or V does not vary.
     """
     d, f, n1 = p_detection, p_false_alarm, moments.n1
     xp, inside = _inside(moments, d, f, d != f)
@@ -233,16 +231,9 @@ def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> 
 
 
 def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any) -> Any:
-    """Joint posterior density of (PREC, REC) given an operating point, U and V normal.
+    """Joint posterior density of (PREC, REC) at an operating point, Su (18); 0 at recall 0, its limit.
 
-    Args:
-        moments: as of `roc_density`.
-        precision, recall: where, likewise.
-
-    Returns:
-        The density there; 0 outside the unit square, at recall 0, its limit, and where there is none.
-
-    Source: Su (18).
+    Arguments, and where else it is 0, as of `roc_density`.
     """
     xp, inside = _inside(moments, precision, recall, recall != 0)
     safe, u = xp.where(inside, recall, 1.0), moments.n1 * precision
@@ -251,7 +242,7 @@ def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any)
 
 
 def _inside(m: ShareMoments, x: Any, y: Any, defined: Any) -> tuple[Any, Any]:
-    """NumPy or JAX, and where the density of two metrics is one of their unit square."""
+    """NumPy or JAX, and where there is a density of two metrics."""
     varies = (m.var_u > 0) & (m.var_v > 0)
     return namespace(*m, x, y), varies & defined & (x >= 0) & (x <= 1) & (y >= 0) & (y <= 1)
 
