@@ -143,11 +143,11 @@ def binary_posterior(
 def _check_plugged_in(method: str, point: Any, mean: str | None) -> None:
     """A ValueError for a point that is none, or for what a method does not use."""
     if point is not None and method in ("bayes", "no_predictions", "prior_marginal"):
-        raise ValueError(f"method={method!r} plugs no operating point in; leave out point={point}")
+        raise ValueError(f"method={method!r} uses no operating point; leave out point={point}")
     if point is not None and not (np.shape(point) == (2,) and all(0 < p < 1 for p in point)):
         raise ValueError(f"point is {point}; give (p_D, p_FA), two numbers above 0 and below 1")
     if mean is not None and (method != "empirical_bayes" or point is not None):
-        raise ValueError(f"mean={mean!r} is of method='empirical_bayes' that looks for the operating point")
+        raise ValueError(f"mean={mean!r} is used by method='empirical_bayes' without a point only")
     choose("mean", mean or MEANS[0], MEANS)
 
 
