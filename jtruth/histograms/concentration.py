@@ -104,8 +104,8 @@ def disagreement_probability(
 ) -> Float[Array, " samples"]:
     """Probability that two labels of a sample differ, alpha_0 / (alpha_0 + 1) (1 - sum f^2).
 
-    Without a concentration it is infinite. Means over an ensemble are (72), (73). Source: Mimori et al.
-    (2021) (19), (71).
+    Without a concentration (infinity) it is 1 - sum f^2. Averaged over an ensemble it is (72) or (73).
+    Source: Mimori et al. (2021) (19), (71).
     """
     f = as_array(probabilities)
     gini = (f * (1 - f)).sum(axis=1)
@@ -195,9 +195,10 @@ def concentration_loss(
     coefficient: bool = True,
     where: Where = None,
 ) -> Float[Array, ""]:
-    """Loss of alpha-calibration (50), of the samples `where`, from log alpha_0; arguments as of the log pmf.
+    """Loss of alpha-calibration (50), of the samples `where`, as a function of log alpha_0.
 
-    Its gradient is that of `jax.grad`: (51) is N times it if samples have equally many labels.
+    `jax.grad` gives its gradient; times N it is (51) if all samples have equally many labels. Other arguments
+    are those of `log_dirichlet_multinomial`. Source: Mimori et al. (2021) (50), (51).
     """
     t = as_array(log_concentration)
     f, mask = jnp.asarray(probabilities, t.dtype), jnp.ones(t.shape, bool) if where is None else where

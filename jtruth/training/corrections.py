@@ -65,7 +65,7 @@ def weak_losses(
 ) -> Float[Array, "samples symbols"]:
     """Losses of noisy symbols whose mean, given the class, is the loss of that class: P L_weak = L, Su (56).
 
-    Of as many symbols as classes it is the proxy loss; of more, the solution of minimum norm.
+    With as many symbols as classes this is the proxy loss; with more, the minimum-norm solution.
 
     Args:
         losses: (samples, classes), the loss of every sample under every class.

@@ -184,8 +184,8 @@ def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) 
     """Variance of the empirical risk given the labels, the mean squared error of `mmse_risk` on these data.
 
     1/N^2 sum_i var(L(s_i, Y_i) | z_i): the risk of the true classes is close to normal around (40) with this
-    variance. Its mean over labels is (47), of which it is an unbiased estimate. Arguments and errors are as
-    of `mmse_risk`. Source: Su 3.4.2, (47) and the equation after it.
+    variance. Its mean over labels is (47), so it is an unbiased estimate of (47). Same arguments and errors
+    as `mmse_risk`. Source: Su 3.4.2, (47) and the equation after it.
 
     >>> print(risk_variance(jnp.array([[0., 1.], [0., 2.]]), jnp.array([[.5, .5], [1., 0.]])))
     0.0625

@@ -82,7 +82,7 @@ def moments(
 def ratio_step(
     log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = "second_order"
 ) -> Step:
-    """Algorithm 1; `mean` as of `jtruth.stats.ratio_mean`."""
+    """Algorithm 1; `mean` is that of `jtruth.stats.ratio_mean`."""
 
     def step(point, _):
         m = moments(log_odds, y_pred, point, weight)
@@ -233,7 +233,7 @@ def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> 
 def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any) -> Any:
     """Joint posterior density of (PREC, REC) at an operating point, Su (18); 0 at recall 0, its limit.
 
-    Arguments, and where else it is 0, as of `roc_density`.
+    Same arguments as `roc_density`, and 0 in the same places but for the chance line.
     """
     xp, inside = _inside(moments, precision, recall, recall != 0)
     safe, u = xp.where(inside, recall, 1.0), moments.n1 * precision

@@ -173,7 +173,7 @@ def test_the_shift_of_log_odds_is_a_product_of_odds(x):
 
 @pytest.mark.parametrize("point", [(0.8, 0.25), (0.6, 0.5)])
 def test_joint_densities_have_the_laws_of_single_metrics(point):
-    """(17) and (18) summed over one metric are the law of the other; float32, jit, grad, and where they are 0."""
+    """(17) and (18) summed over one metric are the law of the other; float32, jit, grad, edges."""
     x, y = golden_cases.simulated(3, 300, share=0.35, error=0.15)
     m = moments(jnp.asarray(x), jnp.asarray(y, jnp.int32), jnp.asarray(point))
     grid = np.linspace(0, 1, 4001)
