@@ -132,6 +132,7 @@ def test_float32_keeps_six_digits(ratio):
     single, double = as_arrays(ratio, jnp.float32), as_arrays(ratio)
     for function in (
         rn.second_order_mean,
+        rn.marsaglia_mean,
         mean_on_unit_interval,
         lambda r: density(r, jnp.asarray(0.4, r.mean_z.dtype)),
     ):
