@@ -91,7 +91,7 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "noise": option("JSON file with known error rates.", kind=Path),
     "prior": option("Class prior, for example .8,.2"),
     "assume": option("independent, ...; a wrong word lists all of them."),
-    "labelers_are": option("Who labels: people, experts, or llm_judges (metrics)."),
+    "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
     "by": option("Column of groups (systems, prompts, sites) to compare."),
     "order": option("Column of times of labelling, to find drift."),
 }

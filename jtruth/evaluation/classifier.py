@@ -74,9 +74,9 @@ def evaluate(
             "partly_shared", an unknown part of them (four or more labels a sample).
             Only with learned error rates and method "bayes" ("laplace": "unknown" or "independent"); other
             answers take errors as independent.
-        labelers_are: "people", "experts", "llm_judges" (automatic metrics too) or None, who labels: where
-            nobody vouches for an assumption and there is no gold it says how far models of labels may be off;
-            with gold, of labelers of whom fewer than five labels have a known truth.
+        labelers_are: who labels. "people" makes intervals narrower where nobody vouches for an assumption and
+            there is no gold (with gold: of labelers of whom fewer than five labels have a known truth);
+            "experts", "llm_judges" (automatic metrics too) and None give the same answer.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
             "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (learned error rates, whose
             posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",

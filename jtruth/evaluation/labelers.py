@@ -388,7 +388,7 @@ def evaluate_labelers(
             and to each row the probability that its labeler did, and when.
         target: "in-sample", the share of the labels given that are right, or "population", the chance that a
             label for a new sample is right (without gold).
-        labelers_are: "people", "experts", "llm_judges" or None: how far models of labels may be off.
+        labelers_are: "people" makes intervals narrower; "experts", "llm_judges" and None give the same answer.
         level: probability of the intervals.
         progress: called with (sweeps done, sweeps planned).
 
