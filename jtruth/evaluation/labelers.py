@@ -75,6 +75,7 @@ class LabelerReport(Answer):
     rests_on: str = ""  # what the accuracies take for granted
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
     laws: Mapping[str, DrawsEstimate] = field(default_factory=dict)  # by worker; not of --fast
+    advice: tuple[str, ...] = ()
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -87,6 +88,7 @@ class LabelerReport(Answer):
             parts.labeler_table(rows, self.level, estimand), *_of_classes(self),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
+            blocks.sentence_notes("advice", "What would help", self.advice, "do"),
             how(("rests on", self.rests_on), ("class prior", prior), *(("assumed", s) for s in self.assumed)),
             facts_of(self, "level", "key", "target", "interval_kind", "rests_on", "classes", "prior",
                      "assumed"),
@@ -379,7 +381,12 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
         without, laws = laws, tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
-        warnings += (*tables.kind_warnings(data.labelers_are, without, laws), *tables.gold_warnings(data))
+        warnings += (
+            *tables.kind_warnings(data.labelers_are, without, laws),
+            *tables.gold_warnings(data),
+            *tables.few_of_labelers(labels, data.gold),
+            *tables.few_of_classes(data, range(len(data.classes))),
+        )
         checks += tables.random_gold_checks(data, posterior)
     alone = next((member.fit for member in members if member.fit is not None), fit)
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
@@ -400,6 +407,7 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         target=data.target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
         rests_on=tables.BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings,
         laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
+        advice=tables.advice(data, None) if by_gold else (),
     )  # fmt: skip
 
 
