@@ -7,8 +7,9 @@ strata in proportion to their sizes, so every sample has the same chance.
 
 Where one stratum holds more than four fifths of the samples, as it does where a class is rare, half of the
 answers go to all other strata: these hold what precision, recall and F1 are made of. On public sets of 2 to
-10 % positives the intervals of F1 were a fifth (30 answers) and two fifths (100) narrower so, at the same or
-better coverage, and no wider than those of samples that were chosen by their doubt.
+10 % positives the interval of F1 was so .38 wide instead of .54 (30 answers) and .14 instead of .31 (100),
+that of accuracy .13 instead of .11 and .05 both times, at coverages of .96 or more (8 sources). Choosing
+samples by their doubt was no narrower.
 
 The order of asking. In stratum h of N_h samples let u_h be uniform in [0, 1] and r_h its rate, 1 if answers
 are proportional. The j-th sample of a random order of the stratum is asked at time (j - u_h) / (N_h r_h), so
@@ -81,11 +82,11 @@ def gold_that_halves(known: int, size: int) -> int:
 
 def by_vote(
     symbols: Int[np.ndarray, " samples"], num_symbols: int, guess: Float[np.ndarray, "samples classes"]
-) -> tuple[Int[np.ndarray, " samples"], np.ndarray]:
+) -> tuple[Int[np.ndarray, " samples"], np.ndarray | None]:
     """Cells of the samples by what labels make most probable, or, of many classes, whether they agree.
 
     Of tied classes the one that is commonest in all samples counts; if they are as common too, all of them
-    together. The second array has the classes of each cell (cells, classes), or -1, 0 and 1 of disagreement.
+    together. The second array says which classes each cell stands for; None of 0, 1, 2: no, tied, agreed.
     """
     classes = guess.shape[1]
     common = np.unique(np.round(guess.sum(axis=0), 6), return_inverse=True)[1]
@@ -94,7 +95,7 @@ def by_vote(
     if classes <= _FULLY_CROSSED or num_symbols != classes:
         _, first, cell = np.unique(top @ 2.0 ** np.arange(classes), return_index=True, return_inverse=True)
         return cell, top[first]
-    return top[np.arange(symbols.size), symbols] * (1 + (top.sum(axis=1) == 1)), np.arange(-1, 2)
+    return top[np.arange(symbols.size), symbols] * (1 + (top.sum(axis=1) == 1)), None
 
 
 def strata_of(
@@ -107,9 +108,8 @@ def strata_of(
     pairs, stratum = np.unique(np.stack([symbols, cell]), axis=1, return_inverse=True)
     said = []
     for symbol, vote in pairs.T.tolist():
-        text = _AGREEMENT[vote]
-        if tops.ndim == 2:
-            text = f"labels say {' or '.join(names[c] for c in np.flatnonzero(tops[vote]))}"
+        text = _AGREEMENT[vote] if tops is None else "labels say "
+        text += " or ".join(names[c] for c in np.flatnonzero([] if tops is None else tops[vote]))
         said.append(text if y_pred is None else f"{names[symbol]} predicted, {text}")
     return stratum.reshape(-1), tuple(said)
 
@@ -162,7 +162,7 @@ def ask_next(
     for h in range(sizes.size):
         left = rng.permutation(np.flatnonzero((strata == h) & ~known))
         moment[left] = (had[h] + 1 + np.arange(left.size) - start[h]) / pace[h]
-    halve = gold_that_halves(int(known.sum()) + num, size)
+    halve = gold_that_halves(int(known.sum()), size) if known.any() else 0
     return GoldRequest(np.argsort(moment, kind="stable")[:num], strata, names, halve)
 
 

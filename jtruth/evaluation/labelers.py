@@ -310,7 +310,7 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
 
 ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "
-    "out the truth of 30 samples chosen at random (gold=...)"
+    "out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
 )
 GOLD_IS_IN_SAMPLE = (
     "target={!r} has no answer with gold: gold says which of the labels given are right. Leave target out"
@@ -421,7 +421,7 @@ BY_MODEL = "{}. No check was made whether the labels contradict independent erro
 BY_ONE_MODEL = (
     "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
     "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
-    "tell: find out the truth of 30 samples chosen at random (gold=...)"
+    "tell: find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
 )
 
 

@@ -53,6 +53,7 @@ from jtruth.stats.student import StudentEstimate
 TARGETS = ("in-sample", "population")
 _ROUNDS = 50  # of power and ratio in turn; a few are enough
 _CLOSE = 1e-10
+_ROUNDED = 1.5  # answers by which a stratum may have more or fewer than its share
 
 
 class GoldSample(NamedTuple):
@@ -105,7 +106,7 @@ def gold_sample(
     """Describe how gold was chosen.
 
     Strata of which fewer than two samples have gold, but not all, show no spread: they are taken together. If
-    every stratum has its share of the gold, up to one answer, all samples had the same chance.
+    every stratum has its share of the gold, as far as answers are whole, all samples had the same chance.
 
     Args:
         has_gold: (samples,) whether a sample has a gold answer.
@@ -132,8 +133,8 @@ def gold_sample(
     bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
     if bad.size:
         raise ValueError(
-            f"inclusion[{chosen[bad[0]]}] is {chances[bad[0]]}; a sample that has gold had a probability above 0 "
-            "and at most 1 to get it"
+            f"inclusion[{chosen[bad[0]]}] is {chances[bad[0]]}; a sample that has gold had a probability "
+            "above 0 and at most 1 to get it"
         )
     return GoldSample(chosen, chances, stratum, has_gold.size)
 
@@ -155,11 +156,11 @@ def _in_strata(
         if wrong.size or size.sum() > number:
             which = stratum[wrong[0]] if wrong.size else size.argmax()
             raise ValueError(
-                f"the size of stratum {names[which]!r} is {said[stratum == which][0]:g}: give one number for "
-                f"each stratum, not below its gold ({gold[which]}); all sizes sum to at most {number} samples"
+                f"the size of stratum {str(names[which])!r} is {said[stratum == which][0]:g}: give one number "
+                f"for each stratum, not below its gold ({gold[which]}); all sizes sum to at most {number}"
             )
     even, rest = chosen.size / number, number - size.sum()  # in strata without gold
-    equal = bool((np.abs(gold - size * even) < 1).all())
+    equal = bool((np.abs(gold - size * even) < _ROUNDED).all())
     together = (gold < 2) & (gold < size)
     open_ = [h for h in np.argsort(size, kind="stable") if gold[h] < size[h] and not together[h]]
     while open_ and (together.any() or rest > 0) and gold[together].sum() < 2:

@@ -45,7 +45,7 @@ POST_STRATIFIED = (
 )
 NO_GOLD = (
     "without gold nothing shows whether labelers make the same mistakes, so this is wide: only gold can "
-    "tell. Find out the truth of 30 samples chosen at random (gold=...)"
+    "tell. Find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
 )
 NOT_IDENTIFIED = (
     "not identified: no sample has three labels and there is no gold, so any error rate of the labelers fits "

@@ -187,10 +187,7 @@ RANDOM_GOLD = (
 )
 BY_GOLD = "the gold samples are as the others; they say what the labels are worth"
 LITTLE_GOLD = "{}: 20 or more make intervals that are worth having"
-ASK_NEXT = (
-    "verify next: {} (a stratified random sample; jtruth.asking.ask_next draws more, with the strata to hand "
-    "over with the answers)"
-)
+ASK_NEXT = "verify next: {} (or more by jtruth.asking.ask_next, with their strata)"
 NOT_DETERMINED = FEW_GOLD + (
     "{}. Its precision, recall and F1 come mostly from the labels, not from verified answers: verify more"
 )

@@ -42,8 +42,8 @@ def test_advice_says_how_many_and_which(answer):
     more = int(re.match(r"(\d+) more gold answers at random would about halve the intervals", text)[1])
     now, then, one_less = (1 / n - 1 / 300 for n in (40, 40 + more, 39 + more))
     assert then <= now / 4 < one_less
-    assert "ask next for" in text and "(of 260 left)" in text
-    named = text.split("ask next for ")[1].split(":")[0].split(", ")
+    assert "verify next: " in text and "(of 260 left)" in text
+    named = text.split("verify next: ")[1].split(" (")[0].split(", ")
     assert len(named) == 5 and all(gold[int(task)] < 0 for task in named)
     assert "What would help" in result.summary(full=True)
 
@@ -79,9 +79,9 @@ def test_labelers_beside_gold_are_those_of_the_labelers_report(answer):
     for one in result.labelers:
         row = report[one["worker"]]
         assert one["accuracy"] == pytest.approx(row["accuracy"], abs=0.03)
-        # There the classifier is no fourth rater; 400 effective draws leave an end .04 of the width (sd).
+        # There the classifier is no fourth rater, so labels guess otherwise; draws leave an end .04 (sd).
         width = row["high"] - row["low"]
-        assert 0.6 * width < one["high"] - one["low"] < 1.15 * width
+        assert 0.6 * width < one["high"] - one["low"] < 1.2 * width
         right = (labels.to_matrix()[:, int(one["worker"])] == y).mean()
         assert one["low"] < right < one["high"]
 
