@@ -273,6 +273,8 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
     some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
     notes += [f"Undefined with some probability: {', '.join(some[:10])}."] if some else []
+    lost = [f"{title(n)}[{c}]" for c, names in of.items() for n, name in names.items() if never[name] == 0]
+    notes += [f"Macro averages leave out classes without a value: {', '.join(lost[:10])}."] if lost else []
     nothing = all(row["mean"] is None for row in rows.values())
     blocks: list[Block] = [
         Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,

@@ -156,8 +156,8 @@ def _in_strata(
         if wrong.size or size.sum() > number:
             which = stratum[wrong[0]] if wrong.size else size.argmax()
             raise ValueError(
-                f"the size of stratum {str(names[which])!r} is {said[stratum == which][0]:g}: give one number "
-                f"for each stratum, not below its gold ({gold[which]}); all sizes sum to at most {number}"
+                f"the size of stratum {str(names[which])!r} is {said[stratum == which][0]:g}: give one "
+                f"number for each stratum, not below its gold ({gold[which]}); sizes sum to at most {number}"
             )
     even, rest = chosen.size / number, number - size.sum()  # in strata without gold
     equal = bool((np.abs(gold - size * even) < _ROUNDED).all())

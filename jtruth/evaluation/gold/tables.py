@@ -41,7 +41,7 @@ from jtruth.tables.metrics import Metric, named_metric, settled
 from jtruth.tables.posterior import TableDraws, thinned
 
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
-_DRAWS = 4000
+_DRAWS, _ROUNDING = 4000, 1e-12
 _MOVED = {0.35: 0.15, 0.7: 0.15}  # the classifier may know better: share of the prediction, how probable
 _TILTED = {1.0: 0.15, 2.0: 0.2, 4.0: 0.2, 8.0: 0.15}  # so may a score: log odds at its last rank
 _BIASED = {1.5: 0.15, 3.0: 0.15}  # and labels may name a class too often: log odds that are taken from it
@@ -177,7 +177,7 @@ def ppi_table(
         predicted = y_pred == u
         truth = (predicted[rows] & (gold[rows] == c)).astype(np.float64)
         cells[c, u] = ppi.ppi_mean(truth, predicted * class_posterior[:, c], sample, power=POWER).value
-    return np.maximum(cells, 0.0) * y_pred.size
+    return np.where(cells < _ROUNDING, 0.0, cells) * y_pred.size  # a class that never occurs has a row of 0
 
 
 NO_MODEL = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
