@@ -297,7 +297,7 @@ OPTIONS = (
     "--threshold x", "--by worker", "--by label", "--plot out.png", "--help-reading", "--target F", "--target yes=.9,no=.1",
     "--target x", "--inclusion label", "--inclusion 0.5", "--cost yes=5", "--cost x", "--differences", "--ask 5", "--ask -1",
     "--ask-out ask.csv", "--update noise.json", "--update L", "--model asymmetric", "--model x", "--margin 0.1", "--margin -1",
-    "--at-least 0.9", "--num 3", "--num 0", "--truth", "--stratified", "--strategy x", "--strategy uncertainty", "--costs 1,2",
+    "--at-least 0.9", "--num 3", "--num 0", "--truth", "--strategy x", "--strategy uncertainty", "--costs 1,2",
     "--costs x", "--what prior", "--what x", "--fit-on G", "--folds 2", "--folds 0", "--bins 4", "--bins 0", "--merge-bins",
     "--drop ann", "--samples 30", "--samples 0", "--labelers 1", "--error .2", "--error 2", "--looks 2", "--classes 3",
     "--accuracy .8", "--accuracy x", "--differ 12/100", "--differ 5/0", "--mislabeling 3/40", "--mislabeling .1", "--called x",

@@ -13,7 +13,7 @@ of these thousand. Nominal 95 % intervals; each cell is coverage in per cent / m
     ppi-python         PPI++ as published (z interval), fed with votes or h; only if `ppi-python` is installed
     PPI++ votes        jtruth.stats.ppi fed with the votes (t, in-sample, half an answer of surprise)
     PPI++ h            the same fed with h, the joint posterior of the labels alone
-    jtruth             `prevalence(labels, gold=...)`: recalibration; without gold the joint posterior
+    jtruth             `prevalence(labels, gold=...)`: post-stratification; without gold the joint posterior
     jtruth indep.      `prevalence(..., assume="independent")`: the joint posterior with gold clamped
 
 Monte Carlo error of a coverage of 95 % from 200 sets: 1.5, from 300: 1.3.

@@ -321,7 +321,7 @@ def share(num_gold, mean, spread=0.05, law=DrawsEstimate):
     draws = np.random.default_rng(num_gold).normal(mean, spread, 500)
     shares = {"no": law(1 - draws), "yes": law(draws)} if spread else {}
     return Prevalence(
-        0.9, "recalibration", shares, {"no": 0.4, "yes": 0.6}, 50, 3, 150, num_gold, "", (), 0, None
+        0.9, "post-stratification", shares, {"no": 0.4, "yes": 0.6}, 50, 3, 150, num_gold, "", (), 0, None
     )
 
 

@@ -10,36 +10,30 @@ from jtruth.cli.output import give, progress
 
 @command(
     "LABELS.csv --predictions PRED.csv --metric precision", EVERY,
-    predictions=option("The classifier: a table task, label; or column:NAME.", ..., Path),
+    predictions=option("The classifier: a table task, label; or column:NAME.", kind=Path),
     gold=option("Labels known to be true, if there are some.", kind=Path),
     **shared("metric", "positive", "common_only"),
     num=option("How many answers to ask for.", 10),
-    truth=option("Ask for true classes (gold), by chances that are written down.", False),
-    stratified=option("With --truth: in strata of prediction and margin of the labels.", False),
-    out=written("Write what to ask to this table."),
-    inclusion=written("With --truth: write a row of every task; --gold if you ask again."),
+    truth=option("Which true classes to find out: a random sample in strata of prediction and vote.", False),
+    out=written("Write what to ask to this table; with --truth: fill it in, it is the next --gold."),
 )  # fmt: skip
 def ask(args: Any) -> None:
     """Which labels of whom, or (--truth) which true classes, to ask for next."""
-    if args.inclusion is not None and not args.truth:
-        raise ValueError("--inclusion holds the chances of asking for true classes: say --truth too")
-    if args.stratified and not args.truth:
-        raise ValueError("--stratified is about asking for true classes: say --truth too")
-    for name, value in (("--gold", args.gold), ("--inclusion", args.inclusion)):
-        if args.stratified and value is not None:
-            raise ValueError(
-                f"--stratified asks once, and its --out has a row of every task: leave {name} out; to "
-                "ask again and again leave --stratified out instead"
-            )
+    if args.predictions is None and not args.truth:
+        raise ValueError(
+            "which labels to ask for depends on the classifier: give --predictions, or say --truth"
+        )
     import numpy as np
 
     from jtruth.answers import Column, Document, Note, Notes, Queue, facts
     from jtruth.cli.reading import Tables
 
-    tables = Tables(args, args.predictions, args.gold)
-    y_pred, notes = tables.predictions(args.predictions)
+    tables, y_pred, notes = Tables(args, args.predictions, args.gold), None, ()
+    if args.predictions is not None:
+        y_pred, notes = tables.predictions(args.predictions)
+        y_pred = np.asarray(y_pred)
     labels = tables.labels
-    head, header, rows, doubts = (_truths if args.truth else _labels)(args, tables, np.asarray(y_pred))
+    head, header, rows, doubts = (_truths if args.truth else _labels)(args, tables, y_pred)
     notes = tuple(dict.fromkeys((*labels.notes, *notes)))
     doubts = [text for text in doubts if text not in notes]
     items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
@@ -77,67 +71,20 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
 
 
 def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
-    """The same with a row (task, inclusion) or, in strata, (task, stratum); writes the tables."""
-    import numpy as np
+    """The same with rows (task, stratum, its size)."""
+    from jtruth.asking import ask_next
 
-    from jtruth.asking.gold import ask_next, ask_strata
-    from jtruth.cli.reading import class_code
-    from jtruth.evaluation.gold.tables import labels_only_posterior
-    from jtruth.io.gold import ASKED, INCLUSION, STRATUM, Gold
-
-    labels, old = tables.labels, tables.gold_sample()
-    known = np.full(labels.num_samples, -1) if old is None else np.asarray(old.classes)
-    posterior, doubts = labels_only_posterior(labels, args.seed)
-    how: dict[str, Any] = {
-        "key": args.seed,
-        "metric": args.metric,
-        "classes": tuple(map(str, labels.class_names)),
-        "positive": class_code(args.positive, labels),
-    }
-    names = [str(labels.class_names[c]) if c >= 0 else "" for c in known]
-    header = [args.gold_task or args.task, args.gold_label or args.label, INCLUSION]
-    head = f"Find out the truth of these {args.num}, all of them, and fill in column {header[1]} of the "
-    if args.stratified:
-        wanted = ask_strata(y_pred, posterior, args.num, **how)
-        asked = np.isin(np.arange(labels.num_samples), wanted.samples)
-        others, column = np.flatnonzero(~asked), 3
-        more = [
-            [wanted.names[k], "yes" if on else "no"]
-            for k, on in zip(np.asarray(wanted.strata), asked, strict=True)
-        ]
-        header += [STRATUM, ASKED]
-        head += (
-            "first rows that --out writes (asked: yes): the table is the --gold of `jtruth evaluate`. Leave "
-            "its other rows as they are, they say how large strata are. Inside a stratum gold is a random "
-            "sample, and its column stratum says so."
-        )
-    else:
-        wanted = ask_next(y_pred, posterior, Gold(known, _before(old)), args.num, **how)
-        others, column, more = np.flatnonzero(known >= 0), 2, [[]] * labels.num_samples
-        head += (
-            "table that --out writes: it is the --gold of `jtruth evaluate`. They are no simple random "
-            "sample, and its column inclusion says so."
-        )
-    parts = zip(map(str, labels.task_names), names, map(float, wanted.inclusion), more, strict=True)
-    every = [[task, name, chance, *rest] for task, name, chance, rest in parts]
-    for path, samples in ((args.out, [*wanted.samples, *others]), (args.inclusion, range(len(every)))):
-        if path is not None:
-            write_table(path, header, [every[i] for i in samples])
-    doubts = (*getattr(old.classes, "notes", ()), *doubts) if old is not None else doubts
-    return head, ["task", header[column]], [[every[i][0], every[i][column]] for i in wanted.samples], doubts
-
-
-def _before(gold: Any) -> Any:
-    """The chance of each task to be among the gold that there is; None: gold is random."""
-    if gold is None or (gold.inclusion is None and gold.strata is None):
-        return None
-    if gold.inclusion is None or not all(gold.inclusion >= 0):
-        raise ValueError(
-            "to ask again, how likely each task was to be asked before must be known: give as --gold a table "
-            "with the column inclusion and a row for every task, label empty where unknown (--inclusion of "
-            "the first asking writes it), or ask for more at once"
-        )
-    return gold.inclusion
+    gold = tables.gold_sample()
+    request = ask_next(tables.labels, args.num, y_pred=y_pred, gold=gold, key=args.seed)
+    header, rows = tables.to_verify(request, gold)
+    if args.out is not None:
+        write_table(args.out, header, rows)
+    head = (
+        f"Verify these {args.num}, a random sample in strata of prediction and vote, in this order. Fill in "
+        f"column {header[1]} of the table that --out writes: it is the next --gold, of every command."
+    )
+    shown = [[row[0], *row[2:]] for row in rows[: args.num]]
+    return head, [header[0], *header[2:]], shown, () if gold is None else getattr(gold.classes, "notes", ())
 
 
 @command(

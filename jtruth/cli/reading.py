@@ -13,7 +13,7 @@ from jtruth._validation.text import TextTable
 from jtruth._validation.words import Read, column_called, duplicates, number_in
 from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records
-from jtruth.io.gold import INCLUSION, STRATUM, read_gold_sample
+from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table, parsed
 from jtruth.io.reading import export_table
 from jtruth.io.tables import probability_columns, task_table, tasks_by_group
@@ -85,6 +85,20 @@ class Tables:
             return None
         table, options = self._beside(self.args.gold, "gold")
         return read_gold_sample(table, self.labels, common_only=self.args.common_only, **options)
+
+    def to_verify(self, request: Any, gold: Gold | None) -> tuple[list[str], list[list[Any]]]:
+        """Header and rows of a table to fill in: the samples of a request, then those already verified."""
+        labels, of = self.labels, request.strata
+        known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold.classes)
+        rows = [
+            [str(labels.task_names[i]), str(labels.class_names[known[i]]) if known[i] >= 0 else "",
+             request.names[of[i]], int(request.sizes[of[i]])]
+            for i in (*request.samples, *np.flatnonzero(known >= 0))
+        ]  # fmt: skip
+        names = [
+            getattr(self.args, f"gold_{what}", None) or getattr(self.args, what) for what in ("task", "label")
+        ]
+        return [*names, STRATUM, SIZE], rows
 
     def noise(self) -> tuple[NoiseModel | None, Any]:
         """(noise model, prior) of the file of error rates; the prior that was typed goes first."""

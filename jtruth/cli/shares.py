@@ -26,23 +26,25 @@ from jtruth.cli.output import give, progress
     **shared("labelers_are", "by"),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
-    ask_out=written("Write task, inclusion of the samples to ask for."),
+    ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),
 )  # fmt: skip
 def prevalence(args: Any) -> None:
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
     from jtruth.answers import facts, sentence_notes
+    from jtruth.asking import ask_next
     from jtruth.cli.reading import Tables, class_code, with_notes
-    from jtruth.evaluation.gold.shares import gold_for_share, prevalence
+    from jtruth.evaluation.gold.shares import prevalence
 
     tables = Tables(args, args.gold, by=args.by)
-    labels, gold = tables.labels, tables.gold()
+    labels, gold = tables.labels, tables.gold_sample()
     code = class_code(args.positive, labels)
-    how: dict[str, Any] = {"gold": gold, "level": args.level, "key": args.seed}
     with progress("answer") as advance:
-        kind, by = args.labelers_are, tables.groups(code)
-        answer = prevalence(labels, assume=args.assume, labelers_are=kind, by=by, progress=advance, **how)
-        num = min(args.ask, labels.num_samples - answer.num_gold)
-        request = gold_for_share(labels, code, num, progress=advance, **how) if num else None
+        answer = prevalence(
+            labels, assume=args.assume, labelers_are=args.labelers_are, by=tables.groups(code), gold=gold,
+            level=args.level, key=args.seed, progress=advance,
+        )  # fmt: skip
+    num = min(args.ask, labels.num_samples - answer.num_gold)
+    request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     named = ", ".join(filter(None, (args.task, args.by, args.label)))
@@ -52,8 +54,7 @@ def prevalence(args: Any) -> None:
         facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
     )
     if request is not None and args.ask_out is not None:
-        rows = zip(tasks, request.inclusion[request.samples].tolist(), strict=True)
-        write_table(args.ask_out, ["task", "inclusion"], rows)
+        write_table(args.ask_out, *tables.to_verify(request, gold))
     give(args, document, "" if args.gold is not None else step)
 
 
@@ -65,7 +66,7 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
     lines = []
     if request.to_halve:
         lines.append(f"about {request.to_halve} more gold answers would halve the interval of class {name!r}")
-    lines.append(f"find out next the truth of: {quoted(tasks, 10)} (chosen at random, doubtful ones rather)")
+    lines.append(f"verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it)")
     return lines
 
 

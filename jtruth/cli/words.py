@@ -26,7 +26,7 @@ _PHRASES = (
     (r"\(gold=jt.io.Gold\(classes, inclusion or strata\)\)", "(a column inclusion or stratum of --gold)"),
     (r"\bgold=jt.io.Gold\(classes, inclusion or strata\)", "a column inclusion or stratum of --gold"),
     (r"\b(inclusion|strata) of gold would", "how gold was chosen (--inclusion, or a column of --gold) would"),
-    (r"\bjtruth\.asking\.gold\.ask_next\b", "jtruth ask --help"),
+    (r"\bjtruth\.asking\.ask_next\b", "jtruth ask --truth --out ask.csv"),
     (r"`(\w+)`", lambda found: _named(found[1]) or found[0]),
 )
 _ARGUMENT = re.compile(r"(?<![\w.-])(?<!\w\()(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")

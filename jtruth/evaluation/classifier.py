@@ -15,8 +15,6 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth._validation.words import number_of
-from jtruth.asking.gold import ask_next, gold_that_halves
 from jtruth.evaluation import inputs, methods
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
@@ -236,7 +234,6 @@ SENTENCES = {
     "ppi": "if gold corrects what the labels alone say (PPI++)",
     "gold_only": "if nothing but gold is believed",
 }
-_ASKED = 5  # samples named in the advice
 
 
 def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
@@ -251,11 +248,16 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
     draws = ranges.labeler_draws(readings, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_laws(draws, labels, data.labelers_are)
     laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
-    notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data))
+    asked = [data.positive] if "recall" in data.headline else range(len(data.classes))
+    few = by_gold.few_of_classes(data, asked, [data.y_pred])
+    notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data), *few)
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))
+    if data.num_gold == data.gold.size:  # then every model knows the classes
+        truth = data.tables(drawn.counts)
+        readings = [one._replace(posterior=truth) if one.fit else one for one in readings]
     rows = [*(ranges.row(m, data) for m in readings), *_by_ppi(data, posterior)]
     return _answer(
-        data, answer, model, laws, what_if=rows, advice=_advice(data, posterior),
+        data, answer, model, laws, what_if=rows, advice=by_gold.advice(data, data.y_pred),
         checks=by_gold.random_gold_checks(data, posterior),
     )  # fmt: skip
 
@@ -276,25 +278,6 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
         })
         for rule, how in ways.items()
     ]  # fmt: skip
-
-
-def _advice(data: Inputs, posterior: np.ndarray) -> tuple[str, ...]:
-    left = data.gold.size - data.num_gold
-    if left == 0:
-        return ()
-    number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more gold answer")
-    halve = f"{number} at random would about halve the intervals (of {left} left)"
-    if data.sampling.strata is not None:
-        return (halve,)
-    asked = ask_next(data.y_pred, posterior, data.known, min(_ASKED, left), key=stream(data.key, "pool"),
-                     classes=data.classes, positive=data.positive)  # fmt: skip
-    tasks = data.own_labels().task_names
-    named = ", ".join(str(tasks[i]) for i in asked.samples)
-    return (
-        halve,
-        f"ask next for {named}: drawn at random, uncertain samples more often; for more, and the "
-        "inclusion probabilities to hand over with the answers, see jtruth.asking.gold.ask_next",
-    )
 
 
 def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:

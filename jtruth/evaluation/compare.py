@@ -34,7 +34,13 @@ from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
 from jtruth.evaluation.compared import Comparison, Laws, Pair, consistent, joined
-from jtruth.evaluation.gold.tables import BY_GOLD, labels_only_posterior, learned_table
+from jtruth.evaluation.gold.tables import (
+    BY_GOLD,
+    equal_chances,
+    few_of_classes,
+    labels_only_posterior,
+    learned_table,
+)
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import PREDICTIVE
 from jtruth.labels import Labels
@@ -108,6 +114,8 @@ def compare_classifiers(
         raise ValueError(f"at_least is {at_least}; {measure.name} lies in [{low:g}, {high:g}]")
     groups, judged = parts_of(codes, data), []
     doubts = list(inputs.warnings(replace(data, y_pred=codes.ravel())))
+    if measure.position is not None:
+        doubts += few_of_classes(data, [measure.position], list(codes))
     doubts += [_BY_TWOS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
     for number, (members, part, what) in enumerate(groups):
         part.key = stream(data.key, "compared", number)
@@ -167,7 +175,8 @@ def compare_groups(
     pairs = _paired(groups, data) if measure.name == "accuracy" else {}
     sign = -1.0 if smaller_is_better(measure) else 1.0
     laws = grouped.laws_of(names, columns, pairs, sign, None if whole else points)
-    notes = [*inputs.warnings(data), *groups.notes, *([grouped.PAIRED] if pairs else [])]
+    few = () if measure.position is None else few_of_classes(data, [measure.position], [data.y_pred])
+    notes = [*inputs.warnings(data), *few, *groups.notes, *([grouped.PAIRED] if pairs else [])]
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
     return comparison_of(data, measure, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
                          sizes=tuple(groups.sizes.tolist()))  # fmt: skip
@@ -175,7 +184,7 @@ def compare_groups(
 
 def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
     """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
-    at_random = data.open and data.num_gold and data.sampling.at_random
+    at_random = data.open and data.num_gold and equal_chances(data)
     if not (at_random and grouped.same_items(groups, data.gold >= 0)):
         return {}
     h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, of groups"))

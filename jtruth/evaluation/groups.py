@@ -35,9 +35,10 @@ from jtruth.answers import Answer, Column, Document, Table, facts, how, law_row,
 from jtruth.answers.blocks import Facts
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, consistent, difference_rows, difference_table
-from jtruth.evaluation.gold.tables import gold_tables, labels_only_posterior
+from jtruth.evaluation.gold.tables import equal_chances, gold_tables, how_chosen, labels_only_posterior
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.parts import interval_text, interval_title, taken_as_true
+from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
@@ -368,22 +369,27 @@ def labelers_by_group(
     Args:
         labels: the noisy labels.
         by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
-        gold: (samples,) known classes, -1 where unknown; each group is corrected by its own.
+        gold: (samples,) known classes, -1 where unknown, or a `jt.io.Gold`; each group has its own.
         key, level, options: as for `evaluate_labelers`.
 
     Raises:
         ValueError: what `evaluate_labelers` refuses; fewer than 2 groups or above 50.
     """
-    groups, known = read_groups(by, labels), inputs.read_gold(gold, labels)[0]
+    groups, data = read_groups(by, labels), inputs.read_labels_alone(labels, gold)
+    known, equal = data.gold, not data.num_gold or equal_chances(data)
+    chance = np.ones(known.size)
+    if not equal:
+        chance[known >= 0] = how_chosen(data.known).inclusion
     reports = {}
     for g, name in enumerate(groups.names):
         here = np.flatnonzero(groups.group == g)
         mine = labels.restrict(here)
         mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
         truth = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
+        truth = truth if equal or truth is None else Gold(truth, check.with_tasks(chance[here], mine.tasks))
         key_here = stream(as_key(key), "group", g)
         reports[str(name)] = evaluate_labelers(mine, gold=truth, key=key_here, level=level, **options)
-    paired = _paired_labelers(groups, labels, known, as_key(key)) if gold is not None else {}
+    paired = _paired_labelers(groups, labels, known, as_key(key)) if data.num_gold and equal else {}
     notes = (*groups.notes, *([PAIRED] if paired else []))
     return LabelersByGroup(reports, level, stated(key), notes, paired)
 

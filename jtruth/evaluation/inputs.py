@@ -241,20 +241,19 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def read_labels_alone(
-    labels: Any, gold: Any = None, *, certain: bool = False, key: Any = None, level: float = 0.95,
+    labels: Any, gold: Any = None, *, key: Any = None, level: float = 0.95,
     assume: str | None = None, labelers_are: str | None = None, progress: Progress | None = None,
 ) -> Inputs:  # fmt: skip
-    """Labels alone: everybody predicts the one symbol there is; `certain`: however gold was chosen."""
+    """Labels alone: everybody predicts the one symbol there is."""
     labels = as_labels(labels)
-    known, notes = read_gold(gold.classes if isinstance(gold, Gold) and not certain else gold, labels)
+    known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
     classes = tuple(map(str, labels.class_names))
     data = Inputs(
         np.zeros(labels.num_samples, np.int64), labels, None, known, None, 1, classes, notes,
         symbols=np.ones((len(classes), 1)), assume=assume, progress=progress, level=check_level(level),
         labelers_are=check_kind(labelers_are, assume is None), key=as_key(key), stated=stated(key),
     )  # fmt: skip
-    if not certain:
-        read_sampling(gold, data)
+    read_sampling(gold, data)
     return data
 
 
@@ -347,7 +346,7 @@ def read_sampling(gold: Any, data: Inputs) -> None:
     """Keep how gold was chosen, in the order of the samples; an error where it would have no say."""
     if not isinstance(gold, Gold):
         return
-    _, inclusion, strata = gold
+    _, inclusion, strata, sizes = gold
     if not (data.num_gold and data.open):
         gold.refuse_sampling(
             "error rates are given, an assumption was named, or the method takes them as known"
@@ -357,8 +356,11 @@ def read_sampling(gold: Any, data: Inputs) -> None:
     chance = None if inclusion is None else aligned(inclusion, "inclusion of gold", data).values
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
-    inside = None if strata is None else aligned(strata, "strata of gold", data).values
-    data.sampling = Gold(data.gold, chance, inside)
+    inside, size = (
+        None if values is None else aligned(values, f"{name} of gold", data).values
+        for name, values in (("strata", strata), ("sizes", sizes))
+    )
+    data.sampling = Gold(data.gold, chance, inside, size)
 
 
 def _numbered(num_samples: int, num_classes: int) -> Labels:

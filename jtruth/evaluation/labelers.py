@@ -90,6 +90,7 @@ class LabelerReport(Answer):
     laws: Mapping[str, DrawsEstimate] = field(default_factory=dict)  # by worker; not of --fast
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
+    advice: tuple[str, ...] = ()
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -102,6 +103,7 @@ class LabelerReport(Answer):
             parts.labeler_table(rows, self.level, estimand), *_of_classes(self),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
+            blocks.sentence_notes("advice", "What would help", self.advice, "do"),
             how(("rests on", self.rests_on), ("class prior", prior), *(("assumed", s) for s in self.assumed)),
             facts_of(self, "level", "key", "target", "interval_kind", "rests_on", "classes", "prior",
                      "assumed"),
@@ -359,7 +361,7 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
 
 ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "
-    "out the truth of 30 samples chosen at random (gold=...)"
+    "out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
 )
 GOLD_IS_IN_SAMPLE = (
     "target={!r} has no answer with gold: gold says which of the labels given are right. Leave target out"
@@ -388,7 +390,7 @@ def evaluate_labelers(
             and to each row the probability that its labeler did, and when.
         target: "in-sample", the share of the labels given that are right, or "population", the chance that a
             label for a new sample is right (without gold).
-        labelers_are: "people" makes intervals narrower; "experts", "llm_judges" and None give the same answer.
+        labelers_are: "people" makes intervals narrower; "experts", "llm_judges" and None are the same.
         level: probability of the intervals.
         progress: called with (sweeps done, sweeps planned).
 
@@ -430,7 +432,12 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
         without, laws = laws, tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
-        warnings += (*tables.kind_warnings(data.labelers_are, without, laws), *tables.gold_warnings(data))
+        warnings += (
+            *tables.kind_warnings(data.labelers_are, without, laws),
+            *tables.gold_warnings(data),
+            *tables.few_of_labelers(labels, data.gold),
+            *tables.few_of_classes(data, range(len(data.classes))),
+        )
         checks += tables.random_gold_checks(data, posterior)
     alone = next((member.fit for member in members if member.fit is not None), fit)
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
@@ -453,6 +460,7 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         rests_on=tables.BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings,
         clear=clear, clear_if=clear_if,
         laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
+        advice=tables.advice(data, None) if by_gold else (),
     )  # fmt: skip
 
 
@@ -485,7 +493,7 @@ BY_MODEL = "{}. No check was made whether the labels contradict independent erro
 BY_ONE_MODEL = (
     "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
     "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
-    "tell: find out the truth of 30 samples chosen at random (gold=...)"
+    "tell: find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
 )
 
 

@@ -237,14 +237,16 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
     sure, open_, ends = [], [], () if result.method in _TAKEN else ("low", "high")
+    few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
+    few = few.removeprefix("not determined: ").partition(". ")[0]
     for name in (name for name in result.headline if name in rows):
         row = rows[name]
         text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
-        if parts.undetermined(row["low"], row["high"]):
+        if parts.undetermined(row["low"], row["high"]) or (few and of_one_class(name)):
             open_.append(parts.metric_title(name))
         else:
             sure.append(f"{parts.metric_title(name)} {text}")
-    hardly = [f"hardly determined: {', '.join(open_)}"] if open_ else []
+    hardly = [f"hardly determined: {', '.join(open_)}{f' ({few})' if few else ''}"] if open_ else []
     kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold)
     of = f" of class {result.positive!r}" if "recall" in result.headline else ""
     if result.method in _TAKEN:
@@ -271,6 +273,8 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
     some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
     notes += [f"Undefined with some probability: {', '.join(some[:10])}."] if some else []
+    lost = [f"{title(n)}[{c}]" for c, names in of.items() for n, name in names.items() if never[name] == 0]
+    notes += [f"Macro averages leave out classes without a value: {', '.join(lost[:10])}."] if lost else []
     nothing = all(row["mean"] is None for row in rows.values())
     blocks: list[Block] = [
         Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,

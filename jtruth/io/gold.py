@@ -1,8 +1,9 @@
 """A table of gold: true classes of some tasks, and how these tasks were chosen.
 
 Gold that was not a simple random sample has columns that say so: `inclusion`, each task's probability to
-be asked for, or `stratum`, the part of the tasks inside which gold is random. `jtruth ask --truth` writes the
-first. Such a table may hold rows without a label, for tasks of unknown class; other tables of gold may not.
+be asked for, or `stratum`, the part of the tasks inside which gold is random. How large a stratum is stands
+beside it (`stratum_size`; `jtruth ask --truth` writes both), else the table has a row for each task. Such a
+table may hold rows without a label, for tasks of unknown class; other tables of gold may not.
 """
 
 from os import PathLike
@@ -22,11 +23,10 @@ from jtruth.labels import Labels
 
 _WORDS = Words()
 _NOTHING = MISSING_TEXT - {"-1"}  # in a column of labels; "-1" may be a class
-INCLUSION, STRATUM = "inclusion", "stratum"  # columns of a table of gold
-ASKED = "asked"  # a column that `jtruth ask` writes beside them: yes or no
+INCLUSION, STRATUM, SIZE = "inclusion", "stratum", "stratum_size"  # columns of a table of gold
 NOT_ANSWERED = (
-    "{} rows of gold were asked for (column 'asked') and have no label: gold is a sample of known chances "
-    "only if all that were asked for are answered"
+    "{} rows of gold have no label yet: the answer takes those that have one as a random part of their "
+    "stratum. Fill in the first rows first, and leave none out because it is hard"
 )
 NOT_ASKED = (
     "{} rows of gold have no label: their truth is taken not to have been asked for. If it was, and nobody "
@@ -43,9 +43,15 @@ class Gold(NamedTuple):
     classes: Any  # (samples,) codes, -1 unknown; a file's with `notes`
     # (samples,) each sample's probability to be asked for; one without gold is not used and may be NaN
     inclusion: Any = None
-    strata: Any = None  # (samples,) strata inside which gold is random
+    strata: Any = None  # (samples,) strata inside which gold is random: whole numbers or names
+    sizes: Any = None  # (samples,) sizes of these strata, where samples without gold have no stratum
 
     __repr__ = one_line
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What `jtruth.stats.gold_sample` asks about how gold was chosen."""
+        return {"inclusion": self.inclusion, "strata": self.strata, "sizes": self.sizes}
 
     @property
     def at_random(self) -> bool:
@@ -84,11 +90,11 @@ def read_gold_sample(
 
     A column `inclusion` holds each task's probability to be asked for, a column `stratum` the part of the
     tasks inside which gold is random. Beside such a column a row without a label is a task of unknown class:
-    strata need a row for each task.
+    strata need their sizes (a column `stratum_size`) or a row for each task.
 
     Raises:
         ValueError: as for `read_predictions`; no label at all, a probability outside [0, 1] or 0 where there
-            is a label, or a stratum that is not there for each task.
+            is a label, or a stratum that is not there for each task and has no size.
     """
     table = as_table(path, sep)
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
@@ -99,10 +105,15 @@ def read_gold_sample(
     rows, samples, notes = whole if known is table else align_rows(known, task, labels, common_only, False)
     gold[samples] = codes[rows]
     if empty:
-        notes = (*whole[2], *_without_label(table, label, empty))
+        notes = (*whole[2], (NOT_ANSWERED if SIZE in table.header else NOT_ASKED).format(empty))
     chance = _chances(table, known, whole, gold.size) if INCLUSION in ways else None
-    strata = _strata(table, whole, gold.size) if STRATUM in ways else None
-    return Gold(check.with_tasks(gold, labels.tasks, notes + remarks), chance, strata)
+    classes, sizes = check.with_tasks(gold, labels.tasks, notes + remarks), None
+    if STRATUM in ways and SIZE in table.header:
+        sizes = np.full(gold.size, np.nan)
+        sizes[whole[1]] = numbers(table, SIZE)[whole[0]]
+    strata = _strata(table, whole, gold.size, sizes is None) if STRATUM in ways else None
+    how = (None if one is None else check.with_tasks(one, labels.tasks) for one in (chance, strata, sizes))
+    return Gold(classes, *how)
 
 
 def _labelled(table: TextTable, label: str) -> tuple[TextTable, int]:
@@ -113,15 +124,6 @@ def _labelled(table: TextTable, label: str) -> tuple[TextTable, int]:
         text = f"column {label!r} is empty: write down the true class of each task."
         raise ValueError(table.source.says(text))
     return only_rows(table, kept), len(values) - len(kept)
-
-
-def _without_label(table: TextTable, label: str, empty: int) -> tuple[str, ...]:
-    """What is to be said of rows without a label: nothing if the table says that they were not asked for."""
-    values, asked = table.pick({"label": label, ASKED: ASKED if ASKED in table.header else label})
-    left = [a.strip() for v, a in zip(values, asked, strict=True) if v.strip().casefold() in _NOTHING]
-    if not set(left) <= {"yes", "no"}:
-        return (NOT_ASKED.format(empty),)
-    return (NOT_ANSWERED.format(left.count("yes")),) if "yes" in left else ()
 
 
 def _chances(table: TextTable, known: TextTable, whole: tuple, size: int) -> np.ndarray:
@@ -138,13 +140,16 @@ def _chances(table: TextTable, known: TextTable, whole: tuple, size: int) -> np.
     return chance
 
 
-def _strata(table: TextTable, whole: tuple, size: int) -> np.ndarray:
+def _strata(table: TextTable, whole: tuple, size: int, each: bool) -> np.ndarray:
+    """(samples,) names of strata, empty without a row."""
     (names,) = table.pick({STRATUM: STRATUM})
     rows, samples, _ = whole
-    if samples.size < size:
+    if each and samples.size < size:
         problem = (
             f"there is a column {STRATUM!r}, but {size - samples.size} of {size} tasks have no row; how "
-            "large each stratum is must be known: add their rows, with an empty label."
+            f"large each stratum is must be known: add a column {SIZE!r}, or their rows with an empty label."
         )
         raise ValueError(table.source.says(problem))
-    return np.unique(np.array(names)[rows], return_inverse=True)[1]
+    strata = np.full(size, "", dtype=object)
+    strata[samples] = np.array(names, dtype=object)[rows]
+    return strata.astype(str)

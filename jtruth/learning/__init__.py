@@ -26,7 +26,6 @@ from jtruth.learning.methods import METHODS
 from jtruth.learning.minimax_entropy import fit_minimax_entropy
 from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_sequential, fit_welinder
 from jtruth.learning.predicted import fit_confident, fit_noise_layer, prune
-from jtruth.learning.recalibration import recalibrate
 from jtruth.learning.spectral import fit_kos, fit_label_model
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ __all__ = [
     "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",
     "fit_known_classes", "fit_kos", "fit_label_model", "fit_minimax_entropy", "fit_noise_layer",
     "fit_nuts", "fit_one_coin", "fit_sequential", "fit_welinder", "prune", "read_stream",
-    "recalibrate", "stream_of_table", "update", "write_stream",
+    "stream_of_table", "update", "write_stream",
 ]  # fmt: skip
 
 

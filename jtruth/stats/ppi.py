@@ -30,9 +30,11 @@ sizes N_s. In each a guess m_s says which share belongs to each class, and k_s k
 
 and the classes of the N_s - n_s others are multinomial too. Unknown are `worth`, in samples for each stratum,
 `sharpness`, and which of several guesses it is: the evidence of the known classes weighs a small grid, so a
-guess that they contradict is worth a tenth of a sample. Where samples had unequal chances pi_i to be known,
-what they say of the others is weighted by 1/pi_i - 1 and counts as Kish's effective number. Little (1993) is
-the Bayesian post-stratification; coverage on public sets beside PPI++: `benchmarks/kinds.py`.
+guess that they contradict is worth a tenth of a sample. The evidence counts half, for what labels are worth
+differs between strata (Grunwald and van Ommen 2017 on models that are wrong). Where samples had unequal
+chances pi_i to be known, what they say of the others is weighted by 1/pi_i - 1 and counts as Kish's effective
+number. Little (1993) is the Bayesian post-stratification; coverage on public sets beside PPI++:
+`benchmarks/kinds.py`.
 """
 
 from collections.abc import Sequence
@@ -51,6 +53,7 @@ from jtruth.stats.student import StudentEstimate
 TARGETS = ("in-sample", "population")
 _ROUNDS = 50  # of power and ratio in turn; a few are enough
 _CLOSE = 1e-10
+_ROUNDED = 1.5  # answers by which a stratum may have more or fewer than its share
 
 
 class GoldSample(NamedTuple):
@@ -98,45 +101,74 @@ def uninformative(bounds: tuple[float, float]) -> PpiEstimate:
 
 
 def gold_sample(
-    has_gold: Bool[np.ndarray, " samples"], *, inclusion: Any = None, strata: Any = None
+    has_gold: Bool[np.ndarray, " samples"], *, inclusion: Any = None, strata: Any = None, sizes: Any = None
 ) -> GoldSample:
     """Describe how gold was chosen.
+
+    Strata of which fewer than two samples have gold, but not all, show no spread: they are taken together. If
+    every stratum has its share of the gold, as far as answers are whole, all samples had the same chance.
 
     Args:
         has_gold: (samples,) whether a sample has a gold answer.
         inclusion: (samples,) probability of each sample to be chosen for gold; entries of samples without
             gold are not used. By default all are equal, within strata if there are some.
-        strata: (samples,) whole numbers: gold was chosen at random inside each stratum.
+        strata: (samples,) whole numbers or names: gold was chosen at random inside each stratum.
+        sizes: (samples,) how many samples the stratum of each has; then entries of samples without gold are
+            not used. By default they are counted.
 
     Raises:
-        ValueError: no gold, probabilities outside (0, 1], or a stratum with samples but fewer than two gold.
+        ValueError: no gold, probabilities outside (0, 1], or sizes that cannot be.
     """
     has_gold = np.asarray(has_gold, bool)
     chosen = np.flatnonzero(has_gold)
     if not chosen.size:
         raise ValueError("no sample has gold; give at least a few gold answers")
-    stratum = np.zeros(has_gold.size, np.int64)
+    stratum, chances = np.zeros(chosen.size, np.int64), np.full(chosen.size, chosen.size / has_gold.size)
     if strata is not None:
-        stratum = np.asarray(strata)
-        check_shape(stratum, "strata", "samples", samples=has_gold.size)
-        if stratum.dtype.kind not in "iu":
-            raise ValueError(f"strata must hold whole numbers; got dtype {stratum.dtype}")
-        stratum = np.unique(stratum, return_inverse=True)[1].astype(np.int64)
-    size, gold = np.bincount(stratum), np.bincount(stratum[chosen], minlength=stratum.max() + 1)
-    if strata is not None and (few := np.flatnonzero((gold < 2) & (size > gold))).size:
-        raise ValueError(
-            f"stratum {np.unique(np.asarray(strata))[few[0]]} has {gold[few[0]]} gold of {size[few[0]]} "
-            "samples; every stratum needs two, or all of its samples: merge it with another"
-        )
-    chances = (gold / size)[stratum] if inclusion is None else np.asarray(inclusion, np.float64)
-    check_shape(chances, "inclusion", "samples", samples=has_gold.size)
-    bad = chosen[~((chances[chosen] > 0) & (chances[chosen] <= 1))]
+        stratum, chances = _in_strata(chosen, np.asarray(strata), sizes, has_gold.size)
+    if inclusion is not None:
+        chances = np.asarray(inclusion, np.float64)
+        check_shape(chances, "inclusion", "samples", samples=has_gold.size)
+        chances = chances[chosen]
+    bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
     if bad.size:
         raise ValueError(
-            f"inclusion[{bad[0]}] is {chances[bad[0]]}; a sample that has gold had a probability above 0 and "
-            "at most 1 to get it"
+            f"inclusion[{chosen[bad[0]]}] is {chances[bad[0]]}; a sample that has gold had a probability "
+            "above 0 and at most 1 to get it"
         )
-    return GoldSample(chosen, chances[chosen], stratum[chosen], has_gold.size)
+    return GoldSample(chosen, chances, stratum, has_gold.size)
+
+
+def _in_strata(
+    chosen: np.ndarray, strata: np.ndarray, sizes: Any, number: int
+) -> tuple[Int[np.ndarray, " gold"], Float[np.ndarray, " gold"]]:
+    """Stratum and chance of each gold sample."""
+    check_shape(strata, "strata", "samples", samples=number)
+    if strata.dtype.kind not in "iuUO":
+        raise ValueError(f"strata must hold whole numbers or names; got dtype {strata.dtype}")
+    names, stratum = np.unique(strata[chosen], return_inverse=True)
+    gold = np.bincount(stratum)
+    size = np.array([(strata == name).sum() for name in names])
+    if sizes is not None:
+        said = np.asarray(sizes, np.float64)[chosen]
+        size = np.bincount(stratum, said) / gold
+        wrong = np.flatnonzero((said != size[stratum]) | (said < gold[stratum]) | (said % 1 != 0))
+        if wrong.size or size.sum() > number:
+            which = stratum[wrong[0]] if wrong.size else size.argmax()
+            raise ValueError(
+                f"the size of stratum {str(names[which])!r} is {said[stratum == which][0]:g}: give one "
+                f"number for each stratum, not below its gold ({gold[which]}); sizes sum to at most {number}"
+            )
+    even, rest = chosen.size / number, number - size.sum()  # in strata without gold
+    equal = bool((np.abs(gold - size * even) < _ROUNDED).all())
+    together = (gold < 2) & (gold < size)
+    open_ = [h for h in np.argsort(size, kind="stable") if gold[h] < size[h] and not together[h]]
+    while open_ and (together.any() or rest > 0) and gold[together].sum() < 2:
+        together[open_.pop(0)] = True
+    size = np.where(together, size[together].sum() + rest, size)
+    gold = np.where(together, gold[together].sum(), gold)
+    chances = np.full(chosen.size, even) if equal else (gold / size)[stratum]
+    return np.unique(np.where(together[stratum], names.size, stratum), return_inverse=True)[1], chances
 
 
 def ppi_ratio(
@@ -180,7 +212,8 @@ def ppi_ratio(
     ):  # fmt: skip
         check_shape(v, name, "samples", samples=size)
         check_finite(v, name, "give numbers")
-    informative = int(((a != 0) | (b != 0)).sum())
+    telling = (a != 0) | (b != 0)
+    informative = int(telling.sum())
     share = gold.weight / gold.weight.sum()
     fits = isinstance(power, FittedPower)
     weight, value, converged = (1.0 if fits else power), np.nan, False
@@ -197,7 +230,7 @@ def ppi_ratio(
             guess = f - value * g
             prior = power.pseudo_gold / a.size * float(guess.var())
             weight = _best_power(a - value * b, guess[gold.chosen], share, gold.stratum, prior)
-    fitted = len(np.unique(gold.stratum)) + (weight != 0)
+    fitted = len(np.unique(gold.stratum[telling])) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
     if np.isnan(value) or bottom <= 0 or not informative:
         flat = uninformative(bounds).law
@@ -258,6 +291,7 @@ def _residual_variance(
 
 _WORTH = np.array([0.1, 0.5, 1.0, 2.0, 4.0, 8.0])  # samples, for each stratum
 _SHARPNESS = {0.5: 0.25, 1.0: 0.5, 2.0: 0.25}  # and how probable each is beforehand
+_TRUST = 0.5  # power of the evidence: what gold says of the guess in some strata says less of others
 _EVEN, _EVEN_IN_ALL = 0.5, 2.0  # samples that are spread over the classes: of a stratum, and of all, at most
 
 
@@ -319,12 +353,9 @@ def class_counts(
             log_weight += [np.log(probable * likely)] * _WORTH.size
     priors = np.array(concentrations)
     total = priors.sum(axis=2)
-    evidence = (
-        (gammaln(total) - gammaln(total + counts.sum(axis=1))).sum(axis=1)
-        + (gammaln(priors + counts) - gammaln(priors)).sum(axis=(1, 2))
-        + np.array(log_weight)
-    )
-    number = rng.multinomial(num_draws, softmax(evidence))
+    evidence = (gammaln(total) - gammaln(total + counts.sum(axis=1))).sum(axis=1)
+    evidence += (gammaln(priors + counts) - gammaln(priors)).sum(axis=(1, 2))
+    number = rng.multinomial(num_draws, softmax(_TRUST * evidence + np.array(log_weight)))
     rest, tables = size - known.sum(axis=1), []
     for prior, draws in zip(priors, number, strict=True):
         mass = rng.standard_gamma(prior + counts, (draws, *counts.shape)) + 1e-300
@@ -341,4 +372,11 @@ def tilted(
     rank = 2 * (np.cumsum(size) - size / 2)[bins] / size.sum() - 1
     guess = strata[3].copy()
     guess[:, rising] *= np.exp(by * rank)
+    return guess / guess.sum(axis=1, keepdims=True)
+
+
+def less_of(strata: Strata, of_class: int, by: float) -> Float[np.ndarray, "strata classes"]:
+    """Guessed shares, with the log odds of one class lowered by so much everywhere."""
+    guess = strata[3].copy()
+    guess[:, of_class] *= np.exp(-by)
     return guess / guess.sum(axis=1, keepdims=True)

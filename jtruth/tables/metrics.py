@@ -159,7 +159,7 @@ def expected_table(
 
 Weights = tuple[float, float, float, float]  # of tp, fp, fn, tn
 ALWAYS, MANY, ASKED = "always", "more than two classes", "when asked for"
-_STEP = 1e-5  # of the difference quotient, as a share of the table
+_STEP, _JUMP = 1e-5, 1e-3  # of the difference quotient, as a share of the table; more than a slope explains
 
 
 class LinearRatio(NamedTuple):
@@ -257,7 +257,9 @@ class Metric(NamedTuple):
         ends = self.of_table(table + step * cells), self.of_table(np.maximum(table - step * cells, 0.0))
         gap = step + np.minimum(table, step)
         slope = (ends[0] - ends[1]).reshape(table.shape) / gap
-        slope = np.where(np.isnan(slope), 0.0, slope)  # no value beside the table: nothing to follow there
+        # No value beside the table, or an average jumps with a class's first sample: nothing to follow there.
+        jumps = np.abs(ends[0] - self.of_table(table)).reshape(table.shape) > _JUMP
+        slope = np.where(np.isnan(slope) | (jumps & (table.sum(axis=1, keepdims=True) == 0)), 0.0, slope)
         here = float(self.of_table(table)) - float((slope * table).sum())
         return np.stack([here + total * slope, np.ones_like(table)])
 

@@ -13,7 +13,7 @@ from jtruth.answers.blocks import cell_text, few, value_of
 from jtruth.answers.data import answer_frame, frame, table_rows
 from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
-from jtruth.asking import ask_next, ask_strata, next_labels
+from jtruth.asking import ask_next, next_labels
 from jtruth.cleaning import suspicious_labels
 from jtruth.cleaning.expected_fall import Advice
 from jtruth.comparison import LeaveOneOut, ModelComparison
@@ -35,7 +35,6 @@ PRED, WORSE = (np.where(RNG.random(N) < right, Y, 1 - Y) for right in (0.9, 0.6)
 SCORES = np.clip(0.5 + (Y - 0.5) * 0.4 + RNG.normal(0, 0.2, N), 0.01, 0.99)
 GOLD = np.where(np.arange(N) < 40, Y, -1)
 LABELS = jt.Labels.from_matrix(Z, 2)
-PROBABLE = np.stack([1 - Z.mean(axis=1), Z.mean(axis=1)], axis=1)
 NOISE, EVEN = jt.noise.Symmetric(0.2, 2), [0.5, 0.5]
 KNOWN = {"noise": NOISE, "prior": EVEN}
 THREE = jt.Labels.from_matrix(RNG.integers(0, 3, (N, 3)), 3)
@@ -77,8 +76,7 @@ ANSWERS = {
     "LabelRequest": lambda: next_labels(
         jt.Labels.from_matrix(np.where(np.arange(N)[:, None] % 3 == np.arange(3), -1, Z), 2), PRED, 5,
         rates=(np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1)), EVEN)),
-    "GoldRequest": lambda: ask_next(PRED, PROBABLE, jt.io.Gold(GOLD), 5, classes=("0", "1")),
-    "GoldRequest in strata": lambda: ask_strata(PRED, PROBABLE, 12, classes=("0", "1")),
+    "GoldRequest": lambda: ask_next(LABELS, 5, y_pred=PRED, gold=jt.io.Gold(GOLD)),
     "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity("prior", values=[0.3, 0.5]),
     "ModelComparison": models,
     "CalibrationReport": lambda: evaluate_calibration(*experts()[::-1], method="temperature", split=2),

@@ -1,6 +1,4 @@
-"""Truths that `ask --truth` asked for come back as gold with nothing else to say."""
-
-import csv
+"""What `ask --truth` asked for comes back as gold with nothing else to say, to every question."""
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from tests.cli.files import rows_of, write
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
 
-CHANCES = ("task", "label", "inclusion")
+STRATA = ("task", "label", "stratum", "stratum_size")
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +24,23 @@ def asked(run, folder):
     """60 samples of 3 labelers, and the file of 24 asked truths, filled in."""
     if not (folder / "answers.csv").exists():
         run("simulate", folder, "--samples", 60, "--labelers", 3, "--classes", "fail,pass", "--seed", 1)
-        source = ("ask", folder / "labels.csv", "--predictions", folder / "predictions.csv", "--truth")
-        files = ("--out", folder / "ask.csv", "--inclusion", folder / "all.csv")
-        code, out, err = run(*source, "--num", 24, *files)
-        assert code == 0 and "its column inclusion says so" in out, err
-        truth, rows = dict(rows_of(folder / "truth.csv")), rows_of(folder / "ask.csv")
-        assert (folder / "ask.csv").read_text().startswith("task,label,inclusion\n") and len(rows) == 24
-        write(folder / "answers.csv", CHANCES, [(task, truth[task], p) for task, _, p in rows])
+        code, out, err = run(*asking(folder), "--num", 24, "--out", folder / "ask.csv")
+        assert code == 0 and "random sample in strata of prediction and vote" in " ".join(out.split()), err
+        rows = rows_of(folder / "ask.csv")
+        assert (folder / "ask.csv").read_text().splitlines()[0] == ",".join(STRATA) and len(rows) == 24
+        filled(folder, folder / "answers.csv", rows)
     return folder
+
+
+def asking(folder):
+    """What asks for the truth of samples that a classifier labelled."""
+    return ("ask", folder / "labels.csv", "--predictions", folder / "predictions.csv", "--truth")
+
+
+def filled(folder, path, rows):
+    truth = dict(rows_of(folder / "truth.csv"))
+    assert all(label in ("", truth[task]) for task, label, *_ in rows)
+    return write(path, STRATA, [(task, truth[task], *rest) for task, _, *rest in rows])
 
 
 def graded(folder, gold, *more):
@@ -42,46 +49,63 @@ def graded(folder, gold, *more):
     return "evaluate", folder / "labels.csv", *given
 
 
-@pytest.mark.slow
-def test_asked_truths_are_gold_with_their_chances(answer, asked):
-    """The command's answer is that of Python with the chances, and not that of random gold."""
-    found, _ = answer(*graded(asked, asked / "answers.csv"))
-    assert found["num_gold"] == 24 and not any("random sample" in w for w in found["warnings"])
-    labels = read_labels(asked / "labels.csv")
-    chance = {task: float(p) for task, _, p in rows_of(asked / "all.csv")}
-    gold = read_gold_sample(asked / "answers.csv", labels)
-    y_pred = jt.read_predictions(asked / "predictions.csv", labels).y_pred
-    told = jt.evaluate(y_pred, labels, gold=gold._replace(inclusion=chance), key=3)
+def test_every_question_reads_the_strata(answer, asked):
+    """No note that gold is taken as random, nor that a column is not used; Python says the same."""
+    labels, gold = read_labels(asked / "labels.csv"), asked / "answers.csv"
+    pred = asked / "predictions.csv"
+    file = asked / "labels.csv"
+    for words in (
+        graded(asked, gold), ("prevalence", file, "--gold", gold), ("labelers", file, "--gold", gold),
+        ("compare", file, pred, asked / "truth.csv", "--gold", gold),
+    ):  # fmt: skip
+        found, _ = answer(*words)
+        assert found.get("num_gold", 24) == 24, words[0]
+        said = " ".join(found["warnings"])
+        assert "random sample" not in said and "no say" not in said, words[0]
+        if words[0] in ("evaluate", "labelers"):
+            assert "verify next: " in found["advice"][1]
+    found, _ = answer(*graded(asked, gold))
+    known = read_gold_sample(gold, labels)
+    told = jt.evaluate(jt.read_predictions(pred, labels).y_pred, labels, gold=known, key=3)
     assert found["metrics"]["accuracy"]["mean"] == pytest.approx(told.accuracy.mean)
-    blind = jt.evaluate(y_pred, labels, gold=gold.classes, key=3)
-    assert abs(told.accuracy.mean - blind.accuracy.mean) > 1e-3
 
 
-def test_asking_again_needs_and_keeps_the_chances(run, refusal, asked):
-    """The second file holds both rounds, each with 1 - (1 - first)(1 - second)."""
-    rows = rows_of(asked / "all.csv")
-    truth = dict(row[:2] for row in rows_of(asked / "answers.csv"))
-    first = write(asked / "first.csv", CHANCES, [(t, truth.get(t, ""), p) for t, _, p in rows])
-    again = ("ask", asked / "labels.csv", "--predictions", asked / "predictions.csv", "--truth", "--num", 6)
-    code, out, err = run(*again, "--gold", first, "--out", asked / "second.csv")
-    assert code == 0 and "36 rows of gold have no label" in out, err
-    found = {task: (label, float(p)) for task, label, p in rows_of(asked / "second.csv")}
-    before = {task: float(p) for task, _, p in rows}
-    assert len(found) == 30 and {t: c for t, (c, _) in found.items() if c} == truth
-    assert all(p >= before[task] for task, (_, p) in found.items())
-    assert any(p > before[task] + 0.01 for task, (_, p) in found.items())
-    assert "how likely each task was to be asked before" in refusal(*again, "--gold", asked / "answers.csv")
+def test_a_second_round_continues_the_first(run, answer, asked):
+    """Known ones are skipped and handed on, `prevalence --ask-out` asks in the same way, votes alone."""
+    code, _, err = run(
+        *asking(asked), "--num", 6, "--gold", asked / "answers.csv", "--out", asked / "second.csv"
+    )
+    assert code == 0, err
+    rows, before = rows_of(asked / "second.csv"), dict(row[:2] for row in rows_of(asked / "answers.csv"))
+    assert len(rows) == len({row[0] for row in rows}) == 30
+    assert not {row[0] for row in rows[:6]} & set(before)
+    assert {task: label for task, label, *_ in rows[6:]} == before
+    second = filled(asked, asked / "both.csv", rows)
+    found, _ = answer("prevalence", asked / "labels.csv", "--gold", second, "--ask-out", asked / "third.csv")
+    assert found["num_gold"] == 30 and len(rows_of(asked / "third.csv")) == 40
+    assert rows_of(asked / "third.csv")[0][2].startswith("labels say ")
+    code, out, err = run("prevalence", asked / "labels.csv", "--gold", asked / "second.csv")
+    assert code == 0 and "6 rows of gold have no label yet" in " ".join(out.split()), err
 
 
 def test_what_is_refused(refusal, asked):
-    answers = asked / "answers.csv"
-    assert "the chances are said twice" in refusal(*graded(asked, answers, "--inclusion", asked / "all.csv"))
     assert "column 'label' is empty" in refusal(*graded(asked, asked / "ask.csv"))
-    first, *rows = rows_of(answers)
-    broken = write(asked / "broken.csv", CHANCES, [(*first[:2], 0), *rows])
+    (task, label, stratum, _), *rows = rows_of(asked / "answers.csv")
+    for size, said in ((0, "give one number for each stratum"), (1000, "sizes sum to at most 60")):
+        broken = write(asked / "broken.csv", STRATA, [(task, label, stratum, size), *rows])
+        assert said in " ".join(refusal(*graded(asked, broken)).split())
+    broken = write(asked / "broken.csv", ("task", "label", "inclusion"), [(task, label, 0)])
     assert "broken.csv, line 2: inclusion '0' is no chance" in refusal(*graded(asked, broken))
-    err = refusal(*graded(asked, answers, "--assume", "independent"))
+    chances = [(row[0], row[1], 0.1 * (1 + k % 4)) for k, row in enumerate(rows)]
+    unequal = write(asked / "unequal.csv", ("task", "label", "inclusion"), chances)
+    assert "unequal chances" in refusal(*asking(asked), "--gold", unequal)
+    all_ = write(
+        asked / "all.csv", ("task", "inclusion"), [(t, 0.4) for t, _ in rows_of(asked / "truth.csv")]
+    )
+    assert "the chances are said twice" in refusal(*graded(asked, unequal, "--inclusion", all_))
+    err = refusal(*graded(asked, asked / "answers.csv", "--assume", "independent"))
     assert "how gold was chosen" in err and "would not be used" in err
+    assert "say --truth" in refusal("ask", asked / "labels.csv")
 
 
 def test_strata_of_a_table(run, asked):
@@ -91,44 +115,9 @@ def test_strata_of_a_table(run, asked):
     half = [[t, truth[t] if k % 3 == 0 else "", ("b", "a")[k % 2]] for k, t in enumerate(labels.tasks)]
     path = write(asked / "strata.csv", ("task", "label", "stratum"), half[::-1])
     gold = read_gold_sample(path, labels)
-    assert gold.strata.tolist() == [1, 0] * 30 and gold.inclusion is None
+    assert gold.strata.tolist() == ["b", "a"] * 30 and gold.inclusion is gold.sizes is None
     assert (np.asarray(gold.classes) >= 0).tolist() == [k % 3 == 0 for k in range(60)]
     assert "40 rows of gold have no label" in gold.classes.notes[0]
     few = write(asked / "few.csv", ("task", "label", "stratum"), half[::3])
     with pytest.raises(ValueError, match="40 of 60 tasks have no row"):
         read_gold_sample(few, labels)
-
-
-def test_commands_that_do_not_use_the_chances_say_so(run, asked):
-    code, out, err = run("prevalence", asked / "labels.csv", "--gold", asked / "answers.csv")
-    assert code == 0 and "column 'inclusion' of the gold has no say in this answer" in out, err
-
-
-@pytest.mark.slow
-def test_strata_of_prediction_and_margin(run, answer, refusal, asked):
-    """What --stratified writes is gold once its first rows are filled in: warned of only while one is not."""
-    source = ("ask", asked / "labels.csv", "--predictions", asked / "predictions.csv", "--truth")
-    code, out, err = run(*source, "--num", 20, "--stratified", "--metric", "kappa", "--out", asked / "s.csv")
-    assert code == 0 and "its column stratum says so" in out and "Find out the truth of these 20" in out, err
-    header, *rows = csv.reader((asked / "s.csv").read_text().splitlines())
-    assert header == [*CHANCES, "stratum", "asked"] and len(rows) == 60
-    assert [row[4] for row in rows] == ["yes"] * 20 + ["no"] * 40
-    truth, labels = dict(rows_of(asked / "truth.csv")), read_labels(asked / "labels.csv")
-    told = [[row[0], truth[row[0]] if row[4] == "yes" else "", *row[2:]] for row in rows]
-    filled = write(asked / "filled.csv", header, told)
-    found, _ = answer(*graded(asked, filled))
-    assert found["num_gold"] == 20 and not any("random sample" in w for w in found["warnings"])
-    gold = read_gold_sample(filled, labels)
-    assert gold.classes.notes == ()
-    for h in np.unique(gold.strata):
-        own = gold.strata == h
-        np.testing.assert_allclose(gold.inclusion[own], (gold.classes[own] >= 0).mean(), atol=1e-12)
-    told[0][1] = ""
-    one_less = read_gold_sample(write(asked / "told.csv", header, told), labels)
-    assert "1 rows of gold were asked for" in one_less.classes.notes[0]
-    other = write(asked / "other.csv", header, [[*row[:-1], "in May"] for row in told])
-    assert "41 rows of gold have no label" in read_gold_sample(other, labels).classes.notes[0]
-    for more in (("--gold", asked / "answers.csv"), ("--inclusion", asked / "i.csv")):
-        assert f"leave {more[0]} out" in refusal(*source, "--num", 20, "--stratified", *more)
-    assert "say --truth too" in refusal(*source[:-1], "--stratified")
-    assert "num must be 6 to 60" in refusal(*source, "--num", 2, "--stratified")

@@ -19,6 +19,7 @@ import typer
 
 import jtruth as jt
 from jtruth.answers import Document, facts
+from jtruth.asking import ask_next
 from jtruth.cli import classifier
 from jtruth.cli.app import SECTIONS, Sectioned
 from jtruth.cli.options import COMMANDS, LABELS, OUTPUT, as_typed, command, flat, option
@@ -68,9 +69,9 @@ def test_prevalence_says_rate_and_what_to_ask(answer, made):
     assert found["shares"]["pass"]["mean"] == pytest.approx(direct.shares["pass"].mean)
     assert found["gold_to_halve"] > 0 and f"{found['gold_to_halve']} more gold answers would halve" in out
     asked = rows_of(made / "ask.csv")
-    assert (made / "ask.csv").read_text().startswith("task,inclusion\n")
-    assert len(asked) == len(found["ask"]) == 7
-    assert not {row[0] for row in asked} & {row[0] for row in rows[:20]}
+    assert (made / "ask.csv").read_text().startswith("task,label,stratum,stratum_size\n")
+    assert [row[0] for row in asked[:7]] == found["ask"] and len(asked) == 27
+    assert {row[0] for row in asked[7:]} == {row[0] for row in rows[:20]}
     assert "How many samples are of each class?" in (made / "p.html").read_text()
 
 
@@ -122,13 +123,19 @@ def test_ask(run, answer, tmp_path, truth):
         given = {(labels.tasks[i], labels.workers[t]) for i, t, _ in zip(*labels.arrays, strict=True)}
         assert header == "task,worker,drop" and not given & {(task, who) for task, who, _ in rows}
         return
-    code, _, err = run(*ask, "--inclusion", tmp_path / "all.csv")
-    chances = {task: float(p) for task, _, p in rows_of(tmp_path / "all.csv")}
-    assert code == 0 and len(chances) == labels.num_samples and header == "task,label,inclusion", err
-    assert all(chances[task] == float(p) and not c for task, c, p in rows)
-    read = inclusion_of(tmp_path / "all.csv", labels)
-    assert read.tolist() == [chances[task] for task in labels.tasks]
-    assert read.min() > 0 and read.sum() == pytest.approx(5)
+    asked = ask_next(labels, 5, y_pred=jt.read_predictions(tmp_path / "predictions.csv", labels).y_pred)
+    assert header == "task,label,stratum,stratum_size" and found["columns"] == [
+        "task",
+        "stratum",
+        "stratum_size",
+    ]
+    for (task, label, *stratum), i in zip(rows, asked.samples, strict=True):
+        h = asked.strata[i]
+        assert (task, label, stratum) == (labels.tasks[i], "", [asked.names[h], str(asked.sizes[h])])
+    chances = write(
+        tmp_path / "all.csv", ("task", "inclusion"), [(t, 0.1 + k / 99) for k, t in enumerate(labels.tasks)]
+    )
+    np.testing.assert_allclose(inclusion_of(chances, labels), 0.1 + np.arange(labels.num_samples) / 99)
 
 
 def test_sensitivity_and_its_tipping_point(answer, small):

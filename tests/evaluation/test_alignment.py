@@ -332,7 +332,7 @@ def test_how_gold_was_chosen_is_never_ignored(options, why):
         with pytest.raises(ValueError, match="there is no gold"):
             jt.evaluate(PRED, labels, gold=gold._replace(classes=np.full(SIZE, -1)))
         with pytest.raises(ValueError, match="this question takes gold as certain"):
-            jt.prevalence(labels, gold=gold)
+            consensus(labels, "majority_vote", gold=gold)
 
 
 def test_gold_may_be_unknown_in_every_way():

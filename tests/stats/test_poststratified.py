@@ -53,7 +53,7 @@ def test_a_guess_of_one_worth_is_a_dirichlet_multinomial(monkeypatch):
 
 
 def two_strata_by_quadrature(size, known, guess, second=None):
-    """P(counts of class 1): shares integrated by quadrature at every point of the grid.
+    """P(counts of class 1): shares integrated by quadrature at every point of the grid, its evidence half.
 
     Two strata share worth, sharpness and move, so their counts depend on each other.
     """
@@ -69,7 +69,7 @@ def two_strata_by_quadrature(size, known, guess, second=None):
                     2 * np.sin(t) ** u * np.cos(t) ** v, 0, np.pi / 2,
                 )[0] / beta(a0, a1)  # fmt: skip
             parts.append(part)
-        total += probability * np.outer(*parts)
+        total += probability * np.outer(*parts) / np.sqrt(np.sum(np.outer(*parts)))  # the sum is the evidence
     return total / total.sum()
 
 

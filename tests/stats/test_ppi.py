@@ -168,7 +168,9 @@ def test_too_little_gold_says_nothing():
         ([0, 0, 0, 0], {}, "no sample has gold"),
         ([1, 0, 1], {"inclusion": [0.5, 1.0, 0.0]}, r"inclusion\[2\] is 0"),
         ([1, 0, 1], {"inclusion": [0.5, 1.0]}, "inclusion has shape .*; it must be .3 samples"),
-        ([1, 1, 1, 0], {"strata": [5, 5, 6, 6]}, "stratum 6 has 1 gold of 2"),
+        ([1, 1, 1, 0], {"strata": ["a"] * 4, "sizes": [2] * 4}, "size of stratum 'a' is 2: .* its gold .3."),
+        ([1, 1, 0, 0], {"strata": ["a"] * 4, "sizes": [3, 4, 3, 3]}, "one number for each stratum"),
+        ([1, 1, 1, 0], {"strata": ["a"] * 4, "sizes": [5] * 4}, "sizes sum to at most 4"),
         ([1, 1, 1, 0], {"strata": [0.5] * 4}, "strata must hold whole numbers"),
     ],
 )

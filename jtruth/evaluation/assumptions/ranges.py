@@ -53,8 +53,8 @@ _DRAWS = 1000  # of the majority vote, whose ties are all that is random
 
 ONLY_GOLD = (
     "labels alone cannot show whether all err together: only gold can tell, hence the width. Find out the "
-    "truth of 30 samples chosen at random (gold=..., --gold FILE), or say assume='independent' if you can "
-    "vouch for it"
+    "truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=..., --gold FILE), or say "
+    "assume='independent' if you can vouch for it"
 )
 PLUG_IN_WARNING = (
     "the labelers' error rates and the class prior were learned from these labels and plugged in: the "

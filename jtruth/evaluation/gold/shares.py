@@ -2,15 +2,14 @@
 
 Three rules, in the order of what they ask you to believe:
 
-- gold, by default: learn from the gold how to read the class posterior of labels alone
-  (`jtruth.learning.recalibration`). Survives labelers who copy each other or share mistakes.
+- gold, by default: gold says in each stratum of the samples what the labels are worth there, as it does for a
+  classifier (`jtruth.evaluation.gold.tables`). Survives labelers who copy each other or share mistakes.
 - assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
   narrower, right if labelers err independently given the class, and badly wrong if they do not.
 - no gold: a predictive law (`jtruth.evaluation.assumptions.model_error`). Where no sample has three labels it
   is "not identified", and no number is given.
 
-Measured coverage and width: `benchmarks/judges.py`. The target is the share in the samples at hand. Gold to
-ask for (`gold_for_share`): the share of class c is the accuracy of somebody who always says c.
+Measured coverage and width: `benchmarks/judges.py`. The target is the share in the samples at hand.
 """
 
 from collections.abc import Mapping
@@ -19,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, stream
+from jtruth._random import Stated, stream
 from jtruth._validation import present
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
-from jtruth.asking.gold import GoldRequest, ask_next, gold_to_halve
 from jtruth.evaluation import groups as grouped
 from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions import model_error, ranges
@@ -34,23 +32,20 @@ from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
 from jtruth.evaluation.gold import tables as by_gold
-from jtruth.evaluation.inputs import Inputs, Progress, read_gold, read_labels_alone
+from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
 from jtruth.inspection import suspicions
-from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.learning.recalibration import recalibrate
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
-from jtruth.stats.ppi import gold_sample
 
-RECALIBRATED = (
-    "the class posterior of the labels ranks the samples; how to read it is learned from the gold. Labelers "
-    "may share mistakes"
+POST_STRATIFIED = (
+    "verified labels correct what the labels say, separately for the samples of each vote; labelers may make "
+    "the same mistakes"
 )
 NO_GOLD = (
     "without gold nothing shows whether labelers make the same mistakes, so this is wide: only gold can "
-    "tell. Find out the truth of 30 samples chosen at random (gold=...)"
+    "tell. Find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
 )
 NOT_IDENTIFIED = (
     "not identified: no sample has three labels and there is no gold, so any error rate of the labelers fits "
@@ -60,11 +55,6 @@ CLAMPED = (
     "gold hardly moves this answer: the likelihood of all labels outweighs it. If labelers may share "
     "mistakes leave assume out"
 )
-RARE = (
-    "only {} of {} gold answers are of class {!r}: its interval may hold the truth less often than it says "
-    "(86 to 98 % instead of 95 % in simulations). Ask for more gold, likely samples of this class more often"
-)
-_LEAST = 5  # gold answers of a class below which that is said
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +62,7 @@ class Prevalence(Answer):
     """Share of each class in the samples; `print` it, `to_dict` for JSON."""
 
     level: float
-    rule: str  # "recalibration", "joint posterior", "predictive" or "not identified"
+    rule: str  # "post-stratification", "joint posterior", "predictive" or "not identified"
     shares: Mapping[str, Estimate]  # by class name; empty if not identified
     label_shares: Mapping[str, float]  # of the labels as given
     num_samples: int
@@ -83,7 +73,7 @@ class Prevalence(Answer):
     warnings: tuple[str, ...]
     key: Stated
     class_posterior: np.ndarray | None = None  # (samples, classes) given everything
-    source: Any = None  # `recalibrate`, or a JointPosterior
+    source: Any = None  # `TableDraws` by gold, or a JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
     groups: grouped.Groups | None = None  # where the group of each sample was said
@@ -148,7 +138,7 @@ def prevalence(
         labels: noisy labels of these samples.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random sample, or
-            chosen by their labels as far as one bias and one slope say how to read these.
+            a `jt.io.Gold` that says how they were chosen.
         assume: None, the rule that is safe with what there is, or "independent".
         labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
         by: (samples,) the group of each sample, such as the system that made it, or `Groups`; then `groups`
@@ -164,14 +154,13 @@ def prevalence(
     >>> gold[::4] = z[::4, 0]
     >>> found = prevalence(Labels.from_matrix(z, 2), gold=gold, key=0)
     >>> print(found.rule, f"{found.shares['1'].mean:.1f}")
-    recalibration 0.6
+    post-stratification 0.6
     """
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
     data = read_labels_alone(
-        labels, gold, certain=True, key=key, level=level, assume=assume, labelers_are=labelers_are,
-        progress=progress,
-    )  # fmt: skip
+        labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
+    )
     odd = {check.name: check.message for check in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
         raise ValueError(
@@ -182,7 +171,7 @@ def prevalence(
     if groups is not None:
         data.y_pred, data.symbols = groups.group, groups.symbols
     if data.num_gold and data.open:
-        return _recalibrated(data, groups)
+        return _by_gold(data, groups)
     if not data.num_gold and by_gold.too_few_labels(labels):
         return _answer(data, warnings=(*data.notes, NOT_IDENTIFIED))
     fit = labels_fit(data)
@@ -220,23 +209,26 @@ def _answer(
     )  # fmt: skip
 
 
-def _recalibrated(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
-    """How to read what labels say is learned from the gold."""
+def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
+    """Gold corrects what labels say."""
     h, doubts = by_gold.unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
-    doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts)
-    fit = recalibrate(h, data.gold, key=data.key)
-    if not fit.converged:
-        doubts += (f"the importance sample is poor (effective size {fit.ess:.0f})",)
-    number = np.bincount(data.gold[data.gold >= 0], minlength=len(data.classes))
-    few = np.flatnonzero(number < _LEAST)
-    doubts += tuple(RARE.format(number[c], data.num_gold, data.classes[c]) for c in few)
-    answer = _answer(data, "recalibration", fit.shares, RECALIBRATED, doubts,
-                     class_posterior=fit.class_posterior, source=fit)  # fmt: skip
+    tables = by_gold.tables_by_gold(data, h, "shares by gold")
+    shares = tables.counts.sum(axis=2) / data.gold.size
+    p = h * (shares.mean(axis=0) / h.mean(axis=0))
+    p = np.where(
+        data.gold[:, None] < 0, p / p.sum(axis=1, keepdims=True), np.eye(len(data.classes))[data.gold]
+    )
+    notes = [text for text in by_gold.gold_warnings(data) if text != by_gold.RANDOM_GOLD]
+    few = by_gold.few_of_classes(data, range(len(data.classes)))
+    doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts, *notes, *few)
+    answer = _answer(data, "post-stratification", shares, POST_STRATIFIED, doubts, class_posterior=p,
+                     source=tables)  # fmt: skip
     if groups is None:
         return answer
-    tables = by_gold.tables_by_gold(data, h, "groups by gold")
-    is_class, known = data.gold == groups.code, data.gold >= 0
-    pairs = grouped.paired_shares(groups, h[:, groups.code], is_class, known, data.key)
+    pairs = {}
+    if by_gold.equal_chances(data):
+        is_class, known = data.gold == groups.code, data.gold >= 0
+        pairs = grouped.paired_shares(groups, h[:, groups.code], is_class, known, data.key)
     answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), pairs, grouped.BY_GOLD)
     return replace(answer, warnings=(grouped.PAIRED, *answer.warnings)) if pairs else answer
 
@@ -277,37 +269,3 @@ def _with_groups(
     shares = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs, points)
     few = grouped.too_few(groups.names, shares.num_gold, "gold answers")
     return replace(answer, groups=shares, warnings=(*groups.notes, *notes, *few, *answer.warnings))
-
-
-def gold_for_share(
-    labels: Labels,
-    code: int,
-    num: int,
-    *,
-    gold: Any = None,
-    level: float = 0.95,
-    key: Any = None,
-    progress: Progress | None = None,
-) -> GoldRequest:
-    """Which samples to find the truth of next, for the share of one class.
-
-    Args:
-        labels, gold, key, progress: as for `prevalence`.
-        code: of the class.
-        num: how many samples to ask for.
-        level: of the interval that is to be halved.
-
-    Raises:
-        ValueError: more samples wanted than there are without gold, or a class that there is not.
-    """
-    if not 0 <= code < labels.num_classes:
-        raise ValueError(f"code is {code}, but there are {labels.num_classes} classes")
-    key, (known, _) = as_key(key), read_gold(gold, labels)
-    h, _ = by_gold.labels_only_posterior(labels, stream(key, "labels only, for gold to ask"), progress)
-    always, names = np.full(labels.num_samples, code), tuple(map(str, labels.class_names))
-    halve = None
-    if (known >= 0).sum() > 1:  # else a spread cannot be seen
-        share = by_gold.ppi_metric("accuracy", always, h, known)
-        halve = gold_to_halve(share, gold_sample(known >= 0), level)
-    asked = ask_next(always, h, Gold(known), num, key=key, classes=names, positive=code)
-    return replace(asked, to_halve=halve)

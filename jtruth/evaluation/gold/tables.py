@@ -21,14 +21,15 @@ from jaxtyping import Float, Int
 
 from jtruth._host import smoothed_vote_shares
 from jtruth._random import Key, host_rng, stream
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, some
+from jtruth.asking.gold import ask_next, by_vote, gold_that_halves
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, of_no_effect
 from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
-from jtruth.evaluation.parts import Assumption, Check
+from jtruth.evaluation.parts import FEW_GOLD, Assumption, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -40,11 +41,11 @@ from jtruth.tables.metrics import Metric, named_metric, settled
 from jtruth.tables.posterior import TableDraws, thinned
 
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
-_DRAWS = 4000
-_MOVED = {0.35: 0.2, 0.7: 0.2}  # the classifier may know better: share of the prediction, how probable
+_DRAWS, _ROUNDING = 4000, 1e-12
+_MOVED = {0.35: 0.15, 0.7: 0.15}  # the classifier may know better: share of the prediction, how probable
 _TILTED = {1.0: 0.15, 2.0: 0.2, 4.0: 0.2, 8.0: 0.15}  # so may a score: log odds at its last rank
-_TIED = 1e-9  # probabilities that differ by less are equal
-_FULLY_CROSSED = 5  # classes, above which it is only told whether the labels agree with the prediction
+_BIASED = {1.5: 0.15, 3.0: 0.15}  # and labels may name a class too often: log odds that are taken from it
+_MOST_BIASED = 5  # classes
 
 
 def gold_tables(
@@ -65,15 +66,7 @@ def gold_tables(
     classes are what one classifier predicts.
     """
     classes, chance = class_posterior.shape[1], None
-    # What the labels make most probable, or, of many classes, whether that is what the classifier says. Of
-    # tied classes the one that is commonest in all samples; if they are as common too, all of them together.
-    common = np.unique(np.round(class_posterior.sum(axis=0), 6), return_inverse=True)[1]
-    rank = np.where(class_posterior >= class_posterior.max(axis=1, keepdims=True) - _TIED, common, -1)
-    top = rank == rank.max(axis=1, keepdims=True)
-    if classes <= _FULLY_CROSSED or num_symbols != classes:
-        votes = np.unique(top @ 2.0 ** np.arange(classes), return_inverse=True)[1]
-    else:
-        votes = top[np.arange(symbols.size), symbols] * (1 + (top.sum(axis=1) == 1))
+    votes, _ = by_vote(symbols, num_symbols, class_posterior)
     num_votes = int(votes.max()) + 1
     if np.ptp(sample.inclusion) > 0:
         chance = np.full(gold.size, np.nan)
@@ -92,6 +85,10 @@ def gold_tables(
             for by, p in _MOVED.items()
             for one in said.T
         ]
+    if classes <= _MOST_BIASED and rising is None:
+        others += [
+            (p / classes, ppi.less_of(strata, c, by)) for c in range(classes) for by, p in _BIASED.items()
+        ]
     draws = ppi.class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
     tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
     for k, symbol in enumerate(symbol_of):
@@ -99,7 +96,7 @@ def gold_tables(
     return TableDraws(tables)
 
 
-_FEW = 5  # labels of known truth, below which gold says too little of a labeler
+_FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
 
 
 def labeler_laws_by_gold(
@@ -191,7 +188,7 @@ def ppi_table(
         predicted = y_pred == u
         truth = (predicted[rows] & (gold[rows] == c)).astype(np.float64)
         cells[c, u] = ppi.ppi_mean(truth, predicted * class_posterior[:, c], sample, power=POWER).value
-    return np.maximum(cells, 0.0) * y_pred.size
+    return np.where(cells < _ROUNDING, 0.0, cells) * y_pred.size  # a class that never occurs has a row of 0
 
 
 NO_MODEL = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
@@ -201,6 +198,11 @@ RANDOM_GOLD = (
 )
 BY_GOLD = "the gold samples are as the others; they say what the labels are worth"
 LITTLE_GOLD = "{}: 20 or more make intervals that are worth having"
+ASK_NEXT = "verify next: {} (or more by jtruth.asking.ask_next, with their strata)"
+NOT_DETERMINED = FEW_GOLD + (
+    "{}. Its precision, recall and F1 come mostly from the labels, not from verified answers: verify more"
+)
+_ASKED = 5  # samples named in the advice
 LITTLE = 20  # gold answers below which that is said
 
 
@@ -242,7 +244,38 @@ def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, **symbols: An
 
 def how_chosen(gold: Gold) -> GoldSample:
     """How gold was chosen."""
-    return gold_sample(gold.classes >= 0, inclusion=gold.inclusion, strata=gold.strata)
+    return gold_sample(gold.classes >= 0, **gold.how)
+
+
+def equal_chances(data: Inputs) -> bool:
+    """Whether every sample had the same chance to be among the gold: pairs of samples then have too."""
+    return bool(np.ptp(how_chosen(data.known).inclusion) < 1e-9)
+
+
+def few_of_classes(
+    data: Inputs, codes: Iterable[int], predictions: Sequence[np.ndarray] = ()
+) -> tuple[str, ...]:
+    """Classes of which (or as which predicted) fewer than five samples have gold, in a sentence."""
+    known, number = data.gold >= 0, data.num_gold
+    texts = []
+    for c in codes if 0 < number < data.gold.size else ():
+        own, said = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
+        if own < _FEW:
+            texts.append(f"{own} of {number_of(number, 'gold answer')} are of class {data.classes[c]!r}")
+        elif min(said, default=_FEW) < _FEW:
+            texts.append(
+                f"{min(said)} of {number_of(number, 'gold answer')} are predicted {data.classes[c]!r}"
+            )
+    return (NOT_DETERMINED.format(some(texts, 3)),) if texts else ()
+
+
+def few_of_labelers(labels: Labels, gold: np.ndarray) -> tuple[str, ...]:
+    """Labelers of whom fewer than five labels have a known truth, in a sentence."""
+    sample, labeler, _ = labels.entries()
+    known = np.bincount(labeler[gold[sample] >= 0], minlength=labels.num_labelers)
+    few = np.flatnonzero((known < _FEW) & (labels.labels_per_labeler() >= _FEW))
+    which = some([f"{known[t]} verified labels of {str(labels.worker_names[t])!r}" for t in few], 3)
+    return (f"{FEW_GOLD}{which}. What is said of them comes from the labels alone",) if few.size else ()
 
 
 def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]:
@@ -256,6 +289,21 @@ def gold_warnings(data: Inputs) -> tuple[str, ...]:
     """What is to be said of the gold that an answer rests on."""
     notes, number = (RANDOM_GOLD,) if data.sampling.at_random else (), data.num_gold
     return (*notes, LITTLE_GOLD.format(number_of(number, "gold answer"))) if number < LITTLE else notes
+
+
+def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
+    """Which samples to verify next, and how many would halve the intervals."""
+    left = data.gold.size - data.num_gold
+    if not left:
+        return ()
+    number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more gold answer")
+    halve = f"{number} at random would about halve the intervals (of {left} left)"
+    try:
+        asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
+    except ValueError:  # gold of unequal chances, which no further answers can complete
+        return (halve,)
+    named = ", ".join(str(data.own_labels().task_names[i]) for i in asked.samples)
+    return (halve, ASK_NEXT.format(named))
 
 
 def labels_posterior(fits: Iterable[JointPosterior | None], labels: Labels) -> np.ndarray:

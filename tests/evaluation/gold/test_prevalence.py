@@ -62,7 +62,7 @@ def test_rules_and_what_they_promise():
     labels, gold = jt.Labels.from_matrix(z, 2), some_gold(y, 30)
     options = ({}, {"gold": gold}, {"gold": gold, "assume": "independent"})
     answers = free, safe, narrow = [prevalence(labels, key=KEY, **how) for how in options]
-    assert [one.rule for one in answers] == ["predictive", "recalibration", "joint posterior"]
+    assert [one.rule for one in answers] == ["predictive", "post-stratification", "joint posterior"]
     assert [one.num_gold for one in answers] == [0, 30, 30]
     widths = []
     for result in answers:
@@ -149,7 +149,7 @@ def test_more_classes_and_names():
         assert low <= (y == c).mean() <= high
     assert sum(law.mean for law in found.shares.values()) == pytest.approx(1)
     plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["rule"] == "recalibration" and set(plain["shares"]) == set(names)
+    assert plain["rule"] == "post-stratification" and set(plain["shares"]) == set(names)
     assert plain["shares"]["good"]["low"] <= plain["shares"]["good"]["mean"]
     assert sum(plain["label_shares"].values()) == pytest.approx(1)
     lines = found.summary(full=True).splitlines()
