@@ -287,16 +287,19 @@ def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.n
     return DifficultyFallibility(data["difficulty"], data["fallibility"], labels.num_classes), prior
 
 
-_SHARES = "one number for each class, such as .8,.2"
+_SHARES = "one number for each class, such as .8,.2, or no=.8,yes=.2"
 
 
 def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size: int = 0) -> Any:
-    """Numbers as they are typed, .8,.2, and so many if it is said; None where nothing was typed."""
+    """Numbers as they are typed, .8,.2, or by class, no=.8,yes=.2; and so many if it is said."""
     if text is None:
         return None
     with suppress(ValueError):
-        typed = tuple(float(part) for part in text.split(","))
-        if len(typed) == (size or len(typed)):
+        named = [part.rpartition("=") for part in text.split(",")]
+        typed = tuple(float(part) for *_, part in named)
+        if all(sign for _, sign, _ in named) and len({name for name, *_ in named}) == len(typed) and not size:
+            return {name.strip(): part for (name, *_), part in zip(named, typed, strict=True)}
+        if len(typed) == (size or len(typed)) and not any(sign for _, sign, _ in named):
             return typed
     raise ValueError(f"{option} {text!r}: give {what}")
 

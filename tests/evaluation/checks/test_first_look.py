@@ -107,15 +107,27 @@ def test_gold_that_is_the_vote():
 
 
 def test_gold_that_is_the_predictions():
-    _, z, y_pred = drawn()
-    labels = labels_of(z)
+    y, z, y_pred = drawn()
+    labels, rival = labels_of(z), drawn(seed=1)[2]
+    differ = int((winners(labels.counts()) != y_pred).sum())
+    whole = f"gold equals {{}} on each of 300 samples, also on the {differ} where the majority of the labels"
     line = first_line(jt.evaluate(y_pred, labels, gold=y_pred, **KNOWN))
-    error = learned_errors(labels, y_pred)[1][-1]
-    assert line.startswith("Look first: gold is equal to the predictions on each of 300 samples")
-    assert f"about {error:.0%} of the predictions are wrong" in line
-    (found,) = gold_is_predictions(y_pred, labels, {"": y_pred})
-    assert found.p_value == pytest.approx((1 - error / 3) ** 300)
-    assert gold_is_predictions(some_gold(y_pred, np.arange(30)), labels, {"": y_pred}) == ()
+    assert (
+        line.startswith(f"Look first: {whole.format('the predictions')}") and "are they one column?" in line
+    )
+    assert gold_is_predictions(y, labels, {"": y})[0].p_value is None  # gold as predictions
+    # 100 of 300: the chances that predictions are right, by EM of labels and predictions, 1/4 at least
+    gold = some_gold(y_pred, np.arange(100))
+    two = jt.compare_classifiers({"a": y_pred, "b": rival}, labels, gold=gold)
+    both = jt.Labels.from_matrix(np.column_stack([z, y_pred]), 2)
+    chance = jt.consensus(both, key=0).class_posterior[np.arange(300), y_pred]
+    asked = (gold >= 0) & (winners(labels.counts()) != y_pred)
+    (found,) = gold_is_predictions(gold, labels, {"": y_pred})
+    assert np.log(found.p_value) == pytest.approx(np.log(np.maximum(chance[asked], 1 / 4)).sum(), abs=0.3)
+    assert first_line(two).startswith("Look first: gold equals those of 'a' on each of 100 samples")
+    assert f"also on the {asked.sum()} where" in first_line(two)
+    assert gold_is_predictions(some_gold(y_pred, np.arange(20)), labels, {"": y_pred}) == ()
+    assert gold_is_predictions(some_gold(y, np.flatnonzero(y == y_pred)[:30]), labels, {"": y_pred}) == ()
 
 
 @pytest.mark.parametrize(("easy", "words"), [(True, "agree on 40 of 40"), (False, "disagree on 40 of 40")])
