@@ -361,8 +361,8 @@ def read_sampling(gold: Any, data: Inputs) -> None:
     if chance is not None and (unknown := np.flatnonzero((chance >= 1) & (data.gold < 0))).size:
         raise ValueError(
             f"inclusion of gold is 1 for {unknown.size} samples without gold ("
-            f"{check.quoted(data.samples.task_names[i] for i in unknown)}): they were sure to be asked, and have "
-            "no answer. Give their classes; if they were not asked, their inclusion is below 1"
+            f"{check.quoted(data.samples.task_names[i] for i in unknown)}): they were sure to be asked, and "
+            "have no answer. Give their classes; if they were not asked, their inclusion is below 1"
         )
     inside = None if strata is None else aligned(strata, "strata of gold", data).values
     data.sampling = Gold(data.gold, chance, inside)
@@ -417,7 +417,7 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     by_sample = aligned(order, "order", data)
     times = by_sample.values
     if times.dtype == object and any(hasattr(v, "timestamp") for v in times):
-        times = np.array([v.timestamp() if hasattr(v, "timestamp") else np.nan for v in times])
+        times = np.array([v.timestamp() if hasattr(v, "timestamp") and v == v else np.nan for v in times])
     if times.dtype.kind == "M":
         micro = times.astype("datetime64[us]").astype(np.int64)
         times = np.where(np.isnat(times), np.nan, micro) if np.isnat(times).any() else micro

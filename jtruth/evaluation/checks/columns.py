@@ -14,8 +14,8 @@ the errors that the labels show (half of a labeler's) would make more.
 of 1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than
 half of the gold of every class concerned.
 `gold_is_vote`: the product of the chances that the vote is right. `gold_is_predictions`: where the vote
-differs, the product of the chances that the predictions are right, by labels and predictions together, and 1/4
-at least: labelers may be wrong together. With all of the truth known, (1 - error of the vote / 3)^n.
+differs, the product of the chances that the predictions are right, by labels and predictions together, and
+1/4 at least: labelers may be wrong together. With all of the truth known, (1 - error of the vote / 3)^n.
 `learned_part`: at the start or end predictions are the vote, with 2 % of exceptions, where the rest, class by
 class and as often as labels disagree there, would make more.
 `chosen_gold`: labelers agree on gold samples so much, or so little, as in no random choice: a hypergeometric
@@ -185,7 +185,7 @@ def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str 
     (share, side), p_value = min(p_values.items(), key=lambda item: item[1], default=((0.0, 0), 1.0))
     whose, part = f"predictions of {name!r}" if name else "predictions", "first" if side > 0 else "last"
     text = (
-        f"{whose} repeat the labels of the {part} {share:.0%} of the samples, and not those of the others: "
+        f"{whose} repeat the labels of about the {part} {share:.0%} of the samples, and not the others': "
         "were they learned on these? Then the labels cannot judge them there. Leave those samples out"
     )
     return alarm("predictions repeat labels", share, p_value * 18, text)
@@ -339,8 +339,8 @@ def gold_is_predictions(
         right = fit.posterior[0][np.searchsorted(labeled, differ), y_pred[differ]]
         p_value = float(np.prod(np.maximum(right, _GRANTED)))
         text += (
-            f"was gold filled in from the predictions (p = {p_value:.1g} if not)? Then it proves nothing. Find "
-            "out the truth by other means, or leave gold out"
+            f"was gold filled in from the predictions (p = {p_value:.1g} if not)? Then it proves nothing. "
+            "Find out the truth by other means, or leave gold out"
         )
         checks += alarm("gold and the predictions", differ.size, p_value, text, odd=_ODD)
     return tuple(checks)

@@ -214,8 +214,8 @@ def row_numbers(
         for line in (slope * number, -slope * number):
             if slope and np.ptp(scores - line) <= 1e-6 * np.ptp(scores):
                 text = (
-                    f"{what} rise or fall by the same step from each row to the next: are they the numbers of "
-                    "the rows? Those rank well where rows are sorted, and say nothing. Hand over the scores"
+                    f"{what} rise or fall by one step from row to row: are they the numbers of the rows? "
+                    "Those rank well where rows are sorted, and say nothing. Hand over the scores"
                 )
                 return alarm("numbers of rows", slope, None, text)
     return ()
