@@ -100,7 +100,7 @@ def _asked_with(prior):
     yield jt.consensus(labels, prior=prior).class_posterior[0, 1]
     yield fit_joint(labels, prior=prior, key=0).class_posterior[0, 1]
     yield consolidate(labels, noise, prior).prior[1]
-    yield float(expected_gain_of_labels(noise, labels, prior).sum())
+    yield float(expected_gain_of_labels(noise, labels, prior)[0, 0])
     yield suspicious_labels(labels, half, probabilities=half, prior=prior).expected
 
 
@@ -122,14 +122,18 @@ def _of_codes(prior):
         .estimate("accuracy")
         .mean
     )
-    yield labeler_information(jt.noise.Symmetric(0.2, 2), prior).bits[0]
+    yield float(np.ravel(labeler_information(jt.noise.Symmetric(np.array([0.2]), 2), prior)[0])[0])
     yield equivalent_error(0.1, prior)
     yield Setting(prior, 0.9, [Labeler("a", 0.2, 1.0)]).value
     yield float(Setting(prior, 0.9, [Labeler("a", 0.2, 1.0)]).prior[1])
-    yield float(evaluate_batch(np.array([[0, 1, 1]]), np.array([[[0], [1], [0]]]), rows, prior).prior[0, 1])
+    yield float(
+        evaluate_batch(np.array([[0, 1, 1]]), np.array([[[0], [1], [0]]]), noise=rows, prior=prior).prior[
+            0, 1
+        ]
+    )
     yield float(fit_linear(x, log_p, prior).model.weights.ravel()[0])
     yield float(fit_gaussians(x, log_p, prior).model.means.ravel()[0])
-    yield float(recover_confusion([[30, 5], [6, 20]], rows[0], prior=prior).value.ravel()[0])
+    yield float(recover_confusion([[30, 5], [6, 20]], rows[0], prior=prior).accuracy.value)
 
 
 def test_a_prior_is_matched_by_its_names(as_installed):
@@ -138,7 +142,7 @@ def test_a_prior_is_matched_by_its_names(as_installed):
     right = list(_asked_with([0.7, 0.3]))
     for prior in ({"yes": 0.3, "no": 0.7}, pandas.Series({"yes": 0.3, "no": 0.7}), pandas.Series([0.7, 0.3])):
         assert list(_asked_with(prior)) == pytest.approx(right, abs=1e-9)
-    assert not any(np.isclose(right, list(_asked_with([0.3, 0.7]))))
+    assert np.isclose(right, list(_asked_with([0.3, 0.7]))).sum() <= 1  # the gain of labels is symmetric
     right = list(_of_codes([0.7, 0.3]))
     for prior in ({1: 0.3, 0: 0.7}, pandas.Series({1: 0.3, 0: 0.7}), {"1": 0.3, "0": 0.7}):
         assert list(_of_codes(prior)) == pytest.approx(right, abs=1e-6)

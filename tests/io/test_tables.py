@@ -341,17 +341,11 @@ def test_a_column_beside_that_could_be_the_answer_is_asked_about(write):
 def test_a_score_that_numbers_the_rows_of_a_sorted_file(write):
     tasks = [f"t{i}" for i in np.random.default_rng(0).permutation(40)]
     labels = Labels.from_long(sorted(tasks), ["a"] * 40, [0, 1] * 20)
-    for scores, rings in (
-        (np.arange(40), True),
-        (np.arange(40)[::-1] / 40, True),
-        (np.arange(40) ** 2, False),
-    ):
+    row, said = np.arange(40), "Look first: s.csv: column 'score' numbers the rows"
+    for scores, rings in ((row, True), (row[::-1] / 40, True), (row**2, False)):
         rows = "".join(f"{t},{s}\n" for t, s in zip(tasks, scores, strict=True))
         notes = read_scores(write(f"task,score\n{rows}", "s.csv"), labels).notes
-        assert (
-            any(text.startswith("Look first: s.csv: column 'score' numbers the rows") for text in notes)
-            == rings
-        )
+        assert any(text.startswith(said) for text in notes) == rings
 
 
 def test_workers_that_are_counts_are_refused(write):
@@ -365,3 +359,10 @@ def test_workers_that_are_counts_are_refused(write):
     for workers in (["1", "2"], ["1", "2", "3"]):  # two that always disagree, three that sometimes do
         z = [(i, w, ["yes", "no"][(i + k) % 2]) for i in range(60) for k, w in enumerate(workers)]
         read_labels(write("task,worker,label\n" + "".join(f"{i},{w},{c}\n" for i, w, c in z)))
+
+
+def test_a_wide_table_whose_tasks_are_not_the_first_column(write):
+    rows = "".join(f"{['yes', 'no'][k % 2]},q{k},{['no', 'yes'][k % 3 == 0]}\n" for k in range(12))
+    labels = read_labels(write("ann,task,bob\n" + rows))
+    assert labels.workers == ("ann", "bob") and labels.tasks == tuple(f"q{k}" for k in range(12))
+    assert labels.to_matrix()[:3].tolist() == [[1, 1], [0, 0], [1, 0]]

@@ -115,6 +115,7 @@ CASES = {
     "shared strata": ("shared_strata", (8, 5, 3, 2), {}),
     "labeler strata": ("labeler_strata", (9, 5, 3, 2), {"gold": np.array([-1, 1, -1, -1, -1])}),
     "partly shared": ("partly_shared", (8, 4, 3, 2), {}),
+    "partly shared, other symbols": ("partly_shared", (8, 4, 2, 2), {"symbols": 3}),
 }
 
 
@@ -124,7 +125,7 @@ def by_default(*names):
     return pytest.mark.parametrize("case", cases)
 
 
-@by_default("three classes", "more symbols than classes", "labeler strata")
+@by_default("three classes", "more symbols than classes", "labeler strata", "partly shared, other symbols")
 def test_equal_to_enumeration(case):
     """Tables of states and predictions: their means, and how often a cell is 0, against all S^N vectors.
 
