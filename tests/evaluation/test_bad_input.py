@@ -132,7 +132,7 @@ def _of_codes(prior):
         ]
     )
     yield float(fit_linear(x, log_p, prior).model.weights.ravel()[0])
-    yield float(fit_gaussians(x, log_p, prior).model.means.ravel()[0])
+    yield float(fit_gaussians(x, log_p, prior, pseudo_count=1.0).model.means.ravel()[0])
     yield float(recover_confusion([[30, 5], [6, 20]], rows[0], prior=prior).accuracy.value)
 
 
