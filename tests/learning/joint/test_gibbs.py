@@ -336,3 +336,24 @@ def test_rows_are_beta_given_gold():
         draws = run.draws["raters0"][:, :, t, c, 1]
         assert right(draws, mean), f"mean {t} {c}"
         assert right((draws - mean) ** 2, mean * (1 - mean) / (n.sum() + 1)), f"variance {t} {c}"
+
+
+@pytest.mark.parametrize("symbols", [2, 3])
+def test_partly_shared_is_what_it_says(symbols):
+    """Row by row of the states (class, easy / hard / hard and felt): whose rows the raters have, and shares."""
+    labels, y_pred = tiny(8, 4, 2, 2, symbols=symbols)
+    model, _, _ = build("partly_shared", labels, y_pred, symbols=symbols)
+    given = np.array([[2.0, 1.0], [1.0, 2.0]]) if symbols == 2 else np.ones((2, 3))
+    easy = np.array([[3.0, 1.0], [1.0, 3.0]]) if symbols == 2 else 4 * given / given.sum(axis=1, keepdims=True)
+    hard = np.full((2, symbols), 3 / symbols)
+    sharp, dull = np.array([[9.0, 1.0], [1.0, 9.0]]), np.full((2, 2), 3.0)
+    labelers, classifier = model.raters
+    states = [(c, stratum) for c in range(2) for stratum in range(3)]
+    assert list(zip(model.state_class, model.state_stratum, strict=True)) == states
+    for state, (c, stratum) in enumerate(states):
+        seen = sharp[c] if stratum == 0 else dull[c]
+        felt = hard[c] if stratum == 2 else easy[c]
+        rows = labelers.prior[:, labelers.row_of_state[state]]
+        np.testing.assert_allclose(rows, np.broadcast_to(6 * seen / seen.sum(), rows.shape))
+        np.testing.assert_allclose(classifier.prior[0, classifier.row_of_state[state]], felt)
+    np.testing.assert_allclose(model.stratum_prior[:, 1:].sum(axis=1), 1.0)  # Dirichlet(10, 1), split
