@@ -105,13 +105,14 @@ def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
         found = [_code(key.item() if isinstance(key, np.generic) else key, place, codes) for key in keys]
     except TypeError:
         found = [None] * len(keys)
-    if sorted(c for c in found if c is not None) != list(range(len(names))) or None in found:
+    places = [-1 if c is None else c for c in found]
+    if sorted(places) != list(range(len(names))):
         raise ValueError(
             f"{what} has a number for {quoted(keys, 8)}, and the classes are {quoted(names, 8)}: give one "
             "number for each of these names, or a plain list in the order of the classes"
         )
     column = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
-    return np.asarray(column)[np.argsort(found)]
+    return np.asarray(column)[np.argsort(places)]
 
 
 def _unknown(

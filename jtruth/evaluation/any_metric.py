@@ -214,13 +214,9 @@ def _alarms(data: inputs.Inputs, outputs: np.ndarray) -> tuple[Check, ...]:
         return (*look.look_at(data, {}), *look.row_numbers(scores, data), *look.backward_scores(scores, data))
     y_pred = outputs if outputs.dtype.kind != "f" else outputs.argmax(axis=1)
     turned = look.backward_columns(outputs, data) if outputs.dtype.kind == "f" else ()
-    counts = data.labels.patterns().table(y_pred, len(data.classes)) if data.labels else None
-    by_chance = () if counts is None else look.chance_verdict(*look.votes_of(data.labels), counts)
-    return (
-        *look.look_at(data, {"": y_pred}),
-        *turned,
-        *(one for one in by_chance if one.verdict == LOOK_FIRST),
-    )
+    found = look.chance_check(replace(data, y_pred=y_pred.astype(np.int64)), data.model)
+    by_chance = (one for one in found if one.verdict == LOOK_FIRST)
+    return (*look.look_at(data, {"": y_pred}), *turned, *by_chance)
 
 
 def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np.ndarray]:

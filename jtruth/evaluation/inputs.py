@@ -421,10 +421,10 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     if times.dtype.kind == "M":
         micro = times.astype("datetime64[us]").astype(np.int64)
         times = np.where(np.isnat(times), np.nan, micro) if np.isnat(times).any() else micro
-    bad = np.flatnonzero(~np.isfinite(times)) if times.dtype.kind == "f" else ()
-    if len(bad):
+    bad = np.flatnonzero(~np.isfinite(times)) if times.dtype.kind == "f" else np.zeros(0, int)
+    if bad.size:
         raise ValueError(
-            f"{by_sample.entries.entry(bad, 'order ', by_sample.values[bad[0]])} no time ({len(bad)} such): "
+            f"{by_sample.entries.entry(bad, 'order ', by_sample.values[bad[0]])} no time ({bad.size} such): "
             "give one number or date for each sample, or leave order out"
         )
     if times.dtype.kind not in "iuf":

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from jtruth._host import across, cross_table, log, softmax, vote_shares
-from jtruth._validation.words import LOOK, number_in, number_of, quoted
+from jtruth._validation.words import LOOK, number_in, number_of, present, quoted
 from jtruth.evaluation.checks import columns
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check, alarm
@@ -47,10 +47,10 @@ _ALARM = (
 def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
     """The first look at checked input; nothing where there are no labels."""
     if data.labels is None:
-        by_chance = (
-            chance_check(replace(data, y_pred=codes), data.model, name) for name, codes in predictions.items()
+        named = [(name, y_pred) for name, y_pred in predictions.items() if name]
+        return sum(
+            (chance_check(replace(data, y_pred=y_pred), data.model, name) for name, y_pred in named), ()
         )
-        return tuple(one for some in by_chance for one in some) if len(predictions) > 1 and data.model else ()
     return first_look(data.labels, data.gold, predictions, data.open and data.sampling.at_random)
 
 
@@ -67,7 +67,7 @@ def first_look(
     checks += columns.written_back(labels) or (*columns.standing_twice(labels), *columns.vote_column(labels))
     for name, y_pred in predictions.items():
         checks += columns.repeats_labels(labels, y_pred, name) or columns.learned_part(labels, y_pred, name)
-        if len(predictions) > 1:
+        if name:  # of one without a name `chance_check` is asked by itself
             counts = labels.patterns().table(y_pred, labels.num_classes)
             checks += chance_verdict(*votes_of(labels), counts, name)
     checks += odd_predictions(gold, predictions, labels.class_names)
@@ -107,11 +107,12 @@ def odd_predictions(
             yield Check("class never predicted", float(of_gold[c]), None, WORTH_KNOWING, text)
 
 
-def chance_check(data: Inputs, model: Model, name: str | None = None) -> tuple[Check, ...]:
+def chance_check(data: Inputs, model: Model | None, name: str | None = None) -> tuple[Check, ...]:
     """The check of the classifier against chance; nothing where the data cannot tell."""
     if data.labels is not None and data.model is None:
         counts = data.labels.patterns().table(data.y_pred, data.num_symbols)
         return chance_verdict(*votes_of(data.labels), counts)
+    model = present(model, "the noise model")
     first, row, times, _ = data.distinct_rows
     counts = cross_table(row, data.y_pred, (first.size, data.num_symbols))
     votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])

@@ -340,11 +340,11 @@ def test_rows_are_beta_given_gold():
 
 @pytest.mark.parametrize("symbols", [2, 3])
 def test_partly_shared_is_what_it_says(symbols):
-    """Row by row of the states (class, easy / hard / hard and felt): whose rows the raters have, and shares."""
+    """State by state (class; easy, hard, hard and felt): whose rows the raters have, and the shares."""
     labels, y_pred = tiny(8, 4, 2, 2, symbols=symbols)
     model, _, _ = build("partly_shared", labels, y_pred, symbols=symbols)
     given = np.array([[2.0, 1.0], [1.0, 2.0]]) if symbols == 2 else np.ones((2, 3))
-    easy = np.array([[3.0, 1.0], [1.0, 3.0]]) if symbols == 2 else 4 * given / given.sum(axis=1, keepdims=True)
+    easy = given + np.eye(2) if symbols == 2 else 4 * given / given.sum(axis=1, keepdims=True)
     hard = np.full((2, symbols), 3 / symbols)
     sharp, dull = np.array([[9.0, 1.0], [1.0, 9.0]]), np.full((2, 2), 3.0)
     labelers, classifier = model.raters
