@@ -19,6 +19,7 @@ AnyArray = Array | np.ndarray
 
 def is_concrete(x: object) -> bool:
     """True when `x` has values that the host can look at."""
+    x = list(x.values()) if isinstance(x, dict) else x  # JAX sorts keys, which may be of several types
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 

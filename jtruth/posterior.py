@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int
 
 from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
 from jtruth._host import across
-from jtruth._validation import quoted, some
+from jtruth._validation import by_class, quoted, some
 from jtruth._validation.in_range import check_codes, check_rows
 
 LogLikelihood = Float[AnyArray, "samples classes"]
@@ -92,9 +92,12 @@ def class_posterior_given_prediction(
     return class_posterior(log_likelihood + of_prediction.astype(log_likelihood.dtype), prior)
 
 
-def validate_prior(prior, num_classes: int) -> np.ndarray:
-    """The prior as a (classes,) array of its own floating dtype, checked on the host."""
-    prior = np.asarray(prior)
+def validate_prior(prior, num_classes: int, classes: Sequence | None = None) -> np.ndarray:
+    """The prior as a (classes,) array of its own floating dtype, checked on the host.
+
+    A dict or Series is put into the order of the `classes`, by its keys; without names these are codes.
+    """
+    prior = np.asarray(by_class(prior, range(num_classes) if classes is None else classes))
     if prior.shape != (num_classes,):
         raise ValueError(
             f"prior has shape {prior.shape} but there are {num_classes} classes; give one number per class"

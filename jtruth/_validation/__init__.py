@@ -5,7 +5,7 @@ that is out of range instead of complaining. Nothing is repaired: text stays tex
 value is never a class, and every message says where the trouble is, what was found and what to do.
 """
 
-from jtruth._validation.classes import class_codes, class_names, encode_classes, inferred_classes
+from jtruth._validation.classes import by_class, class_codes, class_names, encode_classes, inferred_classes
 from jtruth._validation.coded import (
     check_entries,
     collapse_rows,

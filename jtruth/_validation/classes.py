@@ -6,7 +6,7 @@ would be confidently wrong: such numbers are refused.
 """
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,30 @@ def _code(value: Any, position: dict[str, int], codes: bool) -> int | None:
         return -1
     codes = codes and (len(position) == 2 or not isinstance(value, bool))
     return int(value) if codes and 0 <= value < len(position) else None
+
+
+def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
+    """Numbers of a dict or Series, by its keys, in the order of the classes; anything else as it is.
+
+    Keys are class names; 0..C-1 are codes where no class is called by a whole number.
+    """
+    if not isinstance(values, Mapping) and (not hasattr(values, "iloc") or getattr(values, "ndim", 0) != 1):
+        return values
+    keys = list(values) if isinstance(values, Mapping) else values.index.tolist()
+    names = tuple(map(str, classes))
+    place, codes = {name: k for k, name in enumerate(names)}, not any(map(is_integer, names))
+    try:
+        found = [_code(key.item() if isinstance(key, np.generic) else key, place, codes) for key in keys]
+    except TypeError:
+        found = [None] * len(keys)
+    places = [-1 if c is None else c for c in found]
+    if sorted(places) != list(range(len(names))):
+        raise ValueError(
+            f"{what} has a number for {quoted(keys, 8)}, and the classes are {quoted(names, 8)}: give one "
+            "number for each of these names, or a plain list in the order of the classes"
+        )
+    column = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
+    return np.asarray(column)[np.argsort(places)]
 
 
 def _unknown(

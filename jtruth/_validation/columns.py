@@ -59,6 +59,7 @@ def encode_columns(
     lost = np.count_nonzero(codes < 0) - (sum(map(silent.__contains__, label)) if silent else 0)
     if lost:
         notes += (f"{lost} of {len(label)} rows have no label and were left out (missing='drop').",)
+    _check_no_counts(sample, labeler, codes, worker_ids, source)
     rows, more = keep_one_label_each(
         sample, labeler, np.flatnonzero(codes >= 0), repeats, (task_ids, worker_ids), source
     )
@@ -68,6 +69,28 @@ def encode_columns(
         sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
     sizes = len(task_ids), len(worker_ids), len(names)
     return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred)
+
+
+_FALSE_ALARM = 1e-4
+
+
+def _check_no_counts(
+    sample: np.ndarray, labeler: np.ndarray, codes: np.ndarray, workers: Sequence, source: Source
+) -> None:
+    """Refuse "workers" that are numbers of votes: a row is a class of a task then, and none stands twice."""
+    if len(workers) < 3 or not all(str(name).isascii() and str(name).isdecimal() for name in workers):
+        return
+    used = codes >= 0
+    cell = np.sort(sample[used].astype(np.int64) * (int(codes.max()) + 1) + codes[used])
+    number = np.bincount(sample[used])
+    pairs, share = int((number * (number - 1)).sum()) // 2, np.bincount(codes[used]) / max(used.sum(), 1)
+    if (cell[1:] == cell[:-1]).any() or (1 - share @ share) ** pairs > _FALSE_ALARM:
+        return
+    rows = np.flatnonzero(sample == np.flatnonzero(number > 1)[0])
+    raise ValueError(
+        f"{source.at(rows)}: workers are numbers, and no two rows of a task have the same label: do they "
+        "count how often each label was given? Write a row for each label, with a worker of its own"
+    )
 
 
 def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:

@@ -267,7 +267,7 @@ Valued = tuple[Values, np.ndarray, str, tuple[str, ...]]  # values, draws of the
 
 def _known(labels, y, gold, rows, asked: Metric, target, key, rates) -> Valued:
     matrices, prior, num_draws = rates
-    pi = np.asarray(validate_prior(prior, labels.num_classes), np.float64)
+    pi = np.asarray(validate_prior(prior, labels.num_classes, labels.class_names), np.float64)
     psi = np.asarray(ConfusionMatrices(matrices).matrices, np.float64)[None]
     if psi.shape[1] != labels.num_labelers:
         raise ValueError(f"matrices are for {psi.shape[1]} labelers; the labels have {labels.num_labelers}")
@@ -328,7 +328,7 @@ def expected_gain_of_labels(
     [[0.    0.113]]
     [[0. 0.]]
     """
-    prior = validate_prior(prior, labels.num_classes)
+    prior = validate_prior(prior, labels.num_classes, labels.class_names)
     law = label_law(noise, num_labelers=labels.num_labelers)
     if law.num_classes != labels.num_classes:
         raise ValueError(f"the labels have {labels.num_classes} classes but the model has {law.num_classes}")

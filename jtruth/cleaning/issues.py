@@ -42,7 +42,7 @@ from scipy.special import logsumexp, softmax
 from jtruth._host import labels_log_likelihood, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
-from jtruth._validation import align_table
+from jtruth._validation import align_table, by_class
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
 from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
 from jtruth.evaluation.gold.tables import POWER, how_chosen
@@ -167,6 +167,7 @@ def suspicious_labels(
     if probabilities is not None:
         features = _by_task(probabilities, labels, "probabilities")
         shape = (labels.num_samples, labels.num_classes)
+        prior = by_class(prior, labels.class_names)
         if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
             why = f"probabilities must be {shape}, samples by classes, with the class prior beside them"
             raise ValueError(why)

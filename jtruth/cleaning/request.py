@@ -15,6 +15,7 @@ from scipy.special import softmax
 
 from jtruth._host import evenly, labels_log_likelihood, log
 from jtruth._random import host_rng
+from jtruth._validation import by_class
 from jtruth.answers import Column, Document, Queue, facts, how, warning_notes
 from jtruth.cleaning.expected_fall import stopping_advice
 from jtruth.cleaning.issues import shared_confusion, suspicious_labels
@@ -152,6 +153,7 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
             raise ValueError(
                 "known error rates need the class prior beside them: --prior, or in the noise file"
             )
+        prior = by_class(prior, labels.class_names)
         drawn = isinstance(noise, DrawnMatrices)
         return (noise.mean, prior, (_AT_MEAN,)) if drawn else (noise, prior, ())
     fit = fit_joint(labels, key=seed)

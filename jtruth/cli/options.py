@@ -89,7 +89,7 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "positive": option("Name of the positive class."),
     "common_only": option("Use only tasks with labels and a prediction.", False, rich_help_panel=READING),
     "noise": option("JSON file with known error rates.", kind=Path),
-    "prior": option("Class prior, for example .8,.2"),
+    "prior": option("Class prior: .8,.2 in the order of the classes, or no=.8,yes=.2"),
     "assume": option("independent, ...; a wrong word lists all of them."),
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
     "by": option("Column of groups (systems, prompts, sites) to compare."),

@@ -147,6 +147,7 @@ def simulate(args: Any) -> None:
 def _drawn(args: Any) -> tuple[Any, list[str], Any]:
     import numpy as np
 
+    from jtruth._validation import by_class
     from jtruth._validation.in_range import check_probabilities
     from jtruth.cli.reading import numbers
     from jtruth.noise import Symmetric
@@ -158,7 +159,7 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
         raise ValueError(f"--samples {args.samples}, --labelers {args.labelers}: give 1 or more of both")
     check_probabilities(np.array([args.error, args.accuracy, args.looks]), "error, accuracy, looks")
     shares = numbers(args.prior)
-    prior = np.full(size, 1 / size) if shares is None else np.array(shares)
+    prior = np.full(size, 1 / size) if shares is None else np.array(by_class(shares, names))
     off = (1 - args.accuracy) / max(size - 1, 1)
     confusion = np.where(np.eye(size, dtype=bool), args.accuracy, off)
     data = simulate(args.seed, args.samples, prior, confusion, Symmetric(args.error, size),

@@ -10,19 +10,20 @@ import numpy as np
 
 from jtruth._validation import check_columns, quoted, with_tasks
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import Read, column_called, duplicates, number_in
+from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
 from jtruth.io.exports import of_records
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table, parsed
 from jtruth.io.reading import export_table
-from jtruth.io.tables import probability_columns, task_table, tasks_by_group
+from jtruth.io.tables import looks_like, one_column, probability_columns, task_table, tasks_by_group
 from jtruth.io.vocabulary import typed_map
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
 
 _STDIN = Path("-")
 _COLUMN, _EXPORT = "column:", "export:"
+IS_GOLD = LOOK + "column {0!r} is called like gold, and was graded as predictions. Is it --gold column:{0}?"
 UNUSED = "column {!r} of the gold has no say in this answer"
 
 
@@ -125,7 +126,9 @@ class Tables:
         table, options = self._beside(path, "pred")
         read = read_predictions(table, self.labels, common_only=self.args.common_only, **options)
         self._keep(read.samples)
-        return read.y_pred, read.notes
+        name = column_of(path) or ""
+        like = (IS_GOLD.format(name),) if name and looks_like("gold", name) else ()
+        return read.y_pred, (*like, *read.notes)
 
     def scores(self, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
         """(scores, notes): (samples,) of a column score, or (samples, classes) of probabilities."""
@@ -214,6 +217,8 @@ class Tables:
                 "by --scores, or say by --pred-label which column holds the classes"
             )
         check_columns(table.header, wanted, table.source, option=f"--{kind}-")
+        if columns["label"] is None and "label" in wanted:
+            one_column(table, wanted["label"], "gold" if kind == "gold" else "predictions", self.labels)
         return table, options | wanted
 
     def _scored(self, path: Path) -> tuple[Any, dict[str, Any]]:
@@ -301,16 +306,19 @@ def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.n
     return DifficultyFallibility(data["difficulty"], data["fallibility"], labels.num_classes), prior
 
 
-_SHARES = "one number for each class, such as .8,.2"
+_SHARES = "one number for each class, such as .8,.2, or no=.8,yes=.2"
 
 
 def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size: int = 0) -> Any:
-    """Numbers as they are typed, .8,.2, and so many if it is said; None where nothing was typed."""
+    """Numbers as they are typed, .8,.2, or by class, no=.8,yes=.2; and so many if it is said."""
     if text is None:
         return None
     with suppress(ValueError):
-        typed = tuple(float(part) for part in text.split(","))
-        if len(typed) == (size or len(typed)):
+        named = [part.rpartition("=") for part in text.split(",")]
+        typed = tuple(float(part) for *_, part in named)
+        if all(sign for _, sign, _ in named) and len({name for name, *_ in named}) == len(typed) and not size:
+            return {name.strip(): part for (name, *_), part in zip(named, typed, strict=True)}
+        if len(typed) == (size or len(typed)) and not any(sign for _, sign, _ in named):
             return typed
     raise ValueError(f"{option} {text!r}: give {what}")
 

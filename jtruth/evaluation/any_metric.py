@@ -32,14 +32,15 @@ from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation.in_range import check_rows, check_shape
 from jtruth.answers import Answer, Column, Document, Table, how, law_row, warning_notes
-from jtruth.answers.blocks import cell_text, facts_of
+from jtruth.answers.blocks import cell_text, check_notes, facts_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation import score_tables as binned
 from jtruth.evaluation.assumptions import ranges, registry
 from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT
+from jtruth.evaluation.checks import first_look as look
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.parts import Assumption, assumption_table
+from jtruth.evaluation.parts import LOOK_FIRST, Assumption, Check, assumption_table, first_lines
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
@@ -70,6 +71,7 @@ class MetricPosterior(Answer):
     level: float
     assumption: str
     warnings: tuple[str, ...]
+    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
 
     @property
     def interval_kind(self) -> str:
@@ -116,13 +118,14 @@ class MetricPosterior(Answer):
             Table("values", f"The number, with {percent}s", "place", columns, rows, note, unit=None,
                   missing="undefined", by_name=True),
             assumption_table(views, [Column(("values", k), k, form=".4f") for k in places]),
-            warning_notes(self.warnings), how(("assumed", self.assumption)),
+            check_notes(self.checks), warning_notes(self.warnings), how(("assumed", self.assumption)),
             facts_of(self, "level", "interval_kind", "assumption"),
         )  # fmt: skip
         ends = [rows[0][name] for name in ("mean", "low", "high")]
         what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
         sentence = f"{what}{cell_text(ends, '.4f', 'undefined')} ({percent}; assumed: {self.assumption})."
-        return Document("What is the posterior of this metric?", f"{len(self.drawn)} views", sentence, blocks)
+        alarms, views = first_lines(self.checks, self.warnings), f"{len(self.drawn)} views"
+        return Document("What is the posterior of this metric?", views, sentence, blocks, alarms)
 
 
 def metric_posterior(
@@ -200,7 +203,20 @@ def metric_posterior(
                 done = len(drawn) * num_draws + sum(map(len, parts))
                 data.progress(done, len(sources) * num_draws)
         drawn[name] = np.concatenate(parts)
-    return MetricPosterior(drawn, data.level, assumed, (*coded.notes, *doubts, *slow))
+    return MetricPosterior(drawn, data.level, assumed, (*coded.notes, *doubts, *slow), _alarms(data, outputs))
+
+
+def _alarms(data: inputs.Inputs, outputs: np.ndarray) -> tuple[Check, ...]:
+    """What makes labels and predictions one look at, whatever is asked of them."""
+    if outputs.dtype.kind == "f" and (outputs.ndim == 1 or len(data.classes) == 2):
+        scores = outputs if outputs.ndim == 1 else outputs[:, 1]
+        data = replace(data, positive=1)
+        return (*look.look_at(data, {}), *look.row_numbers(scores, data), *look.backward_scores(scores, data))
+    y_pred = outputs if outputs.dtype.kind != "f" else outputs.argmax(axis=1)
+    turned = look.backward_columns(outputs, data) if outputs.dtype.kind == "f" else ()
+    found = look.chance_check(replace(data, y_pred=y_pred.astype(np.int64)), data.model)
+    by_chance = (one for one in found if one.verdict == LOOK_FIRST)
+    return (*look.look_at(data, {"": y_pred}), *turned, *by_chance)
 
 
 def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np.ndarray]:

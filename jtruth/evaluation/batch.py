@@ -30,7 +30,7 @@ from jtruth._cache import keep_programs
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth._random import as_key
-from jtruth._validation import choose, present
+from jtruth._validation import by_class, choose, present
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth._validation.words import some
 from jtruth.learning import dawid_skene_em
@@ -260,7 +260,10 @@ def _checked(y_pred, labels, noise, prior, method):
     if noise is not None:
         sets, labelers = len(y), z.shape[2]
         noise = np.asarray(as_matrices(noise, labelers, "noise"), np.float64)
-        prior, each = np.asarray(prior, np.float64), noise.shape[:-2] in ((labelers,), (sets, labelers))
+        prior, each = (
+            np.asarray(by_class(prior, range(2)), np.float64),
+            noise.shape[:-2] in ((labelers,), (sets, labelers)),
+        )
         if not (each and noise.shape[-2] == 2 <= noise.shape[-1] and prior.shape == (2,)):
             raise ValueError(
                 f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "

@@ -30,7 +30,7 @@ from jtruth import _validation as check
 from jtruth._host import cross_table
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
-from jtruth._validation.words import number_of, plain, quoted
+from jtruth._validation.words import LOOK, alike_note, number_of, plain, quoted
 from jtruth.answers import Answer, Column, Document, Table, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import Facts
 from jtruth.evaluation import inputs
@@ -173,6 +173,7 @@ def read_groups(by: Any, labels: Labels) -> Groups:
     positive = 1 if positive is None else positive
     if not 0 <= positive < labels.num_classes:
         raise ValueError(f"positive is {positive}, but there are {labels.num_classes} classes")
+    notes += [f"{LOOK}{text[0].lower()}{text[1:]} Write them alike." for text in alike_note(names, "groups")]
     notes += too_few(names, np.bincount(code), "samples")
     classes = tuple(map(str, labels.class_names))
     return Groups(code, item, classes[positive], names, classes, tuple(notes))

@@ -273,8 +273,9 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     y = _codes(predicted, whose, _NEEDED)
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, whose)
     if prior is not None:
+        shares = check.by_class(prior, classes)
         try:
-            shares = np.asarray(prior, np.float64)
+            shares = np.asarray(shares, np.float64)
         except (TypeError, ValueError):
             given = check.brief(prior)
             raise ValueError(f"prior is {given}; give one probability for each class") from None
@@ -356,6 +357,12 @@ def read_sampling(gold: Any, data: Inputs) -> None:
     chance = None if inclusion is None else aligned(inclusion, "inclusion of gold", data).values
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
+    if chance is not None and (unknown := np.flatnonzero((chance >= 1) & (data.gold < 0))).size:
+        raise ValueError(
+            f"inclusion of gold is 1 for {unknown.size} samples without gold ("
+            f"{check.quoted(data.samples.task_names[i] for i in unknown)}): they were sure to be asked, and "
+            "have no answer. Give their classes; if they were not asked, their inclusion is below 1"
+        )
     inside, size = (
         None if values is None else aligned(values, f"{name} of gold", data).values
         for name, values in (("strata", strata), ("sizes", sizes))
@@ -409,12 +416,20 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds."""
     if order is None:
         return None
-    times = aligned(order, "order", data).values
-    if times.dtype == object and all(hasattr(v, "timestamp") for v in times):
-        times = np.array([v.timestamp() for v in times])
+    by_sample = aligned(order, "order", data)
+    times = by_sample.values
+    if times.dtype == object and any(hasattr(v, "timestamp") for v in times):
+        times = np.array([v.timestamp() if hasattr(v, "timestamp") and v == v else np.nan for v in times])
     if times.dtype.kind == "M":
-        times = times.astype("datetime64[us]").astype(np.int64)
-    if times.dtype.kind not in "iuf" or not np.isfinite(times).all():
+        micro = times.astype("datetime64[us]").astype(np.int64)
+        times = np.where(np.isnat(times), np.nan, micro) if np.isnat(times).any() else micro
+    bad = np.flatnonzero(~np.isfinite(times)) if times.dtype.kind == "f" else np.zeros(0, int)
+    if bad.size:
+        raise ValueError(
+            f"{by_sample.entries.entry(bad, 'order ', by_sample.values[bad[0]])} no time ({bad.size} such): "
+            "give one number or date for each sample, or leave order out"
+        )
+    if times.dtype.kind not in "iuf":
         raise ValueError(
             f"order has dtype {times.dtype}; give one finite number or date for each of {times.size} samples"
         )

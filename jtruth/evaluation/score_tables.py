@@ -114,10 +114,8 @@ PRIOR_DRIVEN = (
     "the area is prior-driven: {:.3f} [{:.3f}, {:.3f}] if neighbouring scores are alike, as assumed, but "
     "{:.3f} [{:.3f}, {:.3f}] if bins may be pure; labels do not decide, more labels a sample or gold do"
 )
-AGAINST_PRIOR = (
-    "the share of positives that labels speak for is far from the class prior: one of error rates and "
-    "prior is wrong"
-)
+AGAINST_PRIOR = "the labels point to a share of positives far from the class prior: check {}"
+GIVEN = "the prior that you gave", "the error rates and the prior that you gave"
 Tables = Int[np.ndarray, "draws classes bins"]
 
 
@@ -189,14 +187,17 @@ def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tab
     key, odds = data.key, log_odds(model.log_likelihood, model.prior)
     walks = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
     pure = symbol_chain(odds, coded, number, _PURE).tables(stream(key, "another prior"), _WALKS // 2)
-    return _walked(walks, pure.counts, data.positive)
+    return _walked(walks, pure.counts, data.positive, GIVEN[1])
 
 
 def _walked(
-    walks: tuple[TableDraws, np.ndarray, float], others: Int[np.ndarray, "others classes bins"], positive: int
+    walks: tuple[TableDraws, np.ndarray, float],
+    others: Int[np.ndarray, "others classes bins"],
+    positive: int,
+    given: str = "",
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Tables of `symbol_walk`, and what the priors of class and bins do that labels do not."""
-    tables, against = walks[0].counts, () if walks[2] == 1 else (AGAINST_PRIOR,)
+    """Tables of `symbol_walk`, and what the priors of class (`given`) and bins do that labels do not."""
+    tables, against = walks[0].counts, (AGAINST_PRIOR.format(given),) if walks[2] != 1 and given else ()
     return tables, (*against, *prior_driven(tables, others, positive))
 
 
@@ -230,7 +231,8 @@ def _learned(
         symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
         for k in range(0, len(odds), 5)
     ]
-    tables, doubts = _walked(walks, np.concatenate([one.counts for one in pure]), data.positive)
+    given = "" if data.prior is None else GIVEN[0]
+    tables, doubts = _walked(walks, np.concatenate([one.counts for one in pure]), data.positive, given)
     return tables, (*fit.warnings, *doubts, *doubts_of(_area(fit, data.positive), fit, 0.95))
 
 

@@ -321,7 +321,11 @@ def evaluate_scores(
         asked.append(result.at_threshold(place, asked_cost)._replace(threshold=float(threshold)))
     if asked_cost is not None:
         asked.append(result.best_threshold(asked_cost))
-    odd = (*first_look.backward_scores(values, data), *first_look.threshold_outside(values, threshold))
+    share = float(first_look.labels_opinion(data)[:, data.positive].mean())
+    odd = (
+        *first_look.row_numbers(values, data), *first_look.backward_scores(values, data),
+        *first_look.threshold_outside(values, threshold, share),
+    )  # fmt: skip
     return replace(result, asked=tuple(asked), checks=(*first_look.look_at(data, {}), *odd))
 
 
@@ -397,7 +401,10 @@ def evaluate_class_scores(
     for c, name in enumerate(data.classes):
         key = stream(data.key, "scores of class", c)
         by_class[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), columns[:, c], bins)
-    alarms = (*first_look.look_at(data, {}), *first_look.backward_columns(columns, data))
+    rows = [
+        first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in enumerate(data.classes)
+    ]
+    alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
     each = [one.curves for one in by_class.values()]
     weights = np.array([one.law(attrgetter("share")).mean for one in each])
     shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}

@@ -188,7 +188,7 @@ def equivalent_labeler(noise, prior: Prior, *, num_labelers: int | None = None) 
     0.02927
     """
     team = mutual_information(noise, prior, num_labelers=num_labelers)
-    ceiling = float(entropy(checked_prior(prior, np.size(prior))))
+    ceiling = float(entropy(checked_prior(prior, len(prior))))
     bits = float(np.clip(team.bits, 0.0, ceiling)) if team.standard_error else team.bits
     return team._replace(error=equivalent_error(bits, prior))
 
@@ -210,7 +210,7 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
     >>> print(f"{equivalent_error(.7578037507, [225 / 351, 126 / 351]):.5f}")
     0.02927
     """
-    prior = checked_prior(prior, np.size(prior))
+    prior = checked_prior(prior, len(prior))
     ceiling = float(entropy(prior))
     if not -_SLACK <= bits <= ceiling + _SLACK:
         raise ValueError(
@@ -246,7 +246,7 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
     >>> smallest_team(.25, [225 / 351, 126 / 351], expert)
     7
     """
-    prior = checked_prior(prior, np.size(prior))
+    prior = checked_prior(prior, len(prior))
     kind = labeler
     if not isinstance(labeler, NoiseModel):
         kind = Symmetric(float(labeler), prior.size) if np.ndim(labeler) == 0 else np.asarray(labeler)[None]

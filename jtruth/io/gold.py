@@ -17,7 +17,7 @@ from jtruth._one_line import one_line
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, TextTable
 from jtruth.io.parsing import as_table
-from jtruth.io.tables import align_rows, class_codes, numbers, only_rows
+from jtruth.io.tables import align_rows, class_codes, numbers, one_column, only_rows
 from jtruth.io.vocabulary import Words
 from jtruth.labels import Labels
 
@@ -81,7 +81,7 @@ def read_gold_sample(
     labels: Labels,
     *,
     task: str = "task",
-    label: str = "label",
+    label: str | None = None,
     common_only: bool = False,
     sep: str | None = None,
     words: Words = _WORDS,
@@ -97,6 +97,9 @@ def read_gold_sample(
             is a label, or a stratum that is not there for each task and has no size.
     """
     table = as_table(path, sep)
+    if label is None:
+        label = "label"
+        one_column(table, label, "gold", labels)
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
     known, empty = _labelled(table, label) if ways else (table, 0)
     codes, remarks = class_codes(known, task, label, labels, words)

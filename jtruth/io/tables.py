@@ -92,6 +92,8 @@ def read_predictions(
     """
     table = as_table(path, sep)
     column = label or "label"
+    if label is None:
+        one_column(table, column, "predictions", labels)
     if label is None and column not in table.header and probability_columns(table.header, labels):
         read, rows = _scores(table, labels, task, score, common_only)
         y_pred, remarks = _most_probable(np.asarray(read.probabilities), rows, table.source)
@@ -121,10 +123,14 @@ def _scores(
 ) -> tuple[Predictions, np.ndarray]:
     """What `read_scores` says, and the row of the table that each entry is of."""
     score = "score" if score is None and "score" in table.header else score
-    scores = None if score is None else numbers(table, score)
+    scores, counted = None if score is None else numbers(table, score), ()
+    steps = np.diff([] if scores is None else scores)
+    if steps.size >= _LEAST_ROWS and steps[0] and np.ptp(steps) <= 1e-9 * abs(steps[0]):
+        text = f"column {score!r} numbers the rows: it ranks well where rows are sorted, and says nothing"
+        counted = (LOOK + table.source.says(f"{text}. Hand over the scores."),)
     probabilities, rounded = _probabilities(table, labels, taken=(task, label, score))
     rows, samples, notes = align_rows(table, task, labels, common_only, complete=True)
-    notes, p = notes + rounded, None if probabilities is None else probabilities[rows]
+    notes, p = notes + rounded + counted, None if probabilities is None else probabilities[rows]
     if scores is not None:
         scores = check.with_tasks(scores[rows], _tasks_of(labels, samples), notes)
     return Predictions(samples, scores, p, notes), rows
@@ -360,10 +366,32 @@ _BESIDE = {
 _JUDGED = re.compile(f"{_BESIDE['gold'].pattern}|{_BESIDE['predictions'].pattern}|consensus|majority")
 
 
+def looks_like(role: str, name: str) -> bool:
+    """Whether a column is called like gold, predictions or scores."""
+    return _BESIDE[role].match(name.casefold()) is not None
+
+
+def one_column(table: TextTable, label: str, role: str, labels: Labels) -> None:
+    """Refuse a table whose column `label` differs from one of classes that is called by its role."""
+    names = [name for name in table.header if looks_like(role, name) and name != label]
+    for name in names if label in table.header else ():
+        first, second = (
+            [value.strip() for value in column] for column in table.pick({"a": label, "b": name})
+        )
+        rows = [k for k, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]
+        known = {*map(str, labels.class_names), *map(str, range(labels.num_classes)), ""}
+        if rows and set(second) <= known:
+            option = "gold-label" if role == "gold" else "pred-label"
+            raise ValueError(
+                f"{table.source.at(rows)}: {label!r} and {name!r} differ, and either may be the {role}: "
+                f"say which by label=... (at the command line --{option} {name})"
+            )
+
+
 def columns_beside(table: TextTable) -> dict[str, str]:
     """Columns that look like gold, predictions and scores by their names, the first of each, to ask for."""
     names = tuple(reversed(table.header))
-    roles = {role: name for role, like in _BESIDE.items() for name in names if like.match(name.casefold())}
+    roles = {role: name for role in _BESIDE for name in names if looks_like(role, name)}
     return {role: f"column:{name}" for role, name in roles.items()}
 
 

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from jtruth._one_line import one_line
+from jtruth._validation import by_class
 from jtruth._validation.in_range import check_counts, check_positive, check_rows, check_shape
 from jtruth.stats.estimates import check_level
 
@@ -119,7 +120,7 @@ def _checked(
             f"some classes apart; its rows are {matrix.tolist()}"
         )
     if prior is not None:
-        prior = np.asarray(prior, np.float64)
+        prior = np.asarray(by_class(prior, range(size)), np.float64)
         check_positive(prior, "prior", "a share of each class", size=size)
         check_rows(prior, "prior")
     return table, matrix, gold_size, prior

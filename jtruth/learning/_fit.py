@@ -4,7 +4,7 @@ The fields of `Fit` are what every consensus has. What only one method knows, su
 is in `own`, is listed in the docstring of the function that fits, and is read like a field: `fit.matrices`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -144,12 +144,12 @@ def gold_and_prior(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.n
         known = gold.astype(np.int64)
     if prior is None:
         return known, None
-    return known, known_prior(prior, labels.num_classes, known)
+    return known, known_prior(prior, labels.class_names, known)
 
 
-def known_prior(prior: Any, classes: int, known: np.ndarray) -> np.ndarray:
+def known_prior(prior: Any, classes: Sequence[Any], known: np.ndarray) -> np.ndarray:
     """A class prior as float64 that sums to 1, of no class that gold denies."""
-    prior = validate_prior(np.asarray(prior, np.float64), classes)
+    prior = validate_prior(prior, len(classes), classes).astype(np.float64)
     if (prior[known[known >= 0]] == 0).any():
         raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
     return prior / prior.sum()

@@ -23,6 +23,7 @@ from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning._fit import clamp, counts_of_labels
+from jtruth.posterior import validate_prior
 from jtruth.stats.agreement import first_labels, labeler_pairs
 
 _STEPS, _STILL = 200, 1e-8  # of the variational bound
@@ -81,6 +82,7 @@ def labeler_behaviour(
         raise ValueError(
             f"the matrix of labeler {t} holds a 0: learn it with pseudo-counts, or take posterior means"
         )
+    prior = validate_prior(prior, labels.num_classes, labels.class_names)
     sample, labeler, label = labels.entries()
     size, classes = labels.num_labelers, labels.num_classes
     joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)

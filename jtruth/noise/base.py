@@ -38,7 +38,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import Key, as_key
-from jtruth._validation import quoted, some
+from jtruth._validation import by_class, quoted, some
 from jtruth._validation.in_range import check_codes, check_probabilities, check_rows, sum_tolerance
 from jtruth.labels import Labels
 
@@ -300,6 +300,7 @@ def as_parameter(x, name: str) -> Parameter:
         return jnp.asarray(x)
     if isinstance(x, jax.Array) and len(x.sharding.device_set) > 1:
         return x  # gathering a sharded array on the host would defeat its purpose
+    x = by_class(x, range(len(x)), name) if hasattr(x, "keys") else x  # a dict, Series or frame by names
     try:
         return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:

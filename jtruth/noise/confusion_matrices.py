@@ -115,6 +115,8 @@ class DrawnMatrices(base.IndependentLabelers):
     prior: Float[AnyArray, "draws classes"]
 
     def __init__(self, matrices, prior):
+        if hasattr(prior, "columns"):
+            raise ValueError("prior is a frame: give .to_numpy() with columns in the order of the classes")
         rows, shares = np.asarray(matrices, np.float64), np.asarray(prior, np.float64)
         if rows.ndim != 4 or rows.shape[2] != rows.shape[3] or shares.shape != (len(rows), rows.shape[-1]):
             raise ValueError(

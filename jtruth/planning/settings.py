@@ -26,7 +26,7 @@ from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
-from jtruth._validation import choose
+from jtruth._validation import by_class, choose
 from jtruth._validation.in_range import check_not_negative, check_probabilities, check_whole
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
@@ -86,7 +86,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         """Arrays of what was given, checked."""
-        prior = np.asarray(validate_prior(self.prior, np.size(self.prior)), np.float64)
+        prior = np.asarray(validate_prior(self.prior, len(self.prior)), np.float64)
         if (prior == 0).any():
             raise ValueError(f"prior[{int(np.argmin(prior))}] is 0: leave this class out of the plan")
         names = [kind.name for kind in self.labelers]
@@ -244,7 +244,7 @@ def read_setting(
         kinds, learned = kinds_of(labels, key=key, cost=cost_label, costs=costs)
     if not kinds:
         raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
-    guess = learned if prior is None else prior
+    guess = learned if prior is None else prior if labels is None else by_class(prior, labels.class_names)
     return Setting(guess, _classifier(classifier, len(guess)), kinds, **options)
 
 

@@ -76,8 +76,8 @@ def multiclass_nuts(
         key: JAX random key.
         settings: of NUTS.
     """
-    log_lik, y, concentration = multiclass.checked_inputs(log_likelihood, prior, y_pred)
-    law = multiclass.class_law(log_lik, np.asarray(prior, np.float64))
+    log_lik, prior, y, concentration = multiclass.checked_inputs(log_likelihood, prior, y_pred)
+    law = multiclass.class_law(log_lik, prior)
     model, observed = multiclass.table_problem(law, y, concentration, learned=False)
     log_rho, symbol, weight = observed.offset.T, observed.symbols[0].indices, observed.multiplicity
     # Rows of weight 0 round up: data of about the same size share a compiled program.

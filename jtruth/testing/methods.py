@@ -202,7 +202,7 @@ def multiclass_posterior(
         0.799
     """
     choose("method", method, MULTICLASS_METHODS)
-    log_lik, y, _ = checked_inputs(log_likelihood, prior, y_pred)
+    log_lik, prior, y, _ = checked_inputs(log_likelihood, prior, y_pred)
     num_classes = log_lik.shape[1]
     names = tuple(map(str, range(num_classes) if classes is None else classes))
     if len(names) != num_classes:
@@ -210,7 +210,7 @@ def multiclass_posterior(
     if method == "bayes":
         draws = count_posterior(log_lik, prior, y, key=key, effort=EFFORT)
         return Tested(method, draws, draws, float("nan"), converged_or_not(draws), names)
-    key, log_rho = as_key(key), log_lik + log(np.asarray(prior, np.float64))
+    key, log_rho = as_key(key), log_lik + log(prior)
     with jax.enable_x64(True):
         x, y_jax = jnp.asarray(log_rho, jnp.float64), jnp.asarray(y, jnp.int32)
         fit, confusion = None, jnp.asarray(steps.uniform_rows(num_classes))

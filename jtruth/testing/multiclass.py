@@ -116,17 +116,17 @@ def count_posterior(
         >>> found.counts.shape[1:], found.converged, round(found.estimate("accuracy").mean, 1)
         ((3, 3), True, 0.8)
     """
-    log_lik, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
+    log_lik, prior, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
     key, shape = stream(key, "count posterior"), concentration.shape
     classes, symbols = shape
     if classes == 2 and y.size <= _CHAIN_SAMPLES:  # independent draws: nothing has to converge
-        chain = symbol_chain(log_odds(log_lik, np.asarray(prior, np.float64)), y, symbols, concentration)
+        chain = symbol_chain(log_odds(log_lik, prior), y, symbols, concentration)
         number = max(effort.min_sweeps, _CHAIN_DRAWS)
         counts = chain.tables(key, number).counts
         rows = chain.shares(counts[:, 1], stream(key, "rows of a count posterior"))
         return CountDraws(counts, rows, True, 1, number)
     learned = alpha is None and classes == symbols > 2
-    log_rho = class_law(log_lik, np.asarray(prior, np.float64))
+    log_rho = class_law(log_lik, prior)
     model, observed = table_problem(log_rho, y, concentration, learned=learned)
     with np.errstate(under="ignore"):
         start = np.exp(observed.offset)
@@ -201,16 +201,16 @@ def _digest(classes: int, symbols: int, samples: int) -> Digest:
 
 def checked_inputs(
     log_likelihood, prior, y_pred, num_symbols=None, alpha=None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(log_likelihood, y_pred, alpha) as NumPy arrays, or ValueError; None: as many symbols as classes, 1."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(log_likelihood, prior, y_pred, alpha) as arrays, or ValueError; None: symbols are the classes, 1."""
     log_lik, y = np.asarray(log_likelihood, np.float64), np.asarray(y_pred)
     samples, classes = log_lik.shape
     symbols = classes if num_symbols is None else num_symbols
-    validate_prior(prior, classes)
-    check_not_contradictory(log_lik, prior=np.asarray(prior))
+    prior = np.asarray(validate_prior(prior, classes), np.float64)
+    check_not_contradictory(log_lik, prior=prior)
     check_codes(y, symbols, "y_pred", size=samples)
     alpha = checked_alpha(1.0 if alpha is None else alpha, (classes, symbols), _SMALLEST_ALPHA)
-    return log_lik, y.astype(np.int64), alpha
+    return log_lik, prior, y.astype(np.int64), alpha
 
 
 class GivenMatrix(TableDraws):

@@ -81,7 +81,7 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
         >>> print(found.label, found.rates[:, 0, 1].round(3))
         [1 0] [0.104 0.2  ]
     """
-    prior = validate_prior(np.asarray(prior, np.float64), labels.num_classes)
+    prior = validate_prior(prior, labels.num_classes, labels.class_names).astype(np.float64)
     if (prior <= 0).any():
         raise ValueError(f"prior is {prior.tolist()}: a class of prior 0 is never the consolidated label")
     strata = noise.strata(labels.num_labelers)

@@ -61,19 +61,20 @@ def as_features(x: Any) -> jax.Array:
     return as_array(x if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64))
 
 
-def check_evidence(x: Any, log_likelihood: Any, prior: Any = None) -> None:
-    """One row of `log_likelihood` for each sample, none of them impossible; a prior for its classes."""
+def check_evidence(x: Any, log_likelihood: Any, prior: Any = None) -> Any:
+    """One row of `log_likelihood` for each sample, none of them impossible; the prior of its classes."""
     check.check_shape(log_likelihood, "log_likelihood", "samples classes", samples=np.shape(x)[0])
-    check_per_class({"log_likelihood": log_likelihood}, prior=prior)
+    prior = check_per_class({"log_likelihood": log_likelihood}, prior=prior)
     if is_concrete((log_likelihood, prior)):
         check_not_contradictory(log_likelihood, prior=prior)
+    return prior
 
 
-def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = None) -> None:
+def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = None) -> Any:
     """Arrays (samples, classes) of one shape without NaN, a prior for the classes, a mask for the samples.
 
     Shapes are checked under jit as well, values where there are any. Rows that `where` leaves out may be
-    anything.
+    anything. The prior comes back in the order of the classes.
     """
     sizes: dict[str, int] = {}
     for name, values in rows.items():
@@ -91,8 +92,7 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
             bad = np.flatnonzero(np.isnan(np.asarray(values, np.float64)[used]).any(axis=1))
             if bad.size:
                 raise ValueError(f"{name} holds NaN in {bad.size} row(s) ({some(bad)})")
-    if prior is not None and is_concrete(prior):
-        validate_prior(prior, shape[1])
+    return prior if prior is None or not is_concrete(prior) else validate_prior(prior, shape[1])
 
 
 def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:

@@ -140,7 +140,7 @@ def gaussian_log_probabilities(
     """
     choose("family", family, FAMILIES)
     if is_concrete(prior):
-        validate_prior(prior, np.shape(model.means)[0])
+        prior = validate_prior(prior, np.shape(model.means)[0])
     density = log_densities(model, x, family)
     return jax.nn.log_softmax(density + safe_log(jnp.asarray(prior, density.dtype))[None], axis=1)
 
@@ -183,7 +183,7 @@ def fit_gaussians(
     """
     choose("family", family, FAMILIES)
     x = as_features(x)
-    check_evidence(x, log_likelihood, prior)
+    prior = check_evidence(x, log_likelihood, prior)
     max_steps, tol = stop.checked(x.dtype, least=0)
     check_not_negative(pseudo_count, "pseudo_count")
     check_not_negative(pseudo_spread, "pseudo_spread")
@@ -382,7 +382,7 @@ def fit_mbem(
     _check_numbers(0.0, pseudo_counts)
     if not callable(train):
         raise ValueError(f"train is a {type(train).__name__}; give a function of the class posterior")
-    fixed = None if prior is None else validate_prior(prior, labels.num_classes)
+    fixed = None if prior is None else validate_prior(prior, labels.num_classes, labels.class_names)
     rho, previous, changed = vote_shares(labels), None, []
     for _ in range(num_rounds):
         model, y_pred = train(rho)

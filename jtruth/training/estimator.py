@@ -173,7 +173,8 @@ class _Methods:
         if self.prior is None:
             self.prior_ = most_likely_prior(np.asarray(log_likelihood, np.float64))[0]
         else:
-            self.prior_ = validate_prior(np.asarray(self.prior, np.float64), labels.num_classes)
+            prior = validate_prior(self.prior, labels.num_classes, labels.class_names)
+            self.prior_ = prior.astype(np.float64)
         options: dict[str, Any] = {"stop": Stop(self.max_steps, self.tol)}
         if self.objective == "raykar":
             return fit_raykar(X, labels, regularisation=self.regularisation, **options)

@@ -204,7 +204,7 @@ def fit_linear(
         (True, [False, False, True, True])
     """
     x = inputs.as_features(x)
-    inputs.check_evidence(x, log_likelihood, prior)
+    prior = inputs.check_evidence(x, log_likelihood, prior)
     loss = check_options(objective, loss, log_likelihood.shape[1])
     check_not_negative(regularisation, "regularisation")
     num_restarts, key = restarts

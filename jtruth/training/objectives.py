@@ -163,7 +163,7 @@ def generative_ml(
     `log_densities` are log p(x_i | y_i = c; theta), the rest as for `discriminative_ml`; `prior` is pi.
     """
     rows = {"log_densities": log_densities, "log_likelihood": log_likelihood}
-    check_per_class(rows, prior=prior, where=where)
+    prior = check_per_class(rows, prior=prior, where=where)
     log_densities, log_likelihood, prior = _same_dtype(log_densities, log_likelihood, prior)
     return _mean(-_log_sum(log_densities + log_likelihood + safe_log(prior)[None, :], where), where)
 

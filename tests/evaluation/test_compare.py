@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall_score, roc_auc_score
 
 import jtruth as jt
-from jtruth.evaluation import inputs
+from jtruth.evaluation import compare, inputs
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.compare import judged_together, parts_of
 from jtruth.evaluation.compared import Laws, joined
@@ -237,6 +237,21 @@ def test_a_predictive_difference_lies_within_what_discordant_samples_allow(learn
         assert means[0] >= means[1]
         d, (p, q) = found.differences["a", "c"].draws, (found.better["a", "c"], found.better["c", "a"])
         assert p == pytest.approx((sign * d > 0).mean() + 0.5 * (d == 0).mean()) and p + q == pytest.approx(1)
+
+
+@pytest.mark.usefixtures("few_lineages")
+def test_the_prior_is_asked_about_the_differences_that_are_shown(monkeypatch):
+    """Draws that the check of the prior gets are the first classifier's accuracy less another's."""
+    asked = {}
+    monkeypatch.setattr(compare, "doubts_of", lambda draws, fit, level: asked.update(draws) or ("said",))
+    _, three, labels = rivals(3, size=80)
+    found = jt.compare_classifiers(three, labels)
+    assert "said" in found.warnings
+    assert list(asked) == [f"difference in accuracy of classifiers 1 and {k}" for k in (2, 3)]
+    (means,) = (values for text, values in found.assumptions if "independen" in text)
+    for k, draws in enumerate(asked.values(), 1):
+        error = 5 * draws.std() / np.sqrt(draws.size / 20)
+        assert draws.mean() == pytest.approx(means[0] - means[k], abs=error) and draws.std() > 0
 
 
 @pytest.mark.usefixtures("few_lineages")

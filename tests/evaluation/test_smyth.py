@@ -45,3 +45,21 @@ def test_carlotto_is_lam_and_stork_for_two_classes_and_simulated_for_four():
         carlotto_accuracy(0.5, 0.25, 4)
     with pytest.raises(ValueError, match=r"apparent is 1\.5"):
         carlotto_accuracy(1.5, 0.9, 4)
+
+
+@pytest.mark.parametrize("method", ["smyth", "majority_vote"])
+def test_tables_where_some_samples_have_no_label(method):
+    """A sample without a label is shared by the classes of a tie: all of them, or the most probable of EM."""
+    z, _ = simulate(5, 60, 5, 2, 0.8, 0.9)
+    z[::6] = -1
+    labels, y_pred = from_matrix(z, 2), np.arange(60) % 4 // 2
+    votes = np.asarray(labels.counts(), float)
+    if method == "smyth":
+        votes = fit_dawid_skene(labels, smoothing=Smoothing(0.01, 0.01)).class_posterior
+    table = np.zeros((2, 2))
+    for vote, u in zip(votes, y_pred, strict=True):
+        best = np.isclose(vote, vote.max(), atol=1e-6)
+        table[best, u] += 1 / best.sum()
+    found = jt.evaluate(y_pred, labels, method=method)
+    np.testing.assert_allclose(found.posterior.cells(0.95).mean, table)
+    assert table.sum() == 60

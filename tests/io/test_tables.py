@@ -322,3 +322,47 @@ def test_numbers_in_files_are_codes_only_where_the_order_is_known(write):
     said = LABELS.with_names(classes=["no", "yes"])
     found = read_predictions(path, said)
     assert found.y_pred.tolist() == [0, 1, 1] and found.y_pred.tasks == LABELS.tasks
+
+
+def test_a_column_beside_that_could_be_the_answer_is_asked_about(write):
+    """`label` may be the gold of a table of predictions, and the prediction in a table of gold."""
+    for beside, read, option in (("prediction", read_predictions, "pred"), ("gold", read_gold, "gold")):
+        path = write(f"task,label,{beside}\n1,no,no\n2,yes,no\n3,no,yes\n", "one.csv")
+        said = rf"one.csv, lines 3, 4: 'label' and '{beside}' differ.*--{option}-label {beside}"
+        with pytest.raises(ValueError, match=said):
+            read(path, LABELS)
+        read(path, LABELS, label="label")
+        found = read(path, LABELS, label=beside)
+        assert np.asarray(getattr(found, "y_pred", found)).tolist() == [0, 0, 1]
+        read(write(f"task,label,{beside}\n1,no,no\n2,yes,yes\n3,no,no\n", "same.csv"), LABELS)
+        read(write(f"task,label,{beside}_by\n1,no,ann\n2,yes,ann\n3,no,bob\n", "who.csv"), LABELS)
+
+
+def test_a_score_that_numbers_the_rows_of_a_sorted_file(write):
+    tasks = [f"t{i}" for i in np.random.default_rng(0).permutation(40)]
+    labels = Labels.from_long(sorted(tasks), ["a"] * 40, [0, 1] * 20)
+    row, said = np.arange(40), "Look first: s.csv: column 'score' numbers the rows"
+    for scores, rings in ((row, True), (row[::-1] / 40, True), (row**2, False)):
+        rows = "".join(f"{t},{s}\n" for t, s in zip(tasks, scores, strict=True))
+        notes = read_scores(write(f"task,score\n{rows}", "s.csv"), labels).notes
+        assert any(text.startswith(said) for text in notes) == rings
+
+
+def test_workers_that_are_counts_are_refused(write):
+    rng = np.random.default_rng(0)
+    yes = rng.integers(0, 6, 60)
+    rows = [f"t{i},{n},{c}" for i, k in enumerate(yes) for n, c in ((k, "yes"), (5 - k, "no")) if n]
+    with pytest.raises(
+        ValueError, match="workers are numbers, and no two rows of a task have the same label"
+    ):
+        read_labels(write("task,worker,label\n" + "\n".join(rows) + "\n"))
+    for workers in (["1", "2"], ["1", "2", "3"]):  # two that always disagree, three that sometimes do
+        z = [(i, w, ["yes", "no"][(i + k) % 2]) for i in range(60) for k, w in enumerate(workers)]
+        read_labels(write("task,worker,label\n" + "".join(f"{i},{w},{c}\n" for i, w, c in z)))
+
+
+def test_a_wide_table_whose_tasks_are_not_the_first_column(write):
+    rows = "".join(f"{['yes', 'no'][k % 2]},q{k},{['no', 'yes'][k % 3 == 0]}\n" for k in range(12))
+    labels = read_labels(write("ann,task,bob\n" + rows))
+    assert labels.workers == ("ann", "bob") and labels.tasks == tuple(f"q{k}" for k in range(12))
+    assert labels.to_matrix()[:3].tolist() == [[1, 1], [0, 0], [1, 0]]

@@ -13,8 +13,11 @@ the errors that the labels show (half of a labeler's) would make more.
 `exchanged_codes`: with its classes permuted gold would fit labels and predictions far better: a binomial tail
 of 1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than
 half of the gold of every class concerned.
-`gold_is_vote`: the product of the chances that the vote is right. `gold_is_predictions`: (1 - error / 3)^n,
-for a classifier may be far better than its judges make it look.
+`gold_is_vote`: the product of the chances that the vote is right. `gold_is_predictions`: where the vote
+differs, the product of the chances that the predictions are right, by labels and predictions together, and
+1/4 at least: labelers may be wrong together. With all of the truth known, (1 - error of the vote / 3)^n.
+`learned_part`: at the start or end predictions are the vote, with 2 % of exceptions, where the rest, class by
+class and as often as labels disagree there, would make more.
 `chosen_gold`: labelers agree on gold samples so much, or so little, as in no random choice: a hypergeometric
 tail of 5e-5 on either side. `random_gold_check`: the mean doubt of the gold (1 less the most probable class)
 against that of samples drawn again; and gold of one class only.
@@ -25,6 +28,7 @@ only; labelers who share mistakes keep alarms quiet.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -33,13 +37,14 @@ from scipy.special import bdtr, bdtrc, gammaln
 from jtruth._host import across, best_matching, cross_table, smoothed_vote_shares, softmax
 from jtruth._random import Key, host_rng
 from jtruth._validation.words import number_of, quoted
-from jtruth.evaluation.checks.label_sets import modes, observed, with_classifier
+from jtruth.evaluation.checks.label_sets import Sets, modes, observed, with_classifier
 from jtruth.evaluation.parts import FALSE_ALARM, Check, alarm
 from jtruth.labels import Labels
 
 _MOST_RIGHT = 0.95
 _OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # of an error rate by the labels, what is taken for true
 _ECHO = 0.02  # share of differences above which predictions are no echo
+_FEWEST = 10  # samples of a class outside of a part that say how often predictions differ there
 _GLANCE = 1000  # different rows that tell most columns apart
 _MOST_ASKED = 3  # labelers whose column is held against a fit of the others
 
@@ -160,16 +165,37 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     return alarm("predictions repeat labels", differ[t], p_values[t], text)
 
 
+def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
+    """Do predictions repeat the labels of the first or the last samples, and not those of the others?"""
+    votes, p_values = labels.counts(), {}
+    vote, total = winners(votes), votes.sum(axis=1)
+    asked = np.flatnonzero(vote >= 0)
+    vote, differ = vote[asked], y_pred[asked] != vote[asked]
+    doubt = 1 - votes[asked, vote] / total[asked]
+    for share, side in product(np.arange(1, 10) / 10, (1, -1)):
+        inside = np.arange(asked.size)[::side] < share * asked.size
+        number, wrong = (np.bincount(vote, on, labels.num_classes) for on in (~inside, ~inside & differ))
+        rate = np.where(number >= _FEWEST, wrong / np.maximum(number, 1), 0.0)[vote[inside]]
+        if not rate.any() or differ[inside].sum() > _ECHO * inside.sum():
+            continue
+        easier = min(doubt[inside].mean() / doubt[~inside].mean(), 1.0) if doubt[~inside].any() else 1.0
+        p_values[share, side] = float(
+            bdtr(differ[inside].sum(), inside.sum(), _OF_VOTE * easier * rate.mean())
+        )
+    (share, side), p_value = min(p_values.items(), key=lambda item: item[1], default=((0.0, 0), 1.0))
+    whose, part = f"predictions of {name!r}" if name else "predictions", "first" if side > 0 else "last"
+    text = (
+        f"{whose} repeat the labels of about the {part} {share:.0%} of the samples, and not the others': "
+        "were they learned on these? Then the labels cannot judge them there. Leave those samples out"
+    )
+    return alarm("predictions repeat labels", share, p_value * 18, text)
+
+
 def learned_errors(
     labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
 ) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
     """The chance that the vote of each sample is right, and each labeler's error rate, predictions' last."""
-    labeled, votes = np.flatnonzero(labels.labels_per_sample() > 0), labels.counts()
-    raters = labels.restrict(labeled)
-    if y_pred is not None:
-        raters = with_classifier(raters, y_pred[labeled])
-    start = smoothed_vote_shares(votes[labeled])[None]
-    fit = modes(observed(raters, collapse=False), start, max_cycles=60, tol=1e-5)
+    votes, (labeled, raters, fit) = labels.counts(), _fitted(labels, y_pred)
     vote = winners(votes)
     right = np.ones(labels.num_samples)
     right[labeled] = fit.posterior[0][np.arange(labeled.size), vote[labeled]]
@@ -179,6 +205,18 @@ def learned_errors(
     rate = differ / np.maximum(np.bincount(rater, asked, raters.num_labelers), 1)
     errors = 1 - np.einsum("c,tcc->t", fit.prior[0], fit.matrices[0])
     return np.where(vote >= 0, np.maximum(right, right_by_agreement(votes)), 1.0), np.minimum(errors, rate)
+
+
+def _fitted(
+    labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
+) -> tuple[np.ndarray, Labels, Sets]:
+    """Samples with a label, who labels these (predictions last), and Dawid and Skene's fit of them."""
+    labeled = np.flatnonzero(labels.labels_per_sample() > 0)
+    raters = labels.restrict(labeled)
+    if y_pred is not None:
+        raters = with_classifier(raters, y_pred[labeled])
+    start = smoothed_vote_shares(labels.counts()[labeled])[None]
+    return labeled, raters, modes(observed(raters, collapse=False), start, max_cycles=60, tol=1e-5)
 
 
 def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.ndarray, " samples"]:
@@ -204,7 +242,7 @@ def winners(votes: Int[np.ndarray, "*rows classes"]) -> Int[np.ndarray, "*rows"]
 _SURE = 1e-5
 _ODD = 0.01  # below it, equality is worth a quiet word
 _LEAST = 5  # gold samples of a class before it can be called exchanged
-_GRANTED = 1 / 3  # of the errors that labels see in a classifier, what is taken for its own
+_GRANTED = 1 / 4  # chance to be right that predictions have at least, whatever labels say
 AT_RANDOM, _SHUFFLES, _ALARM = "gold at random", 1999, 0.01
 _UNLIKE = (
     "gold samples are {} doubtful than the others (mean doubt {:.2f} and {:.2f}, p = {:.2g}): they were "
@@ -281,21 +319,30 @@ def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, at_least: in
 def gold_is_predictions(
     gold: Int[np.ndarray, " samples"], labels: Labels, predictions: Mapping[str, Int[np.ndarray, " samples"]]
 ) -> tuple[Check, ...]:
-    """Does gold never differ from the predictions of a classifier that labels contradict?"""
-    checks: list[Check] = []
+    """Does gold side with the predictions of a classifier wherever the vote differs from them?"""
+    checks, vote = [], winners(labels.counts())
     for name, y_pred in predictions.items():
-        number = _all_equal(gold, y_pred, labels, 2).size
-        if not number:
+        equal = _all_equal(gold, y_pred, labels, 2)
+        differ = equal[(vote[equal] >= 0) & (vote[equal] != y_pred[equal])]
+        if not differ.size:
             continue
-        error = float(learned_errors(labels, y_pred)[1][-1])
         whose = f"those of {name!r}" if name else "the predictions"
         text = (
-            f"gold is equal to {whose} on each of {number_of(number, 'sample')}, and by the labels about "
-            f"{error:.0%} of the predictions are wrong: was gold filled in from the predictions? Then it "
-            "proves nothing. Find out the truth by other means, or leave gold out"
+            f"gold equals {whose} on each of {number_of(equal.size, 'sample')}, also on the {differ.size} "
+            "where the majority of the labels says otherwise: "
         )
-        p_value = (1 - _GRANTED * error) ** number
-        checks += alarm("gold and the predictions", number, p_value, text, odd=_ODD)
+        if equal.size == gold.size and (1 - differ.size / gold.size / 3) ** gold.size <= _ODD:
+            text += "are they one column? Then nothing is graded. Hand over the classifier's own answers"
+            checks += alarm("gold and the predictions", differ.size, None, text)
+            continue
+        labeled, _, fit = _fitted(labels, y_pred)
+        right = fit.posterior[0][np.searchsorted(labeled, differ), y_pred[differ]]
+        p_value = float(np.prod(np.maximum(right, _GRANTED)))
+        text += (
+            f"was gold filled in from the predictions (p = {p_value:.1g} if not)? Then it proves nothing. "
+            "Find out the truth by other means, or leave gold out"
+        )
+        checks += alarm("gold and the predictions", differ.size, p_value, text, odd=_ODD)
     return tuple(checks)
 
 

@@ -16,13 +16,14 @@ they are, below .4 and a sum five standard deviations below its mean: fewer than
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, Int, Num
 
 from jtruth._host import across, cross_table, log, softmax, vote_shares
-from jtruth._validation.words import LOOK, number_of, quoted
+from jtruth._validation.words import LOOK, number_in, number_of, present, quoted
 from jtruth.evaluation.checks import columns
 from jtruth.evaluation.inputs import Inputs, Model
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check, alarm
@@ -34,6 +35,7 @@ CHANCE = "better than chance"
 Predictions = Mapping[str, Int[np.ndarray, " samples"]]  # by the classifier's name, "" if there is one
 _MANY = 30  # samples on which two classifiers hardly agree by chance
 _FAR, _WORSE = -5.0, 0.4
+_FEW_BELOW = 0.02  # share of whole numbers below a threshold under 1 that may be meant
 _BACK = "Hand over 1 - score (or -score), or say positive=... for the class that high scores speak for"
 _USEFUL = 0.4
 _ALARM = (
@@ -45,7 +47,10 @@ _ALARM = (
 def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
     """The first look at checked input; nothing where there are no labels."""
     if data.labels is None:
-        return ()
+        named = [(name, y_pred) for name, y_pred in predictions.items() if name]
+        return sum(
+            (chance_check(replace(data, y_pred=y_pred), data.model, name) for name, y_pred in named), ()
+        )
     return first_look(data.labels, data.gold, predictions, data.open and data.sampling.at_random)
 
 
@@ -61,8 +66,8 @@ def first_look(
         checks += columns.chosen_gold(gold, labels.counts()) if random_gold else ()
     checks += columns.written_back(labels) or (*columns.standing_twice(labels), *columns.vote_column(labels))
     for name, y_pred in predictions.items():
-        checks += columns.repeats_labels(labels, y_pred, name)
-        if len(predictions) > 1:
+        checks += columns.repeats_labels(labels, y_pred, name) or columns.learned_part(labels, y_pred, name)
+        if name:  # of one without a name `chance_check` is asked by itself
             counts = labels.patterns().table(y_pred, labels.num_classes)
             checks += chance_verdict(*votes_of(labels), counts, name)
     checks += odd_predictions(gold, predictions, labels.class_names)
@@ -102,18 +107,19 @@ def odd_predictions(
             yield Check("class never predicted", float(of_gold[c]), None, WORTH_KNOWING, text)
 
 
-def chance_check(data: Inputs, model: Model) -> tuple[Check, ...]:
+def chance_check(data: Inputs, model: Model | None, name: str | None = None) -> tuple[Check, ...]:
     """The check of the classifier against chance; nothing where the data cannot tell."""
     if data.labels is not None and data.model is None:
         counts = data.labels.patterns().table(data.y_pred, data.num_symbols)
         return chance_verdict(*votes_of(data.labels), counts)
+    model = present(model, "the noise model")
     first, row, times, _ = data.distinct_rows
     counts = cross_table(row, data.y_pred, (first.size, data.num_symbols))
     votes = softmax(model.log_likelihood[first] + log(model.prior)[None, :])
     shares = times @ votes / times.sum()
     spread = 1 - shares @ shares
     doubt = times @ across(np.add, votes * (1 - votes)) / times.sum()
-    return chance_verdict(votes, 1 - float(doubt / spread) if spread > 1e-12 else 0.0, counts)
+    return chance_verdict(votes, 1 - float(doubt / spread) if spread > 1e-12 else 0.0, counts, name)
 
 
 def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], float]:
@@ -130,21 +136,18 @@ def chance_verdict(
 ) -> tuple[Check, ...]:
     """The verdict on predictions, where truth and a vote have the correlation `shared`.
 
-    One of several classifiers has a `name`, and only an alarm where it agrees less than by chance, by four
-    standard errors: at chance that has probability 3e-5.
+    One of several classifiers has a `name`, and only alarms.
     """
     by_chance = correlation(votes, counts)
     if by_chance is None or shared < 1e-6:
         return ()
     value, error = (number / shared for number in by_chance)
-    if name is not None:
-        text = f"{name!r}: {_ALARM.format('worse than', value, error)}"
-        return alarm(f"{CHANCE}: {name}", value, None, text) if value <= -4 * error else ()
     worse = value < -3 * error
     if worse or value < min(2 * error, _USEFUL - 3 * error):
-        words = "worse than" if worse else "no better than"
-        return alarm(CHANCE, value, None, _ALARM.format(words, value, error))
-    if value < 2 * error:
+        text = _ALARM.format("worse than" if worse else "no better than", value, error)
+        of, whose = ("", "") if name is None else (f": {name}", f"{name!r}: ")
+        return alarm(CHANCE + of, value, None, whose + text)
+    if value < 2 * error or name is not None:
         return ()
     text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
     return (Check(CHANCE, value, None, "fits", text),)
@@ -202,6 +205,23 @@ def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs)
     return alarm("direction of the scores", mean, None, text)
 
 
+def row_numbers(
+    scores: Float[np.ndarray, " samples"], data: Inputs, what: str = "scores"
+) -> tuple[Check, ...]:
+    """Are scores the numbers of the rows, or the ids of the tasks?"""
+    ids = np.array([number_in(str(task)) for task in data.samples.task_names])
+    for number in (np.arange(scores.size), ids) if scores.size >= _MANY else ():
+        slope = np.ptp(scores) / np.ptp(number) if np.isfinite(number).all() and np.ptp(number) else 0.0
+        for line in (slope * number, -slope * number):
+            if slope and np.ptp(scores - line) <= 1e-6 * np.ptp(scores):
+                text = (
+                    f"{what} rise or fall by one step from row to row: are they the numbers of the rows? "
+                    "Those rank well where rows are sorted, and say nothing. Hand over the scores"
+                )
+                return alarm("numbers of rows", slope, None, text)
+    return ()
+
+
 def labels_opinion(data: Inputs) -> Float[np.ndarray, "samples classes"]:
     """What labels say of each sample: shares of the votes; of known error rates the class posterior."""
     if data.model is not None:
@@ -220,11 +240,23 @@ def _area(share: Float[np.ndarray, " samples"], scores: Float[np.ndarray, " samp
     return 0.5 + lead / float(pairs), lead / float(spread)
 
 
-def threshold_outside(scores: Float[np.ndarray, " samples"], threshold: float | None) -> tuple[Check, ...]:
-    """Does a threshold leave all samples on one side?"""
+def threshold_outside(
+    scores: Float[np.ndarray, " samples"], threshold: float | None, positives: float
+) -> tuple[Check, ...]:
+    """Does a threshold leave all samples on one side, or is it a share where scores are not?"""
     low, high = float(scores.min()), float(scores.max())
-    if threshold is None or low <= threshold <= high:
+    if threshold is None:
         return ()
+    below = float((scores < threshold).mean())
+    most = min(_FEW_BELOW if (scores == np.floor(scores)).all() else 1.0, (1 - positives) / 2)
+    if low <= threshold <= high:
+        if not (0 < threshold < 1 and low >= 0 and high > 2 and below < most):
+            return ()
+        text = (
+            f"threshold {threshold:g} is on a scale of 0 to 1, and scores go from {low:g} to {high:g}: "
+            f"{below:.0%} of the samples are below it. Give a threshold on the scale of the scores"
+        )
+        return alarm("threshold", threshold, None, text)
     side = "nothing" if threshold > high else "everything"
     text = (
         f"threshold {threshold:g} lies outside of the scores ({low:g} to {high:g}), so {side} is predicted "

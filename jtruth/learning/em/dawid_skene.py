@@ -31,6 +31,7 @@ from jtruth.learning._fit import (
     exchanged,
     first_guess,
     gold_and_prior,
+    known_prior,
     not_converged,
     unlabelled,
 )
@@ -178,7 +179,7 @@ def _read(labels, smoothing, gold, prior, starts, max_steps, tol):
     _agree(labels, starts.mesh)
     if labels.num_samples:
         return check()
-    return None, None if prior is None else np.asarray(prior, np.float64) / np.sum(prior)
+    return None, None if prior is None else known_prior(prior, labels.class_names, np.zeros(0, np.int64))
 
 
 def _doubts(fit, labels, gold, smoothing):

@@ -108,18 +108,19 @@ def checked_priors(
     raters = [Raters(labelers, every, alike=alike_labelers)]
     if classifier is not None:
         raters.append(Raters(classifier[None], every, alike=alike_classifier))
-    class_prior, fixed = _class_prior(classes, gold, prior, prior_concentration)
+    class_prior, fixed = _class_prior(labels, gold, prior, prior_concentration)
     one = np.ones((classes, 1))
     return LatentModel(every, np.zeros(classes, int), class_prior, fixed, every, one, tuple(raters))
 
 
-def _class_prior(classes: int, gold: Any, prior: Any, concentration: Any) -> tuple[np.ndarray, bool]:
+def _class_prior(labels: Labels, gold: Any, prior: Any, concentration: Any) -> tuple[np.ndarray, bool]:
     """Concentrations of the class prior, or the prior itself; whether it is fixed."""
+    classes = labels.num_classes
     if prior is None:
         alpha = np.asarray(concentration, np.float64)
         alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
         return _numbers("prior_concentration", alpha, (classes,), positive=True), False
-    return known_prior(prior, classes, np.zeros(0, np.int64) if gold is None else gold), True
+    return known_prior(prior, labels.class_names, np.zeros(0, np.int64) if gold is None else gold), True
 
 
 def prior_decides(labels: Labels) -> bool:

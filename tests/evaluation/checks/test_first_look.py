@@ -1,5 +1,7 @@
 """Alarms above the answer: the first line of each, JSON, page and frame, and quiet on clean data."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,18 +12,26 @@ from jtruth.evaluation.checks.columns import (
     gold_is_predictions,
     gold_is_vote,
     learned_errors,
+    learned_part,
     repeats_labels,
     standing_twice,
     vote_column,
     winners,
     written_back,
 )
-from jtruth.evaluation.checks.first_look import first_look
+from jtruth.evaluation.checks.first_look import first_look, threshold_outside
+from jtruth.evaluation.score_tables import _walked
+from jtruth.tables.posterior import TableDraws
+from jtruth.testing.of_labels import brier
 
 pytestmark = pytest.mark.usefixtures("few_lineages")  # alarms are counts: no fit has to be good
 
 KNOWN = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
 CLASSES = ("no", "yes")
+
+
+def agreeing(y, y_pred):
+    return (y == y_pred).mean()
 
 
 def drawn(seed=0, size=300, labelers=5, right=0.8, classes=2, good=0.88):
@@ -107,15 +117,26 @@ def test_gold_that_is_the_vote():
 
 
 def test_gold_that_is_the_predictions():
-    _, z, y_pred = drawn()
-    labels = labels_of(z)
+    y, z, y_pred = drawn()
+    labels, rival = labels_of(z), drawn(seed=1)[2]
+    differ = int((winners(labels.counts()) != y_pred).sum())
+    whole = f"gold equals {{}} on each of 300 samples, also on the {differ} where the majority of the labels"
     line = first_line(jt.evaluate(y_pred, labels, gold=y_pred, **KNOWN))
-    error = learned_errors(labels, y_pred)[1][-1]
-    assert line.startswith("Look first: gold is equal to the predictions on each of 300 samples")
-    assert f"about {error:.0%} of the predictions are wrong" in line
-    (found,) = gold_is_predictions(y_pred, labels, {"": y_pred})
-    assert found.p_value == pytest.approx((1 - error / 3) ** 300)
-    assert gold_is_predictions(some_gold(y_pred, np.arange(30)), labels, {"": y_pred}) == ()
+    assert line.startswith(f"Look first: {whole.format('the predictions')}")
+    assert "are they one column?" in line
+    assert gold_is_predictions(y, labels, {"": y})[0].p_value is None  # gold as predictions
+    # 100 of 300: the chances that predictions are right, by EM of labels and predictions, 1/4 at least
+    gold = some_gold(y_pred, np.arange(100))
+    two = jt.compare_classifiers({"a": y_pred, "b": rival}, labels, gold=gold)
+    both = jt.Labels.from_matrix(np.column_stack([z, y_pred]), 2)
+    chance = jt.consensus(both, key=0).class_posterior[np.arange(300), y_pred]
+    asked = (gold >= 0) & (winners(labels.counts()) != y_pred)
+    (found,) = gold_is_predictions(gold, labels, {"": y_pred})
+    assert np.log(found.p_value) == pytest.approx(np.log(np.maximum(chance[asked], 1 / 4)).sum(), abs=0.3)
+    assert first_line(two).startswith("Look first: gold equals those of 'a' on each of 100 samples")
+    assert f"also on the {asked.sum()} where" in first_line(two)
+    assert gold_is_predictions(some_gold(y_pred, np.arange(10)), labels, {"": y_pred}) == ()
+    assert gold_is_predictions(some_gold(y, np.flatnonzero(y == y_pred)[:30]), labels, {"": y_pred}) == ()
 
 
 @pytest.mark.parametrize(("easy", "words"), [(True, "agree on 40 of 40"), (False, "disagree on 40 of 40")])
@@ -273,3 +294,110 @@ def test_few_labels_are_no_trouble(shape):
     found = first_look(labels_of(z), y, {"": y_pred}, True)
     assert all(check.verdict != "look first" for check in found)
     assert repeats_labels(labels_of(z), z[:, 0]) == ()
+
+
+def test_one_of_several_classifiers_has_another_order():
+    """What `evaluate` says of a classifier alone is said of it beside others; with a log-likelihood too."""
+    _, z, y_pred = drawn()
+    two = {"a": y_pred, "b": np.random.default_rng(0).permutation(drawn()[2])}
+    line = first_line(jt.compare_classifiers(two, labels_of(z)))
+    assert line.startswith("Look first: 'b': predictions agree with the labels no better than chance")
+    log_p = np.asarray(KNOWN["noise"].log_likelihood(labels_of(z)))
+    bare = jt.compare_classifiers(two, log_p, prior=[0.5, 0.5]).blocks().alarms
+    assert len(bare) == 1 and bare[0].startswith(
+        "Look first: 'b': predictions agree with the labels no better than chance"
+    )
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_predictions_that_were_learned_on_a_part(side):
+    y, z, y_pred = drawn(size=600)
+    labels = labels_of(z)
+    part = np.arange(600)[::side] < 300
+    learned = np.where(part, winners(labels.counts()), y_pred)
+    line, where = alarm_of(learned, labels), "first" if side > 0 else "last"
+    assert re.match(f"predictions repeat the labels of about the {where} [456]0% of the samples", line)
+    easy = np.where(part[:, None], y[:, None], z)  # nobody errs there, and the classifier neither
+    assert learned_part(labels_of(easy), np.where(part, y, y_pred)) == ()
+    assert learned_part(labels, y_pred) == ()
+
+
+def test_scores_that_are_numbers_of_rows_and_a_threshold_of_another_scale():
+    y, z, _ = drawn()
+    order = np.argsort(y, kind="stable")
+    labels, other = labels_of(z[order]), np.random.default_rng(2).permutation(300)
+    numbered = "Look first: scores rise or fall by one step from row to row"
+    assert first_line(jt.evaluate_scores(np.arange(300.0), labels, **KNOWN)).startswith(numbered)
+    shuffled = labels_of(z[order][other]).with_names(tasks=other.tolist())
+    assert first_line(jt.evaluate_scores(-other / 300, shuffled, **KNOWN)).startswith(numbered)
+    ranks = np.argsort(np.argsort(y + np.random.default_rng(3).normal(size=300)))  # a rank is a score
+    assert jt.evaluate_scores(ranks.astype(float), labels_of(z), **KNOWN).checks == ()
+    percent = 100 * np.random.default_rng(4).beta(1 + 3 * y, 4 - 3 * y)
+    lines = [first_line(jt.evaluate_scores(percent, labels_of(z), threshold=t, **KNOWN)) for t in (0.5, 50)]
+    below = (percent < 0.5).mean()
+    assert f"and scores go from {percent.min():g} to {percent.max():g}: {below:.0%} of" in lines[0]
+    assert lines[0].startswith("Look first: threshold 0.5 is on a scale of 0 to 1") and "Look" not in lines[1]
+    hits = np.random.default_rng(5).poisson(0.2 + 2 * y).astype(float)  # more than none is meant
+    assert threshold_outside(hits, 0.5, y.mean()) == ()
+
+
+def test_any_metric_of_predictions_that_contradict_the_votes():
+    _y, z, y_pred = drawn()
+    p = np.where(y_pred == 1, 0.8, 0.1)
+    for wrong, words in (
+        (1 - p, "scores point the other way"),
+        (np.stack([p, 1 - p], axis=1), "scores point the other way"),
+        (1 - y_pred, "predictions agree with the labels worse than chance"),
+    ):
+        found = jt.metric_posterior(
+            brier if wrong.dtype.kind == "f" else agreeing, wrong, labels_of(z), **KNOWN
+        )
+        assert first_line(found).startswith(f"Look first: {words}")
+    right = jt.metric_posterior(brier, p, labels_of(z), **KNOWN)
+    assert right.blocks().alarms == ()
+
+
+def test_groups_that_differ_by_a_space():
+    _, z, y_pred = drawn()
+    by = np.array(["A", "a ", "b"])[np.arange(300) % 3]
+    line = "Look first: some groups differ only in case, spaces or leading zeros: 'A', 'a '"
+    assert first_line(jt.evaluation.compare_groups(y_pred, labels_of(z), by, **KNOWN)).startswith(line)
+    assert first_line(jt.prevalence(labels_of(z), by=by)).startswith(line)
+
+
+def test_what_is_given_is_doubted_and_nothing_else():
+    """5 % are positive: a prior that says otherwise is doubted where somebody gave it."""
+    y = (np.arange(400) % 20 == 0).astype(int)
+    rng = np.random.default_rng(1)
+    z = np.where(rng.random((400, 5)) < 0.97, y[:, None], 1 - y[:, None])
+    scores = rng.normal(size=400) + 3 * y
+    said = "far from the class prior: check the {} that you gave"
+    for given, words in (({"prior": [0.5, 0.5]}, "prior"), ({}, None)):
+        notes = jt.evaluate_scores(scores, labels_of(z), assume="independent", **given).warnings
+        assert any(said.format(words) in text for text in notes) == (words is not None)
+        assert any("class prior: check" in text for text in notes) == (words is not None)
+    walks = TableDraws(np.array([[[3, 1], [1, 3]]] * 4)), np.ones((4, 2)), 0.5  # labels against the prior
+    assert _walked(walks, walks[0].counts, 1)[1] == () != _walked(walks, walks[0].counts, 1, "prior")[1]
+    known = {"noise": jt.noise.Symmetric(0.03, 2), "prior": [0.001, 0.999]}
+    notes = jt.evaluate_scores(scores, labels_of(z), **known).warnings
+    assert any(said.format("error rates and the prior") in text for text in notes)
+
+
+def test_times_and_chances_that_cannot_be():
+    y, z, y_pred = drawn(size=60)
+    times = np.arange("2024-01-01", "2024-03-01", dtype="datetime64[D]")
+    times[7] = np.datetime64("NaT")
+    labels = labels_of(z).with_names(tasks=[f"t{i}" for i in range(60)])
+    pandas = pytest.importorskip("pandas")
+    for order in (
+        times,
+        pandas.Series(times, index=labels.tasks),
+        [None if t != t else t.astype("datetime64[s]").item() for t in times],
+    ):
+        with pytest.raises(ValueError, match=r"order\[.*7'?\] is .*no time \(1 such\)"):
+            jt.evaluate(y_pred, labels, order=order, **KNOWN)
+    gold = jt.io.Gold(some_gold(y, np.arange(10)), np.where(np.arange(60) < 12, 1.0, 0.2))
+    with pytest.raises(
+        ValueError, match=r"inclusion of gold is 1 for 2 samples without gold \('t10', 't11'\)"
+    ):
+        jt.evaluate_labelers(labels, gold=gold)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.checks.of_labels import _LEVEL, MISSING, missing_check
 from jtruth.learning import Smoothing, fit_dawid_skene
 
@@ -42,3 +44,24 @@ def test_by_hand():
 
 def test_no_check_where_all_have_equally_many():
     assert verdict(0, None) == ()
+
+
+@pytest.mark.usefixtures("few_lineages")
+def test_shares_are_learned_for_each_number_of_labels_where_they_differ():
+    """The answer's fit is then the second one, and whoever learned it first is not asked to again."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.4).astype(int)
+    z = np.where(rng.random((300, 5)) < 0.8, y[:, None], 1 - y[:, None])
+    kept = {"gone": np.array([0.35, 0.85])[y][:, None], "same": 0.6}
+    for name, chance in kept.items():
+        some = np.where(rng.random(z.shape) < chance, z, -1)
+        labels = jt.Labels.from_matrix(some[(some >= 0).any(axis=1)], 2)
+        data = inputs.read_labels_alone(labels, assume="independent", key=0)
+        first = ranges.sampled(data, "independent", data.key, ranges.STANDARD)
+        fit = ranges.labels_fit(data)
+        answered = [check.verdict for check in data.missing]
+        assert answered == (["worth knowing"] if name == "gone" else [])
+        assert np.array_equal(fit.class_posterior, first.class_posterior) == (name == "same")
+        assert ranges.learn_shares(data, fit) is False
+        again = inputs.read_labels_alone(labels, assume="independent", key=0)
+        assert ranges.learn_shares(again, first) is (name == "gone")

@@ -115,6 +115,7 @@ CASES = {
     "shared strata": ("shared_strata", (8, 5, 3, 2), {}),
     "labeler strata": ("labeler_strata", (9, 5, 3, 2), {"gold": np.array([-1, 1, -1, -1, -1])}),
     "partly shared": ("partly_shared", (8, 4, 3, 2), {}),
+    "partly shared, other symbols": ("partly_shared", (8, 4, 2, 2), {"symbols": 3}),
 }
 
 
@@ -124,7 +125,7 @@ def by_default(*names):
     return pytest.mark.parametrize("case", cases)
 
 
-@by_default("three classes", "more symbols than classes", "labeler strata")
+@by_default("three classes", "more symbols than classes", "labeler strata", "partly shared, other symbols")
 def test_equal_to_enumeration(case):
     """Tables of states and predictions: their means, and how often a cell is 0, against all S^N vectors.
 
@@ -335,3 +336,24 @@ def test_rows_are_beta_given_gold():
         draws = run.draws["raters0"][:, :, t, c, 1]
         assert right(draws, mean), f"mean {t} {c}"
         assert right((draws - mean) ** 2, mean * (1 - mean) / (n.sum() + 1)), f"variance {t} {c}"
+
+
+@pytest.mark.parametrize("symbols", [2, 3])
+def test_partly_shared_is_what_it_says(symbols):
+    """State by state (class; easy, hard, hard and felt): whose rows the raters have, and the shares."""
+    labels, y_pred = tiny(8, 4, 2, 2, symbols=symbols)
+    model, _, _ = build("partly_shared", labels, y_pred, symbols=symbols)
+    given = np.array([[2.0, 1.0], [1.0, 2.0]]) if symbols == 2 else np.ones((2, 3))
+    easy = given + np.eye(2) if symbols == 2 else 4 * given / given.sum(axis=1, keepdims=True)
+    hard = np.full((2, symbols), 3 / symbols)
+    sharp, dull = np.array([[9.0, 1.0], [1.0, 9.0]]), np.full((2, 2), 3.0)
+    labelers, classifier = model.raters
+    states = [(c, stratum) for c in range(2) for stratum in range(3)]
+    assert list(zip(model.state_class, model.state_stratum, strict=True)) == states
+    for state, (c, stratum) in enumerate(states):
+        seen = sharp[c] if stratum == 0 else dull[c]
+        felt = hard[c] if stratum == 2 else easy[c]
+        rows = labelers.prior[:, labelers.row_of_state[state]]
+        np.testing.assert_allclose(rows, np.broadcast_to(6 * seen / seen.sum(), rows.shape))
+        np.testing.assert_allclose(classifier.prior[0, classifier.row_of_state[state]], felt)
+    np.testing.assert_allclose(model.stratum_prior[:, 1:].sum(axis=1), 1.0)  # Dirichlet(10, 1), split
