@@ -254,8 +254,10 @@ def _newton(data, start, rows, new, regularisation, objective, loss, often):
         """The longest of the move, its half, quarter, ... that does not lead up."""
         tried = theta[None] - jnp.outer(_HALVINGS, move)
         level = value(theta, row, row_evidence) + _LEVEL
-        falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, row_evidence) <= level
-        return tried[jnp.argmax(falls)]  # the first that does; the full move at the minimum, where none does
+        values = jax.vmap(value, in_axes=(0, None, None))(tried, row, row_evidence)
+        falls = values <= level
+        first = tried[jnp.argmax(falls)]  # or the full move at the minimum, where none does
+        return jnp.where(falls.any() | jnp.isfinite(values[0]), first, theta)
 
     def step(state):
         theta, slope, number = state
