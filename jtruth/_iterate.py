@@ -100,6 +100,7 @@ def climb(
         slack = 64 * jnp.finfo(objective.dtype).eps * (jnp.abs(old.objective) + terms)
         drop = jnp.where(jumped, 0, old.objective - objective)
         good = (objective >= old.objective - slack) | (~jumped & (jnp.asarray(terms) > 0))
+        good = good & jnp.isfinite(objective) | ~jnp.isfinite(old.objective)  # NaN is nowhere, from there any
         limited = jumped & (length >= old.longest)
         longest = jnp.where(good, 4 * old.longest, jnp.maximum(old.longest / 4, 2))
         damping = jnp.where(good, jnp.minimum(2 * old.damping, 1), old.damping / 2)

@@ -110,10 +110,14 @@ def check_features(x: np.ndarray, **sizes: int) -> None:
     check_finite(x, "x", "impute or drop them")
 
 
-def check_counts(x: np.ndarray, name: str) -> None:
-    """ValueError unless every entry counts labels: whole, 0 or more; the first bad entry is named."""
-    good = (x >= 0) & (x == np.floor(x)) & (x < 2**31)  # NaN is not
+def check_counts(x: np.ndarray, name: str, bits: int = 53) -> None:
+    """ValueError unless every entry counts labels: whole, 0 or more; the first bad entry is named.
+
+    `bits` of a number that holds them: 53 of float64, 31 of int32.
+    """
+    good = (x >= 0) & (x == np.floor(x))  # NaN is not
     _all(good, x, name, "", "counts of labels are whole numbers, 0 or more: give counts, not shares")
+    _all(x < 2.0**bits, x, name, "", f"counts of 2^{bits} and more are too large: divide all by one number")
 
 
 def check_not_negative(value: Any, name: str) -> None:

@@ -91,8 +91,8 @@ def influence(state: State) -> Influence:
     if type(learner).sample_loss is Learner.sample_loss:
         learner.sample_loss(None, None, None)  # says what to use instead
     with jax.enable_x64(True):
-        model = jax.tree.map(jnp.asarray, state.model)
-        data = jnp.asarray(state.x), jnp.asarray(state.evidence), jnp.asarray(~state.validation)
+        model, x = jax.tree.map(jnp.asarray, learner.standard(state.model, state.x))
+        data = x, jnp.asarray(state.evidence), jnp.asarray(~state.validation)
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         if size > _MOST:
             raise ValueError(f"the model has {size} parameters, and strategy 'risk' and stopping advice go "
@@ -267,14 +267,15 @@ def simulated_gains(
 ) -> np.ndarray:
     """(draws,) gain of accuracy by answers about the chosen samples."""
     learner = state.learner
-    flat, unravel = ravel_pytree(jax.tree.map(np.asarray, state.model))
+    of_x, x = learner.standard(state.model, state.x)
+    flat, unravel = ravel_pytree(jax.tree.map(np.asarray, of_x))
     flat = np.asarray(flat, np.float64)
     centre, spread = _believed(state, effects)
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
     outcome, chances = possible_evidence(state)[chosen], answer_chances(state)[chosen]
     with jax.enable_x64(True):
-        model = jax.tree.map(jnp.asarray, state.model)
-        rows = jnp.asarray(state.x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
+        model = jax.tree.map(jnp.asarray, of_x)
+        rows = jnp.asarray(x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
         now, then = _now_and_then(jax.hessian, learner, model, *rows)
     # The expected change of H by these answers is 0 for losses that are linear in the score.
     change = np.einsum("ik,ikpq->pq", chances, np.asarray(then)) - np.asarray(now).sum(axis=0)
@@ -283,7 +284,7 @@ def simulated_gains(
     log_p = state.log_likelihood[chosen]
 
     def probabilities(theta):
-        return learner.probabilities(unravel(theta), state.x)
+        return learner.probabilities(unravel(theta), x)
 
     now = probabilities(flat).argmax(axis=1)
     gains = np.zeros(num_draws)
@@ -306,7 +307,7 @@ def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]
         state = state._replace(learner=weak).refitted()
         effects = influence(state)
     used, inverse = effects.gradients[~state.validation], effects.inverse
-    flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.model))
+    flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.learner.standard(state.model, state.x)[0]))
     covariance = inverse / len(used)
     if state.learner.kind != "ml":  # a loss that is no likelihood
         covariance = inverse @ (used.T @ used / len(used)) @ covariance

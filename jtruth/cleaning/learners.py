@@ -75,13 +75,21 @@ class Learner(ABC):
         )
 
     def penalty(self, model: Any, num_samples: Any) -> Any:
-        """What the objective holds beside the mean of `sample_loss`."""
+        """What the objective holds beside the mean of `sample_loss`, in the units of `standard`."""
         return 0.0
+
+    def standard(self, model: Any, x: Any) -> tuple[Any, Any]:
+        """The same model of the same features in units in which its objective is written."""
+        return model, x
 
 
 @dataclass(frozen=True)
 class LinearLearner(Learner):
-    """Logistic regression (softmax of more classes), lambda/(2N) times the squared weights."""
+    """Logistic regression (softmax of more classes), lambda/(2N) times the squared weights.
+
+    Weights are penalised per standard deviation of their feature, so predictions do not depend on the
+    features' units; models hold weights in the units of the features as they were given.
+    """
 
     kind: str = "ml"
     regularisation: float = 1.0
@@ -92,23 +100,30 @@ class LinearLearner(Learner):
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
         """L-BFGS from `start` (0 if None), which stops at a gradient of 1e-6."""
         regularisation, objective, loss = self._options(evidence)
+        centre, sd = units(x)
         with jax.enable_x64(True):
-            (x, evidence, where), first = arrays(x, evidence, where), as_linear(start, x, evidence)
+            first = in_units(as_linear(start, x, evidence), -centre / sd, 1 / sd)
+            x, evidence, where = arrays((x - centre) / sd, evidence, where)
             weight = jnp.asarray(regularisation, jnp.float64)
             solved = solve_linear(x, evidence, weight, first, objective=objective, loss=loss, where=where)
-        return jax.tree.map(np.asarray, solved.model), bool(solved.converged)
+        return in_units(solved.model, centre, sd), bool(solved.converged)
+
+    def standard(self, model: Any, x: Any) -> tuple[Any, Any]:
+        """Features in standard deviations from their means, and the model of these."""
+        centre, sd = units(x)
+        return in_units(model, -centre / sd, 1 / sd), (x - centre) / sd
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
-        """All copies at once (see `retrain`); a sample whose copy does not settle is named."""
+        """All copies at once (see `retrain`); a copy that does not settle is as good as it got."""
         used, place = np.flatnonzero(where), np.cumsum(where) - 1  # samples held out cost nothing
+        start, standard = self.standard(model, np.asarray(x, np.float64))
         with jax.enable_x64(True):
-            start = as_linear(model, x, evidence)
-            data = arrays(np.asarray(x)[used], np.asarray(evidence)[used], np.ones(used.size, bool))
-            models, gradient = retrain(data, start, place[rows], new, *self._options(evidence))
-        bad = np.flatnonzero(~(gradient < 1e-6))
-        if bad.size:
-            raise RuntimeError(f"retraining with sample {rows[bad[0]]} changed did not converge")
-        return models
+            start = as_linear(start, x, evidence)
+            data = arrays(standard[used], np.asarray(evidence)[used], np.ones(used.size, bool))
+            models, _ = retrain(data, start, place[rows], new, *self._options(evidence))
+        centre_sd = units(x)
+        each = [in_units(Linear(*one), *centre_sd) for one in zip(*models, strict=True)]
+        return Linear(*(np.stack(part) for part in zip(*each, strict=True)))
 
     def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
         """Sigmoid or softmax of the scores."""
@@ -176,6 +191,7 @@ class SklearnLearner(Learner):
         return np.eye(len(model.classes_))[model.predict(x)]
 
 
+_CONSTANT = 1e-10  # of its size a feature varies less than this: it is constant
 _SETTLED = 1e-8  # the gradient at which a retraining ends
 _FEW, _MANY = 6, 12  # most steps with one Hessian, and then most with new ones
 _BLOCK = 64  # copies that are retrained at a time
@@ -186,6 +202,21 @@ _LEVEL = 1e-13  # differences of the objective (of order 1) that are rounding
 def arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
     """Features, evidence (both float64) and which samples count, on the device."""
     return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
+
+
+def units(x: Any) -> tuple[Float[np.ndarray, " features"], Float[np.ndarray, " features"]]:
+    """Mean and standard deviation of each feature; 1 where all values are equal but for rounding."""
+    x = np.asarray(x, np.float64)
+    top = np.abs(x).max(axis=0, initial=0.0)
+    top = np.where(top > 0, top, 1.0)
+    sd = (x / top).std(axis=0)
+    return top * (x / top).mean(axis=0), np.where(sd > _CONSTANT, top * sd, 1.0)
+
+
+def in_units(model: Any, centre: np.ndarray, sd: np.ndarray) -> Linear:
+    """A model of (x - centre) / sd as the model of x."""
+    weights = (np.asarray(model.weights).T / sd).T
+    return Linear(np.asarray(model.intercept) - centre @ weights, weights)
 
 
 def as_linear(start: Any, x: Any, evidence: Any) -> Linear:
@@ -254,8 +285,10 @@ def _newton(data, start, rows, new, regularisation, objective, loss, often):
         """The longest of the move, its half, quarter, ... that does not lead up."""
         tried = theta[None] - jnp.outer(_HALVINGS, move)
         level = value(theta, row, row_evidence) + _LEVEL
-        falls = jax.vmap(value, in_axes=(0, None, None))(tried, row, row_evidence) <= level
-        return tried[jnp.argmax(falls)]  # the first that does; the full move at the minimum, where none does
+        values = jax.vmap(value, in_axes=(0, None, None))(tried, row, row_evidence)
+        falls = values <= level
+        first = tried[jnp.argmax(falls)]  # or the full move at the minimum, where none does
+        return jnp.where(falls.any() | jnp.isfinite(values[0]), first, theta)
 
     def step(state):
         theta, slope, number = state

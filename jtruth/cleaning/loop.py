@@ -230,7 +230,6 @@ def start(
     Raises:
         ValueError: features that are no finite numbers, costs that are not positive, a validation split
             without one of the classes, an oracle or probabilities of other classes, an unknown strategy.
-        RuntimeError: the learner does not converge.
 
     Example:
         >>> import numpy as np, jtruth as jt
@@ -292,7 +291,6 @@ def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] |
 
     Raises:
         ValueError: a sample that was never asked for, or one answered before with another class.
-        RuntimeError: the learner does not converge; the old state is still good.
     """
     number = {task: i for i, task in enumerate(state.task_names)}
     known, new = dict(state.answers), []

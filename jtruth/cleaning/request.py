@@ -100,7 +100,7 @@ def queue(
     columns = (Column("expected_gain", "expected gain", form=".2e"), Column("reason", "why"))
     blocks = (
         Queue("queue", "Check these tasks, in this order", "task", columns, rows),
-        warning_notes(notes),
+        warning_notes((*notes, *state.doubts)),
         how(("strategy", state.strategy), ("estimated accuracy", f"{accuracy:.3f}")),
         facts(strategy=state.strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
               advice=asdict(advice)),
@@ -120,7 +120,6 @@ def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarra
     """
     label_of = labels.counts().argmax(axis=1)
     x = np.asarray(features, np.float64)
-    x = (x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
     mixed = host_rng(seed, "folds of cleaning").permutation(label_of.size)
     fold = np.empty(label_of.size, np.int64)
     fold[mixed[np.argsort(label_of[mixed], kind="stable")]] = np.arange(label_of.size) % _FOLDS

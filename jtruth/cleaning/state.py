@@ -51,6 +51,7 @@ class State(NamedTuple):
     pending: tuple[int, ...] = ()  # asked and not yet answered
     # How good the model was: number of answers, accuracy estimated from noisy labels, the true one or None.
     trail: tuple[tuple[int, float, float | None], ...] = ()
+    doubts: tuple[str, ...] = ()  # of the training of `model`
 
     plot = picture
     __repr__ = one_line
@@ -103,14 +104,13 @@ class State(NamedTuple):
         return self.learner.evidence(self.log_likelihood, self.prior, self.consolidated.label)
 
     def refitted(self) -> "State":
-        """The learner trained on what is known now, from the model at hand; it must converge."""
+        """The learner trained on what is known now, from the model at hand; a doubt where it stopped early."""
         model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
-        if not converged:
-            raise RuntimeError(
-                f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers; the step "
-                "is not counted: go on from the state before it, with another learner or more regularisation"
-            )
-        return self._replace(model=model)
+        doubt = (
+            f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers: its "
+            "probabilities are rough. Use more regularisation, fewer features, or another learner."
+        )
+        return self._replace(model=model, doubts=() if converged else (doubt,))
 
 
 def model_chances(state: State) -> Float[np.ndarray, "samples classes"]:
@@ -188,7 +188,7 @@ def write_state(path: str | Path, state: State) -> None:
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.model)]
     if any(leaf.dtype == object for leaf in leaves):
         leaves = []  # scikit-learn's: fitted again when it is read
-    words = {"answers": state.answers, "pending": state.pending, "trail": state.trail}
+    words = {"answers": state.answers, "pending": state.pending, "trail": state.trail, "doubts": state.doubts}
     answered = {tuple(pair) for pair in state.answers}
     known = {sample for sample, _ in state.answers} | set(state.pending)
     Checkpoint(path, _MARK).write(
@@ -220,8 +220,9 @@ def read_state(path: str | Path, fresh: State) -> State:
     if bad:
         raise ValueError(f"{path} has answers for samples {some(bad)}, which do not exist")
     trail = tuple(tuple(step) for step in words["trail"])
-    state = fresh._replace(answers=answers, pending=tuple(words["pending"]), trail=trail)
-    if not arrays:
+    pending, doubts = tuple(words["pending"]), tuple(words.get("doubts", ()))
+    state = fresh._replace(answers=answers, pending=pending, trail=trail, doubts=doubts)
+    if not arrays or "doubts" not in words:  # an older version's model was penalised in other units
         return state.refitted()
     leaves = [arrays[f"leaf{k}"] for k in range(len(arrays))]
     treedef = jax.tree.structure(fresh.model)

@@ -77,7 +77,8 @@ def from_counts(counts: Any) -> Histograms:
             f"counts must be numbers of shape (samples, classes) with two classes or more; got shape "
             f"{counts.shape}, dtype {counts.dtype}"
         )
-    check_counts(counts, "counts")
+    check_counts(counts, "counts", 31)
+    check_counts(counts.sum(axis=1, dtype=np.float64), "the sum of each row of counts", 31)
     whole = counts.astype(np.int32)
     n = whole.sum(axis=1, dtype=np.int32)
     empty = np.flatnonzero(n == 0)

@@ -35,7 +35,7 @@ from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
 from jtruth._random import Stated, host_rng, stated
-from jtruth._validation.in_range import check_probabilities
+from jtruth._validation.in_range import check_counts, check_probabilities
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.lam_stork.rates import ErrorBounds, bounds_over, error_bounds, true_error_rate
 from jtruth.stats.estimates import check_level
@@ -74,6 +74,7 @@ def share(value: Known, name: str, pair: str = "") -> Share:
     """A known rate, or a pair (how many, of how many), checked; `pair` says what a pair must be given of."""
     if isinstance(value, tuple):
         count, size = value if len(value) == 2 else (-1, 0)
+        check_counts(np.atleast_1d(np.asarray(size, np.float64)), name)
         if size < 1 or not 0 <= count <= size or count != int(count) or size != int(size):
             raise ValueError(
                 f"{name} is {value}; give a rate, or a pair of whole numbers (how many, of how many)"

@@ -23,6 +23,7 @@ import jax
 import numpy as np
 
 from jtruth._files import kept_still, replacing
+from jtruth._version import __version__
 
 Words = dict[str, Any]
 _UNASKED = 5.0  # seconds before a bar appears that nobody asked for
@@ -60,6 +61,12 @@ class Checkpoint:
                 f"{self.path} is not a checkpoint of a sampler, or it is damaged ({type(error).__name__}: "
                 f"{' '.join(str(error).split())[:100]}); remove it, or give another checkpoint path"
             ) from error
+        version = about.get("jtruth", "of an older version")
+        if mark != self.mark and version != __version__:
+            raise ValueError(
+                f"{self.path} was written by jtruth {version}, and {__version__} cannot go on from it: "
+                "use that version, remove the file, or give another path"
+            )
         if mark != self.mark:
             raise ValueError(
                 f"{self.path} belongs to another run (other data, model, priors, key or settings); "
@@ -82,14 +89,14 @@ class Checkpoint:
         if self.path is None:
             return
         words = json.loads(json.dumps(words))  # as they will be read
-        about = np.array(json.dumps({"mark": self.mark, "words": words, "content": _content(arrays, words)}))
+        about = {"jtruth": __version__, "mark": self.mark, "words": words, "content": _content(arrays, words)}
         with kept_still(self.path) as there:
             old = None if keeps is None else self.read()
             if keeps is not None and old is not None and not keeps(old[1]):
                 raise ValueError(_LOST.format(self.path))
             try:
                 with replacing(self.path, "wb", new=keeps is not None and not there) as file:
-                    np.savez(file, about=about, **arrays)  # pyright: ignore[reportArgumentType]
+                    np.savez(file, about=np.array(json.dumps(about)), **arrays)  # pyright: ignore[reportArgumentType]
             except FileExistsError:
                 raise ValueError(_LOST.format(self.path)) from None
         self.written = time.monotonic()

@@ -146,6 +146,7 @@ def _run(
             jax.debug.callback(recipe.progress, best.num_steps, training, judged)
         value = training if validation is None else judged
         better = jnp.isfinite(training) if validation is None else judged < best.objective
+        better &= jnp.stack([jnp.isfinite(a).all() for a in jax.tree.leaves(arrays)]).all()
         best = best._replace(
             model=jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, best.model),
             objective=jnp.where(better, value, best.objective),

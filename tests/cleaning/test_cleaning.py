@@ -19,6 +19,7 @@ from jtruth.cleaning import (
 )
 from jtruth.cleaning.expected_fall import best_batch, class_chances, possible_evidence, twin
 from jtruth.cleaning.loop import STRATEGIES, chance_of_flip, label_posterior
+from jtruth.cleaning.request import queue
 from jtruth.cleaning.state import read_state, write_state
 
 OTHERS = (("labels", "risk"), ("ml", "emi"))
@@ -51,17 +52,51 @@ def scores(state, name):
     return STRATEGIES[name](0, state)
 
 
+def standard(x):
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
 def sklearn_fit(x, label):
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=1.0, tol=1e-10, max_iter=1000).fit(x, label)
 
 
-def test_the_linear_learner_of_labels_is_scikit_learns(naive, data):
+def test_the_linear_learner_of_labels_is_scikit_learns_of_standardised_features(naive, data):
     x, train, label = data[0], ~naive.validation, naive.consolidated.label
-    model = sklearn_fit(x[train], label[train])
-    np.testing.assert_allclose(naive.model.weights, model.coef_[0], atol=1e-5)
-    np.testing.assert_allclose(naive.learner.probabilities(naive.model, x), model.predict_proba(x), atol=1e-5)
+    model = sklearn_fit(standard(x)[train], label[train])
+    np.testing.assert_allclose(naive.model.weights * x.std(axis=0), model.coef_[0], atol=1e-5)
+    expected = model.predict_proba(standard(x))
+    np.testing.assert_allclose(naive.learner.probabilities(naive.model, x), expected, atol=1e-5)
+
+
+UNITS = {"as they are": (1.0, 0.0), "small": (1e-9, 3e-9), "large, far from 0": (-2e7, 5e9)}
+
+
+@pytest.mark.parametrize("unit", [*UNITS])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_units_of_features_change_no_prediction(unit, classes):
+    """Nor do columns that are constant, which have no weight; the weights are in the user's units."""
+    rng, (scale, shift) = np.random.default_rng(7), UNITS[unit]
+    y = rng.integers(0, classes, N)
+    x = np.column_stack([rng.normal(2 * y, 1), rng.integers(0, 17, N) * (y > 0), rng.standard_normal(N)])
+    labels, noise = jt.Labels.from_matrix(y[:, None], classes), jt.noise.Symmetric(0.2, classes)
+    prior = [1 / classes] * classes
+    other = np.column_stack([np.full(N, 0.1), x * [scale, -3.0, 1.0] + [shift, 0.7, 0.0], np.full(N, 0.0)])
+    plain, moved = (start(features, labels, noise, prior) for features in (x, other))
+    chances = [state.learner.probabilities(state.model, state.x) for state in (plain, moved)]
+    np.testing.assert_allclose(chances[1], chances[0], atol=2e-6)
+    w = moved.model.weights
+    np.testing.assert_allclose(w[[1, 2, 3]].T * [scale, -3.0, 1.0], plain.model.weights.T, atol=2e-5)
+    np.testing.assert_array_equal(w[[0, 4]], 0.0)
+    risk = [scores(state, "risk") for state in (plain, moved)]
+    np.testing.assert_allclose(risk[1], risk[0], atol=1e-6 * np.abs(risk[0]).max())
+    rows, new = np.array([0, 1]), np.array(plain.evidence[[3, 4]])
+    again = [
+        s.learner.predictions(s.learner.retrain(s.model, s.x, s.evidence, ~s.validation, rows, new), s.x)
+        for s in (plain, moved)
+    ]
+    np.testing.assert_array_equal(*again)
 
 
 def test_chance_of_a_flip_is_bayes(naive, golden):
@@ -80,7 +115,7 @@ def test_chance_of_a_flip_is_bayes(naive, golden):
 @pytest.mark.parametrize("name", ["emi", "emi_split"])
 def test_emi_is_a_loop_of_scikit_learn_fits(naive, data, name):
     """(16)-(21) as plain loops: flip, refit, count by (7)."""
-    x, train, label = data[0], ~naive.validation, naive.consolidated.label
+    x, train, label = standard(data[0]), ~naive.validation, naive.consolidated.label
     on = naive.validation if name == "emi_split" else np.ones(N, bool)
     w = np.where(label == 1, (1 - A) / (1 - A - B), -A / (1 - A - B))  # (7): weight of class 1
 
@@ -153,12 +188,12 @@ def test_influence_ranks_as_retraining_does(naive, aware, kind):
 @pytest.mark.slow
 def test_a_learner_of_labels_is_judged_by_its_twin(naive, aware):
     """What it is wrong by is the gradient of the risk that the twin believes; one that knows has no gap."""
-    learner, used = naive.learner, ~naive.validation
-    chance, model = class_chances(naive), naive.model
+    learner, used, chance = naive.learner, ~naive.validation, class_chances(naive)
+    model, x = learner.standard(naive.model, naive.x)
 
     def risk(intercept, weights):
         fitted = type(model)(intercept, weights)
-        losses = jax.vmap(learner.sample_loss, in_axes=(None, 0, 0))(fitted, naive.x[used], chance[used])
+        losses = jax.vmap(learner.sample_loss, in_axes=(None, 0, 0))(fitted, x[used], chance[used])
         return losses.mean() + learner.penalty(fitted, float(used.sum()))
 
     found, slopes = influence(naive), jax.grad(risk, (0, 1))(*map(jnp.asarray, model))
@@ -206,15 +241,15 @@ def test_probabilities_of_another_model_say_what_to_expect(naive, data):
 def test_blocks_of_retrained_copies_are_the_copies(naive, data):
     """90 copies in two blocks, the last of which is filled up, against other blocks and scikit-learn."""
     label, everywhere = naive.consolidated.label, np.ones(N, bool)
-    given, new = np.eye(2)[label], np.eye(2)[1 - label]
+    given, new, sd = np.eye(2)[label], np.eye(2)[1 - label], data[0].std(axis=0)
     before, rows = naive.learner.fit(data[0], given, everywhere)[0], np.arange(N)
     whole = naive.learner.retrain(before, data[0], given, everywhere, rows, new)
     assert whole.weights.shape == (N, 2)
     back = naive.learner.retrain(before, data[0], given, everywhere, rows[::-1], new[::-1])
     np.testing.assert_allclose(back.weights[::-1], whole.weights, atol=1e-9)
     for i in (0, 63, 64, 89):
-        model = sklearn_fit(data[0], np.where(rows == i, 1 - label, label))
-        np.testing.assert_allclose(whole.weights[i], model.coef_[0], atol=1e-5)
+        model = sklearn_fit(standard(data[0]), np.where(rows == i, 1 - label, label))
+        np.testing.assert_allclose(whole.weights[i] * sd, model.coef_[0], atol=1e-5)
 
 
 @pytest.mark.slow
@@ -227,15 +262,15 @@ def test_a_far_sample_may_change_its_class(naive, data):
     before = learner.fit(x, given, everywhere)[0]
     after = learner.retrain(before, x, given, everywhere, np.array([far]), np.eye(2)[[0]])
     flipped = np.where(np.arange(N) == far, 0, label)
-    model = sklearn_fit(x, flipped)
-    np.testing.assert_allclose(after.weights[0], model.coef_[0], atol=1e-5)
+    model = sklearn_fit(standard(x), flipped)
+    np.testing.assert_allclose(after.weights[0] * x.std(axis=0), model.coef_[0], atol=1e-5)
 
 
 def test_logistic_likelihood_has_the_closed_form(aware):
     """p(1 - p) x' H^-1 x / (2 N^2)."""
     state, found = aware["ml"], influence(aware["ml"])
     p = class_chances(state)[:, 1]
-    x = np.column_stack([np.ones(N), state.x])
+    x = np.column_stack([np.ones(N), state.learner.standard(state.model, state.x)[1]])
     leverage = np.einsum("np,pq,nq->n", x, found.inverse, x)
     np.testing.assert_allclose(found.falls, p * (1 - p) * leverage / (2 * N**2), rtol=1e-8)
 
@@ -400,15 +435,22 @@ def test_bad_input(data, naive, aware, tmp_path):
         answer(once, {int(request.samples[0]): 0})
 
 
-def test_a_learner_that_does_not_converge_is_named(data, aware):
+def test_a_learner_that_does_not_converge_is_a_sentence(data, aware, tmp_path):
     class Never(LinearLearner):
         def fit(self, *args):
             return super().fit(*args)[0], False
 
     request = ask(aware["ml"])
+    assert not request.state.doubts
     stuck = request.state._replace(learner=Never("ml"))
-    with pytest.raises(RuntimeError, match="Never did not converge after 1 answers; the step is not counted"):
-        answer(stuck, {int(request.samples[0]): 1})
+    after = answer(stuck, {int(request.samples[0]): 1})
+    (doubt,) = after.doubts
+    assert doubt.startswith("Never did not converge after 1 answers: its probabilities are rough.")
+    write_state(tmp_path / "a.state", after)
+    fresh = aware["ml"]._replace(learner=stuck.learner)
+    assert read_state(tmp_path / "a.state", fresh).doubts == after.doubts
+    (warned,) = (b for b in queue(after, 3).blocks if getattr(b, "name", "") == "warnings")
+    assert [note.text for note in warned.items] == [doubt]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ _WIDER = 1.1  # than the curvature says
 _APART = 0.3  # standard deviations in each coordinate, root mean square, between modes that are two
 _WITHOUT = 20.0  # log weight below the best, from which a mode is left out
 _NEWTON, _NUDGE = 3, 0.03  # steps to the top, and the difference of coordinates that shows the curvature
-_FLATTEST = 0.05  # least curvature, 1 / variance: the priors' own is .2 and more
+_DEEP = -1e30  # height of a point that has none, for a line search to turn round there
+_FLATTEST = 0.05  # least curvature of a mode, 1 / variance: the priors' own is .2 and more
 
 
 class Start(NamedTuple):
@@ -60,24 +61,28 @@ class Start(NamedTuple):
         return np.ascontiguousarray(x.T, np.float32)
 
 
-def start_of(model: Model, rng: np.random.Generator) -> Start:
-    """The mixture for a model."""
+def start_of(model: Model, rng: np.random.Generator) -> Start | None:
+    """The mixture for a model; None where no point climbs to a mode that float32 can hold."""
     slopes = _slopes(model)
     some = model.kind.draw(model.arrays, rng, 8 * _CLIMBERS)
     first = np.column_stack([some.mean(axis=1), some[:, 1:_CLIMBERS]]).astype(np.float64)
-    tops = _climbed(slopes, first)
-    tops = tops[:, np.argsort(-slopes(tops)[0])]
+    tops = _climbed(slopes, first[:, np.isfinite(slopes(first)[0])])
+    heights = slopes(tops)[0]
+    tops = tops[:, np.argsort(-heights)[: np.isfinite(heights).sum()]]
     modes: list[tuple[float, np.ndarray, np.ndarray]] = []
     while tops.shape[1] and len(modes) < MODES:
         top, root = polished(slopes, tops[:, 0])
-        height = float(slopes(top[:, None])[0][0])
-        volume = np.log(np.diagonal(root)).sum()
+        height, volume = float(slopes(top[:, None])[0][0]), np.log(np.diagonal(root)).sum()
+        if not np.isfinite(height + volume) or not np.isfinite(root).all():
+            tops = tops[:, 1:]
+            continue
         if modes and height + volume < modes[0][0] - _WITHOUT:
             break
         modes.append((height + volume, top, root))
         far = np.sqrt((np.linalg.solve(root, tops - top[:, None]) ** 2).mean(axis=0))
+        far[0] = 0.0  # it is the one that was looked at, however far it went
         tops = tops[:, far > _APART * np.sqrt(2)]
-    return mixture(modes)
+    return mixture(modes) if modes else None
 
 
 def mixture(modes: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
@@ -100,15 +105,18 @@ Slopes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def _slopes(model: Model) -> Slopes:
-    """Log posterior and its gradient, `_CLIMBERS` points at a time."""
+    """Log posterior and its gradient, `_CLIMBERS` points at a time; -inf and 0 where either is not finite."""
 
     def slopes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         number = x.shape[1]
+        if not number:
+            return np.zeros(0), x
         x = np.pad(x, [(0, 0), (0, -number % _CLIMBERS)], mode="edge").astype(np.float32)
         parts = [x[:, k : k + _CLIMBERS] for k in range(0, number, _CLIMBERS)]
         found = zip(*(_heights(model.kind, model.arrays, model.seen, part) for part in parts), strict=True)
         heights, gradients = (np.concatenate(a, axis=-1).astype(np.float64)[..., :number] for a in found)
-        return heights, gradients
+        finite = np.isfinite(heights) & np.isfinite(gradients).all(axis=0)
+        return np.where(finite, heights, -np.inf), np.where(finite, gradients, 0.0)
 
     return slopes
 
@@ -118,7 +126,7 @@ def _climbed(slopes: Slopes, x: Float[np.ndarray, "size P"]) -> Float[np.ndarray
 
     def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
         value, slope = slopes(flat.reshape(x.shape))
-        return -float(value.sum()), -slope.ravel()
+        return -float(np.maximum(value, _DEEP).sum()), -slope.ravel()
 
     options = {"maxiter": _STEPS, "maxfun": 2 * _STEPS, "maxcor": 20, "ftol": 1e-8}
     optimum = scipy.optimize.minimize(negative, x.ravel(), jac=True, method="L-BFGS-B", options=options)
@@ -126,24 +134,38 @@ def _climbed(slopes: Slopes, x: Float[np.ndarray, "size P"]) -> Float[np.ndarray
 
 
 def polished(slopes: Slopes, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray, np.ndarray]:
-    """The top by Newton steps, and a root of the inverse of the curvature there."""
+    """The top by Newton steps, and a lower triangle L, L L' the inverse of the curvature there.
+
+    Of a step and its halves the one that leads highest is taken, and none unless it leads up: where the
+    density is flat or a saddle the whole step goes to places that floats cannot hold. L is NaN where that is
+    so at the end too: with few labels of a labeler the density rises along narrow ridges that hold little of
+    the posterior, and a t law about a point there would be a guess.
+    """
     for _ in range(_NEWTON):
-        root = _root(slopes, x)
-        value, slope = slopes(x[:, None])
-        new = x + root @ (root.T @ slope[:, 0])
-        if slopes(new[:, None])[0][0] < value[0]:
+        values, vectors = _curvature(slopes, x)
+        height, slope = slopes(x[:, None])
+        step = vectors @ (vectors.T @ slope / np.maximum(values, _FLATTEST)[:, None])
+        tried = x[:, None] + step * 0.5 ** np.arange(_CLIMBERS)[None]
+        heights = slopes(tried)[0]
+        best = int(np.argmax(heights))
+        if not heights[best] > height[0]:
             break
-        x = new
-    return x, _root(slopes, x)
+        x = tried[:, best]
+    values, vectors = _curvature(slopes, x)
+    if not values[0] >= _FLATTEST:
+        return x, np.full((x.size, x.size), np.nan)
+    upper = np.linalg.qr((vectors / np.sqrt(values)).T, mode="r")
+    return x, (upper * np.sign(upper.diagonal())[:, None]).T
 
 
-def _root(slopes: Slopes, x: np.ndarray) -> np.ndarray:
-    """L L' is the inverse of the curvature, by central differences of gradients."""
+def _curvature(slopes: Slopes, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, rising, and eigenvectors of the curvature, by central differences of gradients."""
     nudge = _NUDGE * np.eye(x.size)
-    _, slope = slopes(np.concatenate([x[:, None] + nudge, x[:, None] - nudge], axis=1))
+    height, slope = slopes(np.concatenate([x[:, None] + nudge, x[:, None] - nudge], axis=1))
+    if not np.isfinite(height).all():
+        return np.full(x.size, -np.inf), np.eye(x.size)
     curvature = (slope[:, x.size :] - slope[:, : x.size]) / (2 * _NUDGE)
-    values, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
-    return np.linalg.cholesky((vectors / np.maximum(values, _FLATTEST)) @ vectors.T)
+    return np.linalg.eigh(0.5 * (curvature + curvature.T))
 
 
 @partial(jax.jit, static_argnames=("kind",))

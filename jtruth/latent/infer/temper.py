@@ -184,8 +184,11 @@ def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) ->
     for _ in range(1, _MOST):
         path, ratio, step = yield from advance(model, rng, state, 1.0, start)
         points = _by_island(_folded_path(model, path).transpose(0, 2, 1))
+        of_island = _by_island(ratio)
+        if not (of_island > -np.inf).any(axis=1).all():
+            raise TooLarge("the data are too large for this model: no point has a probability in float32")
         rise = _next(ratio.ravel(), 1 - state.temperature)
-        log_w = rise * _by_island(ratio)
+        log_w = rise * of_island
         log_z.append(np.logaddexp.reduce(log_w, axis=1) - np.log(log_w.shape[1]))
         of_lineage = np.exp(rise * (ratio - ratio.max())).mean(axis=0)
         variance += of_lineage.var(ddof=1) / of_lineage.mean() ** 2 / of_lineage.size
@@ -210,7 +213,7 @@ def _folded_path(model: Model, path: Any) -> Float[np.ndarray, "moves size point
 def advance(
     model: Model, rng: np.random.Generator, state: Tempered, learning: float, start: Start | None = None
 ) -> Sampler[tuple[Any, np.ndarray, float]]:
-    """`MOVES` moves of all points: what `moves` gives."""
+    """`MOVES` moves of all points: what `moves` gives, -inf for what float32 cannot hold."""
     size, points = state.x.shape
     momentum = rng.standard_normal((MOVES, size, points), dtype=np.float32)
     accept, length, short = rng.random((3, MOVES, points), dtype=np.float32)
@@ -220,7 +223,7 @@ def advance(
     how = np.int32(STEPS), np.float32(learning)
     arrays = model.arrays, model.seen, here, random, *how, start
     path, ratio, step = yield Call(moves, (("kind", model.kind),), arrays)
-    return path, np.asarray(ratio, np.float64), float(step)
+    return path, np.where(np.isfinite(ratio), np.asarray(ratio, np.float64), -np.inf), float(step)
 
 
 def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Sampler[Any]:

@@ -284,7 +284,12 @@ def number_of(group: Families) -> int:
 
 
 def state(group: Families, f: Any) -> Any:
-    """(F, 4, P): logit mu, log kappa, log alpha and g, from coordinates (F, 2 or 4, P)."""
+    """(F, 4, P): logit mu, log kappa, log alpha and g, from coordinates (F, 2 or 4, P).
+
+    Beyond `_FARTHEST` they change no more: of a kappa of 1e9 log Gamma has no digit left in float32, and the
+    density is as high as rounding makes it.
+    """
+    f = jnp.clip(f, -_FARTHEST, _FARTHEST)
     if number_of(group) == 4:
         return jnp.concatenate([f[:, :3], jax.nn.sigmoid(f[:, 3:])], axis=1)
     return jnp.concatenate([f, jnp.zeros_like(f[:, :1]), jnp.full_like(f[:, :1], 0.5)], axis=1)
