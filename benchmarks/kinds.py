@@ -170,7 +170,6 @@ from jtruth.evaluation.compare import parts_of  # noqa: E402
 from jtruth.evaluation.gold.tables import gold_tables, ppi_metric  # noqa: E402
 from jtruth.evaluation.parts import Assumption  # noqa: E402
 from jtruth.latent import Effort  # noqa: E402
-from jtruth.stats.draws import predictive  # noqa: E402
 from jtruth.stats.ppi import gold_sample  # noqa: E402
 from jtruth.tables.metrics import named_metric  # noqa: E402
 from jtruth.tables.pairs import Tuples  # noqa: E402
@@ -182,7 +181,12 @@ SOURCE = {  # of each set; its kind follows
     "alt_cebab_stars": "cebab", "alt_lgbteen": "lgbteen", "alt_summeval_consistency": "summeval",
     "alt_summeval_cut": "summeval", "pandalm_judges": "pandalm", "autoj_pairwise": "autoj",
     "frank_cnn": "frank", "frank_xsum": "frank", "code_python": "code", "code_java": "code",
-    "openqa_nq301": "openqa", "llmjudge_dl23": "dl23",
+    "openqa_nq301": "openqa", "llmjudge_dl23": "dl23", "llmbar_weak": "llmbar", "llmbar_strong": "llmbar",
+    "judgebench_a": "judgebench", "judgebench_b": "judgebench", "triviaqa_gpt-4t": "triviaqa",
+    "triviaqa_llama2-13b-base": "triviaqa", "triviaqa_llama2-13b-chat": "triviaqa",
+    "triviaqa_llama2-70b-base": "triviaqa", "triviaqa_llama2-70b-chat": "triviaqa",
+    "triviaqa_llama2-7b-base": "triviaqa", "triviaqa_llama2-7b-chat": "triviaqa",
+    "triviaqa_mistral-7b-chat": "triviaqa",
 }  # fmt: skip
 SETS = (*(s for s in me.SOURCES[me.PEOPLE] if s != "cifar10h"), *SOURCE)
 LEVEL = 0.95
@@ -310,31 +314,37 @@ def cases(name, folder, seed):
 
 
 def pairs(name, folder, seed):
-    """(case, truth, labels, predictions of two) of one subsample: shipped classifiers, else labelers."""
+    """(case, truth, labels, predictions of two) of one subsample, of shipped classifiers and labelers.
+
+    Labelers who are compared label no more. The best against the worst, the two best, and two by chance.
+    """
     known, rng = load(folder / name), np.random.default_rng([seed + 2000, 28])
     usable = np.array([i for i in np.flatnonzero(known.truth >= 0) if len(known.labels[i]) >= 2])
     panel = source_of(name)[1] == me.LLM_JUDGES
-    if len(known.models) >= 2:
-        found = list(itertools.combinations(sorted(known.models), 2))
-        for k in rng.permutation(len(found))[:4]:
-            codes = np.array([known.models[m] for m in found[k]])
-            some = usable[(codes[:, usable] >= 0).all(axis=0)]
-            if some.size >= 100:
-                chosen = np.sort(rng.choice(some, min(SIZE, some.size), replace=False))
-                given = labels_of(rng, chosen, known, 99 if panel else 3)
-                yield " and ".join(found[k]), known.truth[chosen], given, codes[:, chosen]
-        return
+    found = {f"model {m}": codes for m, codes in known.models.items()}
     workers, count = np.unique([w for i in usable for w, _ in known.labels[i]], return_counts=True)
-    busy = workers[count > 0.5 * usable.size]
-    for _ in range(0 if known.crowd or busy.size < 4 else 3):
-        two = rng.choice(busy, 2, replace=False)
-        rest = [[v for v in row if v[0] not in two] for row in known.labels]
-        some = [i for i in usable if set(two) <= {w for w, _ in known.labels[i]} and len(rest[i]) > 1]
+    for w in () if known.crowd else workers[count > 0.5 * usable.size]:
+        found[f"labeler {w}"] = np.full(known.truth.size, -1)
+        for i in usable:
+            found[f"labeler {w}"][i] = dict(known.labels[i]).get(w, -1)
+
+    def right(one):
+        given = usable[found[one][usable] >= 0]
+        return np.mean(found[one][given] == known.truth[given])
+
+    order = sorted(found, key=right)
+    asked = [(order[0], order[-1]), tuple(order[-2:])] if len(order) > 1 else []
+    others = [two for two in itertools.combinations(order, 2) if two not in asked]
+    asked += [others[k] for k in rng.permutation(len(others))[:2]]
+    for two in dict.fromkeys(asked):
+        out = {int(one.split()[1]) for one in two if one.startswith("labeler")}
+        rest = [[v for v in row if v[0] not in out] for row in known.labels]
+        codes = np.array([found[one] for one in two])
+        some = [i for i in usable if len(rest[i]) > 1 and (codes[:, i] >= 0).all()]
         if len(some) >= 100:
             chosen = np.sort(rng.choice(some, min(SIZE, len(some)), replace=False))
-            codes = np.array([[dict(known.labels[i])[w] for i in chosen] for w in two])
-            given = labels_of(rng, chosen, known._replace(labels=rest), 99 if panel else 5)
-            yield f"labelers {two[0]} and {two[1]}", known.truth[chosen], given, codes
+            given = labels_of(rng, chosen, known._replace(labels=rest), 99 if panel else 3 + 2 * (seed % 2))
+            yield " and ".join(two), known.truth[chosen], given, codes[:, chosen]
 
 
 def fitted(data, key):
@@ -357,6 +367,8 @@ def fit(data, cache, seeds=3, part="0/1"):
     one, of = map(int, part.split("/"))
     jobs = list(itertools.product(range(int(seeds)), SETS))
     for seed, name in jobs[one::of]:
+        if name.startswith("triviaqa") and SETS.index(name) % 2 != seed % 2:
+            continue
         source, kind = source_of(name)
         about = {"set": name, "source": source, "kind": kind}
         if not (name == "bluebirds" and seed):
@@ -371,7 +383,7 @@ def fit(data, cache, seeds=3, part="0/1"):
                 _, part, what = parts_of(codes.astype(np.int64), given)[0]
                 out, _ = fitted(part, jax.random.key(seed))
                 out |= {"symbols": part.y_pred, "predicted": what.predicted}
-                save(cache, f"pair {name} {seed} {case}", out | about, y, labels)
+                save(cache, f"pair {name} {seed} {case}", out | about, y, labels, codes=codes)
         alone(cache, data, name, seed, about)
 
 
@@ -395,6 +407,7 @@ def alone(cache, data, name, seed, about):
 
 def save(cache, name, out, y, labels, **more):
     """One case as a file."""
+    more |= dict(zip(("sample", "worker", "label"), labels.arrays, strict=True))
     np.savez_compressed(cache / f"{name.replace('/', '_')}.npz", **out, y=y, votes=labels.counts(), **more)
     print(name, flush=True)
 
@@ -409,10 +422,11 @@ class Row(NamedTuple):
     metric: str
     kind: str
     source: str
+    half: bool  # the classifier is better than all its labelers; of a difference, whether it is large
     truth: float
     bounds: tuple
     size: float
-    said: dict  # by reading, an opinion
+    draws: dict  # by reading
 
 
 def cached(cache, what):
@@ -426,13 +440,19 @@ def tables(case):
     return {k.removeprefix("tables "): case[k].astype(float) for k in case if k.startswith("tables ")}
 
 
-def row_of(case, group, metric, truth, draws, size, bounds=(0.0, 1.0)):
+def row_of(case, group, metric, truth, draws, size, bounds=(0.0, 1.0), half=False):
     """A row, or None where nothing is defined."""
-    said = {k: None if np.isnan(v).all() else me.opinion(v, size, bounds) for k, v in draws.items()}
-    said = {k: v for k, v in said.items() if v is not None}
-    if np.isnan(truth) or not said:
+    known = {k: v for k, v in draws.items() if not np.isnan(v).all()}
+    if np.isnan(truth) or not known:
         return None
-    return Row(group, metric, str(case["kind"]), str(case["source"]), truth, bounds, size, said)
+    about = group, metric, str(case["kind"]), str(case["source"]), bool(half)
+    return Row(*about, float(truth), bounds, float(size), known)
+
+
+def right_of(case):
+    """Labels of each labeler, and how many are right."""
+    right = case["label"] == case["y"][case["sample"]]
+    return np.bincount(case["worker"]), np.bincount(case["worker"], right)
 
 
 def all_rows(cache):
@@ -440,6 +460,8 @@ def all_rows(cache):
     found = []
     for case in cached(cache, "case"):
         size, classes = case["y"].size, case["votes"].shape[1]
+        number, right = right_of(case)
+        best = max((right / np.maximum(number, 1))[number >= MOSTLY], default=right.sum() / number.sum())
         table = np.zeros((classes, classes))
         np.add.at(table, (case["y"], case["y_pred"]), 1)
         names = [("accuracy", me.OVERALL)]
@@ -450,23 +472,29 @@ def all_rows(cache):
         for name, group in names:
             metric = named_metric(name, range(classes), 1)
             draws = {k: np.asarray(metric.of_table(t)) for k, t in tables(case).items()}
-            truth = float(metric.of_table(table))
-            found.append(row_of(case, group, name.partition("[")[0], truth, draws, float(size)))
+            truth, better = float(metric.of_table(table)), np.trace(table) / size > best
+            found.append(row_of(case, group, name.partition("[")[0], truth, draws, size, half=better))
     for case in cached(cache, "alone"):
-        for t in np.argsort(-case["number"])[:12]:
-            if case["number"][t] >= 20:
-                draws = {k: case[k][:, t] for k in case if k.startswith("labelers ")}
-                truth = case["right"][t] / case["number"][t]
-                found.append(row_of(case, me.OVERALL, "labelers", truth, draws, float(case["number"][t])))
+        number, share = case["number"], case["right"] / np.maximum(case["number"], 1)
+        busy = [t for t in np.argsort(-number)[:12] if number[t] >= MOSTLY]
+        said = {k.removeprefix("labelers "): case[k] for k in case if k.startswith("labelers ")}
+        for t in busy:
+            draws = {k: v[:, t] for k, v in said.items()}
+            half = share[t] >= share[busy].max()
+            found.append(row_of(case, me.OVERALL, "labelers", share[t], draws, number[t], half=half))
+        for s, t in itertools.combinations(busy, 2):
+            draws, truth = {k: v[:, s] - v[:, t] for k, v in said.items()}, share[s] - share[t]
+            size, half = min(number[s], number[t]), abs(truth) > LARGE
+            found.append(row_of(case, me.LABELERS, me.LABELERS, truth, draws, size, (-1.0, 1.0), half))
         for c in range(case["votes"].shape[1] if case["votes"].shape[1] <= 5 else 0):
             draws = {k: t[:, c].sum(1) / t.sum((1, 2)) for k, t in tables(case).items()}
             share = float(np.mean(case["y"] == c))
-            found.append(row_of(case, me.SHARE, "class shares", share, draws, float(case["y"].size)))
+            found.append(row_of(case, me.SHARE, "class shares", share, draws, case["y"].size))
     for case in cached(cache, "pair"):
         for metric, truth, draws, most in differences(case):
             if most > 0:
                 found.append(row_of(case, me.DIFFERENCE, f"difference of {metric}", truth, draws,
-                                    float(case["y"].size), (-most, most)))  # fmt: skip
+                                    case["y"].size, (-most, most), abs(truth) > LARGE))  # fmt: skip
     return [row for row in found if row is not None]
 
 
@@ -480,105 +508,111 @@ def differences(case):
         one = named_metric(name, range(classes), 1)
         metric, found = what.difference(one, 0, 1), tables(case)
         draws = {k: np.asarray(metric.of_table(t)) for k, t in found.items()}
-        means = np.mean([t.mean(0) for t in found.values()], 0)
-        yield name, float(metric.of_table(table)), draws, what.most(one, 0, 1, means)
+        yield name, float(metric.of_table(table)), draws, what.most(one, 0, 1, table.sum(axis=0))
 
 
-TAUS = np.geomspace(0.01, 1.6, 16)
+MOSTLY, LARGE = 20, 0.12  # labels, from which a labeler counts; a difference, above which it is large
+TAUS = np.geomspace(0.02, 2.5, 20)
 WEIGHT = 3.0  # so many independent cases a source is worth
-SLOPES = {me.OVERALL: (0.4, 0.5, 0.6, 0.75, 1.0), me.CLASS: (0.4, 0.5, 0.6, 0.75, 1.0),
-          me.SHARE: (0.75, 1.0), me.DIFFERENCE: (0.5,)}  # fmt: skip
+# Chosen for coverage in both halves, not by likelihood: a source's cases hang together.
+SLOPES = {
+    (kind, group): slope
+    for kind, slopes in {
+        me.PEOPLE: (1.0, 1.0, 1.0, 0.75, 0.75),
+        me.LLM_JUDGES: (0.5, 0.5, 0.75, 0.25, 0.25),
+    }.items()
+    for group, slope in zip((me.OVERALL, me.CLASS, me.SHARE, me.DIFFERENCE, me.LABELERS), slopes, strict=True)
+}
 
 
-class Errors(NamedTuple):
-    """Log densities of the truths of some rows by slope and tau."""
-
-    source: np.ndarray
-    log_p: dict  # slope: (rows, taus)
-
-
-def errors_of(rows):
-    """The likelihood of every row under each slope and tau."""
-    log_p = {}
-    for slope in SLOPES[rows[0].group]:
-        each = []
-        for row in rows:
-            share = (row.truth - row.bounds[0]) / (row.bounds[1] - row.bounds[0])
-            z = logit((np.clip(share, 0, 1) * row.size + 0.5) / (row.size + 1))
-            p = sum(
-                student.pdf((z - slope * o.centre) / (s := np.hypot(slope * o.scale, TAUS)), 3) / s
-                for o in row.said.values()
-            ) / len(row.said)
-            x = 1 / (1 + np.exp(-z))
-            each.append(np.log((1 - me.FLAT) * p + me.FLAT * x * (1 - x)))
-        log_p[slope] = np.array(each)
-    return Errors(np.array([row.source for row in rows]), log_p)
+def log_densities(rows, slope):
+    """The log density of every row's truth under each tau, (rows, taus)."""
+    each = []
+    for row in rows:
+        share = (row.truth - row.bounds[0]) / (row.bounds[1] - row.bounds[0])
+        z = logit((np.clip(share, 0, 1) * row.size + 0.5) / (row.size + 1))
+        said = [me.opinion(values[~np.isnan(values)], row.size, row.bounds) for values in row.draws.values()]
+        scales = [np.hypot(slope * scale, TAUS) for _, scale in said]
+        p = np.mean(
+            [student.pdf((z - slope * c) / s, 3) / s for (c, _), s in zip(said, scales, strict=True)], 0
+        )
+        x = 1 / (1 + np.exp(-z))
+        each.append(np.log((1 - me.FLAT) * p + me.FLAT * x * (1 - x)))
+    return np.array(each)
 
 
-def most_likely(errors, where, towards=None):
-    """Errors (slope, log tau, spread) of these rows, sources weighing alike; `towards` a log tau, sd 1/4."""
-    best = None
-    for slope, log_p in errors.log_p.items():
-        sources = errors.source[where]
-        each = np.stack([WEIGHT * log_p[where][sources == s].mean(0) for s in np.unique(sources)])
-        top = each.max(axis=1, keepdims=True)
+def most_likely(rows, log_p, slope):
+    """Errors (slope, log tau, spread): sources weigh alike, and in each both halves of its cases."""
+    units = defaultdict(list)
+    for row, one in zip(rows, log_p, strict=True):
+        units[row.source, row.half].append(one)
+    halves = defaultdict(int)
+    for source, _ in units:
+        halves[source] += 1
+    weight = np.array([1 / halves[source] for source, _ in units])
+    each = WEIGHT * np.array([np.mean(one, axis=0) for one in units.values()])
+    top = each.max(axis=1, keepdims=True)
 
-        def negative(q, each=each, top=top):
-            w = norm.pdf(np.log(TAUS), q[0], np.exp(q[1])) + 1e-300
-            value = (np.log(np.exp(each - top) @ (w / w.sum())) + top[:, 0]).sum()
-            value -= 0.5 * ((q[1] - np.log(0.6)) / 0.4) ** 2
-            return -value + (0 if towards is None else 0.5 * ((q[0] - towards) / 0.25) ** 2)
+    def negative(q):
+        w = norm.pdf(np.log(TAUS), q[0], np.exp(q[1])) + 1e-300
+        value = np.log(np.exp(each - top) @ (w / w.sum())) + top[:, 0]
+        return -weight @ value + 0.5 * ((q[1] - np.log(0.6)) / 0.4) ** 2
 
-        found = minimize(negative, [np.log(0.2), np.log(0.6)], method="Nelder-Mead")
-        if best is None or found.fun < best[0]:
-            best = found.fun, (slope, float(found.x[0]), float(np.exp(found.x[1])))
-    return best[1]
+    found = minimize(negative, [np.log(0.3), np.log(0.6)], method="Nelder-Mead").x
+    return slope, float(found[0]), float(np.exp(found[1]))
 
 
-def both_kinds(rows, errors, out=None):
-    """The numbers of both kinds, each towards the middle of the two; a source left out."""
-    kind = np.array([row.kind for row in rows])
-    where = {k: np.flatnonzero((kind == k) & (errors.source != out)) for k in me.SOURCES}
-    alone_ = {k: most_likely(errors, w) for k, w in where.items()}
-    middle = np.mean([e.log_tau for e in alone_.values()])
-    return {k: most_likely(errors, w, middle) for k, w in where.items()}
+def learned(rows):
+    """(errors by (kind, group), errors by (kind, group, source left out)) of all rows."""
+    whole, without = {}, {}
+    for (kind, group), slope in SLOPES.items():
+        mine = [row for row in rows if (row.kind, row.group) == (kind, group)]
+        log_p = log_densities(mine, slope)
+        whole[kind, group] = most_likely(mine, log_p, slope)
+        for source in {row.source for row in mine}:
+            kept = [k for k, row in enumerate(mine) if row.source != source]
+            found = most_likely([mine[k] for k in kept], log_p[kept], slope)
+            without[kind, group, source] = found
+    return whole, without
 
 
 def learn(cache):
     """Print the table."""
     rows = all_rows(cache)
-    for group in (me.OVERALL, me.CLASS, me.SHARE, me.DIFFERENCE):
-        some = [row for row in rows if row.group == group]
-        for kind, found in both_kinds(some, errors_of(some)).items():
-            number = len({row.source for row in some if row.kind == kind})
-            print(f"{kind:<11}{group:<17} slope {found.slope:.2f}  log tau {found.log_tau:+.2f}  spread "
-                  f"{found.spread:.2f}   {number} sources")  # fmt: skip
-
-
-def law(row, kinds):
-    """The predictive law of a row under some kinds' numbers."""
-    parts = [p for error in kinds for p in me.parts_of(row.said.values(), error)]
-    return predictive(parts, me.FLAT, row.bounds, row.size)
+    for (kind, group), (slope, log_tau, spread) in learned(rows)[0].items():
+        number = len({row.source for row in rows if (row.kind, row.group) == (kind, group)})
+        print(f"{kind:<11}{group:<23} slope {slope:.2f}  log tau {log_tau:+.2f}  spread {spread:.2f}   "
+              f"{number} sources")  # fmt: skip
 
 
 def judge(cache):
     """Every source left out in turn: coverage, width, error; as its kind, and as of unknown kind."""
     rows = all_rows(cache)
-    for group in (me.OVERALL, me.CLASS, me.SHARE, me.DIFFERENCE):
-        some = [row for row in rows if row.group == group]
-        errors, told, better = errors_of(some), Tally(), []
-        for source in np.unique(errors.source):
-            found = both_kinds(some, errors, source)
-            for row in (row for row in some if row.source == source):
-                for what, kinds in ((row.kind, [found[row.kind]]), (f"{row.kind}, unknown", found.values())):
-                    one = law(row, kinds)
-                    told.add((row.metric, what), row, one.interval(LEVEL), one.mean)
-                    if group == me.DIFFERENCE and what == row.kind and row.truth != 0:
-                        p = float((one.draws > 0).mean())
-                        better.append((max(p, 1 - p), (p > 0.5) == (row.truth > 0)))
-        told.show()
-        if better:
-            calibration(better)
+    whole, without = learned(rows)
+    told, points, better = Tally(), Tally(), defaultdict(list)
+    for row in rows:
+        me.ERRORS.update(whole)
+        me.ERRORS[row.kind, row.group] = without[row.kind, row.group, row.source]
+        half = HALVES["difference" in row.group][row.half]
+        for said in (row.kind, me.UNKNOWN_KIND):
+            one = me.law_of(row.draws, row.group, said, row.size, row.bounds)
+            for what in ((row.metric, row.kind, said), (row.metric, row.kind, said, half)):
+                told.add(what, row, one.interval(LEVEL), one.mean)
+            if "difference" in row.group and row.truth != 0:
+                p = float((one.draws > 0).mean())
+                better[row.group, row.kind, said].append((max(p, 1 - p), (p > 0.5) == (row.truth > 0)))
+            if said == row.kind and "difference" not in row.group:
+                means = {k: np.nanmean(v) for k, v in row.draws.items()}
+                for name, point in {"printed": one.mean, "mean": one.draws.mean(), **means}.items():
+                    points.add((row.metric, row.kind, "point", name), row, (0, 0), point)
+    told.show()
+    points.show()
+    for what, found in better.items():
+        print(*what)
+        calibration(found)
+
+
+HALVES = {False: ("not the best", "better than all labelers"), True: ("close", "far apart")}
 
 
 class Tally:
@@ -659,7 +693,8 @@ def gold(cache, draws=3, guess_by="models"):
                 found = gold_tables(case["y_pred"], classes, guess, known, gold_sample(known >= 0), r)
                 for name in names:
                     metric = named_metric(name, range(classes), 1)
-                    row = row_of(case, "", name, float(metric.of_table(table)), {"": np.array([0.5])}, 1.0)
+                    truth = float(metric.of_table(table))
+                    row = row_of(case, "", name, truth, {"": np.array([0.5])}, 1.0)
                     if row is not None:
                         for what, one in (
                             ("tables", found.estimate(metric)),
@@ -680,7 +715,8 @@ def gold_pairs(cache, draws=3):
             for r in range(int(draws)):
                 known = golds(y, number, [k, r, number])
                 sample = gold_sample(known >= 0)
-                found = gold_tables(case["symbols"], what.num_symbols, guess, known, sample, r)
+                found = gold_tables(case["symbols"], what.num_symbols, guess, known, sample, r,
+                                    predicted=what.predicted)  # fmt: skip
                 for name, truth, _, _ in differences(case):
                     metric = what.difference(named_metric(name, range(what.num_classes), 1), 0, 1)
                     row = row_of(case, "", name, truth, {"": np.array([0.5])}, 1.0)
@@ -750,7 +786,7 @@ def corners(sets=40):
                     truth = float(named_metric(metric, (0, 1), 1).of_table(table))
                     law_ = found.metrics[metric]
                     if not np.isnan(truth) and not np.isnan(law_.mean):
-                        row = Row("", metric, "", name, truth, (0.0, 1.0), 1.0, {})
+                        row = Row("", metric, "", name, False, truth, (0.0, 1.0), 1.0, {})
                         told.add((name, what, metric), row, law_.interval(LEVEL), law_.mean)
         told.show()
 
@@ -850,7 +886,10 @@ def scores(data, seeds=2, sets=100):
         for who in (None, kind) if kind in me.SOURCES else (None,):
             found = jt.evaluate_scores(score, labels, key=key, labelers_are=who)
             for what, area in areas.items():
-                row, law_ = Row("", what, kind, source, area(y, score), (), 1.0, {}), getattr(found, what)
+                row, law_ = (
+                    Row("", what, kind, source, False, area(y, score), (), 1.0, {}),
+                    getattr(found, what),
+                )
                 told.add((what, kind, who or "unknown"), row, law_.interval(LEVEL), law_.mean)
 
     for seed, name in itertools.product(range(int(seeds)), SCORED):

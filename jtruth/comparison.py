@@ -144,9 +144,10 @@ def compare_models(
 
 
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
-    """PSIS-LOO of a fit, one term for each sample.
+    """Leave-one-out log predictive density of one fit by PSIS (Vehtari, Gelman and Gabry 2017).
 
-    A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the labels it was fitted to.
+    One term for each sample. A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the
+    labels it was fitted to; a ValueError where it has neither, or others.
     """
     if not isinstance(fit, JointPosterior):
         rows = fit.pointwise()

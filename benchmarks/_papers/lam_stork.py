@@ -5,8 +5,13 @@ from scipy.optimize import brentq
 
 from benchmarks._papers import digits
 from benchmarks._papers.harness import DATA, Cell, Panel, Paper, Part
-from jtruth.lam_stork import error_bounds
-from jtruth.lam_stork.rates import apparent_error_rate, true_error_variance
+from jtruth.lam_stork import (
+    apparent_breakeven,
+    apparent_error_rate,
+    error_bounds,
+    labels_per_perfect_label,
+    policy_boundary,
+)
 
 APPARENT = {  # true error: apparent error at mislabeling 1 to 5 %, and its increase, in per cent
     2: ((2.96, 48), (3.92, 96), (4.88, 144), (5.84, 192), (6.80, 240)),
@@ -46,27 +51,6 @@ DEPENDENCE = (
     "sits near the upper bound, and (2) is too low on all four pairs."
 )
 ROWS = ("upper bound", "true error (naive Bayes)", "apparent error", "lower bound", "mislabeling (1-NN)")
-
-
-def labels_per_perfect_label(error, mislabeling):
-    """How many noisy labels say as much of the error rate as one perfect label (3)."""
-    return true_error_variance(error, mislabeling, 1) / true_error_variance(error, 0.0, 1)
-
-
-def policy_margin(mislabeling):
-    """Left side of (4): two labels a sample, which leave m^2 wrong, against twice the samples."""
-    same, other = (true_error_variance(0.5, m, 1) - 0.25 for m in (mislabeling**2, mislabeling))
-    return 2 * same - other + 0.25
-
-
-def policy_boundary(mislabeling):
-    """True error rate above which different samples are better than the same ones, Figure 2."""
-    return 0.5 - np.sqrt(policy_margin(mislabeling))
-
-
-def apparent_breakeven(classifier, labeler, share):
-    """Precision = recall of predictions against labels that have theirs at `labeler`, errors independent."""
-    return classifier * labeler + share / (1 - share) * (1 - classifier) * (1 - labeler)
 
 
 def table_1(quick):
@@ -112,7 +96,7 @@ def figure_1(quick):
 
 def figure_2(quick):
     """Policy boundary (4)."""
-    threshold = brentq(policy_margin, 0.1, 0.2, xtol=1e-15)
+    threshold = brentq(lambda m: 2 * np.isnan(policy_boundary(m)) - 1.0, 0.1, 0.2, xtol=1e-15)
     mislabeling = np.linspace(0.0001, threshold - 1e-12, 200)
     series = [("boundary (4)", "line", mislabeling, policy_boundary(mislabeling))]
     return Part(

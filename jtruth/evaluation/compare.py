@@ -33,7 +33,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, che
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Laws, Pair, joined
+from jtruth.evaluation.compared import Comparison, Laws, Pair, consistent, joined
 from jtruth.evaluation.gold.tables import BY_GOLD, labels_only_posterior, learned_table
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import PREDICTIVE
@@ -163,8 +163,10 @@ def compare_groups(
     each = [table.estimate(what.of_one(measure, g)) for g in range(len(names))]
     whole = isinstance(table, TableDraws)
     columns = np.stack([law.draws for law in each], axis=1) if whole else grouped.apart(each, data.key)
+    points = [law.mean for law in each]
     pairs = _paired(groups, data) if measure.name == "accuracy" else {}
-    laws = grouped.laws_of(names, columns, pairs, -1.0 if smaller_is_better(measure) else 1.0)
+    sign = -1.0 if smaller_is_better(measure) else 1.0
+    laws = grouped.laws_of(names, columns, pairs, sign, None if whole else points)
     notes = [*inputs.warnings(data), *groups.notes, *([grouped.PAIRED] if pairs else [])]
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
     return comparison_of(data, measure, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
@@ -230,6 +232,7 @@ def _laws(judged: Sequence[Judged], metric: Metric, key: Key) -> Laws:
                 values[name] = table.estimate(what.of_one(metric, place))
         for a, b in combinations(range(len(members)), 2):
             differences[members[a], members[b]] = _difference(table, what, metric, (a, b))
+    differences = consistent(values, differences)
     if len(judged) == 1 and isinstance(judged[0][2], TableDraws):
         columns = np.stack([law.draws for law in values.values()], axis=1)
     else:
@@ -242,8 +245,7 @@ def _difference(table: AnyTable, what: Tuples, metric: Metric, pair: tuple[int, 
     difference = what.difference(metric, *pair)
     if not isinstance(table, PredictiveTable):
         return table.estimate(difference)
-    means = np.mean([one.counts.mean(axis=0) for one in table.readings.values()], axis=0)
-    most = what.most(metric, *pair, means)
+    most = what.most(metric, *pair, next(iter(table.readings.values())).counts[0].sum(axis=0))
     if most == 0:
         return DrawsEstimate(np.zeros(1))
     return table.law(difference._replace(bounds=(-most, most)), DIFFERENCE)
@@ -283,7 +285,9 @@ def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[s
     """What is known of the tuples' table: draws, or readings of the labels; and what is doubtful."""
     if data.model is not None:
         return _known(data, what), list(data.model.warnings)
-    table, doubts, readings = learned_table(data, "tuples by gold", "nothing can be compared")
+    table, doubts, readings = learned_table(
+        data, "tuples by gold", "nothing can be compared", predicted=what.predicted
+    )
     fit = next((each.fit for each in readings if each.name == INDEPENDENT), None)
     if not isinstance(table, PredictiveTable) or fit is None or fit.counts is None or what.apart:
         return table, doubts

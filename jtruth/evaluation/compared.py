@@ -1,12 +1,13 @@
 """The answer of `compare_classifiers`: metrics, differences, and who is the best, with what probability.
 
-Where classifiers were compared by twos, or each number has a predictive law by itself, no draw holds all of
-them. `joined` puts their laws together again by a normal copula: each law keeps its shape, and the mean
-difference and correlation of any two are those that the law of their difference shows.
+Where classifiers were compared in pairs, or each number has a predictive distribution by itself, no draw
+holds all of them. `joined` puts their distributions together again by a normal copula: each keeps its shape,
+and the correlation of any two is the one that the distribution of their difference shows.
 
-Labels alone often cannot tell who is better: models were more certain of differences than right (11 of 20
-intervals that excluded 0 had the right sign). Predictive probabilities say so, and about how many gold
-answers would tell.
+The point of a difference is the difference of the points, whatever it was drawn from (`consistent`).
+
+Labels alone often cannot tell who is better (where LLM judges label, a pair that looked .7 to .9 sure was
+right in half of the cases). Then no probability is given, and about how many gold answers would tell.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,9 +35,9 @@ _DRAWS = 4000
 _AGREEMENT = (
     "Share of all labels that each repeats (Lam and Stork 2003, section 7): apart from chance this order is "
     "that of their accuracies if labels are wrong less often than right, equally in all classes, and "
-    "independently of the classifiers. Probabilities come from the model."
+    "independently of the classifiers."
 )
-_APART = "Each metric and each difference has a law by itself: they need not add up."
+CLOSE = 0.03  # two are close if the interval of their difference is within this
 Pair = tuple[str, str]
 
 
@@ -86,9 +87,8 @@ class Laws:
 
     def difference(self, first: str, second: str) -> Float[np.ndarray, " draws"]:
         """Draws of first minus second, in which it is defined."""
-        turned = (second, first) in self.differences
-        draws = self.differences[(second, first) if turned else (first, second)].draws
-        return (-draws if turned else draws)[~np.isnan(draws)]
+        law, sign = _turned(self.differences, first, second)
+        return sign * law.draws[~np.isnan(law.draws)]
 
     def p_better(self, first: str, second: str, beyond: float = 0.0) -> float:
         """P(first is better by more than `beyond`); a negative one asks whether it is not much worse.
@@ -107,22 +107,38 @@ class Laws:
         return float((draws == 0).mean()) if draws.size else float("nan")
 
 
+def _turned(differences: Mapping[Pair, DrawsEstimate], first: str, second: str) -> tuple[DrawsEstimate, int]:
+    """The difference of two as it is kept, and -1 if it is that of the second minus the first."""
+    turned = (second, first) in differences
+    return differences[(second, first) if turned else (first, second)], -1 if turned else 1
+
+
+def consistent(
+    values: Mapping[str, DrawsEstimate], differences: Mapping[Pair, DrawsEstimate]
+) -> dict[Pair, DrawsEstimate]:
+    """Differences whose points are the differences of the values' points."""
+    gaps = {(a, b): values[a].mean - values[b].mean for a, b in differences}
+    return {
+        pair: law if np.isnan(gaps[pair]) else replace(law, middle=gaps[pair])
+        for pair, law in differences.items()
+    }
+
+
 def joined(
     values: Mapping[str, DrawsEstimate], differences: Mapping[Pair, DrawsEstimate], key: Key
 ) -> Float[np.ndarray, "draws numbers"]:
     """Draws of all values together, from the law of each and of every difference: a normal copula.
 
-    A number without a law is NaN in every draw. Correlations of twos need not fit together (negative
-    eigenvalues, which are Monte Carlo error, become 0), nor need means: differences decide, by least squares.
+    A number without a distribution is NaN in every draw. Correlations of pairs need not fit together:
+    negative eigenvalues, which are Monte Carlo error, become 0.
     """
     size, place = len(values), {name: k for k, name in enumerate(values)}
     sd = {name: max(law.sd, 0.0) for name, law in values.items()}
-    together, lead = np.eye(size), np.zeros((size, size))
+    together = np.eye(size)
     for (a, b), law in differences.items():
         product, at = sd[a] * sd[b], (place[a], place[b])
         correlation = (sd[a] ** 2 + sd[b] ** 2 - law.sd**2) / (2 * product) if product > 0 else 0.0
         together[at] = together[at[::-1]] = np.clip(np.nan_to_num(correlation), -1.0, 1.0)
-        lead[at] = law.mean - (values[a].mean - values[b].mean)
     root, axes = np.linalg.eigh(together)
     half = axes * np.sqrt(np.maximum(root, 0.0))
     half = half / np.sqrt((half**2).sum(axis=1, keepdims=True))
@@ -132,7 +148,7 @@ def joined(
         known = law.draws[~np.isnan(law.draws)]
         if known.size:
             columns[:, k] = np.quantile(known, ndtr(normal[:, k]), method="inverted_cdf")
-    return columns + np.nan_to_num(lead - lead.T).mean(axis=1)
+    return columns
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -181,6 +197,18 @@ class Comparison(Laws, Answer):
         return self.p_better(first, second, self.margin) >= TOLD
 
     @property
+    def unclear(self) -> bool:
+        """Whether labels alone do not tell which is better: then no probability is given."""
+        return self.interval_kind == parts.PREDICTIVE and not self.told
+
+    @property
+    def close(self) -> bool:
+        """Whether the first two of the ranking are close: the interval of their difference says so."""
+        law, _ = _turned(self.differences, *self.ranking[:2])
+        low, high = law.interval(self.level)[:2]
+        return max(abs(low), abs(high)) <= CLOSE
+
+    @property
     def gold_to_tell(self) -> int | None:
         """About how many random gold answers would tell the first two apart; None: not even all of them.
 
@@ -192,7 +220,7 @@ class Comparison(Laws, Answer):
         draws = self.difference(*pair)
         if not draws.size:
             return None
-        d, apart = abs(float(draws.mean())), float(np.abs(draws).max())
+        d, apart = abs(self.values[pair[0]].mean - self.values[pair[1]].mean), float(np.abs(draws).max())
         if self.sizes:
             p = np.array([self.values[name].mean for name in pair])
             apart = len(self.sizes) * float((p * (1 - p)).sum())
@@ -221,17 +249,16 @@ class Comparison(Laws, Answer):
             for text, v in self.assumptions
         ]
         heads = [Column(("values", name), plain(name)) for name in self.ranking]
-        better = self.better
         pairs = [
-            row | {"first_better": better[row["first"], row["second"]],
-                   "second_better": better[row["second"], row["first"]]}
+            row | {"first_better": self._said((row["first"], row["second"])),
+                   "second_better": self._said((row["second"], row["first"]))}
             for row in difference_rows(self.differences, self.ranking, self.level)
         ]  # fmt: skip
         chance = Column("first_better", f"P(the first is better{self.beyond})", form=".2f")
-        note = _APART if self.interval_kind == parts.PREDICTIVE else ""
+        shown = () if all(row["first_better"] is None for row in pairs) else (chance,)
         blocks = (
             _classifiers(self, metric),
-            difference_table("comparison.differences", "Differences", pairs, (chance,), note, "undefined"),
+            difference_table("comparison.differences", "Differences", pairs, shown, "", "not clear"),
             parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("metric", metric), ("interval", kind), ("rests on", self.assumption)),
@@ -247,9 +274,16 @@ class Comparison(Laws, Answer):
         sentence = _sentence(self, metric, f"{kind}s; {parts.taken_as_true(self.num_gold)}")
         return Document(f"Which {self.noun} has the better {metric}?", about, sentence, blocks, alarms)
 
+    def _said(self, pair: Pair) -> float | None:
+        """P(the first of a pair is better), where it may be said; labels alone make it too sure."""
+        p, other = (self.p_better(one, two, self.margin) for one, two in (pair, pair[::-1]))
+        sure = self.interval_kind != parts.PREDICTIVE or max(p, other) >= TOLD
+        return p if sure else None
+
     def __repr__(self) -> str:
         first = self.ranking[0]
-        return f"Comparison({self.metric}: {first!r} is best with probability {self.best[first]:.2f})"
+        said = "which is best is not clear" if self.unclear else f"{first!r} is best with probability "
+        return f"Comparison({self.metric}: {said}{'' if self.unclear else format(self.best[first], '.2f')})"
 
 
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
@@ -257,12 +291,20 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     p, names = comparison.p_better(first, second, comparison.margin), (plain(first), plain(second))
     if np.isnan(p):
         return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind})."
-    if comparison.interval_kind == parts.PREDICTIVE and not comparison.told and not comparison.margin:
+    if comparison.unclear:
         needed = comparison.gold_to_tell
-        help_ = f"about {needed} gold answers would" if needed else "gold may not tell either: they are close"
+        help_ = (
+            f"about {needed} gold answers, chosen at random, would"
+            if needed
+            else (
+                f"gold may not tell either: the difference is within {CLOSE:g} either way"
+                if comparison.close
+                else "even the truth of all samples may not"
+            )
+        )
         return (
-            f"Labels alone cannot tell whether {names[0]} or {names[1]} has the better {metric} "
-            f"({names[0]} with probability {p:.2f}); {help_} ({kind})."
+            f"Labels alone cannot tell whether {names[0]} or {names[1]} has the better {metric}; {help_} "
+            f"({kind})."
         )
     return (
         f"{names[0]} has the better {metric} with probability {comparison.best[first]:.2f}; "
@@ -273,13 +315,15 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
 def _classifiers(comparison: Comparison, metric: str) -> Table:
     best, meets, place = comparison.best, comparison.meets, comparison.names.index
     rows = [
-        {"name": name, **law_row(comparison.values[name], comparison.level), "best": best[name],
-         "meets": meets.get(name), "ranks": comparison.ranks[place(name)],
+        {"name": name, **law_row(comparison.values[name], comparison.level), "meets": meets.get(name),
+         "best": None if comparison.unclear else best[name],
+         "ranks": None if comparison.unclear else comparison.ranks[place(name)],
          "agreement_with_labels": comparison.agreement.get(name),
          **({"num_samples": comparison.sizes[place(name)]} if comparison.sizes else {})}
         for name in comparison.ranking
     ]  # fmt: skip
-    columns = [Column("mean", metric, ("low", "high")), Column("best", "P(best)", form=".2f")]
+    columns = [Column("mean", metric, ("low", "high"))]
+    columns += [] if comparison.unclear else [Column("best", "P(best)", form=".2f")]
     if meets:
         side = "at most" if comparison.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))

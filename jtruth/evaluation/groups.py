@@ -34,7 +34,7 @@ from jtruth._validation.words import number_of, plain, quoted
 from jtruth.answers import Answer, Column, Document, Table, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import Facts
 from jtruth.evaluation import inputs
-from jtruth.evaluation.compared import TOLD, Laws, Pair, difference_rows, difference_table
+from jtruth.evaluation.compared import TOLD, Laws, Pair, consistent, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables, labels_only_posterior
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.parts import interval_text, interval_title, taken_as_true
@@ -186,8 +186,12 @@ def too_few(names: Sequence[str], number: Sequence[int] | np.ndarray, what: str)
 def group_shares(
     groups: Groups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key,
     paired: Mapping[Pair, tuple[DrawsEstimate, DrawsEstimate]] = MappingProxyType({}),
+    points: Sequence[float] | None = None,
 ) -> Groups:  # fmt: skip
-    """The answer from draws (draws, groups); `p` (samples,) are chances of the class, `paired` by gold."""
+    """The answer from draws (draws, groups); `p` (samples,) are chances of the class, `paired` by gold.
+
+    `points` as for `laws_of`.
+    """
     size, gold_of = groups.sizes, np.bincount(groups.group[gold >= 0], minlength=len(groups.names))
     covariance, common = _chance(groups, columns.mean(axis=0), p)
     root, axes = np.linalg.eigh(covariance)
@@ -197,7 +201,7 @@ def group_shares(
     votes = cross_table(groups.group[sample], label == groups.code, (size.size, 2))
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)
     here, later = (
-        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()})
+        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()}, points=points)
         for k, draws in enumerate((columns, new))
     )
     return groups._replace(
@@ -214,13 +218,17 @@ def apart(laws: Sequence[DrawsEstimate], key: Key) -> Float[np.ndarray, "draws g
 
 def laws_of(
     names: Sequence[str], columns: Float[np.ndarray, "draws groups"], paired: Mapping[Pair, DrawsEstimate],
-    sign: float = 1.0,
+    sign: float = 1.0, points: Sequence[float] | None = None,
 ) -> Laws:  # fmt: skip
-    """Values and differences of groups, by draws of all of them together; some differences are `paired`."""
+    """Values and differences of groups, by draws of all of them together; some differences are `paired`.
+
+    `points` are given as the means of the groups; None: those of the draws.
+    """
     each = {name: np.ascontiguousarray(column) for name, column in zip(names, columns.T, strict=True)}
     apart = {(a, b): DrawsEstimate(each[a] - each[b]) for a, b in combinations(names, 2)}
-    values = {name: DrawsEstimate(draws) for name, draws in each.items()}
-    return Laws(values, {**apart, **paired}, columns, sign)
+    middles = points or [None] * len(each)
+    values = {name: DrawsEstimate(each[name], middle=m) for name, m in zip(each, middles, strict=True)}
+    return Laws(values, consistent(values, {**apart, **paired}), columns, sign)
 
 
 def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, dict[Pair, int]]:
@@ -300,7 +308,8 @@ class LabelersByGroup(Answer):
         laws = {}
         for worker, mine in by_worker.items():
             key = stream(as_key(self.key), f"labelers apart, {worker}")
-            laws[worker] = laws_of(tuple(mine), apart(list(mine.values()), key), self.paired.get(worker, {}))
+            columns, points = apart(list(mine.values()), key), [law.mean for law in mine.values()]
+            laws[worker] = laws_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
         return laws
 
     @property
@@ -315,7 +324,8 @@ class LabelersByGroup(Answer):
             for (a, b), law in laws.differences.items():
                 better = laws.p_better(a, b)
                 if better < 0.5:
-                    a, b, law, better = b, a, DrawsEstimate(-law.draws), 1 - better
+                    a, b, better = b, a, 1 - better
+                    law = DrawsEstimate(-law.draws, middle=-law.mean)
                 gaps.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
                              "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
                              "first_better": better})  # fmt: skip

@@ -11,25 +11,37 @@ EM and NUTS come without the checks against independent errors, and say so.
 
 An interval wider than one half is not in the sentence. Who answers by habit, copies or changed
 (`jtruth.learning.behaviour`) stands in the rows, and what is more probable than not becomes a sentence.
+
+Who is clearly better than whom comes from the distribution of the difference of two labelers, in which what
+all share cancels (`model_error.first_larger`); nothing is said of other pairs. Unless people label it is
+never clear; then it is said what follows if errors are independent, where no check speaks against that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, host_rng, stated, stream
 from jtruth._validation import choose
-from jtruth._validation.words import Read, number_of, plain
+from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
 from jtruth.answers.blocks import Row, cell_text, facts_of, law_column
 from jtruth.answers.data import plain_json
 from jtruth.evaluation import parts
 from jtruth.evaluation.agreement import consensus_table
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, laws_of, rests_on
+from jtruth.evaluation.assumptions.model_error import (
+    OVERALL,
+    UNKNOWN_KIND,
+    check_kind,
+    first_larger,
+    laws_of,
+    rests_on,
+)
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
@@ -52,7 +64,8 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
 
 NAMED = 0.5  # probability above which a labeler is named
-_OFTEN, _MOST_CLASSES, _LISTED = 0.25, 12, 3
+SURE = 0.95  # probability from which a difference is clear, and a labeler is said to label at random
+_OFTEN, _MOST_CLASSES, _LISTED, _ENDS = 0.25, 12, 3, 12
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
 
 
@@ -75,6 +88,8 @@ class LabelerReport(Answer):
     rests_on: str = ""  # what the accuracies take for granted
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
     laws: Mapping[str, DrawsEstimate] = field(default_factory=dict)  # by worker; not of --fast
+    clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
+    clear_if: str = ""  # what that assumes, beginning with "if"
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -92,7 +107,8 @@ class LabelerReport(Answer):
                      "assumed"),
             facts(estimand=estimand, assumptions=named),
         )  # fmt: skip
-        sentence = labelers_headline(rows, estimand, parts.interval_title(self.level, self.interval_kind))
+        kind = parts.interval_title(self.level, self.interval_kind)
+        sentence = labelers_headline(rows, estimand, kind, self.clear, self.clear_if)
         alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
         return Document("How good is every labeler?", about, sentence, shown_blocks, alarms, doubt)
 
@@ -163,8 +179,10 @@ def _saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict
     }
 
 
-def labelers_headline(rows: Any, estimand: str, kind: str) -> str:
-    """One sentence with the answer, or why there is none."""
+def labelers_headline(
+    rows: Any, estimand: str, kind: str, clear: Sequence[tuple[str, str]] = (), clear_if: str = ""
+) -> str:
+    """The answer in sentences, or why there is none; `clear` and `clear_if` as in `LabelerReport`."""
     rows = [row for row in rows if row["low"] is not None]
     if not rows:
         return "No answer: these labels do not determine how good the labelers are."
@@ -173,22 +191,55 @@ def labelers_headline(rows: Any, estimand: str, kind: str) -> str:
     named = [f"{text} ({plain(row['worker'])})" for row, text in zip(sure, numbers, strict=True)]
     ends = named[:1] + named[1:][-1:]
     texts = [f"from {ends[0]} to {ends[-1]}"] if len(sure) > 1 else ends
-    texts += [f"not determined for {len(rows) - len(sure)}"] if len(sure) < len(rows) else []
+    open_ = len(rows) - len(sure)
+    texts += (
+        [f"of {open_} the labels say little" if sure else "the labels say little of any"] if open_ else []
+    )
     sentence = f"{number_of(len(rows), 'labeler')}: {estimand}, {', '.join(texts)} ({kind}s)."
-    return " ".join([sentence, *_not_apart(rows)])
+    random = [r for r in rows if (r.get("spam") or 0.0) >= SURE]
+    named = [f"{plain(row['worker'])} labels at random (probability {row['spam']:.2f})." for row in random]
+    named = named[:_LISTED] + ([f"So do {len(named) - _LISTED} more."] if len(named) > _LISTED else [])
+    return " ".join([sentence, *named, *clear_sentences(clear, clear_if, len(rows))])
 
 
-def _not_apart(rows: list[Row]) -> list[str]:
-    pairs = [(a, b) for a, b in pairwise(rows) if a["high"] >= b["low"]]
-    if not pairs:
+def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int) -> list[str]:
+    """Who is clearly worse than most, and who clearly better than most others; nothing of other pairs."""
+    if not clear:
         return []
-    if len(pairs) == len(rows) - 1:
-        extreme = rows[0]["high"] >= rows[-1]["low"]
-        which = "even the worst and the best" if extreme and len(rows) > 2 else "neighbours in this order"
-        return [f"Intervals overlap: {which} are not told apart."]
-    named = ", ".join(f"{plain(a['worker'])} and {plain(b['worker'])}" for a, b in pairs[:3])
-    more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
-    return [f"Not told apart: {named}{more}."]
+
+    def said(place: int, pairs: Sequence[tuple[str, str]], than: str) -> str:
+        who = Counter(pair[place] for pair in pairs).most_common(1)[0][0]
+        others = [plain(pair[1 - place]) for pair in pairs if pair[place] == who]
+        return f"{plain(who)} is clearly {than} than {some(others, _LISTED)}"
+
+    worst = Counter(pair[1] for pair in clear).most_common(1)[0][0]
+    rest = [pair for pair in clear if pair[1] != worst]
+    sentences = [said(1, clear, "worse"), *([said(0, rest, "better")] if rest else [])]
+    text = "; ".join(sentences)
+    text = f"{clear_if[0].upper()}{clear_if[1:]}, {text}." if clear_if else f"{text}."
+    return [text] if len(clear) == number * (number - 1) // 2 else [text, "Other differences are not clear."]
+
+
+def clear_pairs(
+    rows: Sequence[Row], workers: Sequence[Any], better: Callable[[np.ndarray], np.ndarray]
+) -> tuple[tuple[str, str], ...]:
+    """(better, worse) workers of whom that has a probability of .95 or more by `better` of pairs of places.
+
+    Of many labelers only the ends of the order of `rows`, worst first, are compared.
+    """
+    place = {str(name): t for t, name in enumerate(workers)}
+    known = [row["worker"] for row in rows if row["low"] is not None]
+    ends = known if len(known) <= 2 * _ENDS else known[:_ENDS] + known[-_ENDS:]
+    pairs = [(one, other) for other, one in combinations(ends, 2)]
+    if not pairs:
+        return ()
+    p = better(np.array([[place[one], place[other]] for one, other in pairs]))
+    return tuple(pair for pair, sure in zip(pairs, p, strict=True) if sure >= SURE)
+
+
+def by_draws(draws: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """P(the first of a pair is more accurate) by draws (draws, labelers) of all together."""
+    return lambda pairs: (draws[:, pairs[:, 0]] > draws[:, pairs[:, 1]]).mean(axis=0)
 
 
 def _of_classes(report: LabelerReport) -> list[Table]:
@@ -386,6 +437,7 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
                         alone, level, means)  # fmt: skip
     readings = tuple((member.name, member.sentence) for member in members)
+    clear, clear_if = _clear(data, rows, draws, laws, fit, checks)
     if not by_gold and all_refused(checks):  # what each assumption says means nothing then
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
@@ -399,8 +451,28 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         checks=(*first, *checks), assumed=() if by_gold else (parts.MORE_RIGHT,), suspicious=odd,
         target=data.target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
         rests_on=tables.BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings,
+        clear=clear, clear_if=clear_if,
         laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
     )  # fmt: skip
+
+
+def _clear(
+    data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], laws: Sequence[DrawsEstimate],
+    fit: JointPosterior, checks: Sequence[Check],
+) -> tuple[tuple[tuple[str, str], ...], str]:  # fmt: skip
+    """Pairs of labelers of whom it is clear who is better, and what that assumes."""
+    labels, refuted = data.own_labels(), any(check.verdict == "does not fit" for check in checks)
+    if data.num_gold:
+        size, rng = max(law.draws.size for law in laws), host_rng(data.key, "labelers by gold, in pairs")
+        apart = np.stack([rng.permutation(np.resize(law.draws, size)) for law in laws], axis=1)
+        return clear_pairs(rows, labels.worker_names, by_draws(apart)), ""
+    sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
+    clear = clear_pairs(
+        rows, labels.worker_names, lambda pairs: first_larger(draws, pairs, data.labelers_are, sizes)
+    )
+    if clear or data.labelers_are != UNKNOWN_KIND or refuted or not fit.usable or INDEPENDENT not in draws:
+        return clear, ""
+    return clear_pairs(rows, labels.worker_names, by_draws(draws[INDEPENDENT])), "if errors are independent"
 
 
 _CHEAP = 50_000  # labels times classes
@@ -451,7 +523,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     check_level(level)
     odd, notes = (), ()
     if isinstance(labels, Stream):
-        state = labels
+        state, named = labels, None
     else:
         named = as_labels(labels)
         cheap = named.num_labels * named.num_classes <= _CHEAP
@@ -461,8 +533,10 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
             data.normal = True
             return _report_of(data)
         odd, notes = suspicions(named), tuple(map(Read, named.notes))
-        if named.tasks is None or named.workers is None:
-            named = named.with_names(tasks=range(named.num_samples), workers=range(named.num_labelers))
+        if named.tasks is None:
+            named = named.with_names(tasks=range(named.num_samples))
+        if named.workers is None:
+            named = named.with_names(workers=range(named.num_labelers))
         state = begin_stream(named, smoothing=the_prior(named.num_classes))
     posterior = posterior_of(state.patterns, state.prior, state.matrices)
     draws = laplace_draws(state, as_key(key), posterior)
@@ -472,11 +546,27 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
     laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
     rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
+    if named is not None:
+        rows, likely = _habits_of_some(named, draws, rows)
+        odd = (*likely, *odd)
     warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
         draws, stated(key), suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
     )  # fmt: skip
+
+
+_LOOKED_AT = 100_000  # labels in which habits of labelers are looked for, where there are more
+
+
+def _habits_of_some(
+    labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...]
+) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...]]:
+    """Rows with the probabilities of spam and copies, and what is probable, by evenly spaced samples."""
+    step = -(-labels.num_labels // _LOOKED_AT)
+    some_ = labels.restrict(np.arange(0, labels.num_samples, step)) if step > 1 else labels
+    habits, likely = behaviour_of(some_, fit.prior.mean(axis=0), fit.mean_matrices, None, None)
+    return tuple({**row, **habits[row["worker"]]} for row in rows), likely
 
 
 def labelers_by_model(

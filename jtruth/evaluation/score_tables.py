@@ -96,7 +96,7 @@ def learned_curves(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"]
 ) -> tuple[Curves | PredictiveCurves, tuple[str, ...]]:
     """Curves by gold or by readings of the labels, and what is doubtful; ValueError where there are none."""
-    table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, data.positive)
+    table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, rising=data.positive)
     if isinstance(table, PredictiveTable):
         tables = {name: thinned([one], DRAWS).counts for name, one in table.readings.items()}
         readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}

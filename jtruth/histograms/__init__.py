@@ -14,8 +14,12 @@ from jtruth.histograms.calibration import (
     loss_estimates,
 )
 from jtruth.histograms.concentration import (
+    best_concentration,
+    concentration_loss,
+    disagreement_probability,
     epistemic_after_one_label,
     fit_calibrator,
+    log_dirichlet_multinomial,
     one_label,
     opinion_gain,
     posterior_probabilities,
@@ -31,7 +35,8 @@ from jtruth.histograms.label_counts import (
 )
 
 __all__ = [
-    "Calibration", "Histograms", "MergedBins", "calibration_loss", "disagreement", "dispersion_loss",
-    "epistemic_after_one_label", "epistemic_loss", "fit_calibrator", "from_counts", "from_labels", "log_loss",
+    "Calibration", "Histograms", "MergedBins", "best_concentration", "calibration_loss", "concentration_loss",
+    "disagreement", "disagreement_probability", "dispersion_loss", "epistemic_after_one_label",
+    "epistemic_loss", "fit_calibrator", "from_counts", "from_labels", "log_dirichlet_multinomial", "log_loss",
     "loss_estimates", "one_label", "opinion_gain", "posterior_probabilities", "squared_loss",
 ]  # fmt: skip

@@ -69,10 +69,19 @@ def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
 def log_dirichlet_multinomial(
     histograms: Histograms, probabilities: Rows, concentration: Samples, *, coefficient: bool = True
 ) -> Float[Array, " samples"]:
-    """log DirMult(y | alpha_0 f), as in (50), accurate in float32 from alpha_0 = 1e-6 to 1e9.
+    """Log pmf of label histograms, log DirMult(y | alpha_0 f), as in Mimori et al. (2021) (50).
 
-    -inf where a class with f = 0 was given; `coefficient`: with the multinomial one. Memory grows with the
-    largest count.
+    It and its gradients are accurate in float32 from alpha_0 = 1e-6 to 1e9. Memory grows with the largest
+    count.
+
+    Args:
+        histograms: y, of labels.
+        probabilities: f, (samples, classes).
+        concentration: alpha_0, (samples,), above 0.
+        coefficient: with the multinomial one.
+
+    Returns:
+        (samples,); -inf where a class with f = 0 was given.
     """
     f = as_array(probabilities)
     alpha = jnp.asarray(concentration, f.dtype)
@@ -93,7 +102,11 @@ def log_dirichlet_multinomial(
 def disagreement_probability(
     probabilities: Rows, concentration: Samples | None = None
 ) -> Float[Array, " samples"]:
-    """(19), (71): alpha_0 / (alpha_0 + 1) (1 - sum f^2); without a concentration 1 - sum f^2."""
+    """Probability that two labels of a sample differ, alpha_0 / (alpha_0 + 1) (1 - sum f^2).
+
+    Without a concentration (infinity) it is 1 - sum f^2. Averaged over an ensemble it is (72) or (73).
+    Source: Mimori et al. (2021) (19), (71).
+    """
     f = as_array(probabilities)
     gini = (f * (1 - f)).sum(axis=1)
     if concentration is None:
@@ -111,6 +124,30 @@ def posterior_probabilities(
     alpha = jnp.asarray(concentration, f.dtype)[:, None]
     n = jnp.asarray(histograms.n).astype(f.dtype)[:, None]
     return (alpha * f + jnp.asarray(histograms.counts).astype(f.dtype)) / (alpha + n)
+
+
+def best_concentration(
+    disagreement: float | Float[AnyArray, "*shape"], gap: float | Float[AnyArray, "*shape"]
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
+    """Best concentration alpha_0, D / gap, and the least no worse than infinity, (D - gap) / (2 gap).
+
+    Args:
+        disagreement: D = 1 - E sum_k Q_k^2, the probability that two labels differ, such as the mean of
+            `disagreement(histograms)` over samples of one prediction Z.
+        gap: for disagreement probabilities (61) 1 - sum_k Z_k^2 - D; for class probabilities after one label
+            (69) their epistemic loss E sum_k (Z_k - Q_k)^2. Both are equal if Z = E Q (62).
+
+    Returns:
+        Best and least alpha_0, 0 or more; infinite where gap <= 0.
+
+    Source: Mimori et al. (2021), Theorem 1.
+
+    >>> print(*(f"{alpha:.1f}" for alpha in best_concentration(0.4, 0.1)))
+    4.0 1.5
+    """
+    positive = jnp.asarray(gap) > 0
+    best = jnp.where(positive, disagreement / jnp.where(positive, gap, 1.0), jnp.inf)
+    return best, jnp.maximum((best - 1) / 2, 0.0)
 
 
 @eqx.filter_jit
@@ -158,7 +195,11 @@ def concentration_loss(
     coefficient: bool = True,
     where: Where = None,
 ) -> Float[Array, ""]:
-    """(50), of the samples `where`."""
+    """Loss of alpha-calibration (50), of the samples `where`, as a function of log alpha_0.
+
+    `jax.grad` gives its gradient; times N it is (51) if all samples have equally many labels. Other arguments
+    are those of `log_dirichlet_multinomial`. Source: Mimori et al. (2021) (50), (51).
+    """
     t = as_array(log_concentration)
     f, mask = jnp.asarray(probabilities, t.dtype), jnp.ones(t.shape, bool) if where is None else where
     log_p = log_dirichlet_multinomial(histograms, f, jnp.exp(t), coefficient=coefficient)

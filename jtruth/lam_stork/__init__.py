@@ -10,9 +10,17 @@ from jtruth.lam_stork.error_rate import (
     rogan_gladen,
 )
 from jtruth.lam_stork.posterior import error_rate_posterior
-from jtruth.lam_stork.rates import error_bounds, true_error_rate
+from jtruth.lam_stork.rates import (
+    apparent_breakeven,
+    apparent_error_rate,
+    error_bounds,
+    labels_per_perfect_label,
+    policy_boundary,
+    true_error_rate,
+)
 
 __all__ = [
-    "error_bounds", "error_rate_posterior", "estimate_bounds", "estimate_error_rate", "recover_confusion",
-    "rogan_gladen", "true_error_rate",
+    "apparent_breakeven", "apparent_error_rate", "error_bounds", "error_rate_posterior", "estimate_bounds",
+    "estimate_error_rate", "labels_per_perfect_label", "policy_boundary", "recover_confusion", "rogan_gladen",
+    "true_error_rate",
 ]  # fmt: skip

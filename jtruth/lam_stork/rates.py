@@ -1,8 +1,8 @@
-"""Lam & Stork (2003) (1), (2) and bounds: rates in, rates out, nothing estimated.
+"""Lam & Stork (2003) (1) to (4), breakeven points and bounds: rates in, rates out, nothing estimated.
 
 Three rates: `error`, P(prediction wrong), which is asked for; `mislabeling`, P(label wrong), which is known;
 and `apparent`, P(prediction and label differ), which is seen. Functions annotated `Rates` take numbers or
-arrays of rates in [0, 1] that broadcast against each other.
+arrays of rates in [0, 1], of NumPy or JAX (under jit, vmap and grad too), that broadcast against each other.
 """
 
 from typing import NamedTuple
@@ -10,27 +10,38 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._arrays import AnyArray, is_concrete, namespace
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_probabilities
 
-Rates = float | Float[np.ndarray, "..."]
+Rates = float | Float[AnyArray, "..."]
 
 
 def check_rate(value: Rates, name: str) -> None:
-    """Raise ValueError unless every rate lies in [0, 1]."""
-    check_probabilities(np.asarray(value, np.float64), name)
+    """Raise ValueError unless every rate lies in [0, 1]; traced ones pass."""
+    if is_concrete(value):
+        check_probabilities(np.asarray(value, np.float64), name)
 
 
 def _check_informative(mislabeling: Rates) -> None:
     check_rate(mislabeling, "mislabeling")
-    if (np.asarray(mislabeling) == 0.5).any():
+    if is_concrete(mislabeling) and (np.asarray(mislabeling) == 0.5).any():
         raise ValueError(
             "mislabeling is 0.5: such labels say nothing about the truth of two classes; use other labels"
         )
 
 
 def apparent_error_rate(error: Rates, mislabeling: Rates) -> Rates:
-    """How often prediction and label of two classes differ, independent errors: e + m (1 - 2e), (1)."""
+    """How often prediction and label of two classes differ, independent errors: e + m (1 - 2e).
+
+    Raises:
+        ValueError: a rate outside [0, 1].
+
+    Source: Lam & Stork (1); Table 1.
+
+    >>> print(f"{apparent_error_rate(0.02, 0.05):.4f}")
+    0.0680
+    """
     check_rate(error, "error")
     check_rate(mislabeling, "mislabeling")
     return error + mislabeling * (1 - 2 * error)
@@ -54,10 +65,80 @@ def true_error_variance(error: Rates, mislabeling: Rates, num_samples: float) ->
     """Variance of (2), a (1 - a)/(1 - 2m)^2/num_samples, when m is known. Lam & Stork 4."""
     check_rate(error, "error")
     _check_informative(mislabeling)
-    if not num_samples > 0:
+    if is_concrete(num_samples) and not num_samples > 0:
         raise ValueError(f"num_samples is {num_samples}; give the number of test samples, above 0")
-    noise = mislabeling * (1 - mislabeling) / (1 - 2 * mislabeling) ** 2
-    return (noise + error * (1 - error)) / num_samples
+    return (_label_noise(mislabeling) + error * (1 - error)) / num_samples
+
+
+def _label_noise(mislabeling: Rates) -> Rates:
+    """m (1 - m)/(1 - 2m)^2, the variance that wrong labels add to that of one perfect label."""
+    return mislabeling * (1 - mislabeling) / (1 - 2 * mislabeling) ** 2
+
+
+def labels_per_perfect_label(error: Rates, mislabeling: Rates) -> Rates:
+    """How many noisy labels are worth one perfect label: the ratio of the variances of (2).
+
+    It is 1 or more, and infinite where error is 0 or 1 and labels are noisy.
+
+    Raises:
+        ValueError: a rate outside [0, 1], or mislabeling = 1/2.
+
+    Source: Lam & Stork (3); Figure 1.
+
+    >>> print(f"{labels_per_perfect_label(0.05, 0.10):.2f}")
+    3.96
+    """
+    check_rate(error, "error")
+    _check_informative(mislabeling)
+    xp, noise, perfect = namespace(error, mislabeling), _label_noise(mislabeling), error * (1 - error)
+    ratio = xp.where(perfect > 0, noise / xp.where(perfect > 0, perfect, 1.0), xp.inf)
+    return 1 + xp.where(noise > 0, ratio, 0.0)[()]
+
+
+def policy_boundary(mislabeling: Rates) -> Rates:
+    """Error rate above which two labelers should label different samples rather than the same ones.
+
+    One label on each of 2l samples leaves m of them wrong, two on each of l samples m^2 (the paper's
+    optimistic figure). Where boundary < error < 1 - boundary different samples give (2) the smaller variance,
+    which is (4); the inequality above it is printed the wrong way round. NaN above m = .1659: there the same
+    samples are always better.
+
+    Raises:
+        ValueError: a rate outside [0, 1/2).
+
+    Source: Lam & Stork (4); Figure 2.
+
+    >>> print(f"{policy_boundary(0.025):.4f}", policy_boundary(0.2))
+    0.0265 nan
+    """
+    check_rate(mislabeling, "mislabeling")
+    if is_concrete(mislabeling) and not (np.asarray(mislabeling) < 0.5).all():
+        raise ValueError(f"mislabeling is {mislabeling}; give rates below 0.5")
+    xp, fall = namespace(mislabeling), _label_noise(mislabeling) - 2 * _label_noise(mislabeling**2)
+    margin = 0.25 - fall  # the left side of (4); 1/2 - sqrt(margin) would cancel
+    root = xp.where(margin > 0, xp.sqrt(xp.where(margin > 0, margin, 1.0)), 0.0)
+    return xp.where(margin >= 0, fall / (0.5 + root), xp.nan)[()]
+
+
+def apparent_breakeven(classifier: Rates, labeler: Rates, share: Rates) -> Rates:
+    """Apparent precision = recall of predictions whose true ones are r, against labels whose own are s.
+
+    r s + (1 - r)(1 - s) share/(1 - share) for r = `classifier`, s = `labeler` and a share of positives;
+    errors are independent given the class.
+
+    Raises:
+        ValueError: a rate outside [0, 1], or a share of 0 or 1.
+
+    Source: Lam & Stork 5.1; Table 2.
+
+    >>> print(f"{apparent_breakeven(0.9, 0.95, 0.1):.3f}")
+    0.856
+    """
+    for name, value in (("classifier", classifier), ("labeler", labeler), ("share", share)):
+        check_rate(value, name)
+    if is_concrete(share) and not ((np.asarray(share) > 0) & (np.asarray(share) < 1)).all():
+        raise ValueError(f"share is {share}; precision and recall need positives and negatives")
+    return classifier * labeler + share / (1 - share) * (1 - classifier) * (1 - labeler)
 
 
 class ErrorBounds(NamedTuple):

@@ -2,5 +2,9 @@
 
 from jtruth.planning.search import best_plan
 from jtruth.planning.settings import Labeler, Plan, Setting, read_setting, regular_assignment
+from jtruth.planning.widths import approximate_width, simulated_width
 
-__all__ = ["Labeler", "Plan", "Setting", "best_plan", "read_setting", "regular_assignment"]
+__all__ = [
+    "Labeler", "Plan", "Setting", "approximate_width", "best_plan", "read_setting", "regular_assignment",
+    "simulated_width",
+]  # fmt: skip

@@ -214,9 +214,12 @@ def information(setting: Setting, labels: tuple[float, ...]) -> Information:
 
 
 def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
-    """Predicted width of the metric's interval under a plan, in milliseconds; look at its `warnings`.
+    """Predict the width of the metric's interval under a plan of one's own, in milliseconds.
 
-    Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
+    Look at its `warnings`: they say where it is rough, and `simulated_width` is better. A ValueError for a
+    plan that cannot be, or more than 60 000 patterns of labels.
+
+    Source: Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
 
     >>> from jtruth.planning import Labeler
     >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")
@@ -364,7 +367,7 @@ def simulated_width(
     num_sets: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PlanWidth:
-    """Expected posterior width of the metric under a plan, on common random numbers.
+    """Expected posterior width of the metric under a plan of one's own, on common random numbers.
 
     `setting.rates` says how a set is analysed, of which there are 200 for known rates, 16 for learned ones,
     or `num_sets`. The same key gives the same uniform numbers to every plan: `a.widths - b.widths` is what

@@ -44,6 +44,9 @@ class DrawsEstimate(Estimate):
 
     draws: Float[np.ndarray, " draws"]
     point: float | None = None
+    middle: float | None = (
+        None  # given as the mean: of a predictive distribution, whose mean is far from data
+    )
 
     @property
     def _defined(self) -> np.ndarray:
@@ -68,8 +71,9 @@ class DrawsEstimate(Estimate):
 
     @property
     def mean(self) -> float:
-        """Mean of the draws, or the point."""
-        return self._atoms.mean if self.point is None else self.point
+        """Mean of the draws, or the point or middle that stands for it."""
+        stated = self.middle if self.point is None else self.point
+        return self._atoms.mean if stated is None else stated
 
     @property
     def sd(self) -> float:
@@ -151,12 +155,17 @@ Opinion = tuple[float, float]  # logit of the place in the range, and scale of i
 
 
 def predictive(
-    opinions: Sequence[Opinion], flat: float, bounds: tuple[float, float] = (0.0, 1.0), size: float = np.inf
+    opinions: Sequence[Opinion],
+    flat: float,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    size: float = np.inf,
+    weights: Sequence[float] | None = None,
 ) -> DrawsEstimate:
-    """The mixture of opinions of equal weight, as evenly spaced quantiles.
+    """The mixture of opinions, as evenly spaced quantiles.
 
     `flat` is the weight of the flat part, above 0; it is 1 without opinions. `size` is that of the count
-    below the line, if the number is a ratio of counts; see `opinion`.
+    below the line, if the number is a ratio of counts; see `opinion`. `weights` of the opinions among
+    themselves; None: all alike.
 
     >>> low, high = predictive([(1.4, 0.3)], 0.02).equal_tails(0.9)
     >>> print(f"{low:.2f} {high:.2f}")
@@ -169,7 +178,9 @@ def predictive(
     z = np.unique(z[np.abs(z) <= _REACH])
     away = (z - parts[:, :1]) / parts[:, 1:]
     t_3 = 2 / (np.pi * np.sqrt(3.0)) / (1 + away**2 / 3) ** 2
-    density = ((1 - flat) / max(len(parts), 1) / parts[:, 1:] * t_3).sum(axis=0)
+    share = np.ones(len(parts)) if weights is None else np.asarray(weights, np.float64)
+    share = (1 - flat) * share / max(share.sum(), 1e-300)
+    density = (share[:, None] / parts[:, 1:] * t_3).sum(axis=0)
     density += flat * expit(z) * expit(-z)
     upto = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(z))])
     place = expit(np.interp(_DRAWS, upto / upto[-1], z))

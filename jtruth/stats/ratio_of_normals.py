@@ -2,7 +2,8 @@
 
 P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). What is called their
 mean is one of three things: `second_order_mean` (Taylor), `marsaglia_mean` (the printed closed form, 1 % off
-however small the variances are), `mean_on_unit_interval` (an integral). Pure JAX functions of scalars.
+however small the variances are), `mean_on_unit_interval` (an integral); `ratio_mean` chooses. Pure JAX
+functions of scalars.
 """
 
 from typing import Any, NamedTuple
@@ -12,12 +13,14 @@ import numpy as np
 from jax.scipy.special import erf
 from jaxtyping import Array, Float
 
+from jtruth._validation import choose
+
 MOMENT_CONDITION = 4.0  # Marsaglia: moments are meaningful if mean(W) > 4 sd(W)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 class Ratio(NamedTuple):
-    """First and second moments of (Z, W): floats or arrays of one shape."""
+    """First and second moments of jointly normal (Z, W): floats or arrays of one shape."""
 
     mean_z: Any
     mean_w: Any
@@ -52,11 +55,17 @@ def _regression(ratio: Ratio) -> tuple[Array, Array, Array, Array]:
 
 
 def _rounding(ratio: Ratio) -> float:
-    return 64.0 * float(jnp.finfo(ratio.var_z.dtype).eps)
+    return 64.0 * float(jnp.finfo(jnp.result_type(ratio.var_z)).eps)
 
 
 def marsaglia_mean(ratio: Ratio) -> Float[Array, "..."]:
-    """The printed mean s + a/(r (1.01 b - .2713)), Appendix B."""
+    """Mean of Z/W by Marsaglia's closed form s + a/(r (1.01 b - .2713)), meant for b = mean(W)/sd(W) > 4.
+
+    For large b it is off by about 1 %. Source: Su Appendix B, after Marsaglia (2006).
+
+    >>> print(f"{marsaglia_mean(Ratio(0.3, 0.5, 4e-4, 9e-4, 2e-4)):.4f}")
+    0.6024
+    """
     k, s, _, sd_w = _regression(ratio)
     # a/r = k/sd_w, which stays finite when a and r do not.
     closed = s + k / sd_w / (1.01 * ratio.mean_w / sd_w - 0.2713)
@@ -100,3 +109,23 @@ def mean_on_unit_interval(ratio: Ratio, *, normalised: bool = True) -> Float[Arr
     point = second_order_variance(ratio) * ratio.mean_w**2 <= _rounding(ratio) * ratio.var_z
     total = jnp.sum(mass) if normalised else 1.0
     return jnp.where(point, ratio.mean_z / ratio.mean_w, jnp.sum(nodes * mass) / total)
+
+
+MEANS = ("second_order", "marsaglia", "integral")
+
+
+def ratio_mean(ratio: Ratio, mean: str = "second_order") -> Float[Array, ""]:
+    """Mean of Z/W in Algorithm 1 (Su 2.4.1): a closed form if mean(W) > 4 sd(W), else an integral.
+
+    Args:
+        ratio: moments of (Z, W), scalars.
+        mean: "second_order", the integral divided by the mass on [0, 1]; "marsaglia", both as printed, the
+            integral not divided; or "integral", always integrated and divided.
+    """
+    choose("mean", mean, MEANS)
+    if mean == "integral":
+        return mean_on_unit_interval(ratio)
+    printed = mean == "marsaglia"
+    closed = marsaglia_mean(ratio) if printed else second_order_mean(ratio)
+    exists = ratio.mean_w > MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
+    return jnp.where(exists, closed, mean_on_unit_interval(ratio, normalised=not printed))

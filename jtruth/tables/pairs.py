@@ -16,6 +16,7 @@ from jtruth._validation.in_range import check_shape
 from jtruth.tables.metrics import LinearRatio, Metric, OfTable
 
 Number = float | int
+_RIGHT_WHERE_ALIKE = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the predictions that are alike
 
 
 class Tuples(NamedTuple):
@@ -96,19 +97,23 @@ class Tuples(NamedTuple):
             return found
         return found._replace(joint=np.stack([one.joint[0] - two.joint[0], one.joint[1]]))
 
-    def most(self, metric: Metric, first: int, second: int, table: Any) -> float:
+    def most(self, metric: Metric, first: int, second: int, sizes: Int[np.ndarray, " symbols"]) -> float:
         """The largest difference, either way, if wherever two predictions differ one of them is always right.
 
-        `table` (classes, symbols) says where the samples are on which they agree.
+        `sizes` are the samples of each symbol. What the classes are where both say the same does not cancel
+        in a metric such as F1: the largest over shares of these predictions that are right is taken.
         """
-        found, difference = [], self.difference(metric, first, second)
-        for right in (first, second):
-            moved = np.array(table, np.float64)
-            for u, predicted in enumerate(self.predicted):
-                if predicted[first] != predicted[second]:
-                    moved[:, u] = np.eye(self.num_classes)[predicted[right]] * moved[:, u].sum()
-            found.append(abs(float(difference.of_table(moved))))
-        return float(min(np.nanmax([*found, 0.0]), difference.bounds[1]))
+        found, difference = [0.0], self.difference(metric, first, second)
+        alike = (self.predicted[:, first] == self.predicted[:, second])[:, None]
+        each = np.eye(self.num_classes)[self.predicted]  # (tuples, classifiers, classes)
+        for right in _RIGHT_WHERE_ALIKE:
+            same = right * each[:, first] + (1 - right) / (self.num_classes - 1) * (1 - each[:, first])
+            for winner in (first, second):
+                share = np.where(alike, same, each[:, winner])
+                table = np.zeros((self.num_classes, self.num_symbols))
+                table[:, : len(share)] = (share * sizes[: len(share), None]).T
+                found.append(abs(float(difference.of_table(table))))
+        return float(min(np.nanmax(found), difference.bounds[1]))
 
 
 def tuples(

@@ -4,7 +4,15 @@ from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import labeler_metrics, lehner_accuracy, weighted_vote_accuracy
 from jtruth.testing.binary.batch import exact_batch
 from jtruth.testing.binary.chain import symbol_chain
-from jtruth.testing.binary.empirical_bayes import exact_step, log_odds_of, moments, normal_law, ratio_step
+from jtruth.testing.binary.empirical_bayes import (
+    exact_step,
+    log_odds_of,
+    moments,
+    normal_law,
+    precision_recall_density,
+    ratio_step,
+    roc_density,
+)
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
 from jtruth.testing.binary.threshold_curves import curve_density, curves_at_thresholds
@@ -17,6 +25,7 @@ __all__ = [
     "METRICS", "BetaPrior", "Consolidated", "CountDraws", "binary_counts", "binary_posterior", "collapse",
     "consolidate", "count_posterior", "curve_density", "curves_at_thresholds", "estimate_counts",
     "exact_batch", "exact_posterior", "exact_step", "iterate", "labeler_metrics", "lehner_accuracy",
-    "log_odds_of", "moments", "multiclass_posterior", "named_metric", "normal_law", "ratio_step",
-    "resampled_table", "symbol_chain", "weighted_vote_accuracy",
+    "log_odds_of", "moments", "multiclass_posterior", "named_metric", "normal_law",
+    "precision_recall_density", "ratio_step", "resampled_table", "roc_density", "symbol_chain",
+    "weighted_vote_accuracy",
 ]  # fmt: skip

@@ -39,6 +39,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, stream
 from jtruth._validation import choose
 from jtruth.stats.estimates import Estimate
+from jtruth.stats.ratio_of_normals import MEANS
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TableDraws, TablePosterior
@@ -106,6 +107,8 @@ def binary_posterior(
     y_pred: Int[np.ndarray, " samples"],
     *,
     method: str = "bayes",
+    point: tuple[float, float] | None = None,
+    mean: str | None = None,
     key: Any = None,
 ) -> Tested:
     """Posterior of the metrics by a named method.
@@ -113,10 +116,18 @@ def binary_posterior(
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), float64, +-inf where certain.
         y_pred: (samples,) predictions, 0 or 1.
-        method: see the module docstring; ValueError for any other.
+        method: see the module docstring.
+        point: an operating point (p_D, p_FA) to plug in, for the methods that would look for one;
+            "empirical_bayes" has the joint posteriors (17) and (18) there.
+        mean: of the ratios in Algorithm 1, "second_order" if None; see `jtruth.stats.ratio_mean`.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+
+    Raises:
+        ValueError: unknown names, a point that is not inside (0, 1), or a `point` or `mean` that the method
+            does not use.
     """
     choose("method", method, BINARY_METHODS)
+    _check_plugged_in(method, point, mean)
     data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
     if method == "bayes":
         table, warnings = exact_posterior(data), ()
@@ -125,19 +136,34 @@ def binary_posterior(
     elif method == "no_predictions":
         table, warnings = law_at(data, 0.5, 0.5), (_NO_PREDICTIONS,)
     else:
-        return _plugged_in(data, log_odds, y_pred, method, as_key(key))
+        return _plugged_in(data, log_odds, y_pred, method, as_key(key), point, mean)
     return Tested(method, table, None, table.log_evidence, warnings)
 
 
-def _plugged_in(data: LogOdds, log_odds: Any, y_pred: Any, method: str, key: Any) -> Tested:
-    """The operating point by an iteration, and what follows given it."""
+def _check_plugged_in(method: str, point: Any, mean: str | None) -> None:
+    """A ValueError for a point that is none, or for what a method does not use."""
+    if point is not None and method in ("bayes", "no_predictions", "prior_marginal"):
+        raise ValueError(f"method={method!r} uses no operating point; leave out point={point}")
+    if point is not None and not (np.shape(point) == (2,) and all(0 < p < 1 for p in point)):
+        raise ValueError(f"point is {point}; give (p_D, p_FA), two numbers above 0 and below 1")
+    if mean is not None and (method != "empirical_bayes" or point is not None):
+        raise ValueError(f"mean={mean!r} is used by method='empirical_bayes' without a point only")
+    choose("mean", mean or MEANS[0], MEANS)
+
+
+def _plugged_in(
+    data: LogOdds, log_odds: Any, y_pred: Any, method: str, key: Any, given: Any, mean: str | None
+) -> Tested:
+    """The operating point, given or by an iteration, and what follows there."""
     with jax.enable_x64(True):
         x, y, weight = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32), None
         if method in ("empirical_bayes", "exact_means") and max(side.x.size for side in data) >= FROM_VALUES:
             x, y, weight = map(jnp.asarray, merged_samples(on_grid(data)))
-        fit = jax.tree.map(np.asarray, _fit(key, x, y, weight, method=method))
-        point = jnp.asarray(fit.value)
-        exact = table = law_at(data, *map(float, fit.value))
+        fit = None
+        if given is None:
+            fit = jax.tree.map(np.asarray, _fit(key, x, y, weight, method=method, mean=mean or MEANS[0]))
+        point = jnp.asarray(given if fit is None else fit.value, jnp.float64)
+        exact = table = law_at(data, *map(float, point))
         if method in ("labels", "sampling"):
             table = _drawn(method, stream(key, "binary draws"), eb.class_law(x), y, eb.matrix_of(point), 5000)
         elif method == "empirical_bayes":
@@ -199,13 +225,13 @@ def multiclass_posterior(
     return Tested(method, table, fit, float("nan"), _warnings(method, fit, "matrix"), names)
 
 
-@partial(jax.jit, static_argnames="method")
-def _fit(key, x, y_pred, weight=None, *, method: str) -> steps.FixedPoint:
+@partial(jax.jit, static_argnames=("method", "mean"))
+def _fit(key, x, y_pred, weight=None, *, method: str, mean: str = MEANS[0]) -> steps.FixedPoint:
     """The fixed point of a method; `x` is log-odds (samples,), of two classes, or log p(class | labels)."""
     two = x.ndim == 1
     log_rho = eb.class_law(x) if two else x
     step = {
-        "empirical_bayes": lambda: eb.ratio_step(x, y_pred, weight=weight),
+        "empirical_bayes": lambda: eb.ratio_step(x, y_pred, weight=weight, mean=mean),
         "sampling": lambda: steps.sampling_step(key, log_rho, y_pred),
         "exact_means": lambda: steps.exact_step(log_rho, y_pred, weight),
         "plug_in": lambda: steps.plug_in_step(log_rho, y_pred),
@@ -229,12 +255,12 @@ def _drawn(method: str, key: Any, log_rho: Array, y_pred: Array, confusion: Arra
 
 
 def _warnings(method: str, fit: Any, what: str) -> tuple[str, ...]:
-    if fit is None:
+    if method == "no_predictions":
         return (_NO_PREDICTIONS,)
     first = f"intervals take the operating {what} as known; use method='bayes' for intervals that cover"
     if method == "labels":
         first = "method='labels' takes its label estimates as true: it has no uncertainty"
-    if bool(fit.converged):
+    if fit is None or bool(fit.converged):  # a point that was given needs no steps
         return (first,)
     return (first, f"the operating {what} did not converge in {int(fit.num_steps)} steps")
 

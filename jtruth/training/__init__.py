@@ -9,9 +9,11 @@ from jtruth.training.corrections import (
     layered,
     median_scores,
     predict_labels,
+    replication_counts,
     trace_penalty,
     vote,
     vote_shares,
+    weak_losses,
     with_labelers,
 )
 from jtruth.training.em import fit_gaussians, fit_mbem, fit_raykar
@@ -34,6 +36,7 @@ from jtruth.training.objectives import (
     ml,
     mmse,
     mmse_risk,
+    risk_variance,
 )
 
 __all__ = [
@@ -41,5 +44,6 @@ __all__ = [
     "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem", "fit_raykar", "fit_voters", "forward",
     "generative_ml", "label_estimates", "layered", "linear_objective", "linear_outputs", "log_probabilities",
     "logistic", "median_scores", "ml", "mlp", "mmse", "mmse_risk", "outputs_of", "predict_labels",
-    "solve_linear", "trace_penalty", "vote", "vote_shares", "with_labelers",
+    "replication_counts", "risk_variance", "solve_linear", "trace_penalty", "vote", "vote_shares",
+    "weak_losses", "with_labelers",
 ]  # fmt: skip

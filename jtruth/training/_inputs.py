@@ -104,13 +104,15 @@ def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:
     check.check_no_nan(outputs, "outputs")
 
 
-def check_matrices(matrices: Any, num_classes: int | None = None) -> None:
-    """p(label | class) of every labeler, (labelers, classes, classes), with rows that sum to 1."""
-    shape = of_labelers(matrices, "matrices").shape
+def check_matrices(matrices: Any, num_classes: int | None = None, *, symbols: bool = False) -> None:
+    """p(label | class) of every labeler, (labelers, classes, classes), with rows that sum to 1.
+
+    `symbols` allows more columns than classes.
+    """
+    shape = of_labelers(matrices, "matrices", symbols=symbols).shape
     if num_classes not in (None, shape[1]) or not shape[0]:
-        raise ValueError(
-            f"matrices have shape {shape}; they must be (labelers, {num_classes}, {num_classes})"
-        )
+        columns = "symbols" if symbols else num_classes
+        raise ValueError(f"matrices have shape {shape}; they must be (labelers, {num_classes}, {columns})")
 
 
 def as_labels(labels: Any, x: Any = None) -> Labels:

@@ -2,8 +2,9 @@
 
 - *Weak loss* of partial labels (Cid-Sueiro 2012; Su (56)) and *proxy loss* (Natarajan et al. 2013): the loss
   of a noisy symbol z such that its mean over z, given the class, is the loss of that class: P L_weak = L. For
-  as many symbols as classes the solution is unique, and is known as *backward correction*; for more it is
-  taken of least norm. Unbiased without a prior, but it can be negative, so it need not have a minimum.
+  as many symbols as classes the solution is unique, and is known as *backward correction*; for more symbols
+  (sets of classes, "unsure") it is the minimum-norm solution. Unbiased without a prior, but it can be
+  negative, so it need not have a minimum.
 - *Forward correction*: push the predicted probabilities through the labeler, sum_c p(c | x) P[c, z], and take
   the likelihood of the label. For one labeler that is exactly (32).
 - *Noise layer*: learn the matrices too, by gradient descent. On top of p(y | x) every labeler has a layer
@@ -14,6 +15,8 @@
   classifier on each labeler's labels alone, and let them vote. Both lose what the decision forgets.
 - *Soft labels*: the class posterior with the cross-entropy is exactly (40); vote shares are what one has
   without a noise model.
+- *Sample replication*: copies of a sample carry its classes in proportion to the class posterior. With many
+  copies it is (40) too, and not (32), as the paper has it in 5.4.
 
 Matrices have rows of true classes. With several labelers `z` is (samples, labelers), -1 where there is no
 label, and every label counts alike.
@@ -26,6 +29,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Int
 
 from jtruth import _host
@@ -59,33 +63,38 @@ LabelMatrix = Int[AnyArray, "samples labelers"]
 def weak_losses(
     losses: PerClass, channel: Float[AnyArray, "classes symbols"]
 ) -> Float[Array, "samples symbols"]:
-    """Su (56): the loss of every noisy symbol z, with sum_z P[y, z] L_weak(s, z) = L(s, y).
+    """Losses of noisy symbols whose mean, given the class, is the loss of that class: P L_weak = L, Su (56).
+
+    With as many symbols as classes this is the proxy loss; with more, the minimum-norm solution.
 
     Args:
-        losses: (samples, classes), of the correct class.
-        channel: P = p(z | y), rows of true classes; of full row rank. Labels worse than chance are fine.
+        losses: (samples, classes), the loss of every sample under every class.
+        channel: (classes, symbols), P = p(z | y); of full row rank. Labels worse than chance are fine.
 
     Returns:
-        (samples, symbols). Entries may be negative.
+        (samples, symbols), linear in the losses. Entries may be negative.
 
     Raises:
-        ValueError: some classes send (nearly) the same symbols.
+        ValueError: some classes have (nearly) the same distribution of symbols, or fewer symbols than
+            classes.
+
+    >>> channel = jnp.array([[.7, .1, .2], [.1, .6, .3]])  # the third symbol: "unsure"
+    >>> print((weak_losses(jnp.array([[2.0, 1.0]]), channel) @ channel.T).round(4))
+    [[2. 1.]]
     """
     check_per_class({"losses": losses})
-    classes = np.shape(losses)[1]
-    shape = check.check_shape(channel, "channel", "classes symbols", classes=classes)
+    check.check_shape(channel, "channel", "classes symbols", classes=np.shape(losses)[1])
     if is_concrete(channel):
         validate_confusion(channel)
         _check_invertible(channel)
     losses = jnp.asarray(losses)
-    channel = jnp.asarray(channel, losses.dtype)
-    square = shape[1] == classes
-    return (jnp.linalg.solve(channel, losses.T) if square else jnp.linalg.lstsq(channel, losses.T)[0]).T
+    q, r = jnp.linalg.qr(jnp.asarray(channel, losses.dtype).T)  # P = r' q': the shortest solution is in q
+    return jnp.matmul(q, solve_triangular(r, losses.T, trans=1), precision="highest").T
 
 
 def forward_risk(
     log_probabilities: PerClass,
-    log_matrices: Float[AnyArray, "labelers classes classes"],
+    log_matrices: Float[AnyArray, "labelers classes symbols"],
     z: LabelMatrix,
     *,
     where: Mask = None,
@@ -94,12 +103,12 @@ def forward_risk(
 
     Raises:
         ValueError: sizes that do not match, NaN, rows of the matrices that do not sum to 1, a label that is
-            no class.
+            no symbol.
     """
     check_per_class({"log_probabilities": log_probabilities}, where=where)
     check.check_no_nan(log_matrices, "log_matrices")
     matrices = np.exp(np.asarray(log_matrices)) if is_concrete(log_matrices) else log_matrices
-    check_matrices(matrices, np.shape(log_probabilities)[1])
+    check_matrices(matrices, np.shape(log_probabilities)[1], symbols=True)
     _check_labels(z, np.shape(log_probabilities)[0], log_matrices)
     log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
     by_label = jnp.swapaxes(jnp.asarray(log_matrices, log_p.dtype), 1, 2)  # (labelers, given, true)
@@ -121,25 +130,32 @@ def _corrected(ahead: bool, confusion: tuple) -> BatchObjective:
         if ahead:
             return forward_risk(log_p, safe_log(matrices), z, where=where)
         _check_labels(z, len(log_p), confusion)
-        rows = jax.vmap(weak_losses, in_axes=(None, 0))(-log_p, matrices).reshape(-1, log_p.shape[1])
+        rows = jax.vmap(weak_losses, in_axes=(None, 0))(-log_p, matrices).reshape(-1, matrices.shape[2])
         return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_label_mask(z, where).T.ravel())
 
     return checked(objective, lambda z: _check_labels(z, len(z), confusion))
 
 
 def _check_labels(z: Any, num_samples: int, matrices: Any) -> None:
-    """Labels (samples, labelers), class codes or -1, that fit the matrices."""
-    labelers, classes = np.shape(matrices)[:2]
-    check.check_codes(z, classes, "z", size=(num_samples, labelers), missing=True, kinds="iu")
+    """Labels (samples, labelers), codes of symbols or -1, that fit the matrices."""
+    labelers, _, symbols = np.shape(matrices)
+    check.check_codes(z, symbols, "z", size=(num_samples, labelers), missing=True, kinds="iu")
 
 
 def backward(matrices: Any) -> BatchObjective:
-    """Mean proxy loss of all labels, of the cross-entropy, as a batch objective of `fit`; the evidence is z.
+    """Backward correction: the mean of the `weak_losses` of all labels, of the cross-entropy, for `fit`.
+
+    The evidence is z (samples, labelers), codes of symbols.
+
+    Args:
+        matrices: (labelers, classes, symbols), p(z_t | y). Symbols that a labeler never uses are columns of
+            zeros.
 
     Raises:
-        ValueError: matrices whose rows do not sum to 1 or that are (nearly) singular.
+        ValueError: matrices whose rows do not sum to 1, that are (nearly) singular, or that have fewer
+            symbols than classes.
     """
-    check_matrices(matrices)
+    check_matrices(matrices, symbols=True)
     _check_invertible(matrices)
     return _corrected(False, _frozen(matrices))
 
@@ -148,14 +164,14 @@ def forward(matrices: Any) -> BatchObjective:
     """`forward_risk` as a batch objective of `fit`; the evidence is z (samples, labelers).
 
     Raises:
-        ValueError: matrices that are not (labelers, classes, classes) with rows that sum to 1.
+        ValueError: matrices that are not (labelers, classes, symbols) with rows that sum to 1.
     """
-    check_matrices(matrices)
+    check_matrices(matrices, symbols=True)
     return _corrected(True, _frozen(matrices))
 
 
 def _frozen(matrices: Any) -> tuple:
-    """(labelers, classes, classes) as nested tuples."""
+    """(labelers, classes, symbols) as nested tuples."""
     return tuple(tuple(map(tuple, matrix)) for matrix in np.asarray(matrices, np.float64).tolist())
 
 
@@ -246,6 +262,29 @@ def label_estimates(posterior: PerClass) -> Int[Array, " samples"]:
     """Su 3.7, (2), (22): the most probable class of every sample, the lowest one among equals."""
     check_posterior(posterior)
     return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
+
+
+def replication_counts(posterior: PerClass, num_copies: int) -> Int[np.ndarray, "samples classes"]:
+    """How many copies of a sample to label with each class, sample replication of Su 3.7.
+
+    Counts sum to `num_copies` and are nearest to its multiple of the class posterior: rounded down, and the
+    rest to the largest remainders (the lower class among equals). Divided by `num_copies` they are weights,
+    or a posterior for `mmse_risk`.
+
+    Raises:
+        ValueError: rows that are no class probabilities, or no positive whole number of copies.
+
+    >>> replication_counts(np.array([[.2, .8], [.49, .51]]), 5).tolist()
+    [[1, 4], [2, 3]]
+    """
+    check.check_whole(num_copies=num_copies)
+    check_posterior(posterior)
+    wanted = np.asarray(posterior, np.float64)
+    wanted = wanted / wanted.sum(axis=1, keepdims=True) * num_copies
+    counts = np.floor(wanted)
+    left = num_copies - counts.sum(axis=1, keepdims=True)
+    rank = np.argsort(np.argsort(counts - wanted, axis=1, kind="stable"), axis=1, kind="stable")
+    return (counts + (rank < left)).astype(np.int64)
 
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:

@@ -176,23 +176,53 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
         posterior: (samples, classes), p(y_i = c | z_i) (41); of one-hot rows this is the empirical risk (33).
         where: (samples,), False for padding.
     """
+    losses, posterior = _checked_losses(losses, posterior, where)
+    return _mean(_weighed(losses, posterior, where), where)
+
+
+def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
+    """Variance of the empirical risk given the labels, the mean squared error of `mmse_risk` on these data.
+
+    1/N^2 sum_i var(L(s_i, Y_i) | z_i): the risk of the true classes is close to normal around (40) with this
+    variance. Its mean over labels is (47), so it is an unbiased estimate of (47). Same arguments and errors
+    as `mmse_risk`. Source: Su 3.4.2, (47) and the equation after it.
+
+    >>> print(risk_variance(jnp.array([[0., 1.], [0., 2.]]), jnp.array([[.5, .5], [1., 0.]])))
+    0.0625
+    """
+    losses, posterior = _checked_losses(losses, posterior, where)
+    spread = _loss_variances(losses, posterior, where)
+    return _mean(spread, where) / _count(spread, where)
+
+
+def _checked_losses(losses: PerClass, posterior: PerClass, where: Mask) -> tuple[Array, ...]:
+    """Both as arrays of one dtype; a ValueError for shapes, rows or losses that cannot be."""
     samples, classes = check_shape(losses, "losses", "samples classes")
     check_shape(posterior, "posterior", "samples classes", samples=samples, classes=classes)
     check_posterior(posterior, where)
     losses, posterior = _same_dtype(losses, posterior)
     if is_concrete((losses, posterior, where)):
-        used = posterior > 0 if where is None else (posterior > 0) & jnp.asarray(where)[:, None]
-        check_no_nan(np.where(np.asarray(used), np.asarray(losses), 0), "losses")
-    return _mean(_weighed(losses, posterior, where), where)
+        used = np.asarray(_possible(posterior, where))
+        check_no_nan(np.where(used, np.asarray(losses), 0), "losses")
+    return losses, posterior
+
+
+def _possible(posterior: Array, where: Mask) -> Bool[Array, "samples classes"]:
+    return posterior > 0 if where is None else (posterior > 0) & jnp.asarray(where)[:, None]
 
 
 @jax.jit
 def _weighed(losses: Array, posterior: Array, where: Mask = None) -> Float[Array, " samples"]:
     """Su (43): the estimate of every sample's loss; a class of probability 0 may have any loss."""
-    possible = posterior > 0
-    if where is not None:
-        possible = possible & jnp.asarray(where)[:, None]
+    possible = _possible(posterior, where)
     return jnp.where(possible, posterior * jnp.where(possible, losses, 0), 0).sum(axis=1)
+
+
+@jax.jit
+def _loss_variances(losses: Array, posterior: Array, where: Mask) -> Float[Array, " samples"]:
+    """var(L(s_i, Y_i) | z_i), as squares around the mean (43), which do not cancel."""
+    losses = jnp.where(_possible(posterior, where), losses, 0)
+    return _weighed((losses - _weighed(losses, posterior, where)[:, None]) ** 2, posterior, where)
 
 
 def empirical_risk(losses: PerClass, y: Int[AnyArray, " samples"], *, where: Mask = None) -> Scalar:
@@ -217,8 +247,12 @@ def _mean(values: Float[Array, " samples"], where: Mask) -> Scalar:
     """The mean of the samples that count; 0 where there is none."""
     if where is None:
         return values.mean()
-    count = jnp.maximum(jnp.asarray(where).sum(), 1).astype(values.dtype)
-    return jnp.where(jnp.asarray(where), values, 0).sum() / count
+    return jnp.where(jnp.asarray(where), values, 0).sum() / _count(values, where)
+
+
+def _count(values: Float[Array, " samples"], where: Mask) -> Any:
+    """How many samples count; 1 where there is none."""
+    return values.size if where is None else jnp.maximum(jnp.asarray(where).sum(), 1).astype(values.dtype)
 
 
 def _same_dtype(first, *others) -> tuple[Array, ...]:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from jtruth import histograms as hist
-from jtruth.histograms import concentration
-from jtruth.histograms.concentration import log_dirichlet_multinomial
+from jtruth.histograms import concentration, log_dirichlet_multinomial
 
 CASES = [([4, 1], [0.6, 0.4]), ([5, 0, 0], [0.3, 0.3, 0.4]), ([1, 1, 1, 2], [0.1, 0.2, 0.3, 0.4]),
          ([40, 10, 1], [0.7, 0.2, 0.1])]  # fmt: skip
@@ -56,6 +55,61 @@ def test_probabilities_sum_to_one_and_impossible_labels_are_said():
     assert log_dirichlet_multinomial(one, never, np.ones(1))[0] == -np.inf
     slope = jax.grad(lambda f: log_dirichlet_multinomial(one, f, jnp.ones(1)).sum())(jnp.asarray(never))
     assert np.isfinite(slope).all()
+
+
+def test_best_concentration_by_enumeration_of_class_probabilities_and_labels():
+    """Theorem 1 without its formulas: losses of every alpha_0 on a grid, from all Q, labels and pairs."""
+    q, chance = np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]]), np.array([0.5, 0.3, 0.2])
+    z = np.array([0.55, 0.3, 0.15])
+    alpha = np.linspace(0.001, 40, 40_000)[:, None]
+    labels, differ = np.zeros(40_000), np.zeros(40_000)
+    guess = np.asarray(hist.disagreement_probability(np.tile(z, (40_000, 1)), alpha[:, 0]))
+    for weight, row in zip(chance, q, strict=True):
+        for k, j in itertools.product(range(3), repeat=2):
+            differ += weight * row[k] * row[j] * ((k != j) - guess) ** 2
+        for k in range(3):
+            after = (alpha * z[None] + np.eye(3)[k][None]) / (alpha + 1)
+            labels += weight * row[k] * ((after - row[None]) ** 2).sum(axis=1)
+    disagreement = 1 - chance @ (q**2).sum(axis=1)
+    gaps = 1 - (z**2).sum() - disagreement, chance @ ((z[None] - q) ** 2).sum(axis=1)
+    never = (differ * 0 + disagreement * (1 - 2 * (1 - (z**2).sum())) + (1 - (z**2).sum()) ** 2, gaps[1])
+    for losses, gap, infinite in zip((differ, labels), gaps, never, strict=True):
+        best, least = map(float, jax.jit(hist.best_concentration)(disagreement, gap))
+        assert best == pytest.approx(alpha[losses.argmin(), 0], abs=2e-3)
+        no_worse = losses <= np.max(infinite) + 1e-12
+        assert (
+            least == pytest.approx(alpha[no_worse.argmax(), 0], abs=2e-3)
+            and no_worse[no_worse.argmax() :].all()
+        )
+    best, least = hist.best_concentration(np.array([0.3, 0.3, 0.1]), np.array([0.0, -0.1, 0.4]))
+    assert best.tolist() == [np.inf, np.inf, 0.25] and least.tolist() == [np.inf, np.inf, 0.0]
+    slope = jax.vmap(jax.grad(lambda gap: hist.best_concentration(0.3, gap)[0]))(jnp.array([0.2, 0.0]))
+    np.testing.assert_allclose(slope, [-0.3 / 0.04, 0.0], rtol=1e-12)
+
+
+def test_disagreement_is_that_of_two_draws_of_a_dirichlet_law():
+    """(71): one less the second moments of each class; float32 and slopes of the log pmf of a pair agree."""
+    f, alpha = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]]), np.array([0.7, 12.0])
+    second = f * (alpha[:, None] * f + 1) / (alpha[:, None] + 1)
+    np.testing.assert_allclose(hist.disagreement_probability(f, alpha), 1 - second.sum(axis=1), rtol=1e-12)
+    pairs = hist.from_counts(2 * np.eye(3, dtype=int))
+    for row, a, wanted in zip(f, alpha, 1 - second.sum(axis=1), strict=True):
+        same = np.exp(log_dirichlet_multinomial(pairs, np.tile(row, (3, 1)), np.full(3, a))).sum()
+        assert 1 - same == pytest.approx(wanted, rel=1e-12)
+    single = hist.disagreement_probability(jnp.asarray(f, jnp.float32), alpha)
+    assert single.dtype == jnp.float32
+
+
+def test_gradient_of_the_loss_by_differences():
+    """(50) with its penalty, by log alpha_0 of one sample, jitted; masked samples have none."""
+    h, f = hist.from_counts([[2, 1], [0, 3], [3, 0]]), np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
+    t, where = jnp.array([0.3, -1.0, 2.0]), np.array([True, True, False])
+    loss = lambda t: hist.concentration_loss(t, h, f, penalty=0.01, where=where)  # noqa: E731
+    slope = np.asarray(jax.jit(jax.grad(loss))(t))
+    for k in range(3):
+        ends = [float(loss(t.at[k].add(step))) for step in (1e-6, -1e-6)]
+        assert slope[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-9)
+    assert slope[2] == 0
 
 
 @pytest.mark.slow

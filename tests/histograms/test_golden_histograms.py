@@ -28,7 +28,7 @@ def of_kind(cases, kind):
 def test_losses_with_every_rule(cases):
     for case in of_kind(cases, "metrics"):
         h, z, edges = hist.from_counts(case["y"]), np.array(case["z"]), calibration.equal_width_edges(15)
-        phi = np.asarray(concentration.disagreement_probability(z))
+        phi = np.asarray(hist.disagreement_probability(z))
         rules = {"CL_plugin": ("none", "zero"), "CL_hat_paper": ("paper", "zero"),
                  "CL_hat_code": ("paper", "plugin"), "CL_hat_exact": ("exact", "zero")}  # fmt: skip
         for name, (debias, singletons) in rules.items():
@@ -55,12 +55,10 @@ def test_losses_with_every_rule(cases):
 def test_what_a_dirichlet_law_predicts(cases):
     for case in of_kind(cases, "metrics"):
         h, z, alpha = hist.from_counts(case["y"]), np.array(case["z"]), np.array(case["alpha0"])
-        np.testing.assert_allclose(
-            concentration.disagreement_probability(z, alpha), case["dpe_alpha"], **EXACT
-        )
+        np.testing.assert_allclose(hist.disagreement_probability(z, alpha), case["dpe_alpha"], **EXACT)
         np.testing.assert_allclose(hist.posterior_probabilities(h, z, alpha), case["post"], **EXACT)
         members, a = np.swapaxes(np.array(case["F"]), 0, 1), np.array(case["A0"]).T
-        of_member = jax.vmap(concentration.disagreement_probability)
+        of_member = jax.vmap(hist.disagreement_probability)
         np.testing.assert_allclose(of_member(members).mean(axis=0), case["dpe_ens"], **EXACT)
         np.testing.assert_allclose(of_member(members, a).mean(axis=0), case["dpe_ens_alpha"], **EXACT)
 
@@ -69,19 +67,24 @@ def test_alpha_objective_slope_and_optimum(cases):
     for case in of_kind(cases, "alpha"):
         h, f, t = hist.from_counts(case["y"]), np.array(case["f"]), np.log(np.array(case["alpha0"]))
         options = {"penalty": case["lam"]}
-        log_p = concentration.log_dirichlet_multinomial(h, f, np.array(case["alpha0"]))
+        log_p = hist.log_dirichlet_multinomial(h, f, np.array(case["alpha0"]))
         np.testing.assert_allclose(log_p, case["logpmf"], **EXACT)
-        loss = concentration.concentration_loss(t, h, f, **options)
+        loss = hist.concentration_loss(t, h, f, **options)
         np.testing.assert_allclose(loss, case["loss50_with_coef"], **EXACT)
-        loss = concentration.concentration_loss(t, h, f, coefficient=False, **options)
+        loss = hist.concentration_loss(t, h, f, coefficient=False, **options)
         np.testing.assert_allclose(loss, case["loss50_no_coef"], **EXACT)
         # the labels are equally many, so (51) is N times the gradient of (50)
-        slope = jax.jit(
-            jax.grad(partial(concentration.concentration_loss, histograms=h, probabilities=f, **options))
-        )
+        slope = jax.jit(jax.grad(partial(hist.concentration_loss, histograms=h, probabilities=f, **options)))
         np.testing.assert_allclose(len(f) * slope(t), case["grad51_per_instance"], **EXACT)
         best = np.array(case["opt_log_alpha0"])
         np.testing.assert_allclose(slope(best), 0, **EXACT)
+
+
+def test_golden_best_concentration(cases):
+    (case,) = of_kind(cases, "theorem1")
+    for gap, name in ((case["uQ"] - case["sZ"], "dpe"), (case["EL"], "post")):
+        expected = [case[f"{name}_opt"], case[f"{name}_low"]]
+        np.testing.assert_allclose(hist.best_concentration(1 - case["uQ"], gap), expected, **EXACT)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,24 @@
 
 import itertools
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
 from jtruth.lam_stork import (
+    apparent_breakeven,
+    apparent_error_rate,
     error_bounds,
     error_rate_posterior,
     estimate_bounds,
     estimate_error_rate,
+    labels_per_perfect_label,
+    policy_boundary,
     true_error_rate,
 )
-from jtruth.lam_stork.rates import apparent_error_rate, true_error_variance
+from jtruth.lam_stork.rates import true_error_variance
 
 
 def test_golden_rates_and_bounds(golden):
@@ -27,13 +33,80 @@ def test_golden_rates_and_bounds(golden):
             values |= {
                 "apparent": apparent_error_rate(case["true"], m),
                 "var_l500": true_error_variance(case["true"], m, 500),
+                "ratio_eq3": labels_per_perfect_label(case["true"], m),
+                "boundary": policy_boundary(m),
             }
+            boundary = values["boundary"]
+            assert (boundary < case["true"] < 1 - boundary) == case["more_samples"]
+            if not np.isnan(boundary):
+                np.testing.assert_allclose((0.5 - boundary) ** 2, case["lhs_eq4"], rtol=0, atol=1e-12)
         case["back"] = case.get("back", case.get("eq2"))
         for name, value in values.items():
-            np.testing.assert_allclose(value, case[name], rtol=0, atol=1e-10, err_msg=name)
+            np.testing.assert_allclose(value, float(case[name]), rtol=0, atol=1e-10, err_msg=name)
         # The paper's own may be weaker than the one that needs no assumption: the result has the better.
         least = max(case["lower_any"], case["lower_nonneg"])
         np.testing.assert_allclose(bounds.lower_nonnegative, least, rtol=0, atol=1e-10)
+
+
+def test_golden_breakeven_points_and_the_rate_from_which_the_boundary_is_none(golden):
+    cases = {case["kind"]: [] for case in golden("lam_stork")["cases"]}
+    for case in golden("lam_stork")["cases"]:
+        cases[case["kind"]].append(case)
+    assert len(cases["table2"]) == 18
+    for case in cases["table2"]:
+        found = apparent_breakeven(case["r"], case["s"], case["p2"])
+        np.testing.assert_allclose(found, case["value"], rtol=0, atol=1e-12)
+    threshold = cases["threshold"][0]["value"]
+    assert policy_boundary(threshold - 1e-9) < 0.5 and np.isnan(policy_boundary(threshold + 1e-9))
+
+
+@pytest.mark.parametrize(("r", "s", "share"), [(0.7, 0.95, 0.1), (0.9, 0.8, 0.3), (1.0, 0.6, 0.5)])
+def test_breakeven_from_both_confusion_matrices(r, s, share):
+    """As many false positives as false negatives make precision and recall equal; labels likewise."""
+    sizes = np.array([1 - share, share])
+    classifier, labeler = (
+        np.array([[1 - share * (1 - v) / (1 - share), share * (1 - v) / (1 - share)], [1 - v, v]])
+        for v in (r, s)
+    )
+    joint = np.einsum("c,ca,cb->ab", sizes, labeler, classifier)
+    found = apparent_breakeven(r, s, share)
+    assert found == pytest.approx(joint[1, 1] / joint[1].sum(), rel=1e-12)
+    assert found == pytest.approx(joint[1, 1] / joint[:, 1].sum(), rel=1e-12)
+
+
+def test_policies_are_variances_of_shares():
+    for e, m in itertools.product((0.02, 0.1, 0.3), (0.01, 0.1, 0.3)):
+        a = apparent_error_rate(e, m)
+        variance = a * (1 - a) / (1 - 2 * m) ** 2
+        assert labels_per_perfect_label(e, m) == pytest.approx(variance / (e * (1 - e)), rel=1e-12)
+        same = apparent_error_rate(e, m**2)
+        twice_better = variance / 2 < same * (1 - same) / (1 - 2 * m**2) ** 2
+        assert (policy_boundary(m) < e < 1 - policy_boundary(m)) == twice_better
+    assert labels_per_perfect_label(np.array([[0.0], [0.1]]), np.array([0.0, 0.1])).tolist()[0] == [1, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("function", "at"),
+    [
+        (apparent_error_rate, (0.1, 0.03)),
+        (labels_per_perfect_label, (0.1, 0.03)),
+        (policy_boundary, (0.03,)),
+        (apparent_breakeven, (0.8, 0.9, 0.2)),
+    ],
+)
+def test_rates_in_jax(function, at):
+    """jit, vmap, grad and float32 give what NumPy and differences of it give."""
+    columns = [np.array([v, 0.7 * v]) for v in at]
+    found = jax.jit(jax.vmap(function))(*map(jnp.asarray, columns))
+    np.testing.assert_allclose(found, function(*columns), rtol=1e-12)
+    single = function(*(jnp.asarray(column, jnp.float32) for column in columns))
+    assert single.dtype == jnp.float32
+    np.testing.assert_allclose(single, found, rtol=1e-6)
+    for k, slope in enumerate(jax.grad(function, argnums=tuple(range(len(at))))(*at)):
+        ends = [function(*(v + sign * 1e-6 * (j == k) for j, v in enumerate(at))) for sign in (1, -1)]
+        assert float(slope) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+    small = jnp.asarray(1e-6, jnp.float32)
+    assert float(policy_boundary(small)) == pytest.approx(policy_boundary(1e-6), rel=1e-5)
 
 
 def test_estimate_is_unbiased_and_has_this_variance():
@@ -163,6 +236,9 @@ def test_what_the_warnings_say():
         (lambda: true_error_rate(6.8, 0.05), "apparent is 6.8.*not in per cent"),
         (lambda: apparent_error_rate(np.array([0.1, np.nan]), 0.1), r"error\[1\] is nan"),
         (lambda: true_error_variance(0.1, 0.1, 0), "num_samples is 0"),
+        (lambda: labels_per_perfect_label(0.1, 0.5), "mislabeling is 0.5"),
+        (lambda: policy_boundary(0.6), "mislabeling is 0.6; give rates below 0.5"),
+        (lambda: apparent_breakeven(0.9, 0.9, 0.0), "share is 0.0"),
         (lambda: error_bounds(0.1, 0.1, num_classes=1), "num_classes is 1"),
         (lambda: estimate_error_rate(0.1, mislabeling=0.1), "give the pair"),
         (lambda: estimate_error_rate((5, 3), mislabeling=0.1), r"differ is \(5, 3\)"),

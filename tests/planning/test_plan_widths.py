@@ -9,17 +9,8 @@ import pytest
 from scipy.stats import beta, norm
 
 from jtruth.lam_stork.rates import true_error_variance
-from jtruth.planning import Labeler, Plan, Setting
-from jtruth.planning.widths import (
-    approximate_width,
-    beta_width,
-    draw,
-    information,
-    law_of_metric,
-    log_likelihood,
-    simulated_width,
-    widths,
-)
+from jtruth.planning import Labeler, Plan, Setting, approximate_width, simulated_width
+from jtruth.planning.widths import beta_width, draw, information, law_of_metric, log_likelihood, widths
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse

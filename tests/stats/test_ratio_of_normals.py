@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from jtruth.stats import marsaglia_mean, ratio_mean
 from jtruth.stats import ratio_of_normals as rn
 
 # compiled: called as they are, every operation in them is a program of its own
@@ -96,6 +97,29 @@ def test_a_ratio_whose_numerator_is_linear_in_its_denominator(k, s):
     np.testing.assert_allclose(mean_on_unit_interval(ratio), q @ p / p.sum(), rtol=1e-9)
 
 
+@pytest.mark.parametrize("ratio", [rn.Ratio(0.3, 0.5, 0.002, 0.004, 0.001), RATIOS[1]])
+def test_means_of_numbers_by_drawing_and_their_slopes(ratio):
+    """Closed forms within 1 %; every choice of `ratio_mean`, of Python numbers too."""
+    rng, cov = np.random.default_rng(0), [[ratio.var_z, ratio.cov], [ratio.cov, ratio.var_w]]
+    z, w = rng.multivariate_normal([ratio.mean_z, ratio.mean_w], cov, size=400_000).T
+    q, whole = z / w, as_arrays(ratio)
+    inside = q[(q >= 0) & (q <= 1)]
+    error = 4 * q.std() / np.sqrt(q.size)  # false alarms: 6e-5 of seeds
+    for mean, drawn, near in (("second_order", q, 0.005), ("marsaglia", q, 0.01), ("integral", inside, 0.0)):
+        assert abs(float(ratio_mean(ratio, mean)) - drawn.mean()) < error + near * drawn.mean()
+        choice = lambda z, mean=mean: ratio_mean(whole._replace(mean_z=z), mean)  # noqa: E731
+        ends = [float(choice(ratio.mean_z + step)) for step in (1e-5, -1e-5)]
+        slope = float(jax.jit(jax.grad(choice))(whole.mean_z))
+        assert slope == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5)
+    assert float(marsaglia_mean(ratio)) == float(ratio_mean(ratio, "marsaglia"))
+    small = as_arrays(ratio._replace(var_w=ratio.mean_w**2 / 9))  # no moments, so both are integrals
+    for mean, normalised in (("marsaglia", False), ("second_order", True)):
+        integral = float(mean_on_unit_interval(small, normalised=normalised))
+        assert float(ratio_mean(small, mean)) == pytest.approx(integral, rel=1e-12)
+    with pytest.raises(ValueError, match="mean must be one of"):
+        ratio_mean(ratio, "median")
+
+
 def test_no_variance_at_all_is_a_point():
     ratio = arrays_of({"muZ": 0.2, "muW": 0.5, "sZ": 0.0, "sW": 0.0, "cov": 0.0})
     for mean in (rn.second_order_mean(ratio), mean_on_unit_interval(ratio)):
@@ -108,6 +132,7 @@ def test_float32_keeps_six_digits(ratio):
     single, double = as_arrays(ratio, jnp.float32), as_arrays(ratio)
     for function in (
         rn.second_order_mean,
+        rn.marsaglia_mean,
         mean_on_unit_interval,
         lambda r: density(r, jnp.asarray(0.4, r.mean_z.dtype)),
     ):

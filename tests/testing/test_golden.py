@@ -1,58 +1,50 @@
 """Binary testing against the reference files: exact posterior, plug-in laws, algorithms, baselines."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.stats.ratio_of_normals import (
-    MOMENT_CONDITION,
-    marsaglia_mean,
-    mean_on_unit_interval,
-    second_order_mean,
-)
+from jtruth.stats.ratio_of_normals import second_order_mean
 from jtruth.tables.metrics import named_metric
-from jtruth.testing import BetaPrior, collapse, exact_step, iterate, moments, normal_law, steps
-from jtruth.testing.baselines import prior_marginal_table
-from jtruth.testing.binary.empirical_bayes import (
-    class_law,
-    metric_ratio,
-    of_point,
+from jtruth.testing import (
+    BetaPrior,
+    binary_posterior,
+    collapse,
+    exact_step,
+    iterate,
+    moments,
+    normal_law,
     precision_recall_density,
+    ratio_step,
     roc_density,
+    steps,
 )
+from jtruth.testing.baselines import prior_marginal_table
+from jtruth.testing.binary.empirical_bayes import class_law, metric_ratio, of_point
 from jtruth.testing.binary.exact import count_table, law_at
 from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
 
 pytestmark = pytest.mark.parametrize("name", CASES)
 PRIORS = {"full_bayes_uniform": BetaPrior(), "full_bayes_Beta(2,1)x(1,3)": BetaPrior(2.0, 1.0, 1.0, 3.0)}
 RATES = named_metric("recall"), named_metric("false_alarm_rate")
+PRECISION_RECALL = "precision", "recall"
 moments = jax.jit(moments)  # called as it is, every primitive in it is a program of its own
 
 
-def printed_mean(ratio):
-    """The closed form where moments exist, else an integral that is not divided by the mass."""
-    exists = ratio.mean_w > MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
-    return jnp.where(exists, marsaglia_mean(ratio), mean_on_unit_interval(ratio, normalised=False))
-
-
-def by_means(mean):
-    """Algorithm 1 by one kind of mean, whether or not moments exist."""
-
-    def step(x, y):
-        def once(point, _):
-            m = moments(x, y, point)
-            return jnp.stack([mean(metric_ratio(m, rate)) for rate in RATES])
-
-        return once
-
-    return step
+def by_second_order(x, y):
+    """Algorithm 1 by this mean, whether or not moments exist."""
+    return lambda point, _: jnp.stack(
+        [second_order_mean(metric_ratio(moments(x, y, point), rate)) for rate in RATES]
+    )
 
 
 STEPS = {
-    "alg1_paper": by_means(printed_mean),
-    "alg1_quad": by_means(mean_on_unit_interval),
-    "alg1_delta2": by_means(second_order_mean),
+    "alg1_paper": partial(ratio_step, mean="marsaglia"),
+    "alg1_quad": partial(ratio_step, mean="integral"),
+    "alg1_delta2": by_second_order,
     "alg1_plugin": lambda x, y: of_point(steps.plug_in_step(class_law(x), y)),
     "alg1_exact_means": exact_step,
     "alg3": lambda x, y: of_point(steps.labels_step(class_law(x), y)),
@@ -138,6 +130,10 @@ def test_joint_densities(golden, name):
             for first, second, value in rows:
                 if np.isfinite(value):
                     np.testing.assert_allclose(function(m, first, second), value, rtol=1e-8, atol=1e-12)
+                    names = ("recall", "false_alarm_rate") if function is roc_density else PRECISION_RECALL
+                    there = {"method": "empirical_bayes", "point": (at["pD"], at["pFA"])}
+                    joint = binary_posterior(*log_odds(case), **there).joint(*names)
+                    np.testing.assert_allclose(joint.density(first, second), value, rtol=1e-8, atol=1e-12)
 
 
 def test_prior_marginal_baseline(golden, name):

@@ -14,7 +14,6 @@ from jtruth.labels import Labels
 from jtruth.testing import binary_counts, collapse, labeler_metrics
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.training.bayes import fit_bayes
-from jtruth.training.corrections import weak_losses
 from jtruth.training.em import gaussian_log_probabilities
 from jtruth.training.objectives import negative_auc
 
@@ -59,8 +58,10 @@ WRONG = [
     (tr.corrections.forward_risk, (LOG, np.log(PS), Z[:2]), (LOG, np.log(PS), Z[:, :1]),
      (LOG, np.log(PS), Z - 1), (LOG, np.log(PS), Z + 1), (LOG, PS, Z), (HOLE, np.log(PS), Z),
      (LOG, np.log(P), Z), (LOG, np.full((2, 2, 2), np.nan), Z)),
-    (tr.backward, (P,), (2 * PS,), (np.full((2, 2, 2), np.nan),)),
-    (tr.forward, (P,), (2 * PS,), (np.ones((2, 2, 3)) / 3,), (np.full((2, 2, 2), np.nan),)),
+    (tr.risk_variance, (LOSS, RHO[:2]), (LOSS, HOLE), (HOLE, RHO), (LOSS, -RHO)),
+    (tr.replication_counts, (RHO, 0), (RHO, 2.5), (-RHO, 3), (HOLE, 3)),
+    (tr.backward, (P,), (2 * PS,), (np.ones((2, 3, 2)) / 2,), (np.full((2, 2, 2), np.nan),)),
+    (tr.forward, (P,), (2 * PS,), (np.ones((2, 3, 2)) / 2,), (np.full((2, 2, 2), np.nan),)),
     (tr.log_probabilities, (np.zeros((3, 1)),), (np.zeros(()),), (np.array(["a", "b"]),), (HOLE,)),
     (tr.brier, (np.zeros(3),), (HOLE,)),
     (tr.linear_outputs, (SHORT, X), (LINE, X_HOLE), (BAD_LINE, X), ((0.0, np.zeros(2)), X), (LINE, X[0])),
@@ -121,7 +122,7 @@ SAID = {
     "binary_counts, truth": (lambda: binary_counts(np.array([0, 1]), np.array([0, 0.5])), r"y\[1\] is 0.5"),
     "binary_counts, sizes": (lambda: binary_counts(np.array([0, 1, 1]), np.array([0, 1])), "3 predictions"),
     "labeler_metrics, sizes": (lambda: labeler_metrics(np.zeros(5, int), LABELS), r"shape \(3,\)"),
-    "weak losses": (lambda: weak_losses(np.ones((2, 2)), FLAT[0]), "does not tell all classes apart"),
+    "weak losses": (lambda: tr.weak_losses(np.ones((2, 2)), FLAT[0]), "does not tell all classes apart"),
     "backward": (lambda: tr.backward(FLAT), "of labeler 0"),
     "vote": (lambda: tr.vote(np.array([[0, 3]]), 2), r"predictions\[0, 1\] is 3"),
     "fit_voters": (lambda: tr.fit_voters(X[:2], LABELS), "x has shape .2, 2.; it must be .3 samples"),

@@ -17,13 +17,14 @@ from jtruth.training import (
     log_probabilities,
     logistic,
     mmse_risk,
+    risk_variance,
 )
 from jtruth.training.objectives import empirical_risk, hinge, rounded_hinge, squared_hinge
 
 # Compiled, as in a training loop; called as they are, every primitive in them is a program of its own.
 brier, cross_entropy, hinge, logistic = map(jax.jit, (brier, cross_entropy, hinge, logistic))
 squared_hinge = jax.jit(squared_hinge)
-log_probabilities, mmse_risk = map(jax.jit, (log_probabilities, mmse_risk))
+log_probabilities, mmse_risk, risk_variance = map(jax.jit, (log_probabilities, mmse_risk, risk_variance))
 discriminative_ml, generative_ml = jax.jit(discriminative_ml), jax.jit(generative_ml)
 
 
@@ -99,22 +100,54 @@ def test_certain_labels_give_the_losses_of_optax():
         empirical_risk(cross_entropy(logits), y),
     ):
         np.testing.assert_allclose(value, expected, atol=1e-7)
+    assert risk_variance(cross_entropy(logits), posterior) == 0
+
+
+def test_golden_risk_and_its_variance(golden):
+    case = next(c for c in golden("training")["cases"] if c["kind"] == "mmse_risk")
+    losses, posterior = np.array(case["loss"]), np.array(case["post"])
+    np.testing.assert_allclose(mmse_risk(losses, posterior), case["risk"], rtol=1e-9)
+    np.testing.assert_allclose(risk_variance(losses, posterior), case["var"], rtol=1e-9)
+
+
+def test_variance_of_the_risk_by_drawing_classes_and_its_slope_by_differences():
+    """The variance given the labels; far from 0 it does not cancel in float32."""
+    logits, log_likelihood, prior = problem()
+    losses = -np.log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True))
+    rho = np.asarray(class_posterior(log_likelihood, prior))
+    rng, draws = np.random.default_rng(0), 20_000
+    y = (rng.random((draws, 12, 1)) > rho.cumsum(axis=1)).sum(axis=2).clip(max=2)
+    risks = losses[np.arange(12), y].mean(axis=1)
+    error = 4 * risks.var() * np.sqrt(2 / draws)  # false alarms: 6e-5 of seeds
+    assert abs(risk_variance(losses, rho) - risks.var()) < error
+    slope = jax.grad(lambda a: risk_variance(a, rho))(jnp.asarray(losses))
+    step = np.zeros_like(losses)
+    step[3, 1] = 1e-5
+    gap = risk_variance(losses + step, rho) - risk_variance(losses - step, rho)
+    np.testing.assert_allclose(slope[3, 1], gap / 2e-5, rtol=1e-6)
+    far = risk_variance(jnp.asarray(losses + 1000, jnp.float32), rho)
+    np.testing.assert_allclose(far, risk_variance(losses, rho), rtol=1e-3)  # losses have 5 digits there
+    known = jnp.array([[0.1, jnp.inf]]), jnp.array([[1.0, 0.0]])
+    assert risk_variance(*known) == 0 and jnp.isfinite(jax.grad(risk_variance)(*known)).all()
 
 
 def test_risk_is_unbiased_by_enumeration_of_labels_and_outcomes():
-    """From every (y, z) of three samples: (40) is unbiased (44)."""
+    """From every (y, z) of three samples: (40) is unbiased (44), its squared error is (47)."""
     rng = np.random.default_rng(3)
     channel, prior, losses = rng.dirichlet(np.ones(4), 2), np.array([0.3, 0.7]), rng.normal(size=(3, 2))
     posterior = prior[:, None] * channel / (prior @ channel)  # (classes, outcomes)
-    mean = 0.0
+    mean = error = of_47 = 0.0
     for z in itertools.product(range(4), repeat=3):
         p_z = np.prod((prior @ channel)[list(z)])
         rho = posterior[:, list(z)].T
         estimate = float(mmse_risk(losses, rho))
+        of_47 += p_z * float(risk_variance(losses, rho))
         for y in itertools.product(range(2), repeat=3):
             p = p_z * np.prod(rho[range(3), y])
             mean += p * (estimate - losses[range(3), y].mean())
+            error += p * (estimate - losses[range(3), y].mean()) ** 2
     np.testing.assert_allclose(mean, 0, atol=1e-15)
+    np.testing.assert_allclose(of_47, error, rtol=1e-12)
 
 
 def test_gradient_is_50_with_one_forward_pass():
@@ -169,6 +202,7 @@ def test_masked_samples_count_nowhere():
         (discriminative_ml, log_p, log_likelihood),
         (lambda a, b, **mask: generative_ml(a, b, prior, **mask), logits, log_likelihood),
         (mmse_risk, loss, rho),
+        (risk_variance, loss, rho),
     ):
         spoilt = [jnp.asarray(np.where(keep[:, None], a, np.nan)) for a in rows]
         masked, gradient = jax.jit(jax.value_and_grad(function))(*spoilt, where=keep)

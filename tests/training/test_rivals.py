@@ -1,4 +1,4 @@
-"""Label estimation, voting, proxy and weak losses, forward and backward correction."""
+"""Label estimation, voting, replication, proxy and weak losses, forward and backward correction."""
 
 import itertools
 
@@ -9,7 +9,6 @@ import pytest
 
 from jtruth import training as tr
 from jtruth.labels import Labels
-from jtruth.training.corrections import weak_losses
 
 
 def test_estimated_labels_and_vote_shares():
@@ -46,7 +45,7 @@ def test_voting_is_one_fit_for_each_labeler_and_the_roc_curve_of_the_median():
 def test_golden_proxy_and_weak_losses(golden):
     for case in golden("training")["cases"]:
         if case["kind"] in ("proxy", "weak_minnorm"):
-            found = weak_losses(np.array(case["loss"]), np.array(case["P"]))
+            found = tr.weak_losses(np.array(case["loss"]), np.array(case["P"]))
             np.testing.assert_allclose(found, case.get("proxy", case.get("weak")), rtol=1e-9)
             assert bool((found < 0).any()) == case.get("negative", bool((found < 0).any()))
 
@@ -58,7 +57,62 @@ def test_corrected_losses_are_unbiased(classes):
     losses = rng.normal(size=(7, classes))
     square, wide = rng.dirichlet(np.ones(classes), classes), rng.dirichlet(np.ones(classes + 3), classes)
     for channel in (square, wide):
-        np.testing.assert_allclose(jax.jit(weak_losses)(losses, channel) @ channel.T, losses, atol=1e-9)
+        found = jax.jit(tr.weak_losses)(losses, channel)
+        np.testing.assert_allclose(found @ channel.T, losses, atol=1e-9)
+        shortest = losses @ np.linalg.pinv(channel).T
+        np.testing.assert_allclose(found, shortest, atol=1e-9)
+        single = tr.weak_losses(jnp.asarray(losses, jnp.float32), channel)
+        assert single.dtype == jnp.float32
+        np.testing.assert_allclose(
+            single, shortest, atol=2e-6 * np.linalg.cond(channel) * np.abs(shortest).max()
+        )
+
+
+@pytest.mark.parametrize("labelers", [1, 2])
+def test_backward_correction_of_more_symbols_than_classes(labelers):
+    """Two classes and an "unsure": over all labels, given the class, its mean is the cross-entropy."""
+    matrices = np.array([[[0.7, 0.1, 0.2], [0.1, 0.6, 0.3]], [[0.8, 0.2, 0.0], [0.3, 0.7, 0.0]]])[:labelers]
+    logits = jnp.array([[0.3, -1.2]])
+    back, ahead = (jax.jit(make(matrices)) for make in (tr.backward, tr.forward))
+    p = np.asarray(jax.nn.softmax(logits, axis=1))[0]
+    for c in range(2):
+        mean = 0.0
+        for z in itertools.product(range(3), repeat=labelers):
+            chance = np.prod([matrices[t, c, label] for t, label in enumerate(z)])
+            mean += chance * float(back(logits, np.array([z]))) if chance else 0.0
+            if chance:
+                wanted = np.mean([-np.log(p @ matrices[t][:, label]) for t, label in enumerate(z)])
+                assert float(ahead(logits, np.array([z]))) == pytest.approx(wanted, rel=1e-12)
+        assert mean == pytest.approx(-np.log(p[c]), rel=1e-10)
+    last = np.array([[2] + [-1] * (labelers - 1)])
+    shortest = (np.linalg.pinv(matrices[0]) @ -np.log(p))[2]
+    assert float(back(logits, last)) == pytest.approx(shortest, rel=1e-10)
+
+
+def test_golden_replication(golden):
+    cases = {case["kind"]: case for case in golden("training")["cases"]}
+    case, data = cases["replication"], cases["logreg_MMSE"]
+    counts = tr.replication_counts(np.array(data["post"]), case["K"])
+    np.testing.assert_array_equal(counts[:, 1], case["copies1"])
+    theta, x = np.array(data["theta"]), np.array(data["X"])
+    risk = tr.mmse_risk(tr.logistic(jnp.asarray(theta[0] + x @ theta[1:])), counts / case["K"])
+    penalty = data["lam"] / 2 / len(x) * (theta[1:] ** 2).sum()
+    np.testing.assert_allclose(risk + penalty, case["J"], rtol=1e-9)
+
+
+def test_replication_is_the_nearest_table_and_converges_to_the_mmse_risk():
+    rho = np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    losses = np.random.default_rng(1).random((30, 3))
+    every = np.array([c for c in itertools.product(range(5), repeat=3) if sum(c) == 4])
+    for row, counts in zip(rho, tr.replication_counts(rho, 4), strict=True):
+        assert np.abs(counts - 4 * row).sum() == pytest.approx(np.abs(every - 4 * row).sum(axis=1).min())
+    goal = float(tr.mmse_risk(losses, rho))
+    for copies in (3, 30, 3000, 10**9):
+        counts = tr.replication_counts(rho.astype(np.float32), copies)
+        assert (counts.sum(axis=1) == copies).all() and np.abs(
+            counts - copies * rho
+        ).max() < 1 + 1e-7 * copies
+        assert abs(float(tr.mmse_risk(losses, counts / copies)) - goal) < 1 / copies + 1e-7
 
 
 def crowd(seed=0, n=200, labelers=3, classes=3):

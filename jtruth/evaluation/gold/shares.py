@@ -264,17 +264,17 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
         return answer
     draws = {m.name: groups.of_tables(m.posterior.counts) for m in members}
     laws = model_error.laws_of(draws, model_error.CLASS, kind, np.asarray(groups.sizes, np.float64))
-    columns = grouped.apart(laws, key)
+    columns, points = grouped.apart(laws, key), [law.mean for law in laws]
     data = replace(data, key=key)
-    return _with_groups(answer, data, groups, columns, {}, grouped.SAME_ERRORS, grouped.WIDE)
+    return _with_groups(answer, data, groups, columns, {}, grouped.SAME_ERRORS, grouped.WIDE, points=points)
 
 
 def _with_groups(
     answer: Prevalence, data: Inputs, groups: grouped.Groups, columns: np.ndarray, pairs: dict[Any, Any],
-    *notes: str,
+    *notes: str, points: list[float] | None = None,
 ) -> Prevalence:  # fmt: skip
     p = present(answer.class_posterior, "the class posterior")[:, groups.code]
-    shares = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs)
+    shares = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs, points)
     few = grouped.too_few(groups.names, shares.num_gold, "gold answers")
     return replace(answer, groups=shares, warnings=(*groups.notes, *notes, *few, *answer.warnings))
 

@@ -56,10 +56,13 @@ def gold_tables(
     key: Key,
     *,
     rising: int | None = None,
+    predicted: Int[np.ndarray, "symbols classifiers"] | None = None,
 ) -> TableDraws:
     """Draws of the count table (classes, symbols) by labels alone and gold (-1 where unknown).
 
     Symbols are classes, tuples of predictions or score bins, of which higher ones speak for class `rising`.
+    `predicted` says which class each of several classifiers predicts (-1: none); None: symbols that are
+    classes are what one classifier predicts.
     """
     classes, chance = class_posterior.shape[1], None
     # What the labels make most probable, or, of many classes, whether that is what the classifier says. Of
@@ -80,8 +83,15 @@ def gold_tables(
     others = []
     if rising is not None:
         others = [(p, ppi.tilted(strata, symbol_of, by, rising)) for by, p in _TILTED.items()]
-    elif num_symbols == classes:
-        others = [(p, (1 - by) * strata[3] + by * np.eye(classes)[symbol_of]) for by, p in _MOVED.items()]
+    elif predicted is not None or num_symbols == classes:
+        said = np.arange(classes)[:, None] if predicted is None else predicted
+        if (said < 0).any():  # groups: each symbol is of one classifier
+            said = said.max(axis=1, keepdims=True)
+        others = [
+            (p / said.shape[1], (1 - by) * strata[3] + by * np.eye(classes)[one[symbol_of]])
+            for by, p in _MOVED.items()
+            for one in said.T
+        ]
     draws = ppi.class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
     tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
     for k, symbol in enumerate(symbol_of):
@@ -164,7 +174,8 @@ def ppi_metric(
     a, b = (part[rows, gold[rows]] for part in terms)
     f, g = ((part * class_posterior).sum(axis=1) for part in terms)
     possible = (terms[0, rows], terms[1, rows])
-    return ppi.ppi_ratio((a, b), (f, g), sample, possible=possible, **{"power": POWER, **options})
+    return ppi.ppi_ratio((a, b), (f, g), sample, possible=possible,
+                         **{"power": POWER, "bounds": metric.bounds, **options})  # fmt: skip
 
 
 def ppi_table(
@@ -172,10 +183,10 @@ def ppi_table(
     class_posterior: Float[np.ndarray, "samples classes"],
     gold: Int[np.ndarray, " samples"],
     sample: GoldSample,
-) -> Float[np.ndarray, "classes classes"]:
+) -> Float[np.ndarray, "classes symbols"]:
     """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
     classes, rows = class_posterior.shape[1], sample.chosen
-    cells = np.zeros((classes, classes))
+    cells = np.zeros((classes, max(classes, int(y_pred.max()) + 1)))
     for c, u in product(range(classes), np.unique(y_pred)):
         predicted = y_pred == u
         truth = (predicted[rows] & (gold[rows] == c)).astype(np.float64)
@@ -194,12 +205,12 @@ LITTLE = 20  # gold answers below which that is said
 
 
 def learned_table(
-    data: Inputs, name: str, so: str, rising: int | None = None
+    data: Inputs, name: str, so: str, **symbols: Any
 ) -> tuple[TableDraws | PredictiveTable, list[str], list[Assumption]]:
     """The table of these symbols where error rates are learned, what is doubtful, and the fits behind it.
 
     Draws where somebody vouches for an assumption or gold is known, else readings of the labels; `name` is of
-    the stream of random numbers, `rising` as in `gold_tables`.
+    the stream of random numbers, `symbols` what they say (`rising`, `predicted` of `gold_tables`).
 
     Raises:
         ValueError: labels from which error rates cannot be learned, and what follows (`so`).
@@ -220,13 +231,13 @@ def learned_table(
     posterior = labels_posterior([member.fit for member in members], data.own_labels())
     was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
     notes = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
-    return tables_by_gold(data, posterior, name, rising), [*notes, *doubts], members
+    return tables_by_gold(data, posterior, name, **symbols), [*notes, *doubts], members
 
 
-def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, rising: int | None = None) -> TableDraws:
+def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, **symbols: Any) -> TableDraws:
     """Draws of the count table, given what labels alone say; `name` is of the stream of random numbers."""
     return gold_tables(data.y_pred, data.num_symbols, posterior, data.gold, how_chosen(data.known),
-                       stream(data.key, name), rising=rising)  # fmt: skip
+                       stream(data.key, name), **symbols)  # fmt: skip
 
 
 def how_chosen(gold: Gold) -> GoldSample:

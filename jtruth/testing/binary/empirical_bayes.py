@@ -19,10 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jtruth._arrays import namespace
 from jtruth._one_line import one_line
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
-from jtruth.stats.ratio_of_normals import Ratio
+from jtruth.stats.ratio_of_normals import Ratio, ratio_mean
 from jtruth.tables.binary import CountTable, linear_forms
 from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
@@ -78,19 +79,14 @@ def moments(
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)
 
 
-def ratio_mean(ratio: Ratio) -> Float[Array, ""]:
-    """To second order where moments exist (Marsaglia's condition), else the integral over [0, 1]."""
-    exists = ratio.mean_w > ratio_of_normals.MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
-    closed = ratio_of_normals.second_order_mean(ratio)
-    return jnp.where(exists, closed, ratio_of_normals.mean_on_unit_interval(ratio))
-
-
-def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
-    """Algorithm 1."""
+def ratio_step(
+    log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = "second_order"
+) -> Step:
+    """Algorithm 1; `mean` is that of `jtruth.stats.ratio_mean`."""
 
     def step(point, _):
         m = moments(log_odds, y_pred, point, weight)
-        return jnp.stack([ratio_mean(metric_ratio(m, rate)) for rate in _RATES])
+        return jnp.stack([ratio_mean(metric_ratio(m, rate), mean) for rate in _RATES])
 
     return step
 
@@ -216,31 +212,46 @@ class NormalTable(CountTable):
 
 
 def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> Any:
-    """Joint density of (P_D, P_FA), Su (17); 0 on the chance line, where the printed form is 0/0.
+    """Joint posterior density of (P_D, P_FA) at an operating point, Su (17).
 
-    Numbers or arrays that broadcast.
+    Args:
+        moments: scalars, `jtruth.testing.moments(log_odds, y_pred, point)`.
+        p_detection, p_false_alarm: numbers or arrays that broadcast, of NumPy or JAX.
+
+    Returns:
+        The density; 0 outside the unit square, on the chance line, where the printed form is 0/0, and where
+        U or V does not vary.
     """
-    m = ShareMoments(*(float(v) for v in moments))
-    d, f = np.asarray(p_detection, np.float64), np.asarray(p_false_alarm, np.float64)
-    gap = np.where(d == f, np.nan, d - f)
-    share = (m.n1 - f) / gap  # share of positives, U + V
-    jacobian = np.abs((m.n1 - f) * (m.n1 - d) / gap**3)
-    return np.nan_to_num(jacobian * _uv_density(m, share * d, share * (1 - d)), nan=0.0)
+    d, f, n1 = p_detection, p_false_alarm, moments.n1
+    xp, inside = _inside(moments, d, f, d != f)
+    gap = xp.where(inside, d - f, 1.0)
+    share = (n1 - f) / gap  # share of positives, U + V
+    jacobian = xp.abs((n1 - f) * (n1 - d) / gap**3)
+    return xp.where(inside, jacobian * _uv_density(xp, moments, share * d, share * (1 - d)), 0.0)[()]
 
 
 def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any) -> Any:
-    """Joint density of (PREC, REC), Su (18); 0 at recall 0, its limit. Numbers or arrays."""
-    m = ShareMoments(*(float(v) for v in moments))
-    recall = np.where(np.asarray(recall, np.float64) == 0, np.nan, recall)
-    u = m.n1 * np.asarray(precision, np.float64)
-    jacobian = m.n1 * u / recall**2
-    return np.nan_to_num(jacobian * _uv_density(m, u, u * (1 - recall) / recall), nan=0.0)
+    """Joint posterior density of (PREC, REC) at an operating point, Su (18); 0 at recall 0, its limit.
+
+    Same arguments as `roc_density`, and 0 in the same places but for the chance line.
+    """
+    xp, inside = _inside(moments, precision, recall, recall != 0)
+    safe, u = xp.where(inside, recall, 1.0), moments.n1 * precision
+    density = _uv_density(xp, moments, u, u * (1 - safe) / safe)
+    return xp.where(inside, moments.n1 * u / safe**2 * density, 0.0)[()]
 
 
-def _uv_density(m: ShareMoments, u: Any, v: Any) -> Any:
+def _inside(m: ShareMoments, x: Any, y: Any, defined: Any) -> tuple[Any, Any]:
+    """NumPy or JAX, and where there is a density of two metrics."""
+    varies = (m.var_u > 0) & (m.var_v > 0)
+    return namespace(*m, x, y), varies & defined & (x >= 0) & (x <= 1) & (y >= 0) & (y <= 1)
+
+
+def _uv_density(xp: Any, m: ShareMoments, u: Any, v: Any) -> Any:
     """Density of (U, V), independent normals."""
-    quadratic = (u - m.mean_u) ** 2 / m.var_u + (v - m.mean_v) ** 2 / m.var_v
-    return np.exp(-0.5 * quadratic) / (2 * np.pi * np.sqrt(m.var_u * m.var_v))
+    var_u, var_v = (xp.where(v > 0, v, 1.0) for v in (m.var_u, m.var_v))
+    quadratic = (u - m.mean_u) ** 2 / var_u + (v - m.mean_v) ** 2 / var_v
+    return xp.exp(-0.5 * quadratic) / (2 * np.pi * xp.sqrt(var_u) * xp.sqrt(var_v))
 
 
 JOINT_DENSITIES = {

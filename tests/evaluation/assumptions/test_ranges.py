@@ -124,7 +124,7 @@ def test_models_without_a_say_are_fitted_when_rows_are_asked_for(few_lineages, m
 
     monkeypatch.setattr(registry, "fit_joint", asks)
     found = jt.evaluate(y_pred, labels)
-    assert "accuracy" in repr(found) and "accuracy" in str(found) and len(found.to_frame()) == 5
+    assert "Accuracy" in repr(found) and "accuracy" in str(found) and len(found.to_frame()) == 5
     assert asked == ["independent"]
     rows = found.assumptions
     assert [row.name for row in rows][:2] == ["majority_vote", "independent"] and "shared_strata" in asked

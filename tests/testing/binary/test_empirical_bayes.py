@@ -9,9 +9,25 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from jtruth.stats.ratio_of_normals import Ratio, density, mean_on_unit_interval, second_order_mean
+from jtruth.stats.ratio_of_normals import (
+    Ratio,
+    density,
+    mean_on_unit_interval,
+    ratio_mean,
+    second_order_mean,
+)
 from jtruth.tables.metrics import named_metric
-from jtruth.testing import exact_step, iterate, log_odds_of, ratio_step, steps
+from jtruth.testing import (
+    binary_posterior,
+    exact_step,
+    iterate,
+    log_odds_of,
+    moments,
+    precision_recall_density,
+    ratio_step,
+    roc_density,
+    steps,
+)
 from jtruth.testing.binary.empirical_bayes import (
     ShareMoments,
     class_law,
@@ -20,7 +36,6 @@ from jtruth.testing.binary.empirical_bayes import (
     normal_law,
     of_point,
     posterior_log_odds,
-    ratio_mean,
 )
 from jtruth.testing.steps import mean_shares
 from tests.reference import su_binary as su
@@ -154,6 +169,73 @@ def test_the_shift_of_log_odds_is_a_product_of_odds(x):
             if label.any():
                 total, defined = total + chance * label[y == 1].sum() / label.sum(), defined + chance
         assert found[k] == pytest.approx(total / defined, abs=1e-12)
+
+
+@pytest.mark.parametrize("point", [(0.8, 0.25), (0.6, 0.5)])
+def test_joint_densities_have_the_laws_of_single_metrics(point):
+    """(17) and (18) summed over one metric are the law of the other; float32, jit, grad, edges."""
+    x, y = golden_cases.simulated(3, 300, share=0.35, error=0.15)
+    m = moments(jnp.asarray(x), jnp.asarray(y, jnp.int32), jnp.asarray(point))
+    grid = np.linspace(0, 1, 4001)
+    step = grid[1] - grid[0]
+    for function, names in (
+        (roc_density, ("recall", "false_alarm_rate")),
+        (precision_recall_density, ("precision", "recall")),
+    ):
+        laws = [normal_law(m, name) for name in names]
+        at = [law.mean + law.sd * np.array([-1.5, 0.0, 0.7]) for law in laws]
+        for k in (0, 1):
+            places = (at[0][:, None], grid[None]) if k == 0 else (grid[None], at[1][:, None])
+            found = np.asarray(function(m, *places)).sum(axis=1) * step
+            np.testing.assert_allclose(found, laws[k].density(at[k]) * laws[k].grid_mass, rtol=2e-3)
+        here = [float(law.mean) for law in laws]
+        value = float(jax.jit(function)(m, *here))
+        single = function(jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), m), *map(np.float32, here))
+        assert single.dtype == jnp.float32 and float(single) == pytest.approx(value, rel=1e-4)
+        slopes = jax.grad(function, argnums=(1, 2))(m, *here)
+        for k, slope in enumerate(slopes):
+            ends = [
+                float(function(m, *(v + s * (j == k) for j, v in enumerate(here)))) for s in (1e-6, -1e-6)
+            ]
+            assert float(slope) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-4 * value)
+        joint = binary_posterior(x, y, method="empirical_bayes", point=point).joint(*names)
+        assert float(joint.density(*here)) == pytest.approx(value, rel=1e-9)
+    edges = np.array([0.0, -0.1, 0.5]), np.array([0.3, 0.3, 1.1])
+    assert (np.asarray(precision_recall_density(m, *edges[::-1])) == 0).all()
+    assert float(roc_density(m, 0.4, 0.4)) == 0 == float(jax.grad(roc_density, argnums=1)(m, 0.4, 0.4))
+
+
+def test_a_point_of_ones_own_is_plugged_in():
+    """As if every step gave it: laws and evidence of the algorithm that ends there."""
+    x, y = golden_cases.simulated(3, 60, share=0.35, error=0.15)
+    for method in ("empirical_bayes", "exact_means", "labels"):
+        whole = binary_posterior(x, y, method=method)
+        again = binary_posterior(x, y, method=method, point=tuple(map(float, whole.fit.value)))
+        assert again.fit is None and again.log_evidence == pytest.approx(whole.log_evidence, rel=1e-12)
+        for metric in ("recall", "accuracy"):
+            assert again.estimate(metric).mean == pytest.approx(whole.estimate(metric).mean, rel=1e-9)
+        assert len(again.warnings) == 1
+    means = {
+        k: binary_posterior(x, y, method="empirical_bayes", mean=k) for k in ("second_order", "marsaglia")
+    }
+    default = binary_posterior(x, y, method="empirical_bayes").fit
+    assert np.array_equal(means["second_order"].fit.path, default.path)
+    assert 1e-5 < abs(means["marsaglia"].fit.p_detection - default.p_detection) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"point": (0.8, 0.3)}, "method='bayes' uses no operating point"),
+        ({"point": (1.0, 0.3), "method": "exact_means"}, r"point is \(1.0, 0.3\); give \(p_D, p_FA\)"),
+        ({"point": (0.8, 0.3, 0.1), "method": "exact_means"}, "give .p_D, p_FA."),
+        ({"mean": "marsaglia"}, "mean='marsaglia' is used by method='empirical_bayes' without a point only"),
+        ({"mean": "median", "method": "empirical_bayes"}, "mean must be one of"),
+    ],
+)
+def test_what_a_method_does_not_use_is_refused(given, message, as_installed):
+    with pytest.raises(ValueError, match=message):
+        binary_posterior(np.zeros(3), np.array([0, 1, 1]), **given)
 
 
 @pytest.mark.parametrize("share", [2.0, 3.0, 4.0, 4.4, 6.0, 11.9, 12.1, 30.0])
