@@ -1,89 +1,91 @@
-"""Do the intervals of coefficients of agreement hold the coefficient of the population?
+"""Do the intervals of coefficients of agreement cover the coefficient of the population?
 
-Run: python -m benchmarks agreement [TABLES, 300]
+Run: python -m benchmarks agreement [SETS, 400]
 
-Tables of N samples whose labels come from a population with classes, difficulties and labelers; the
-population's coefficient is that of 400 000 samples. Percentile-t bootstrap over samples, 1000 replicates,
-nominal 95 %; error of a coverage at 300 tables: .013.
+Sets of N samples of a population: kinds of samples, and for each kind the probabilities of a labeler's
+label. The population's coefficient is that of a table with every combination of labels as often as it is
+probable. Nominal 95 %, 1000 draws an interval.
 
-Measured on 2 x86 cores, Python 3.11, NumPy 2: 300 tables of each setting in 46 CPU seconds. Held, of those
-that have an interval (all; 288 of 300 where few differ, the others agree throughout), and mean width:
-
-                     40 even       100, one rare   60 with gaps    60, few differ
-Fleiss               .987 / .38    .980 / .67      .953 / .29      .993 / .35
-  quadratic          same          same            .950 / .45      same
-Brennan, Prediger    .963 / .33    .973 / .19      .947 / .28      .976 / .33
-Gwet's AC1           .960 / .33    .977 / .13      .950 / .28      .979 / .31
-alpha                .987 / .38    .980 / .67      .940 / .27      .993 / .34
-  ordinal, interval  same          same            .967, .960      same
-Cohen's kappa        .990 / .62    .983 / .76      .983 / .64      .983 / .35
-  linear, quadratic  same          same            .980, .977      same
-
-With two classes the weights make no difference. Where few samples disagree many replicates have no standard
-error. Ratios with those as infinite held as often (.976 to .993) at a width of 1.40: the lower end was -1 in
-64 % of the tables of the last setting. So a quarter of a sample is added to the squared errors
-(`jtruth.stats.agreement`). A tenth: as often, .40 to .44 wide; a half: .85 to .89 held there, as much as
-before elsewhere; a whole one: .85 to .86.
+HEAD
 """
 
+import itertools
 import sys
 
 import numpy as np
 
 from jtruth.stats.agreement import agreement, brennan_prediger, cohen, fleiss, gwet_ac1, krippendorff, point
 
-# (samples, shares of the classes, labelers, error, chance of a label): even, rare, with gaps, few differ
+# Shares of the kinds of samples, and p(label | kind). Pairs of labels, rare: (.955, .02, .02, .005).
+POPULATIONS = {
+    "rare": ((0.989, 0.011), [[0.9819, 0.0181], [0.3563, 0.6437]]),
+    "uneven": ((0.85, 0.15), [[0.93, 0.07], [0.25, 0.75]]),
+    "even": ((0.5, 0.5), [[0.8873, 0.1127], [0.1127, 0.8873]]),
+    "nearly alike": ((0.6, 0.4), [[0.99, 0.01], [0.03, 0.97]]),
+    "two rare": ((0.98, 0.012, 0.008), [[0.98, 0.012, 0.008], [0.3, 0.7, 0.0], [0.4, 0.0, 0.6]]),
+    "five": ((0.4, 0.3, 0.15, 0.1, 0.05), (0.7 * np.eye(5) + 0.06).tolist()),
+}
+# (population, labelers, samples, share of labels that are missing)
 SETTINGS = [
-    (40, (0.7, 0.3), 4, 0.2, 1.0),
-    (100, (0.95, 0.05), 3, 0.1, 1.0),
-    (60, (0.4, 0.3, 0.2, 0.1), 5, 0.3, 0.6),
-    (60, (0.6, 0.4), 2, 0.05, 1.0),
+    *itertools.product(("rare", "uneven", "even"), (2, 3, 5), (50, 125, 400), (0.0,)),
+    *itertools.product(("rare", "uneven", "even"), (3, 5), (50, 400), (0.25,)),
+    *itertools.product(("nearly alike", "two rare", "five"), (2, 5), (50, 400), (0.0,)),
 ]
 BY_VOTES = {
+    "alpha": krippendorff,
     "fleiss": fleiss,
-    "fleiss quadratic": lambda v: fleiss(v, "quadratic"),
+    "ac1": gwet_ac1,
     "brennan_prediger": brennan_prediger,
-    "gwet_ac1": gwet_ac1,
-    "alpha nominal": krippendorff,
+}
+WEIGHTED = {
     "alpha ordinal": lambda v: krippendorff(v, "ordinal"),
     "alpha interval": lambda v: krippendorff(v, "interval"),
+    "fleiss quadratic": lambda v: fleiss(v, "quadratic"),
+    "ac2 linear": lambda v: gwet_ac1(v, "linear"),
 }
-OF_TWO = {f"cohen {kind}": kind for kind in ("nominal", "linear", "quadratic")}
 
 
-def ratings(rng, samples, shares, labelers, error, labelled):
-    """(samples, labelers) labels, -1 where none; some samples are hard for all."""
-    y = rng.choice(len(shares), samples, p=shares)
-    hard = np.where(rng.random(samples) < 0.3, 2 * error, 0.6 * error)
-    other = rng.integers(0, len(shares), (samples, labelers))
-    z = np.where(rng.random((samples, labelers)) < hard[:, None], other, y[:, None])
-    return np.where(rng.random(z.shape) < labelled, z, -1)
+def ratings(rng, population, labelers, samples, missing):
+    """(samples, labelers) labels, -1 where none."""
+    shares, p = POPULATIONS[population]
+    below = np.cumsum(p, axis=1)[rng.choice(len(shares), samples, p=shares)][:, None, :-1]
+    z = (rng.random((samples, labelers, 1)) > below).sum(axis=2)
+    return np.where(rng.random(z.shape) < missing, -1, z)
+
+
+def whole(population, labelers, missing):
+    """A table of ratings in which every combination is as frequent as it is probable."""
+    shares, p = POPULATIONS[population]
+    p = np.concatenate([np.full((len(p), 1), missing), (1 - missing) * np.asarray(p)], axis=1)
+    every = np.array(list(itertools.product(range(p.shape[1]), repeat=labelers)))
+    chance = np.asarray(shares) @ p[:, every].prod(axis=2)
+    return np.repeat(every - 1, np.round(1e6 * chance).astype(int), axis=0)
 
 
 def coefficients(z, classes):
     """All of them, of one table of ratings."""
     votes = np.stack([(z == c).sum(axis=1) for c in range(classes)], axis=1)
-    by_votes = {name: make(votes) for name, make in BY_VOTES.items()}
-    return by_votes | {name: cohen(z[:, 0], z[:, 1], classes, kind) for name, kind in OF_TWO.items()}
+    by_votes = {name: make(votes) for name, make in (BY_VOTES | (WEIGHTED if classes > 2 else {})).items()}
+    kinds = ("nominal", "quadratic") if classes > 2 else ("nominal",)
+    return by_votes | {f"cohen {kind}": cohen(z[:, 0], z[:, 1], classes, kind) for kind in kinds}
 
 
 def main():
-    """Simulate and judge."""
-    tables = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    for setting in SETTINGS:
-        classes = len(setting[1])
-        whole = coefficients(ratings(np.random.default_rng(0), 400_000, *setting[1:]), classes)
-        held = {name: [] for name in whole}
-        for seed in range(tables):
+    """Simulate and judge: coverage and mean width of each coefficient."""
+    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    for population, labelers, samples, missing in SETTINGS:
+        classes = len(POPULATIONS[population][1][0])
+        true = {k: point(c) for k, c in coefficients(whole(population, labelers, missing), classes).items()}
+        found = {name: [] for name in true}
+        for seed in range(sets):
             rng = np.random.default_rng([13, seed])
-            for name, values in coefficients(ratings(rng, *setting), classes).items():
-                law, true = agreement(values, seed, replicates=1000), point(whole[name])
-                if not np.isnan(law.low):
-                    held[name].append((law.low <= true <= law.high, law.high - law.low, law.low == -1))
-        for name, cells in held.items():
-            means = " ".join(f"{value:.3f}" for value in np.mean(cells, axis=0))
-            true = f"{point(whole[name]):.3f}"
-            print(f"    {setting!s:<40} {name:<17} {true} {means} of {len(cells)}", flush=True)
+            z = ratings(rng, population, labelers, samples, missing)
+            for name, values in coefficients(z, classes).items():
+                one = agreement(values, seed, replicates=1000)
+                found[name].append((one.low <= true[name] <= one.high, one.high - one.low))
+        rows = {name: np.mean(cells, axis=0) for name, cells in found.items()}
+        text = ", ".join(f"{name} {cover:.3f} / {width:.2f}" for name, (cover, width) in rows.items())
+        print(f"{population:<12} {labelers} {samples:>3} {missing:>4}: {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,21 +13,25 @@ differ in what they call chance. With votes r_ik (labels of class k for sample i
 (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2-6). Krippendorff's alpha (2004, ch. 11) is 1 minus
 observed over expected disagreement of the coincidences o_kl = sum_i (pairs of labels k, l) / (r_i - 1), its
 differences nominal, ordinal (by ranks among the labels given) or interval. Where chance alone would give full
-agreement a coefficient is undefined: NaN and no interval, never 0.
+agreement a coefficient is undefined: NaN, never 0. Its interval is about the population.
 
-Standard errors are those of the infinitesimal jackknife, samples being the units. Intervals are percentile-t,
-samples drawn again (of more than 1000 kinds: the normal law). Where few samples disagree some draws have no
-standard error: squared errors in ratios are made larger by what a quarter of a sample adds that matters, of
-order 1/n of themselves (`benchmarks/agreement.py`).
+Standard errors are those of the infinitesimal jackknife, samples being the units. An interval is the middle
+part of the posterior of the coefficient in the population that the samples come from, extended to the
+printed value. The samples have random weights (Rubin's Bayesian bootstrap, 1981), as variable as Student's t
+with n - 1 degrees of freedom requires. Imagined samples are added, which together weigh as much as 1.6
+samples (a finite Dirichlet process; Ferguson 1973). Each has as many labels as some observed sample and
+prefers no class; in each draw kappa among them is uniform between 0 and 1. So label combinations that nobody
+has seen get some weight. Resampling gives them none, and for a rare class they matter most (coverage:
+`benchmarks/agreement.py`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from jtruth._random import Key, host_rng
 from jtruth._validation import choose
@@ -37,9 +41,13 @@ from jtruth.stats.estimates import check_level
 WEIGHTS = ("nominal", "linear", "quadratic")
 DIFFERENCES = ("nominal", "ordinal", "interval")
 _REPLICATES, _STEP = 2000, 1e-5
-_SPARE = 0.25  # samples that matter, added to the squared standard errors of ratios
-_NO_ERROR = 1e-7  # a standard error that is 0 but for rounding
-_MOST_DISTINCT = 1000
+_IMAGINED, _WORTH = (
+    16,
+    1.6,
+)  # samples that nobody saw, in every draw, and how many samples they weigh together
+_MOST_DISTINCT = (
+    1000  # kinds of samples, above which their weighted mean is drawn from its normal distribution
+)
 TITLES = {
     "krippendorff": "Krippendorff's alpha",
     "fleiss": "Fleiss' kappa",
@@ -58,25 +66,27 @@ class Agreement(NamedTuple):
     high: float
     level: float
     num_samples: int  # that say something about it
-    defined_draws: float  # share of the drawn sets in which it is defined
+    unseen: float  # share of the width of the interval that is due to combinations of labels nobody has seen
 
     def __str__(self) -> str:
-        if np.isnan(self.value):
-            return "undefined: chance alone would give full agreement, or no sample can be compared"
-        if np.isnan(self.low):
-            return f"{self.value:.3f} (no interval: too few samples differ)"
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        interval = "" if np.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
+        if not np.isnan(self.value):
+            return f"{self.value:.3f}{interval}"
+        if interval:
+            return f"undefined here (one class alone), in the population in{interval}"
+        return "undefined: chance alone would give full agreement, or no sample can be compared"
 
 
 # A function of the means of numbers that every sample brings: these numbers (kinds, features), how many
-# samples are of each kind, and the function of (..., features) and the number of samples; leading axes are
-# replicates.
-Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any]]
+# samples are of each kind, the function of (..., features) and the number of samples (leading axes are
+# draws), and what draws the numbers of imagined samples.
+Imagined = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any], Imagined]
 
 
 def point(coefficient: Coefficient) -> float:
     """The coefficient of all samples; NaN where it is undefined."""
-    features, times, value = coefficient
+    features, times, value, _ = coefficient
     size = float(times.sum())
     if not size:
         return float("nan")
@@ -127,34 +137,42 @@ def cohen(
         expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
         return _beyond(mean[..., 0] / total, expected)
 
-    return np.column_stack([w[row, column], margin[row], margin[column]]), times, value
+    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+        one, two = (rng.multinomial(1, p) for p in [_shares(rng, shape, classes)] * 2)
+        return np.concatenate([((one @ w) * two).sum(axis=-1, keepdims=True), one, two], axis=-1)
+
+    return np.column_stack([w[row, column], margin[row], margin[column]]), times, value, imagined
 
 
 def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
     """Krippendorff's alpha; kind is nominal, ordinal or interval (classes are then 0, 1, 2, ...)."""
     choose("differences", kind, DIFFERENCES)
     votes, times = _distinct(votes[votes.sum(axis=1) > 1])
-    others, codes = np.maximum(votes.sum(axis=1) - 1, 1)[:, None], np.arange(votes.shape[1])
-    if kind == "ordinal":  # differences depend on the labels given, so every coincidence counts
-        pairs = votes[:, :, None] * votes[:, None, :]
-        pairs[:, codes, codes] -= votes
-        features = np.column_stack([pairs.reshape(len(votes), -1) / others, votes])
-        return features, times, _ordinal_alpha
+    codes = np.arange(votes.shape[1])
     apart = (codes[:, None] - codes[None, :]) ** 2.0 if kind == "interval" else 1 - np.eye(codes.size)
-    observed = (votes * (votes @ apart)).sum(axis=1, keepdims=True) / others
+
+    def features(votes: np.ndarray) -> np.ndarray:
+        others = np.maximum(votes.sum(axis=-1, keepdims=True) - 1, 1)
+        if kind != "ordinal":
+            return np.concatenate([(votes * (votes @ apart)).sum(axis=-1, keepdims=True) / others, votes], -1)
+        pairs = (
+            votes[..., :, None] * votes[..., None, :]
+        )  # differences depend on the labels: all coincidences
+        pairs[..., codes, codes] -= votes
+        return np.concatenate([pairs.reshape(*votes.shape[:-1], -1) / others, votes], axis=-1)
 
     def value(mean: Any, size: float) -> Any:  # 1 - (n - 1) sum o_kl d_kl / sum n_k n_l d_kl
         number = size * mean[..., 1:]
         expected = np.einsum("...k,kl,...l->...", number, apart, number)
         return _disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
 
-    return np.column_stack([observed, votes]), times, value
+    return _of_votes(votes, times, features, _ordinal_alpha if kind == "ordinal" else value)
 
 
 def agreement(
     coefficient: Coefficient, key: Key, level: float = 0.95, replicates: int = _REPLICATES
 ) -> Agreement:
-    """Value, standard error and percentile-t interval, samples drawn again so many times.
+    """Value, standard error and posterior interval, from so many draws.
 
     >>> votes = np.array([[3, 0], [3, 0], [0, 3], [1, 2], [0, 3], [3, 0], [0, 3], [2, 1]])
     >>> found = agreement(fleiss(votes), 0)
@@ -162,66 +180,99 @@ def agreement(
     (0.667, 0.218, True)
     """
     check_level(level)
-    times = coefficient[1]
+    times, of, tail = coefficient[1], coefficient[2], (1 - level) / 2
     size, nothing = int(times.sum()), float("nan")
+    value = point(coefficient)
     if size < 2:
-        return Agreement(nothing, nothing, nothing, nothing, level, size, 0.0)
+        return Agreement(value if size else nothing, nothing, nothing, nothing, level, size, nothing)
+    rng, ends = host_rng(key, "agreement"), np.full((2, 2), nothing)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value, error, spare = (float(v[0]) for v in _with_error(coefficient, times[None].astype(float), size))
-        if times.size > _MOST_DISTINCT:
-            half = float(ndtri((1 + level) / 2)) * error
-            return Agreement(value, error, value - half, min(value + half, 1.0), level, size, 1.0)
-        drawn = host_rng(key, "agreement").multinomial(size, times / size, size=replicates)
-        values, errors, _ = _with_error(coefficient, drawn.astype(float), size)
-        ratio = (values - value) / np.sqrt(errors**2 + spare)
-    ratio = ratio[np.isfinite(ratio)]
-    share = ratio.size / replicates
-    if np.isnan(value) or not error > _NO_ERROR or not ratio.size:
-        return Agreement(value, error, nothing, nothing, level, size, share)
-    tail = (1 - level) / 2
-    upper, lower = np.quantile(ratio, [1 - tail, tail]) * np.sqrt(error**2 + spare)
-    # No coefficient is below -1, or above 1.
-    low, high = max(value - upper, -1.0), min(value - lower, 1.0)
-    return Agreement(value, error, float(low), float(high), level, size, share)
+        drawn = _drawn(coefficient, rng, replicates, tail)
+        for k, values in enumerate(of(mean, size) for mean in drawn):
+            if np.isfinite(values).any():
+                ends[k] = np.quantile(values[np.isfinite(values)], [tail, 1 - tail])
+        error = _standard_error(coefficient, size)
+    seen, width = np.diff(ends, axis=1)[:, 0].tolist()
+    low, high = np.fmin(ends[1, 0], value), np.fmax(ends[1, 1], value)
+    unseen = max(1 - np.nan_to_num(seen) / width, 0.0) if width > 0 else 0.0
+    if np.isnan(width):
+        low = high = unseen = nothing
+    return Agreement(value, error, float(low), float(high), level, size, float(unseen))
 
 
-def _with_error(
-    coefficient: Coefficient, times: Float[np.ndarray, "replicates kinds"], size: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values, standard errors, what is added to the squared ones; kind r occurs times[., r] times."""
-    rows, _, value = coefficient
-    features = rows.shape[1]
-    values, errors, spare = np.empty((3, len(times)))
-    step = max(_AT_ONCE // (features * (features + len(rows))), 1)
-    for k in range(0, len(times), step):
-        part = times[k : k + step]
-        mean = part @ rows / size
-        values[k : k + step] = value(mean, size)
-        moved = _STEP * np.eye(features)
-        ends = [value(mean[:, None, :] + sign * moved, size) for sign in (1, -1)]
-        slope = (ends[0] - ends[1]) / (2 * _STEP)  # (replicates, features)
-        influence = slope @ rows.T - (slope * mean).sum(axis=1, keepdims=True)
-        square = influence**2
-        spread = (part * square).sum(axis=1)
-        errors[k : k + step] = np.sqrt(spread / (size * (size - 1)))
-        mean_square = (part * square**2).sum(axis=1) / np.where(spread > 0, spread, 1.0)
-        spare[k : k + step] = _SPARE * mean_square / (size * (size - 1))
-    return values, errors, spare
+def _drawn(
+    coefficient: Coefficient, rng: np.random.Generator, draws: int, tail: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean numbers of a sample in draws of the population: of kinds that were seen alone, and of all."""
+    rows, times, _, imagined = coefficient
+    size, number = times.sum(), rows.shape[1]
+    # Weights have the variance of n - 1 degrees of freedom, wider by Student's quantile over the normal one
+    worth = (size - 1) / (size + 1) * (ndtri(tail) / stdtrit(size - 1, tail)) ** 2
+    if times.size > _MOST_DISTINCT:
+        mean = times @ rows / size
+        spread, axes = np.linalg.eigh((rows - mean).T @ ((rows - mean) * times[:, None]) / size)
+        root = axes * np.sqrt(np.maximum(spread, 0) / (size * worth))
+        seen, whole = mean + rng.standard_normal((draws, number)) @ root.T, np.full((draws, 1), 1.0 * size)
+    else:
+        weight = rng.standard_gamma(worth * times, (draws, times.size)) / worth
+        whole = weight.sum(axis=1, keepdims=True)
+        seen = weight @ rows / whole
+    weight = rng.standard_gamma(_WORTH / _IMAGINED, (draws, _IMAGINED))
+    every = seen * whole
+    step = max(_AT_ONCE // (_IMAGINED * number), 1)
+    for k in range(0, draws, step):
+        part = weight[k : k + step]
+        every[k : k + step] += np.einsum("dk,dkf->df", part, imagined(rng, part.shape))
+    return seen, every / (whole + weight.sum(axis=1, keepdims=True))
+
+
+def _shares(
+    rng: np.random.Generator, shape: tuple[int, int], classes: int
+) -> Float[np.ndarray, "draws samples classes"]:
+    """Class probabilities of a label of imagined samples, whose kappa is one uniform number for each draw."""
+    common = np.eye(classes)[rng.integers(classes, size=shape)]
+    repeats = np.sqrt(rng.random((shape[0], 1, 1)))  # of the class of the sample: kappa is its square
+    return repeats * common + (1 - repeats) / classes
+
+
+def _standard_error(coefficient: Coefficient, size: int) -> float:
+    """By the infinitesimal jackknife."""
+    rows, times, value, _ = coefficient
+    mean, moved = times @ rows / size, _STEP * np.eye(rows.shape[1])
+    slope = (value(mean + moved, size) - value(mean - moved, size)) / (2 * _STEP)
+    influence = rows @ slope - mean @ slope
+    return float(np.sqrt(times @ influence**2 / (size * (size - 1))))
+
+
+def _of_votes(
+    votes: np.ndarray, times: np.ndarray, features: Callable[[np.ndarray], np.ndarray],
+    value: Callable[[Any, float], Any],
+) -> Coefficient:  # fmt: skip
+    """A coefficient of votes; imagined samples have as many labels as one that was seen."""
+    number, until = votes.sum(axis=1).astype(np.int64), np.cumsum(times)
+
+    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+        like = np.searchsorted(until, rng.integers(until[-1], size=shape), side="right")
+        drawn = rng.multinomial(number[like], _shares(rng, shape, votes.shape[1]))
+        return features(drawn.astype(np.float64))
+
+    return features(votes), times, value, imagined
 
 
 def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) -> Coefficient:
     """Of pairwise agreement (samples of two labels or more), and of shares (samples of one or more)."""
-    votes, times = _distinct(votes[votes.sum(axis=1) > 0])
-    number = votes.sum(axis=1)
-    pairs = (votes * (votes @ w - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1)
-    several = (number > 1).astype(np.float64)
-    features = np.column_stack([pairs * several, several, votes / number[:, None]])
+
+    def features(votes: np.ndarray) -> np.ndarray:
+        number = votes.sum(axis=-1, keepdims=True)
+        pairs = (votes * (votes @ w - 1)).sum(axis=-1, keepdims=True) / np.maximum(number * (number - 1), 1)
+        several = (number > 1).astype(np.float64)
+        return np.concatenate([pairs * several, several, votes / number], axis=-1)
 
     def value(mean: Any, _: float) -> Any:
         shares = mean[..., 2:] / mean[..., 2:].sum(axis=-1, keepdims=True)
         return _beyond(mean[..., 0] / mean[..., 1], chance(shares))
 
-    return features, times, value
+    return _of_votes(*_distinct(votes[votes.sum(axis=1) > 0]), features, value)
 
 
 def _distinct(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -265,6 +316,17 @@ def overall(
         "brennan_prediger": brennan_prediger(votes, kind),
     }
     return {name: agreement(coefficient, key, level) for name, coefficient in coefficients.items()}
+
+
+def from_unseen(coefficients: Mapping[str, Agreement]) -> str:
+    """A sentence of the coefficients whose intervals are mostly due to what nobody has seen; "" of none."""
+    names = [TITLES.get(name, name) for name, one in coefficients.items() if one.unseen > 0.5]
+    if not names:
+        return ""
+    return (
+        f"Most of the interval of {' and of '.join(names)} comes from combinations of labels that no sample "
+        "shows yet: label more samples."
+    )
 
 
 _GLANCE = 100_000  # labels that connect most labelers
