@@ -72,8 +72,7 @@ def evaluate(
         assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
             as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
-            Only with learned error rates and method "bayes" ("laplace": "unknown" or "independent"); other
-            answers take errors as independent.
+            The last two only with learned error rates and method "bayes".
         labelers_are: "people", "experts", "llm_judges" (automatic metrics too) or None, who labels: where
             nobody vouches for an assumption and there is no gold it says how far models of labels may be off;
             with gold, of labelers of whom fewer than five labels have a known truth.
@@ -82,7 +81,7 @@ def evaluate(
             posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
             "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
             "tars" (unbiased counts with confidence intervals for the population; error rates and prior
-            given).
+            given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
         positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
             if None. Of more than two classes: where it is given, "empirical_bayes", "sampling",
             "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
@@ -112,9 +111,8 @@ def evaluate(
     data = inputs.read_judged("evaluate", y_pred, labels, how, positive)
     when = inputs.read_order(order, data)
     learned = data.model is None and method in methods.LEARNING
-    if method == methods.LAPLACE:
-        methods.check_laplace(data)
-        data.normal = True
+    methods.check_combination(method, assume, data)
+    data.normal = method == methods.LAPLACE
     data.target = methods.target_of(target, method, data)
     result = _learned(data) if learned else _known(data, method)
     model = present(result.basis, "what the answer rests on")[1]
@@ -188,7 +186,14 @@ def _known(data: Inputs, method: str) -> Evaluation:
     if model is None:
         if method == methods.TARS:
             raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
-        model = methods.smyth_model(data) if method == methods.SMYTH else ranges.plug_in_model(data)
+        unaided = method == "no_predictions"
+        model = (
+            methods.smyth_model(data)
+            if method == methods.SMYTH
+            else ranges.plug_in_model(data, unaided=unaided)
+        )
+    if method == methods.VOTE:  # nothing is learned or plugged in
+        model = replace(model, warnings=())
     if method == methods.TARS:
         answer = methods.tars_answer(data, model)
         return _answer(data, answer, model, unbiased=True, interval_kind=methods.TARS_KIND)
