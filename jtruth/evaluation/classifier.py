@@ -22,6 +22,7 @@ from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
@@ -116,13 +117,14 @@ def evaluate(
     data.target = methods.target_of(target, method, data)
     result = _learned(data) if learned else _known(data, method)
     model = present(result.basis, "what the answer rests on")[1]
-    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model, when))
+    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model))
     if result.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         result = replace(result, what_if=(), warnings=(REFUSED, *result.warnings))
     odd = () if data.labels is None else suspicions(data.labels)
     if data.labels is not None and when is not None and model.matrices is not None:  # who changed
-        _, likely = behaviour_of(data.labels, model.prior, model.matrices[:-1], when, data.some_gold)
-        odd = (*(one for one in likely if one.name == "drift"), *odd)
+        raters = with_classifier(data.labels, data.y_pred)
+        _, likely, changed = behaviour_of(raters, model.prior, model.matrices, data, when, judged=True)
+        odd, checks = (*(one for one in likely if one.name == "drift"), *odd), (*checks, *changed)
     return replace(result, method=method, checks=(*checks, *result.checks), suspicious=odd)
 
 
