@@ -57,7 +57,7 @@ def ask(args: Any) -> None:
 
 def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""
-    from jtruth.asking.labels import Aim, next_labels
+    from jtruth.asking.labels import IF_INDEPENDENT, Aim, next_labels
     from jtruth.cli.reading import class_code
 
     labels, gold = tables.labels, tables.gold()
@@ -70,8 +70,9 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"Ask for these labels, then again: each should remove the share `drop` of the variance of "
-        f"{args.metric}, whose posterior sd is {chosen.variance**0.5:.4f}."
+        f"{IF_INDEPENDENT}, {args.metric} has standard deviation {chosen.variance**0.5:.4f}, and each label "
+        "should remove the share `drop` of its variance. `jtruth evaluate` does not assume this, so its "
+        "interval is wider; verified labels narrow that one (--truth)."
     )
     return head, header, rows, chosen.warnings
 
