@@ -224,9 +224,9 @@ def clean(args: Any) -> None:
         more, why = "--gold GOLD.csv", f"columns {args.task}, {args.label}: how many are wrong"
         step = "" if args.gold is not None else next_step(args, more, why)
     else:
-        state, doubts = begin(labels, noise, prior, features, probabilities=probabilities, costs=costs,
-                              strategy=args.strategy, seed=args.seed)  # fmt: skip
-        document = queue(state, args.budget, gold=answers, path=args.state, notes=doubts)
+        state, doubts, wrong = begin(labels, noise, prior, features, probabilities=probabilities, costs=costs,
+                                     strategy=args.strategy, level=args.level, seed=args.seed)  # fmt: skip
+        document = queue(state, args.budget, gold=answers, path=args.state, notes=doubts, wrong=wrong)
         why = "remember what was asked; answers come as --gold"
         step = "" if args.state is not None else next_step(args, "--state cleaning.state", why)
     notes = [Note("read", text) for text in labels.notes]
