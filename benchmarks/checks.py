@@ -1,6 +1,7 @@
 """Do the checks keep quiet when they should, and what do they see when they should not?
 
 Run: python -m benchmarks checks [sets per setting, 400] [processes, 2]
+     python -m benchmarks checks drift [sets per setting, 400]
 Simulated label sets (two or three classes) whose model holds, and sets in which one thing is wrong. Learned:
 error rates are learned and checked by `learned_checks`. Given: the true error rates and the true prior are
 handed over (or, in the first line of faults, error rates that are wrong by half) and checked by
@@ -53,6 +54,7 @@ from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.verdicts import given_checks, learned_checks
 from jtruth.evaluation.inputs import read
 from jtruth.labels import Labels
+from jtruth.learning.behaviour import labeler_behaviour
 from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.noise import ConfusionMatrices
 
@@ -137,5 +139,44 @@ def main(sets=400, processes=2):
                     print(f"  {kind:<8} {check:<32} {100 * np.mean(values):5.1f}")
 
 
+# name: samples, labelers, share of positives (or at both ends of the time), P(right) by class (of the first
+# and of the last labeler), and of the last labeler's from some share of the time on
+DRIFTS = {
+    "210 samples, 5 labelers": (210, 5, 0.5, [[0.9, 0.9]] * 2, None, 0),
+    "  one guesses in the last third": (210, 5, 0.5, [[0.9, 0.9]] * 2, [0.5, 0.5], 2 / 3),
+    "300 samples, 6 unequal labelers": (300, 6, 0.5, [[0.65, 0.65], [0.9, 0.9]], None, 0),
+    "  the best guesses in the last third": (300, 6, 0.5, [[0.65, 0.65], [0.9, 0.9]], [0.5, 0.5], 2 / 3),
+    "1000 samples, 5 labelers, 7 % positive": (1000, 5, 0.07, [[0.97, 0.8]] * 2, None, 0),
+    "  one's recall halves": (1000, 5, 0.07, [[0.97, 0.8]] * 2, [0.97, 0.4], 1 / 2),
+    "2000 samples, 3 labelers, 7 % positive": (2000, 3, 0.07, [[0.97, 0.8]] * 2, None, 0),
+    "  one's recall halves ": (2000, 3, 0.07, [[0.97, 0.8]] * 2, [0.97, 0.4], 1 / 2),
+    "600 samples, 3 labelers, share .15 to .75": (600, 3, (0.15, 0.75), [[0.85, 0.75]] * 2, None, 0),
+    "400 samples, 40 labelers of 60 labels": (400, 40, 0.3, [[0.9, 0.8]] * 2, None, 0),
+}
+
+
+def drifts(sets=400):
+    """Share of sets in which anybody, the labeler who changes, and anybody else is named."""
+    for name, (size, labelers, share, right, late, since) in DRIFTS.items():
+        named = []
+        for seed in range(sets):
+            rng, number = np.random.default_rng(seed), np.arange(size)
+            y = (rng.random(size) < np.linspace(*np.broadcast_to(share, 2), size)).astype(int)
+            p = np.linspace(*right, labelers)[:, y].T
+            if late is not None:
+                p[number >= since * size, -1] = np.array(late)[y][number >= since * size]
+            z = np.where(rng.random(p.shape) < p, y[:, None], 1 - y[:, None])
+            z = np.where(rng.random(z.shape) < 60 / size, z, -1) if labelers == 40 else z
+            labels = Labels.from_matrix(z, 2, allow_unlabelled=True)
+            fit = fit_dawid_skene(labels, smoothing=Smoothing(1.0, 0.5, 0.5))
+            found = labeler_behaviour(labels, fit.prior, fit.matrices, order=number, key=seed)
+            who = (found.drift < 0.05).any(axis=1)
+            named.append((who.any(), who[-1], who[:-1].any()))
+        print(f"{name:42} " + "  ".join(f"{100 * v:5.1f}" for v in np.mean(named, axis=0)), flush=True)
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if "drift" in sys.argv:
+        drifts(*map(int, sys.argv[2:]))
+    else:
+        main(*map(int, sys.argv[1:]))

@@ -122,6 +122,7 @@ def drawn_values(
     return p, centre[:, None, None] + influence, float(centre.var() + within.mean())
 
 
+IF_INDEPENDENT = "If the classifier and all labelers err independently"
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
 _DRAWS = 400  # of unknown rates, where there is no exact way
 _FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples that are held in memory
@@ -164,7 +165,7 @@ class LabelRequest(Answer):
             Queue("requests", "Ask for these labels, in this order", "sample", columns, rows),
             warning_notes(self.warnings), facts(metric=self.metric, method=self.method, sd=sd),
         )  # fmt: skip
-        sentence = f"{self.metric} has a posterior sd of {sd:.4f} ({self.method})."
+        sentence = f"{IF_INDEPENDENT}, {self.metric} has standard deviation {sd:.4f} ({self.method})."
         about = "drop: share of the variance that the answer alone is expected to remove"
         return Document("Which labels to ask for next?", about, sentence, blocks)
 

@@ -143,10 +143,13 @@ STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {
 
 
 def estimated_accuracy(state: State) -> float:
-    """Accuracy of the state's model by unbiased counts (7): on held-out samples where there are some."""
+    """Accuracy of the state's model by unbiased counts (7), kept to [0, 1]: on held-out samples if any."""
     held_out = state.validation
     on = held_out if held_out.any() else np.ones(held_out.size, bool)
-    return float(_truth(state, on)[np.arange(held_out.size), model_chances(state).argmax(axis=1)][on].mean())
+    unbiased = float(
+        _truth(state, on)[np.arange(held_out.size), model_chances(state).argmax(axis=1)][on].mean()
+    )
+    return min(max(unbiased, 0.0), 1.0)
 
 
 def _truth(state: State, on: Bool[np.ndarray, " samples"]) -> np.ndarray:

@@ -51,7 +51,7 @@ def ask(args: Any) -> None:
 
 def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     """What is asked for, its columns, rows (task, worker, drop), and doubts; writes the table."""
-    from jtruth.asking.labels import Aim, next_labels
+    from jtruth.asking.labels import IF_INDEPENDENT, Aim, next_labels
     from jtruth.cli.reading import class_code
 
     labels, gold = tables.labels, tables.gold()
@@ -64,8 +64,9 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"Ask for these labels, then again: each should remove the share `drop` of the variance of "
-        f"{args.metric}, whose posterior sd is {chosen.variance**0.5:.4f}."
+        f"{IF_INDEPENDENT}, {args.metric} has standard deviation {chosen.variance**0.5:.4f}, and each label "
+        "should remove the share `drop` of its variance. `jtruth evaluate` does not assume this, so its "
+        "interval is wider; verified labels narrow that one (--truth)."
     )
     return head, header, rows, chosen.warnings
 
@@ -170,9 +171,9 @@ def clean(args: Any) -> None:
         more, why = "--gold GOLD.csv", f"columns {args.task}, {args.label}: how many are wrong"
         step = "" if args.gold is not None else next_step(args, more, why)
     else:
-        state, doubts = begin(labels, noise, prior, features, probabilities=probabilities, costs=costs,
-                              strategy=args.strategy, seed=args.seed)  # fmt: skip
-        document = queue(state, args.budget, gold=answers, path=args.state, notes=doubts)
+        state, doubts, wrong = begin(labels, noise, prior, features, probabilities=probabilities, costs=costs,
+                                     strategy=args.strategy, level=args.level, seed=args.seed)  # fmt: skip
+        document = queue(state, args.budget, gold=answers, path=args.state, notes=doubts, wrong=wrong)
         why = "remember what was asked; answers come as --gold"
         step = "" if args.state is not None else next_step(args, "--state cleaning.state", why)
     notes = [Note("read", text) for text in labels.notes]

@@ -20,6 +20,7 @@ from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
 from jtruth.evaluation.checks.first_look import look_at
+from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
@@ -70,8 +71,7 @@ def evaluate(
         assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
             as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
-            Only with learned error rates and method "bayes" ("laplace": "unknown" or "independent"); other
-            answers take errors as independent.
+            The last two only with learned error rates and method "bayes".
         labelers_are: who labels. "people" makes intervals narrower where nobody vouches for an assumption and
             there is no gold (with gold: of labelers of whom fewer than five labels have a known truth);
             "experts", "llm_judges" (automatic metrics too) and None give the same answer.
@@ -80,7 +80,7 @@ def evaluate(
             posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
             "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
             "tars" (unbiased counts with confidence intervals for the population; error rates and prior
-            given).
+            given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
         positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
             if None. Of more than two classes: where it is given, "empirical_bayes", "sampling",
             "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
@@ -110,19 +110,19 @@ def evaluate(
     data = inputs.read_judged("evaluate", y_pred, labels, how, positive)
     when = inputs.read_order(order, data)
     learned = data.model is None and method in methods.LEARNING
-    if method == methods.LAPLACE:
-        methods.check_laplace(data)
-        data.normal = True
+    methods.check_combination(method, assume, data)
+    data.normal = method == methods.LAPLACE
     data.target = methods.target_of(target, method, data)
     result = _learned(data) if learned else _known(data, method)
     model = present(result.basis, "what the answer rests on")[1]
-    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model, when))
+    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model))
     if result.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         result = replace(result, what_if=(), warnings=(REFUSED, *result.warnings))
     odd = () if data.labels is None else suspicions(data.labels)
     if data.labels is not None and when is not None and model.matrices is not None:  # who changed
-        _, likely = behaviour_of(data.labels, model.prior, model.matrices[:-1], when, data.some_gold)
-        odd = (*(one for one in likely if one.name == "drift"), *odd)
+        raters = with_classifier(data.labels, data.y_pred)
+        _, likely, changed = behaviour_of(raters, model.prior, model.matrices, data, when, judged=True)
+        odd, checks = (*(one for one in likely if one.name == "drift"), *odd), (*checks, *changed)
     return replace(result, method=method, checks=(*checks, *result.checks), suspicious=odd)
 
 
@@ -186,7 +186,14 @@ def _known(data: Inputs, method: str) -> Evaluation:
     if model is None:
         if method == methods.TARS:
             raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
-        model = methods.smyth_model(data) if method == methods.SMYTH else ranges.plug_in_model(data)
+        unaided = method == "no_predictions"
+        model = (
+            methods.smyth_model(data)
+            if method == methods.SMYTH
+            else ranges.plug_in_model(data, unaided=unaided)
+        )
+    if method == methods.VOTE:  # nothing is learned or plugged in
+        model = replace(model, warnings=())
     if method == methods.TARS:
         answer = methods.tars_answer(data, model)
         return _answer(data, answer, model, unbiased=True, interval_kind=methods.TARS_KIND)

@@ -100,7 +100,7 @@ def compare_classifiers(
     names = _names(predictions)
     first, *others = names
     data = inputs.read_judged("compare_classifiers", predictions[first], labels, how, positive)
-    check_assume(data.assume)
+    check_assume(data.assume, data)
     rest = inputs.read_others({name: predictions[name] for name in others}, data)
     codes = np.concatenate([data.y_pred[None], rest]).astype(np.int64)
     measure = named_metric(metric, data.classes, data.positive)
@@ -162,7 +162,7 @@ def compare_groups(
     (('a', 'b'), True)
     """
     data = inputs.read_judged("compare_groups", y_pred, labels, how, positive)
-    check_assume(data.assume)
+    check_assume(data.assume, data)
     groups, measure = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
     names, what = groups.names, group_symbols(len(groups.names), len(data.classes))
     codes, symbols = groups.group * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)

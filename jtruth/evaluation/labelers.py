@@ -44,7 +44,7 @@ from jtruth.evaluation.assumptions.model_error import (
 )
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
-from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
+from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, drift_findings, missing_check
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.gold import tables
@@ -271,10 +271,18 @@ def _of_classes(report: LabelerReport) -> list[Table]:
 
 
 def behaviour_of(
-    labels: Labels, prior: np.ndarray, matrices: np.ndarray, order: np.ndarray | None, gold: np.ndarray | None
-) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...]]:
-    """By worker the probabilities of spam, drift and a copy, ready for JSON; and what is probable."""
-    behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=gold)
+    labels: Labels,
+    prior: np.ndarray,
+    matrices: np.ndarray,
+    data: Inputs,
+    order: np.ndarray | None,
+    judged: bool = False,
+) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...], tuple[Check, ...]]:
+    """By worker spam, drift and copies, ready for JSON; what was found; and the check for drift.
+
+    `judged`: the last of `labels` is the classifier.
+    """
+    behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
     workers = [str(name) for name in labels.worker_names]
     number = len(behaviour.pairs)
     first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable
@@ -282,12 +290,11 @@ def behaviour_of(
     rows = {}
     for t, (name, best) in enumerate(zip(workers, first.tolist(), strict=True)):
         drift = copy = None
-        if behaviour.drift is not None and not np.isnan(behaviour.drift[t]):
-            drift = {
-                "probability": float(behaviour.drift[t]),
-                "moment": float(behaviour.moment[t]),
-                "before": float(behaviour.before[t]),
-                "after": float(behaviour.after[t]),
+        if behaviour.drift is not None and not np.isnan(behaviour.drift[t]).all():
+            c = int(np.nanargmin(behaviour.drift[t]))  # the class in which the change is clearest
+            drift = {"class": labels.class_names[c], "p_value": float(behaviour.drift[t, c])}
+            drift |= {
+                name: plain_json(getattr(behaviour, name)[t, c]) for name in ("moment", "before", "after")
             }
         if best < number:
             other = workers[int(behaviour.pairs[best].sum() - t)]
@@ -295,7 +302,9 @@ def behaviour_of(
         rows[name] = {"spam": plain_json(behaviour.spam[t]), "drift": drift, "duplicate": copy}
     usage = matrices.mean(axis=1)  # what each says most, whatever the class is
     habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
-    return rows, tuple(_findings(behaviour, workers, habits))
+    who = [*map(repr, workers[:-1]), "the classifier" if judged else repr(workers[-1])]
+    found, checks = drift_findings(behaviour, who, list(map(str, labels.class_names)), order)
+    return rows, (*_findings(behaviour, workers, habits), *found), checks
 
 
 def _findings(behaviour: Behaviour, workers: list[str], habits: list[str]) -> list[Check]:
@@ -305,17 +314,9 @@ def _findings(behaviour: Behaviour, workers: list[str], habits: list[str]) -> li
         for (a, b), p, shared, same in zip(*behaviour[-4:], strict=True)
         if p > NAMED
     ]
-    drift = []
-    if behaviour.drift is not None:
-        drift = [
-            f"{workers[t]!r} ({behaviour.drift[t]:.2f}) after {behaviour.moment[t]:g}, accuracy "
-            f"{behaviour.before[t]:.2f} before and {behaviour.after[t]:.2f} since"
-            for t in _ranked(behaviour.drift)
-        ]
     sentences = {
         "spam": (spam, "Answers by habit, whatever the class is (spam)", "Leave them out"),
         "duplicates": (pairs, "Labelers who repeat one another", "Keep one of each pair"),
-        "drift": (drift, "Labelers who changed", "Judge the two apart"),
     }
     findings = []
     for name, (who, what, todo) in sentences.items():
@@ -423,7 +424,7 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     checks, prior = refused(fit.warnings[0]) if not fit.usable else (), fit.prior.mean(0)
     if fit.usable:  # what the labels say against independent errors of the labelers
         aside = stream(data.key, "labeler checks")
-        checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold, order=when)
+        checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold)
         if data.target == parts.IN_SAMPLE and not by_gold:
             checks += labeler_check(labels, fit, level)
         checks += data.missing or missing_check(labels, fit.class_posterior)
@@ -449,7 +450,8 @@ def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
     if fit.usable:
-        habits, likely = behaviour_of(labels, prior, fit.mean_matrices, when, data.some_gold)
+        habits, likely, changed = behaviour_of(labels, prior, fit.mean_matrices, data, when)
+        checks += changed
         rows = tuple({**row, **habits[str(row["worker"])]} for row in rows)
         odd = (*swap_findings(rows, data.classes), *likely, *odd)
     return LabelerReport(

@@ -28,7 +28,7 @@ from jtruth._host import log, log_odds, log_sum, majority
 from jtruth._random import stream
 from jtruth._validation import choose, present
 from jtruth.evaluation.assumptions.ranges import plug_in_model
-from jtruth.evaluation.assumptions.registry import INDEPENDENT
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, UNKNOWN, check_assume
 from jtruth.evaluation.inputs import AT_MEAN, Inputs, Model, known_by_draws
 from jtruth.evaluation.parts import IN_SAMPLE, POPULATION, TARGETS
 from jtruth.latent import Effort
@@ -45,7 +45,7 @@ from jtruth.testing.multiclass import count_posterior
 _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
 _FEW = 10.0
 _EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
-TARS, SMYTH, LAPLACE = "tars", "smyth", "laplace"
+TARS, SMYTH, LAPLACE, VOTE = "tars", "smyth", "laplace", "majority_vote"
 LEARNING = ("bayes", LAPLACE)  # methods that learn error rates where none are given
 ONE_AGAINST_REST = (
     "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
@@ -57,13 +57,14 @@ _UNBIASED = (
     "TARS corrects each label by its error rates and counts: unbiased, but estimates may leave [0, 1], and "
     "predictions tell it nothing about labels; method='bayes' uses both and is for these samples"
 )
-_VOTED = "majority vote is taken as the truth: there is no uncertainty"
+_VOTED = "majority vote (gold where given) is taken as the truth: there is no uncertainty"
+_VOTE_ALONE = "method='majority_vote' uses neither noise nor prior, which were given"
 _TAKEN = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
 
 
 def check_method(method: str) -> None:
     """Refuse unknown methods by name."""
-    known = (*BINARY_METHODS, LAPLACE, "plug_in", "majority_vote", TARS, SMYTH)
+    known = (*BINARY_METHODS, LAPLACE, "plug_in", VOTE, TARS, SMYTH)
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 
@@ -88,17 +89,26 @@ def target_of(target: str | None, method: str, data: Inputs) -> str:
     return target
 
 
-def check_laplace(data: Inputs) -> None:
-    """The normal law is one of learned error rates, and of the model of independent errors."""
-    if data.model is not None:
+def check_combination(method: str, assume: str | None, data: Inputs) -> None:
+    """Refuse a method, or an assumption, that would not do here what it is called."""
+    given = data.model is not None
+    if given and method in ("plug_in", LAPLACE, SMYTH):
         raise ValueError(
-            "method='laplace' is a quick way to learn error rates; known ones have the exact answer: leave "
-            "method out"
+            f"method={method!r} learns error rates from these labels, and here they are given (noise, a fit, "
+            "or log-likelihoods): leave method out for the exact answer, or leave noise out"
         )
-    if data.assume not in (None, "unknown", INDEPENDENT):
+    if (
+        given
+        and method == TARS
+        and data.prior is None
+        and (data.noise is None or data.noise.mean_prior is None)
+    ):
+        raise ValueError("method='tars' takes the class prior as known: give prior=[...], or use 'bayes'")
+    check_assume(assume, data)
+    if method != "bayes" and assume not in (None, UNKNOWN, INDEPENDENT):
         raise ValueError(
-            f"method='laplace' knows independent errors only, and assume={data.assume!r} is another model: "
-            "leave method out"
+            f"method={method!r} takes errors as independent, and assume={assume!r} is another model: leave "
+            "one of the two out"
         )
 
 
@@ -108,8 +118,6 @@ def tars_answer(data: Inputs, model: Model) -> Tested:
     Raises:
         ValueError: no prior, or labels that say nothing of the class.
     """
-    if model.prior_unknown:
-        raise ValueError("method='tars' takes the class prior as known: give prior=[...], or use 'bayes'")
     noise = present(data.noise, "the noise model")
     consolidated = consolidate(data.own_labels(), noise, model.prior, key=data.key)
     known = data.gold >= 0
@@ -183,20 +191,25 @@ def of_nothing(data: Inputs, method: str = "bayes", warnings: Sequence[str] = ()
     return answer_of(np.full((1, *[len(data.classes)] * 2), np.nan), data, method, tuple(warnings))
 
 
-def vote_table(data: Inputs) -> np.ndarray:
-    """Counts with the majority vote as truth, (classes, classes); tied classes share a sample."""
+def vote_table(data: Inputs, *, gold: bool = False) -> np.ndarray:
+    """Counts with the majority vote (or gold) as truth, (classes, classes); tied classes share a sample."""
     if data.labels is None:
         raise ValueError("the majority vote needs labels; an array of log-likelihoods has none")
+    if gold and data.num_gold:
+        truth, known = majority(data.labels.counts()), data.gold >= 0
+        truth[known] = np.eye(len(data.classes))[data.gold[known]]
+        return data.table(truth)
     patterns = data.labels.patterns()
     return majority(patterns.labels.counts()).T @ patterns.table(data.y_pred, data.num_symbols)
 
 
 def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> Tested:
     """Posterior of the table, by the method and by what is known."""
+    if method == VOTE:
+        said = (_VOTED,) if data.noise is None and data.prior is None else (_VOTED, _VOTE_ALONE)
+        return answer_of(vote_table(data, gold=True)[None], data, method, said)
     if model.refusal is not None:
         return of_nothing(data, method)
-    if method == "majority_vote":
-        return answer_of(vote_table(data)[None], data, method, (_VOTED,))
     if data.noise is not None and method == "bayes" and known_by_draws(data.noise):
         model.warnings = tuple(warning for warning in model.warnings if warning != AT_MEAN)
         return drawn_answer(data, data.noise, key)

@@ -3,46 +3,57 @@
 A fit of independent labelers is asked how probable a labeler's labels are if he has one matrix, and if not:
 
 - *spam*: his labels do not depend on the class (all rows of his matrix are one row, learned);
-- *drift*: his matrix was another one from some moment on (piecewise; the moment is summed over);
+- *drift*: in samples of some class his chance to be right was another one from some moment on;
 - *duplicate*: he repeats another labeler, up to slips, on the samples that both labelled.
 
 Rows have Dirichlet priors, with the mean and spread of the others' (`population`), and are integrated out.
 The class of a sample is judged by the labels of the others; what that leaves open is integrated out by a
 variational bound, exact where classes are certain, else below the truth.
+
+Drift is a test by class, since accuracy hides a recall that halves where the class is rare. The score of a
+label, p(class | all labels) (1(label is wrong) - error rate), has mean 0 while the rate stays the same. A
+CUSUM is its sum up to one of seven moments, less what the number of samples of the class explains. The
+largest over all labelers, classes and moments is compared with those of scores with random signs (wild
+bootstrap: Wu, Annals of Statistics 14, 1986). Each eighth of the time has class shares of its own, so classes
+may become more or less frequent. False alarms and power: `benchmarks/checks.py`.
 """
 
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
 from scipy import sparse
-from scipy.special import betaln, digamma, expit, gammaln, logit, logsumexp, rel_entr, softmax
+from scipy.special import betaln, digamma, expit, gammaln, logit, rel_entr, softmax
 
 from jtruth import _host
 from jtruth._one_line import one_line
+from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
 from jtruth.learning._fit import clamp, counts_of_labels
 from jtruth.posterior import validate_prior
 from jtruth.stats.agreement import first_labels, labeler_pairs
 
 _STEPS, _STILL = 200, 1e-8  # of the variational bound
+_PERIODS, _SHARE_STEPS, _PSEUDO = 8, 20, 5.0  # of time; EM of their class shares, drawn to the prior
+_LEAST_SPREAD, _SIGNS = 0.5, 20_000_000  # variance of a CUSUM; labels of all drawn sets together
 LEAST_EACH, LEAST_SHARED = 5, 10  # labels before and after a change; samples that a pair must share
 _ALIKE = 0.8  # share of common samples with the same label, below which nobody is taken for a copy
 _COPY = 19.0, 1.0  # Dirichlet concentrations of a copier's label: the same, and all others together
 
 
-BEFORE = MappingProxyType({"spam": 0.05, "drift": 0.1, "duplicate": 0.05})  # of anybody, any label unseen
+BEFORE = MappingProxyType({"spam": 0.05, "duplicate": 0.05})  # of anybody, any label unseen
 
 
 class Behaviour(NamedTuple):
     """What `labeler_behaviour` found; a probability is NaN where too few labels tell."""
 
     spam: Float[np.ndarray, " labelers"]  # probability
-    drift: Float[np.ndarray, " labelers"] | None  # probability of a change; None without an order
-    moment: Float[np.ndarray, " labelers"]  # most probable last moment of the first matrix
-    before: Float[np.ndarray, " labelers"]  # accuracy there, each class weighted by its share
-    after: Float[np.ndarray, " labelers"]
+    # p-values, for all labelers and classes together, of a change; None without an order.
+    drift: Float[np.ndarray, "labelers classes"] | None
+    moment: Float[np.ndarray, "labelers classes"]  # the last before the largest change
+    before: Float[np.ndarray, "labelers classes"]  # share of the class that was labelled right until then
+    after: Float[np.ndarray, "labelers classes"]
     pairs: Int[np.ndarray, "pairs 2"]  # of whom one may repeat the other, the most probable first
     duplicate: Float[np.ndarray, " pairs"]  # probability
     shared: Int[np.ndarray, " pairs"]  # samples that both labelled
@@ -58,14 +69,16 @@ def labeler_behaviour(
     *,
     order: Num[np.ndarray, " samples"] | None = None,
     gold: Int[np.ndarray, " samples"] | None = None,
+    key: Any = None,
 ) -> Behaviour:
-    """Probabilities of spam, drift and duplicates, by a fit of independent labelers.
+    """Probabilities of spam and duplicates, and a test of drift, by a fit of independent labelers.
 
     Args:
         labels: the noisy labels.
         prior, matrices: learned from them; a row of a matrix may not hold an exact 0.
         order: when each sample was labelled, on any scale; without it drift is not asked.
         gold: known classes, -1 where unknown.
+        key: of the random signs behind the test of drift; 0 if None.
 
     Returns:
         `Behaviour`. A probability at its value in `BEFORE` means that the labels say nothing; that of a
@@ -90,10 +103,13 @@ def labeler_behaviour(
     if gold is not None:
         without = clamp(without, np.asarray(gold)[sample])
     rows = population(matrices, labels.labels_per_labeler())
-    q, bound = one_matrix(without, labeler, label, size, rows)
+    _, bound = one_matrix(without, labeler, label, size, rows)
     used = _host.cross_table(labeler, label, (size, classes))
     spam = expit(_evidence(used, np.ones(classes)) - bound + logit(BEFORE["spam"]))  # one row for all classes
-    change = [None, *np.full((3, size), np.nan)] if order is None else _change(labels, q, prior, order, rows)
+    change = [None, *np.full((3, size, classes), np.nan)]
+    if order is not None:
+        posterior = _by_period(joint - _host.log(prior), prior, np.asarray(order), gold)
+        change = _change(labels, posterior, matrices, np.asarray(order), host_rng(as_key(key), "drift"))
     duplicates = _duplicates(labels, without, matrices)
     return Behaviour(np.where(used.sum(axis=1) > 0, spam, np.nan), *change, *duplicates)
 
@@ -156,30 +172,67 @@ def _evidence(
     return log_beta - gammaln(prior).sum(axis=-1) + gammaln(prior.sum(axis=-1))
 
 
+def _by_period(
+    log_likelihood: np.ndarray, prior: np.ndarray, order: np.ndarray, gold: np.ndarray | None
+) -> Float[np.ndarray, "samples classes"]:
+    """p(class | labels) where each eighth of the time has class shares of its own, near `prior`."""
+    period = np.searchsorted(np.sort(order), order) * _PERIODS // order.size
+    log_share = np.tile(_host.log(prior), (_PERIODS, 1))
+    for _ in range(_SHARE_STEPS):
+        p = softmax(log_likelihood + log_share[period], axis=1)
+        p = p if gold is None else clamp(p, np.asarray(gold))
+        total = np.stack([np.bincount(period, column, _PERIODS) for column in p.T], axis=1)
+        log_share = _host.log(
+            (total + _PSEUDO * prior) / (total + _PSEUDO * prior).sum(axis=1, keepdims=True)
+        )
+    return p
+
+
 def _change(
-    labels: Labels, q: np.ndarray, prior: np.ndarray, order: np.ndarray, rows: np.ndarray
-) -> Float[np.ndarray, "four labelers"]:
-    """Probability of a change, its moment, accuracy before and after: two matrices against one."""
+    labels: Labels, posterior: np.ndarray, matrices: np.ndarray, order: np.ndarray, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, "labelers classes"], ...]:
+    """p-values of a change, its moment, and the share of right labels before and after, see the module."""
     sample, labeler, label = labels.entries()
-    classes, size = labels.num_classes, labels.num_labelers
-    when, change = order[sample], np.full((4, size), np.nan)
+    when, (size, classes) = order[sample], matrices.shape[:2]
     by_time = np.lexsort((when, labeler))
-    ends = np.searchsorted(labeler[by_time], np.arange(size + 1))
-    for t in range(size):
-        mine = by_time[ends[t] : ends[t + 1]]
-        counts = np.cumsum(q[mine][:, :, None] * (label[mine][:, None, None] == np.arange(classes)), axis=0)
-        last = np.flatnonzero(np.diff(when[mine]) > 0)  # a change is between two moments
-        last = last[(last + 1 >= LEAST_EACH) & (last + 1 <= mine.size - LEAST_EACH)]
-        if not last.size:
-            continue
-        early, late = counts[last], counts[-1] - counts[last]
-        two = (_evidence(early, rows[t]) + _evidence(late, rows[t])).sum(axis=1)
-        gain = logsumexp(two) - np.log(last.size) - _evidence(counts[-1], rows[t]).sum()
-        best = int(two.argmax())
-        change[:2, t] = expit(gain + logit(BEFORE["drift"])), when[mine][last[best]]
-        for part, n in ((2, early[best]), (3, late[best])):
-            change[part, t] = prior @ np.diag((n + rows[t]) / (n + rows[t]).sum(axis=1, keepdims=True))
-    return change
+    number = np.bincount(labeler, minlength=size)
+    first = np.concatenate([[True], (np.diff(when[by_time]) != 0) | (np.diff(labeler[by_time]) != 0)])
+    place = np.maximum.accumulate(np.where(first, np.arange(first.size), 0))  # of the first at that moment
+    place -= (np.cumsum(number) - number)[labeler[by_time]]
+    cell = np.empty(label.size, np.int64)
+    cell[by_time] = labeler[by_time] * _PERIODS + place * _PERIODS // number[labeler[by_time]]
+
+    def until(values: np.ndarray) -> np.ndarray:
+        """Sums of (labels, classes) up to the end of each period, (labelers, classes, periods)."""
+        sums = [np.bincount(cell, column, size * _PERIODS) for column in values.T]
+        return np.stack(sums).reshape(classes, size, _PERIODS).swapaxes(0, 1).cumsum(axis=2)
+
+    mass, right = posterior[sample], label[:, None] == np.arange(classes)
+    score = mass * (np.einsum("tcc->tc", matrices)[labeler] - right)
+    of_class, of_right = until(mass), until(mass * right)
+    part = of_class[:, :, :-1] / np.maximum(of_class[:, :, -1:], 1e-300)
+    spread = np.sqrt(np.maximum(until(score**2)[:, :, -1:] * part * (1 - part), _LEAST_SPREAD))
+
+    def largest(values: np.ndarray) -> np.ndarray:
+        sums = until(values)
+        return np.abs((sums[:, :, :-1] - part * sums[:, :, -1:]) / spread)
+
+    found = largest(score)
+    score -= mass * (until(score)[:, :, -1] / np.maximum(of_class[:, :, -1], 1e-300))[labeler]
+    sets = int(np.clip(_SIGNS // label.size, 59, 399))
+    null = np.sort([largest(score * rng.choice([-1.0, 1.0], (label.size, 1))).max() for _ in range(sets)])
+    above = sets - np.searchsorted(null, found.max(axis=2) - 1e-12)
+    last = found.argmax(axis=2)[:, :, None]
+    before, early = (np.take_along_axis(sums, last, axis=2)[:, :, 0] for sums in (of_right, of_class))
+    moment = np.full((size, _PERIODS), -np.inf)
+    np.maximum.at(moment.reshape(-1), cell, when)
+    moment = np.take_along_axis(np.maximum.accumulate(moment, axis=1), last[:, :, 0], axis=1)
+    # who labelled at two moments or more, and often enough
+    moved = (number >= 2 * LEAST_EACH) & (np.bincount(labeler[by_time], first, size) > 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        after = (of_right[:, :, -1] - before) / (of_class[:, :, -1] - early)
+        numbers = (above + 1) / (sets + 1), moment, before / early, after
+    return tuple(np.where(moved[:, None], values, np.nan) for values in numbers)
 
 
 def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray) -> tuple:

@@ -16,6 +16,11 @@ The log-likelihood is concave in psi and EM finds its maximum. Whether q fits: t
 when all log q are multiplied by a factor, at factor 1, in units of its bootstrap error (`slope`): far above 0
 the classifier is too timid about the TRUE class, far below too sure. What nothing here can find: a classifier
 that predicts noisy labels explains them by psi = identity.
+
+Trained on noisy labels a model is too timid about the true class, and the noise layer then finds too few
+wrong labels. `sharpened` takes the power of q, 1 or more, of highest likelihood (temperature scaling: Guo et
+al. 2017, here with psi free). A power below 1 is not tried: people err where models err, and then a model
+looks too sure that is not.
 """
 
 from functools import partial
@@ -25,11 +30,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.special import ndtri
+from scipy.special import ndtri, softmax
 
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
-from jtruth._host import cross_table, diagonal_rows, vote_shares
+from jtruth._host import cross_table, diagonal_rows, log, vote_shares
 from jtruth._random import as_key, host_rng
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
@@ -38,6 +43,7 @@ from jtruth.learning.em import algorithm as em
 
 RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
+_POWERS, _LEAST = np.geomspace(1.0, 7.0, 10), 1e-9  # of `sharpened`; the least probability that it takes
 _UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
 
 
@@ -287,6 +293,26 @@ def fit_noise_layer(
     converged, num_steps, shares = bool(best.converged), int(best.num_steps), posterior.mean(axis=0)
     fit = Fit(shares, posterior, float(log_likelihood), converged, num_steps, own=own)
     return fit._replace(warnings=tuple(_doubts_of_layer(fit, labels.class_names, int((~settled).sum()))))
+
+
+def sharpened(labels: Labels, probabilities: Any) -> Float[np.ndarray, "samples classes"]:
+    """q^t, rows summing to 1, t >= 1 that of highest likelihood under the noise layer; arguments as there.
+
+    >>> q = np.tile([[0.6, 0.4], [0.4, 0.6]], (50, 1))  # always right, and so timid that it says .6
+    >>> bool(sharpened(Labels.from_matrix(q.argmax(axis=1)[:, None], 2), q)[0, 0] > 0.9)
+    True
+    """
+    label, q, _ = one_label(labels, probabilities, None)
+    size, classes = q.shape
+    none, free = np.zeros(size, np.int32), np.full(size, -1, np.int32)
+    data = em.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
+    added, start = diagonal_rows(classes, 1.0, 1.0), diagonal_rows(classes, 0.8, 0.2)
+    even, tried = np.full(classes, 1 / classes), []
+    for power in _POWERS:
+        sharp = softmax(power * log(np.maximum(q, _LEAST)), axis=1)
+        found = em.run(noise_layer, data, (start, even), (sharp, added), even, tol=1e-5, max_steps=500)
+        tried.append((float(found.kept[2]), sharp))
+    return max(tried, key=lambda one: one[0])[1]
 
 
 def thresholds_mislead(fit: Fit, matrix: Any, *, level: float = 0.99) -> tuple[str, ...]:

@@ -120,7 +120,8 @@ _NO_LIMIT = 1e15  # a budget that buys everything
 _LEAST = 20  # samples; fewer are no plan
 _INDEPENDENT = (
     "Assumed: given the class, the classifier and all labelers err independently. Where they share errors, "
-    "more labels do not narrow an honest interval (`jtruth evaluate` then shows a range); gold does."
+    "more labels do not narrow an honest interval; gold does. `jtruth evaluate` does not assume this unless "
+    "--assume independent is given, so its interval without gold is wider."
 )
 
 
@@ -130,7 +131,7 @@ class PlanSearch(Answer):
 
     best: PlanWidth  # simulated
     predicted: float  # its width by Fisher information
-    others: tuple[PlanWidth, ...]  # the best plan of other mixes, widths by approximation
+    others: tuple[PlanWidth, ...]  # the best plan of other mixes, simulated (`widths`) or by approximation
     neighbours: tuple[PlanWidth, ...]  # half and twice the samples; approximation times its error for `best`
     setting: Setting
     wanted: str  # "width" or "budget"
@@ -141,14 +142,20 @@ class PlanSearch(Answer):
     def blocks(self) -> Document:
         """The plan, what else there is, and what was put in, for all faces."""
         asked, best, size = self.setting, self.best, self.best.plan.num_samples
-        named = [("this plan", best), *(("other mix", row) for row in self.others)]
-        named += [("half" if row.plan.num_samples < size else "twice", row) for row in self.neighbours]
-        rows = [{"plan": name, **_row(self, row)} for name, row in named]
+        bought = self.wanted == "budget"  # the narrowest: by simulation, of those that were simulated
+        shown = [row for row in self.others if row.widths.size or not bought]
+        named = [("this plan", best), *(("other mix", row) for row in shown)]
+        near = [("half" if row.plan.num_samples < size else "twice", row) for row in self.neighbours]
+        rows, sizes = ([{"plan": name, **_row(self, row)} for name, row in some] for some in (named, near))
         columns = (
             Column("num_samples", "samples"),
             *(Column(("labels_per_sample", k.name), plain(k.name), form="g") for k in asked.labelers),
-            Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"), Column("width", "width"),
+            Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"),
         )  # fmt: skip
+        simulated, predicted = (
+            Column("width", "simulated width"),
+            Column("predicted_width", "predicted width"),
+        )
         labelers = [
             k._asdict() | {"matrix": k.matrix.tolist(), "labels": labels}
             for k, labels in zip(asked.labelers, best.plan.labels, strict=True)
@@ -156,8 +163,11 @@ class PlanSearch(Answer):
         same_mix = sorted((best, *self.neighbours), key=lambda row: row.plan.num_samples)
         points = {"x": [row.plan.num_samples for row in same_mix], "mean": [row.width for row in same_mix]}
         blocks = (
-            Table("alternatives", "This plan, and what else there is", "plan", columns, rows, unit=None,
-                  draw="cost" if self.wanted == "width" else "width"),
+            Table("alternatives", "This plan, and the best of other mixes", "plan",
+                  (*columns, simulated if bought else predicted), rows, unit=None,
+                  draw="width" if bought else "cost"),
+            *([Table("sizes", "This mix with other numbers of samples", "plan", (*columns, predicted), sizes,
+                     unit=None)] if sizes else []),
             Curve("", "Width by the number of samples, this mix", "samples", "width", {"": points}),
             facts(labelers=labelers),
             sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(self.warnings),
@@ -180,7 +190,8 @@ def _row(search: PlanSearch, row: PlanWidth) -> dict[str, Any]:
     labels = {k.name: c for k, c in zip(search.setting.labelers, row.plan.labels, strict=True)}
     return {
         "num_samples": row.plan.num_samples, "labels_per_sample": labels, "num_gold": row.plan.num_gold,
-        "cost": row.cost, "width": row.width,
+        "cost": row.cost, "width": row.width if row.widths.size else None,
+        "predicted_width": approximate_width(search.setting, row.plan).width,
     }  # fmt: skip
 
 
@@ -192,7 +203,7 @@ def _sentence(search: PlanSearch) -> str:
     return (
         f"The {best} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {search.wanted} "
         f"{search.amount:g}: {plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, "
-        f"{gold}; cost {search.best.cost:,.2f}, expected width {search.best.width:.3f}."
+        f"{gold}; cost {search.best.cost:,.2f}, simulated width {search.best.width:.3f}."
     )
 
 
@@ -218,8 +229,7 @@ def _how(search: PlanSearch) -> str:
     return (
         f"Computed: {search.num_mixes} mixes by Fisher information, {rates}; this plan confirmed by "
         f"simulation (width {search.best.width:.3f} +- {search.best.standard_error:.3f} in "
-        f"{search.best.widths.size} sets, {search.best.method}; predicted {search.predicted:.3f}). Widths of "
-        "the other rows are predicted."
+        f"{search.best.widths.size} sets, {search.best.method}; predicted {search.predicted:.3f})."
     )
 
 
@@ -282,19 +292,28 @@ def best_plan(
     of_mixes = {k: of_mix(setting, mix, amount, smallest, largest) for k, mix in tried.items()}
     rows = {labels: row for labels, row in of_mixes.items() if row is not None}
     if width is not None:
-        best = _confirmed(setting, width, tried, rows, (smallest, largest), simulate)
+        best, simulated = _confirmed(setting, width, tried, rows, (smallest, largest), simulate)
     elif rows:
         first = sorted(rows.values(), key=lambda row: row.width)[:3]
-        best = min((simulate(row.plan) for row in first), key=lambda row: row.width)
+        simulated = [simulate(row.plan) for row in first]
+        best = min(simulated, key=lambda row: row.width)
     else:
         raise ValueError(
             f"a budget of {budget:g} buys no plan of {smallest} or more samples that tells anything"
         )
+    for row in simulated:  # what was simulated is shown as such, where it is still the plan of its mix
+        if row.plan.labels in rows and rows[row.plan.labels].plan == row.plan:
+            rows[row.plan.labels] = row
     return _result(setting, rows, best, (wanted, amount), len(tried), smallest < largest)
 
 
-def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -> PlanWidth:
-    """Simulate the cheapest, correct its mix by the error of the approximation, until it stays cheapest."""
+def _confirmed(
+    setting, width, tried, rows, limits: tuple[int, int], simulate
+) -> tuple[PlanWidth, list[PlanWidth]]:
+    """Simulate the cheapest, correct its mix by the error of the approximation, until it stays cheapest.
+
+    All that was simulated comes back beside it.
+    """
     simulated: dict[tuple, PlanWidth] = {}
     for _ in range(_ROUNDS):
         if not rows:
@@ -315,9 +334,10 @@ def _confirmed(setting, width, tried, rows, limits: tuple[int, int], simulate) -
     if not rows:
         raise ValueError(_impossible(setting, width, tried, *limits))
     if not simulated:  # every mix that was tried had to be given up
-        return simulate(min(rows.values(), key=lambda row: (row.cost, row.width)).plan)
-    enough = [row for row in simulated.values() if row.width <= width * _ABOVE]
-    return min(enough, key=lambda f: f.cost) if enough else min(simulated.values(), key=lambda f: f.width)
+        return simulate(min(rows.values(), key=lambda row: (row.cost, row.width)).plan), []
+    every = list(simulated.values())
+    enough = [row for row in every if row.width <= width * _ABOVE]
+    return min(enough, key=lambda f: f.cost) if enough else min(every, key=lambda f: f.width), every
 
 
 def _impossible(
@@ -335,8 +355,8 @@ def _result(setting, rows, best: PlanWidth, asked, number, free) -> PlanSearch:
     (wanted, amount), plan = asked, best.plan
     approximate = approximate_width(setting, plan)
     others = sorted((r for k, r in rows.items() if k != plan.labels), key=lambda r: (r.cost, r.width))
-    if wanted == "budget":
-        others.sort(key=lambda r: r.width)
+    if wanted == "budget":  # what was simulated first: it was predicted to be narrowest, and is known best
+        others.sort(key=lambda r: (r.widths.size == 0, r.width))
     ratio = best.width / approximate.width if approximate.width > 0 else 1.0
     near = []
     for size in sorted({max(plan.num_samples // 2, 1), 2 * plan.num_samples}) if free else ():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+import jtruth as jt
 from jtruth.asking import Aim, next_labels
 from jtruth.asking import labels as asking
 from jtruth.labels import Labels
@@ -194,3 +195,19 @@ def test_what_is_refused(as_installed, monkeypatch):
     monkeypatch.setattr(asking, "fit_joint", lambda *_, **__: poor)
     with pytest.raises(ValueError, match="cannot be learned from these labels: one labeler"):
         ask()
+
+
+def test_the_sd_is_that_of_evaluate_under_the_assumption_named_in_its_line():
+    """What `ask` prints is the sd of evaluate if errors are independent, and its line says so."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 300)
+    z = np.where(rng.random((300, 4)) < 0.8, y[:, None], 1 - y[:, None])
+    z[rng.random(z.shape) < 0.3] = -1
+    y_pred = np.where(rng.random(300) < 0.85, y, 1 - y)
+    labels = Labels.from_matrix(z, 2, allow_unlabelled=True)
+    chosen = next_labels(labels, y_pred, 3, key=0)
+    alone = jt.evaluate(y_pred, labels, assume="independent", key=0).accuracy.sd
+    assert chosen.variance**0.5 == pytest.approx(alone, rel=0.1)  # draws of the rates, 400 and some
+    assert jt.evaluate(y_pred, labels, key=0).accuracy.sd > 3 * alone
+    line = chosen.blocks().sentence
+    assert "err independently" in line and f"{chosen.variance**0.5:.4f}" in line

@@ -48,7 +48,7 @@ def test_a_labeler_who_changed_is_named_in_evaluate(panel):
     labels, y_pred = panel
     found = jt.evaluate(y_pred, labels, order=np.arange(400), method="plug_in")
     (drift,) = [one.message for one in found.suspicious if one.name == "drift"]
-    assert drift.startswith("Labelers who changed, with probability: 'd' (1.00) after ")
+    assert drift.startswith("Labelers who changed: 'd' is right on ")
     assert drift in found.summary(full=True)
     plain = jt.evaluate(y_pred, labels, method="plug_in")
     assert all(one.name != "drift" for one in plain.suspicious)

@@ -170,7 +170,27 @@ def test_fixed_samples_and_budget():
     found = best_plan(made(target="in-sample"), width=0.06, key=KEY, num_samples=300, num_sets=20)
     assert found.best.plan.num_samples == 300 and found.neighbours == () and found.best.width <= 0.0604
     bought = best_plan(made(), budget=40.0, key=KEY, num_sets=10)
-    assert bought.best.cost <= 40 and "narrowest" in bought.summary(full=True)
+    text = bought.summary(full=True)
+    assert bought.best.cost <= 40 and "narrowest" in text and "shows a range" not in text
+
+
+def test_a_column_has_one_meaning_and_the_plan_stands_first_in_it():
+    """Simulated and predicted widths stand apart; the narrowest, or cheapest, comes first."""
+    for wanted in ({"budget": 40.0}, {"width": 0.12}):
+        found = best_plan(made(), key=KEY, num_sets=10, **wanted)
+        (table,) = (one for one in found.blocks().tables() if one.name == "alternatives")
+        column = table.columns[-1].name
+        drawn = "width" if "budget" in wanted else "predicted_width"
+        assert column == drawn and len(table.rows) > 1
+        for row, one in zip(table.rows, (found.best, *found.others), strict=False):
+            plan = Plan(row["num_samples"], one.plan.labels, row["num_gold"])
+            assert row["predicted_width"] == pytest.approx(approximate_width(found.setting, plan).width)
+            again = simulated_width(found.setting, plan, key=KEY, num_sets=10).width
+            assert row["width"] is None or row["width"] == pytest.approx(again)
+        decides = [row[drawn if "budget" in wanted else "cost"] for row in table.rows]
+        assert decides[0] == min(decides) and None not in decides
+        (sizes,) = (one for one in found.blocks().tables() if one.name == "sizes")
+        assert [row["plan"] for row in sizes.rows] == ["half", "twice"]
 
 
 @pytest.mark.slow

@@ -220,8 +220,12 @@ def granted(word: str, *, learned: bool = False) -> str:
     return sentence + (_COVERAGE if learned and word == INDEPENDENT else "")
 
 
-def check_assume(assume: str | None) -> None:
-    """Refuse words that no answer can assume."""
+def check_assume(assume: str | None, data: Inputs | None = None) -> None:
+    """Refuse words that no answer can assume, or (`data`) not with error rates that are given."""
     known = (UNKNOWN, *dict.fromkeys(entry.group for entry in ASSUMPTIONS.values() if entry.group))
     if assume is not None and assume not in known:
         raise ValueError(f"assume={assume!r} is not available; choose one of {', '.join(known)}")
+    if data is not None and data.model is not None and assume not in (None, UNKNOWN, INDEPENDENT):
+        raise ValueError(
+            f"assume={assume!r} is about learned error rates, and here they are given: leave one out"
+        )

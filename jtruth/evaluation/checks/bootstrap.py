@@ -37,15 +37,14 @@ def bootstrap(
     key: Key,
     *,
     gold: np.ndarray | None = None,
-    order: np.ndarray | None = None,
     prior: np.ndarray | None = None,
 ) -> tuple[dict[str, Component], dict[str, float], Sets]:
-    """Check the model of independent errors, as `learned_checks` (`order` from -1 to 1).
+    """Check the model of independent errors, as `learned_checks`.
 
     It gives the checks by name, p-values for all of them together, and the labels that were looked at.
     """
     rng = host_rng(key, "model bootstrap")
-    real = sets.with_pairs(sets.observed(*_some_samples(raters, gold, order, rng)))
+    real = sets.with_pairs(sets.observed(*_some_samples(raters, gold, rng)))
     num = int(np.clip(_ENTRIES // real.size, _FEWEST, _MOST))
     values = _sets(real, start, STATISTICS, num, rng, prior)
     if "pairwise agreement" in values:  # sums of squares of the standardised residuals of each rater's pairs
@@ -118,18 +117,17 @@ def _adjusted(ranks: dict[str, np.ndarray]) -> dict[str, float]:
 
 
 def _some_samples(
-    raters: Labels, gold: np.ndarray | None, order: np.ndarray | None, rng: np.random.Generator
-) -> tuple[Labels, np.ndarray | None, np.ndarray | None]:
+    raters: Labels, gold: np.ndarray | None, rng: np.random.Generator
+) -> tuple[Labels, np.ndarray | None]:
     """A random part of the samples, where labels are so many that the bootstrap would take long."""
     classes = raters.num_classes
     most = int(_ENTRIES / _FEWEST / max(classes / _USUAL, 1) * max(classes / _MANY, 1))
-    complete = classes ** min(raters.num_labelers, 30) <= raters.num_samples and order is None
+    complete = classes ** min(raters.num_labelers, 30) <= raters.num_samples
     if len(raters.sample) <= most or complete:
-        return raters, gold, order
+        return raters, gold
     size = max(1, int(raters.num_samples * most / len(raters.sample)))
     chosen = np.sort(rng.choice(raters.num_samples, size, replace=False))
-    gold, order = (None if a is None else a[chosen] for a in (gold, order))
-    return raters.restrict(chosen), gold, order
+    return raters.restrict(chosen), None if gold is None else gold[chosen]
 
 
 def patterns(fit: Sets) -> np.ndarray | None:
@@ -181,13 +179,6 @@ def classifier_with_labeler(fit: Sets) -> np.ndarray:
     return (total / np.maximum(spread, 1e-12))[:, :-1]
 
 
-def drift(fit: Sets) -> np.ndarray | None:
-    """Residuals of each rater times when the label was given, (sets, raters)."""
-    if fit.order is None:
-        return None
-    return fit.per_rater((fit.entry * fit.mass[:, :, fit.row]).sum(axis=0) * fit.order)
-
-
 def prior_ratio(fit: Sets) -> np.ndarray | None:
     """2 (log-likelihood with the prior free - with the prior held), (sets, 1)."""
     if fit.fixed is None:
@@ -214,7 +205,6 @@ STATISTICS: dict[str, Statistic] = {
     "labelers share errors": labelers_together,
     "classifier and hard samples": classifier_with_difficulty,
     "classifier and single labelers": classifier_with_labeler,
-    "drift": drift,
     "given prior": prior_ratio,
 }
 

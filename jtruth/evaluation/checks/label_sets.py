@@ -47,7 +47,6 @@ class Sets:
     known: np.ndarray  # (rows,) class where it is known, -1 elsewhere
     num_raters: int
     num_classes: int
-    order: np.ndarray | None = None  # (entries,) when each label was given, between -1 and 1
     kind: np.ndarray | None = None  # (rows,) raters and known class, where rows are patterns
     kind_size: np.ndarray = field(default_factory=_NONE.copy)  # (kinds,) samples of each kind
     # Pairs of raters who share most samples, (pairs, 2); and of every meeting of such a pair in a sample,
@@ -119,17 +118,15 @@ def sum_by(values: np.ndarray, group: np.ndarray, size: int) -> np.ndarray:
     return (sparse.csr_array((ones, (group, np.arange(group.size))), shape=(size, group.size)) @ values.T).T
 
 
-def observed(
-    raters: Labels, gold: np.ndarray | None = None, order: np.ndarray | None = None, *, collapse: bool = True
-) -> Sets:
-    """The labels at hand as one set; every sample has a label. `order` for every sample."""
+def observed(raters: Labels, gold: np.ndarray | None = None, *, collapse: bool = True) -> Sets:
+    """The labels at hand as one set; every sample has a label."""
     sample, rater, label = (a.astype(np.int64) for a in raters.entries())
     by_row = np.lexsort((rater, sample))
     sample, rater, label = sample[by_row], rater[by_row], label[by_row]
     known = np.full(raters.num_samples, -1, np.int64) if gold is None else np.asarray(gold, np.int64)
     sets = Sets(label[None], np.ones((1, raters.num_samples)), sample, rater, known, raters.num_labelers,
-                raters.num_classes, None if order is None else order[sample])  # fmt: skip
-    return (_collapse(sets) if collapse and order is None else None) or sets
+                raters.num_classes)  # fmt: skip
+    return (_collapse(sets) if collapse else None) or sets
 
 
 def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:

@@ -31,10 +31,11 @@ from scipy.special import chdtrc
 
 from jtruth._host import cross_table
 from jtruth._random import Key, host_rng
-from jtruth._validation.words import quoted
+from jtruth._validation.words import quoted, some
 from jtruth.evaluation.checks.label_sets import sum_by
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
 from jtruth.labels import Labels
+from jtruth.learning.behaviour import Behaviour
 
 REFUSED = (
     "the checks refuse every model of these labels, so what each assumption says is not shown: what remains "
@@ -54,6 +55,8 @@ _ANSWERED = (
 )
 EXCHANGEABLE = "exchangeable labelers"
 _ALARM = 0.05
+_NAMED, _DATES = 3, 1e9  # changes in a sentence; an order beyond is one of dates, in microseconds
+NO_DRIFT = "nobody is right more or less often late than early, in any class"
 _TO_DO = "Histograms then depend on who was asked. Ask labelers at random, or model them: evaluate_labelers"
 GROUPS = "groups of labelers"
 EVERYBODY = "groups of labelers, everybody in one"
@@ -297,3 +300,29 @@ def all_refused(checks: Sequence[Any]) -> bool:
         return True
     against = (verdicts.get(name, "does not fit") for name in ("pairwise agreement", "label patterns"))
     return EVERYBODY in verdicts and all(verdict == "does not fit" for verdict in against)
+
+
+def drift_findings(
+    behaviour: Behaviour, who: Sequence[str], classes: Sequence[str], order: np.ndarray | None
+) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
+    """Who changed, by class, as a finding; and the check, which names the same labelers."""
+    if behaviour.drift is None or order is None or np.isnan(behaviour.drift).all():
+        return (), ()
+    p, least = behaviour.drift, float(np.nanmin(behaviour.drift))
+    cells = [(t, c) for t, c in np.argwhere(p < _ALARM).tolist()]
+    cells.sort(key=lambda cell: p[cell])
+    if not cells:
+        return (), (Check("drift", None, least, "fits", f"{NO_DRIFT} (p = {least:.2g})"),)
+    said = []
+    for t, c in cells:
+        moment = behaviour.moment[t, c]
+        until = f" (up to {moment:g})" if abs(moment) < _DATES else ""
+        said.append(
+            f"{who[t]} is right on {behaviour.before[t, c]:.0%} of class {classes[c]!r} in the first "
+            f"{(order <= moment).mean():.0%} of the samples{until}, on {behaviour.after[t, c]:.0%} afterwards"
+        )
+    more = f"; and {len(said) - _NAMED} more in the JSON" if len(said) > _NAMED else ""
+    names = some(list(dict.fromkeys(who[t] for t, _ in cells)), _NAMED)
+    text = f"Labelers who changed: {'; '.join(said[:_NAMED])}{more}. Judge early and late samples separately."
+    check = f"{names} changed over time (p = {least:.2g}). Judge early and late samples separately"
+    return (Check("drift", message=text),), (Check("drift", None, least, "does not fit", check),)

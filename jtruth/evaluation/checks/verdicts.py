@@ -74,11 +74,6 @@ LEARNED = {
         "the labels contradict the given class prior",
         "Leave prior out to have it learned, or look whether the samples are from elsewhere",
     ),
-    "drift": (
-        "raters err as often late as early",
-        "{} errs {} often late than early",
-        "Evaluate early and late samples apart",
-    ),
 }
 # The same where error rates were given; every other name is one of what the classifier's errors may go with.
 GIVEN = {
@@ -113,7 +108,7 @@ _SAMPLES = 5_000  # samples that predictions are simulated for
 _LEAST_SHARED = 5
 
 
-def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Check, ...]:
+def checks_of(data: Inputs, model: Model) -> tuple[Check, ...]:
     """What the labels say against the assumptions of independent errors, or against what was given."""
     key, by_chance = stream(data.key, "checks"), chance_check(data, model)
     if model.refusal is not None:
@@ -123,7 +118,7 @@ def checks_of(data: Inputs, model: Model, order: np.ndarray | None) -> tuple[Che
     else:
         raters = with_classifier(data.own_labels(), data.y_pred)
         start = model.prior[None], present(model.matrices, "the learned rates")[None]
-        checks = learned_checks(raters, start, key, gold=data.gold, order=order, prior=data.prior)
+        checks = learned_checks(raters, start, key, gold=data.gold, prior=data.prior)
         checks += groups_check(data.own_labels(), key)
         if model.fit is not None:
             checks += data.missing or missing_check(data.own_labels(), model.fit.class_posterior)
@@ -154,24 +149,18 @@ def learned_checks(
     key: Key,
     *,
     gold: np.ndarray | None = None,
-    order: np.ndarray | None = None,
     prior: np.ndarray | None = None,
 ) -> tuple[Check, ...]:
     """All checks of the model of independent errors, where error rates were learned.
 
-    Of `raters` the classifier is the last, and every sample has a label; `start` is near the mode; `order`,
-    when a sample was labelled, adds the check for drift.
+    Of `raters` the classifier is the last, and every sample has a label; `start` is near the mode.
     """
     classes, size = raters.num_classes, int((raters.labels_per_labeler() > 0).sum())
     free = (classes - 1) * (size * classes + (prior is None))
     if (gold is None or not (gold >= 0).any()) and size < 30 and classes**size - 1 <= free:
         text = SATURATED.format(size, classes)
         return (Check("label patterns", None, None, "cannot be seen", text), *few_labels(raters))
-    when = None
-    if order is not None:
-        rank = np.argsort(np.argsort(order, kind="stable"), kind="stable")
-        when = 2.0 * rank / max(len(rank) - 1, 1) - 1
-    components, adjusted, sets = bootstrap(raters, start, key, gold=gold, order=when, prior=prior)
+    components, adjusted, sets = bootstrap(raters, start, key, gold=gold, prior=prior)
     checks = [
         _learned(name, components[name], adjusted[name], sets, raters, free)
         for name in LEARNED
@@ -192,7 +181,6 @@ def labeler_checks(
     key: Key,
     *,
     gold: np.ndarray | None = None,
-    order: np.ndarray | None = None,
 ) -> tuple[Check, ...]:
     """The same checks where no classifier is judged, at a learned prior and matrices of the labelers."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
@@ -200,9 +188,8 @@ def labeler_checks(
     even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
     start = prior[None], np.concatenate([matrices, even])[None]
     known = None if gold is None else gold[labeled]
-    when = None if order is None else order[labeled]
     raters = with_classifier(labels.restrict(labeled), nobody)
-    return (*learned_checks(raters, start, key, gold=known, order=when), *groups_check(labels, key))
+    return (*learned_checks(raters, start, key, gold=known), *groups_check(labels, key))
 
 
 def _learned(name: str, misfit: Component, adjusted: float, sets: Sets, raters: Labels, free: int) -> Check:
