@@ -33,7 +33,7 @@ import time
 import numpy as np
 
 import jtruth.learning.em.laplace as laplace
-from jtruth.evaluation.labelers import quick_labelers, the_prior
+from jtruth.evaluation.by_one_model import quick_labelers, the_prior
 from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.learning import DirichletPriors, begin_stream, close, fit_joint, update

@@ -242,7 +242,7 @@ def _next(args: Any) -> str:
 def _by_engine(args: Any) -> tuple[Any, Any]:
     """The report of another engine, and the labels (or the stream) that it is of."""
     from jtruth.cli.reading import labels_of
-    from jtruth.evaluation.labelers import labelers_by_model, quick_labelers
+    from jtruth.evaluation.by_one_model import labelers_by_model, quick_labelers
 
     idle = {"--target": args.target != "in-sample", "--gold": args.gold, "--order": args.order,
             "--labelers-are": args.labelers_are}  # fmt: skip
@@ -264,7 +264,7 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     """Labels added to a state; the file is written when the report stands."""
     from jtruth._validation.words import Read
     from jtruth.cli.reading import labels_of
-    from jtruth.evaluation.labelers import quick_labelers, the_prior
+    from jtruth.evaluation.by_one_model import quick_labelers, the_prior
     from jtruth.learning.em.streaming import begin_stream, read_stream, update, write_stream
 
     old = read_stream(path) if path.exists() else None

@@ -3,13 +3,14 @@
 from jtruth.evaluation.agreement import Consensus, consensus, labeler_agreement
 from jtruth.evaluation.any_metric import metric_posterior
 from jtruth.evaluation.batch import evaluate_batch
+from jtruth.evaluation.by_one_model import labelers_by_model, quick_labelers
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers, compare_groups
 from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.gold.shares import prevalence
 from jtruth.evaluation.groups import Groups, labelers_by_group
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.labelers import evaluate_labelers, labelers_by_model, quick_labelers
+from jtruth.evaluation.labelers import evaluate_labelers
 from jtruth.evaluation.result import Evaluation
 from jtruth.evaluation.scores import evaluate_class_scores, evaluate_scores
 

@@ -25,8 +25,8 @@ from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
 from jtruth.evaluation.checks.prior_sensitivity import known_noise_check, prior_check, vouched_check
 from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold import tables as by_gold
+from jtruth.evaluation.habits import behaviour_of
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
-from jtruth.evaluation.labelers import behaviour_of
 from jtruth.evaluation.parts import IN_SAMPLE, PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions

@@ -4,10 +4,7 @@
 (`jtruth.evaluation.assumptions.model_error`); with gold labelers are judged by it
 (`jtruth.evaluation.gold.tables`). Confusion matrices are those of independent errors.
 
-`quick_labelers`: the same with independence read by weighed draws of the normal law around its mode, where
-labels are few enough for them; else by EM, with the normal law around its mode. Millions of labels take
-seconds, and so does a stream (`jtruth.learning.update`). `labelers_by_model`: an annotation model by NUTS.
-EM and NUTS come without the checks against independent errors, and say so.
+By one model alone, quickly or by NUTS: `by_one_model`.
 
 An interval wider than one half is not in the sentence. Who answers by habit, copies or changed
 (`jtruth.learning.behaviour`) stands in the rows, and what is more probable than not becomes a sentence.
@@ -25,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, host_rng, stated, stream
+from jtruth._random import Stated, host_rng, stream
 from jtruth._validation import choose
-from jtruth._validation.words import Read, number_of, plain, some
+from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
 from jtruth.answers.blocks import Row, cell_text, facts_of, law_column
 from jtruth.answers.data import plain_json
@@ -35,35 +32,25 @@ from jtruth.evaluation import parts
 from jtruth.evaluation.agreement import consensus_table
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import (
-    OVERALL,
     UNKNOWN_KIND,
-    check_kind,
     first_larger,
-    laws_of,
     rests_on,
 )
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
-from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, drift_findings, missing_check
+from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.gold import tables
-from jtruth.evaluation.inputs import Inputs, Progress, as_labels, read_labels_alone, read_order
+from jtruth.evaluation.habits import behaviour_of, swap_findings
+from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone, read_order
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
-from jtruth.latent.infer.normal import MOST_TOGETHER
 from jtruth.learning import LabelerDraws
-from jtruth.learning.behaviour import Behaviour, labeler_behaviour
-from jtruth.learning.em.columns import expected_counts, posterior_of
-from jtruth.learning.em.laplace import laplace_draws
-from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
-from jtruth.learning.joint.inputs import prior_decides
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import check_level
 
-NAMED = 0.5  # probability above which a labeler is named
 SURE = 0.95  # probability from which a difference is clear, and a labeler is said to label at random
 _OFTEN, _MOST_CLASSES, _LISTED, _ENDS = 0.25, 12, 3, 12
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
@@ -270,96 +257,6 @@ def _of_classes(report: LabelerReport) -> list[Table]:
     return tables + ([Table("", "What labelers say instead", "worker", heads, cells)] if cells else [])
 
 
-def behaviour_of(
-    labels: Labels,
-    prior: np.ndarray,
-    matrices: np.ndarray,
-    data: Inputs,
-    order: np.ndarray | None,
-    judged: bool = False,
-) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...], tuple[Check, ...]]:
-    """By worker spam, drift and copies, ready for JSON; what was found; and the check for drift.
-
-    `judged`: the last of `labels` is the classifier.
-    """
-    behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
-    workers = [str(name) for name in labels.worker_names]
-    number = len(behaviour.pairs)
-    first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable
-    np.minimum.at(first, behaviour.pairs.ravel(), np.repeat(np.arange(number), 2))
-    rows = {}
-    for t, (name, best) in enumerate(zip(workers, first.tolist(), strict=True)):
-        drift = copy = None
-        if behaviour.drift is not None and not np.isnan(behaviour.drift[t]).all():
-            c = int(np.nanargmin(behaviour.drift[t]))  # the class in which the change is clearest
-            drift = {"class": labels.class_names[c], "p_value": float(behaviour.drift[t, c])}
-            drift |= {
-                name: plain_json(getattr(behaviour, name)[t, c]) for name in ("moment", "before", "after")
-            }
-        if best < number:
-            other = workers[int(behaviour.pairs[best].sum() - t)]
-            copy = {"of": other, "probability": float(behaviour.duplicate[best])}
-        rows[name] = {"spam": plain_json(behaviour.spam[t]), "drift": drift, "duplicate": copy}
-    usage = matrices.mean(axis=1)  # what each says most, whatever the class is
-    habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
-    who = [*map(repr, workers[:-1]), "the classifier" if judged else repr(workers[-1])]
-    found, checks = drift_findings(behaviour, who, list(map(str, labels.class_names)), order)
-    return rows, (*_findings(behaviour, workers, habits), *found), checks
-
-
-def _findings(behaviour: Behaviour, workers: list[str], habits: list[str]) -> list[Check]:
-    spam = [f"{workers[t]!r} ({behaviour.spam[t]:.2f}, {habits[t]})" for t in _ranked(behaviour.spam)]
-    pairs = [
-        f"{workers[a]!r} and {workers[b]!r} ({p:.2f}; {same} of {shared} alike)"
-        for (a, b), p, shared, same in zip(*behaviour[-4:], strict=True)
-        if p > NAMED
-    ]
-    sentences = {
-        "spam": (spam, "Answers by habit, whatever the class is (spam)", "Leave them out"),
-        "duplicates": (pairs, "Labelers who repeat one another", "Keep one of each pair"),
-    }
-    findings = []
-    for name, (who, what, todo) in sentences.items():
-        more = f" and {len(who) - _LISTED} more in the JSON" if len(who) > _LISTED else ""
-        text = f"{what}, with probability: {'; '.join(who[:_LISTED])}{more}. {todo}."
-        findings += [Check(name, message=text)] if who else []
-    return findings
-
-
-def _ranked(probability: np.ndarray) -> np.ndarray:
-    order = np.argsort(-np.nan_to_num(probability), kind="stable")
-    return order[np.nan_to_num(probability)[order] > NAMED]
-
-
-def certain_cells(matrix: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Cells (true, said) that are said often, and certainly more often than the right class."""
-    mean, low, high = (np.array(matrix[name], float) for name in ("mean", "low", "high"))
-    above = (low > np.diagonal(high)[:, None]) & (mean >= _OFTEN)
-    return [(int(a), int(b)) for a, b in np.argwhere(above & ~np.eye(len(low), dtype=bool))]
-
-
-def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tuple[Check, ...]:
-    """Who says another class instead of the right one, or exchanges two; not who answers by habit."""
-    texts = []
-    for row in rows:
-        cells = certain_cells(row["confusion_matrix"])
-        if not cells or (row.get("spam") or 0.0) > NAMED:
-            continue
-        share = row["confusion_matrix"]["mean"]
-        instead = [f"says {classes[b]!r} for {classes[a]!r} in {share[a][b]:.0%}" for a, b in cells]
-        swapped = [f"{classes[a]!r} and {classes[b]!r}" for a, b in cells if a < b and (b, a) in cells]
-        exchanged = f"exchanges {', '.join(swapped)}: " if swapped else ""
-        texts.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_LISTED])}")
-    if not texts:
-        return ()
-    more = f"; {number_of(len(texts) - _LISTED, 'labeler')} more in the page" if len(texts) > _LISTED else ""
-    text = (
-        f"Another class instead of the right one: {'; '.join(texts[:_LISTED])}{more}. Ask what they "
-        "understood, or correct their labels."
-    )
-    return (Check("swaps", message=text),)
-
-
 ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "
     "out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
@@ -403,10 +300,11 @@ def evaluate_labelers(
     data.target, when = target, read_order(order, data)
     if data.num_gold and target != parts.IN_SAMPLE:
         raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
-    return _report_of(data, when)
+    return report_of(data, when)
 
 
-def _report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
+def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
+    """The report on labels that were read; `when` each sample was labelled."""
     labels, level, by_gold = data.own_labels(), data.level, data.num_gold > 0
     first = first_look(labels, data.gold, {}, by_gold and data.sampling.at_random)
     fit = ranges.labels_fit(data, ranges.ANSWER_EFFORT)
@@ -483,131 +381,3 @@ def _clear(
     if clear or data.labelers_are != UNKNOWN_KIND or refuted or not fit.usable or INDEPENDENT not in draws:
         return clear, ""
     return clear_pairs(rows, labels.worker_names, by_draws(draws[INDEPENDENT])), "if errors are independent"
-
-
-_CHEAP = 50_000  # labels times classes
-QUICK = (
-    "the one reading of the labels is {}, not sampled. No check was made whether the labels contradict "
-    "independent errors; without --fast they are, and other readings have a say (evaluate_labelers)"
-)
-BY_MODEL = "{}. No check was made whether the labels contradict independent errors (evaluate_labelers does)"
-
-BY_ONE_MODEL = (
-    "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
-    "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
-    "tell: find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
-)
-
-
-_ONE_READING: dict[str, Any] = {
-    "assumed": (parts.INDEPENDENT_ERRORS, parts.MORE_RIGHT),
-    "assumptions": (("independent", parts.INDEPENDENT_ERRORS),),
-}
-
-
-def the_prior(num_classes: int) -> Smoothing:
-    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal law."""
-    return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
-
-
-def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
-    """What `evaluate_labelers` says of each labeler, by the normal law around a mode instead of sampling.
-
-    Where labels are few, and not too few for their labelers, all is as there, but that independence is read
-    by weighed draws of that law. Else, and of a stream, EM and the law at its mode are the one reading: the
-    share of the labels given that are right, expected at the mode, has the spread of the chance that a new
-    label is right, and then the predictive law of `jtruth.evaluation.assumptions.model_error`.
-
-    Args:
-        labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
-        key, level: as for `evaluate_labelers`.
-
-    Raises:
-        ValueError: no label, or a stream without pseudo-counts.
-
-    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [400, 300, 60, 50], axis=0)
-    >>> report = quick_labelers(Labels.from_matrix(z, 2))
-    >>> report.rows[0]["worker"], report.rows[0]["low"] < 0.87 < report.rows[0]["high"]
-    ('1', True)
-    """
-    check_level(level)
-    odd, notes = (), ()
-    if isinstance(labels, Stream):
-        state, named = labels, None
-    else:
-        named = as_labels(labels)
-        cheap = named.num_labels * named.num_classes <= _CHEAP
-        alone = named.num_labelers * named.num_classes**2 < MOST_TOGETHER and not prior_decides(named)
-        if cheap and alone and check_identified(named, None, None, False) is None:
-            data = read_labels_alone(named, key=key, level=level)
-            data.normal = True
-            return _report_of(data)
-        odd, notes = suspicions(named), tuple(map(Read, named.notes))
-        if named.tasks is None:
-            named = named.with_names(tasks=range(named.num_samples))
-        if named.workers is None:
-            named = named.with_names(workers=range(named.num_labelers))
-        state = begin_stream(named, smoothing=the_prior(named.num_classes))
-    posterior = posterior_of(state.patterns, state.prior, state.matrices)
-    draws = laplace_draws(state, as_key(key), posterior)
-    counts = expected_counts(state.patterns, posterior, len(state.workers))[0] + state.closed_matrices
-    number, kind = counts.sum(axis=(1, 2)), check_kind(None)
-    right = np.trace(counts, axis1=1, axis2=2) / np.maximum(number, 1)
-    values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
-    laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
-    rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
-    if named is not None:
-        rows, likely = _habits_of_some(named, draws, rows)
-        odd = (*likely, *odd)
-    warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
-    return LabelerReport(
-        level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
-        draws, stated(key), suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
-    )  # fmt: skip
-
-
-_LOOKED_AT = 100_000  # labels in which habits of labelers are looked for, where there are more
-
-
-def _habits_of_some(
-    labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...]
-) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...]]:
-    """Rows with the probabilities of spam and copies, and what is probable, by evenly spaced samples."""
-    step = -(-labels.num_labels // _LOOKED_AT)
-    some_ = labels.restrict(np.arange(0, labels.num_samples, step)) if step > 1 else labels
-    habits, likely = behaviour_of(some_, fit.prior.mean(axis=0), fit.mean_matrices, None, None)
-    return tuple({**row, **habits[row["worker"]]} for row in rows), likely
-
-
-def labelers_by_model(
-    labels: Labels, model: str, *, key: Any = None, level: float = 0.95, settings: Any = None
-) -> LabelerReport:
-    """Accuracy and confusion matrix of each labeler by an annotation model (NUTS).
-
-    Args:
-        labels, key, level: as for `evaluate_labelers`.
-        model: a name of `jtruth.learning.annotation.bayes.MODELS`, such as "hierarchical_dawid_skene".
-        settings: `jtruth.latent.NutsSettings`.
-
-    Raises:
-        ValueError: an unknown model, or no label.
-    """
-    from jtruth.latent import NutsSettings
-    from jtruth.learning.annotation.bayes import MODELS, fit_nuts
-
-    check_level(level)
-    choose("model", model, tuple(MODELS))
-    labels = as_labels(labels)
-    fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
-    draws = fit.matrix_draws()
-    if fit.usable:
-        accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
-        rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), accuracies, draws, level)
-        warnings, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
-    else:
-        rows, warnings, checks = (), fit.warnings, refused(fit.warnings[0])
-    return LabelerReport(
-        level, tuple(map(str, labels.class_names)), rows, tuple(draws.prior.mean(axis=0).tolist()),
-        (*map(Read, labels.notes), *warnings), draws, stated(key), checks, suspicious=suspicions(labels),
-        target=parts.POPULATION, interval_kind="posterior", **_ONE_READING,
-    )  # fmt: skip

@@ -68,7 +68,7 @@ def test_fast_answers_the_same_question_and_finds_the_same_spammer(answer, tmp_p
 @pytest.mark.slow
 def test_very_many_labels_are_fast_unless_said_otherwise(answer, days, monkeypatch):
     monkeypatch.setattr(engines, "QUICK_ABOVE", 400)
-    monkeypatch.setattr("jtruth.evaluation.labelers._CHEAP", 800)  # so that 400 labels are many here too
+    monkeypatch.setattr("jtruth.evaluation.by_one_model._CHEAP", 800)  # so that 400 labels are many here too
     found, out = answer("labelers", days / "all.csv")
     assert "over 400 labels, so labelers are learned by EM" in out
     assert found["interval_kind"] == "predictive" and found["assumptions"][0]["name"] == "independent"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.labelers import certain_cells, swap_findings
+from jtruth.evaluation.habits import certain_cells, swap_findings
 from jtruth.inspection import suspicions
 
 pytestmark = pytest.mark.usefixtures("few_lineages")

@@ -11,8 +11,9 @@ import jtruth as jt
 from jtruth.answers.html import page_html
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import law_of
+from jtruth.evaluation.by_one_model import quick_labelers
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
-from jtruth.evaluation.labelers import ONLY_GOLD, labelers_headline, quick_labelers
+from jtruth.evaluation.labelers import ONLY_GOLD, labelers_headline
 from jtruth.evaluation.parts import MORE_RIGHT
 from jtruth.latent import Effort
 from jtruth.learning import Smoothing, fit_dawid_skene
@@ -128,7 +129,7 @@ def test_a_spammer_and_the_best_are_told_apart_however_it_is_asked(spammed, how,
     y, labels = spammed
     gold = np.where(np.arange(600) < 60, y, -1)
     if how == "EM":
-        monkeypatch.setattr("jtruth.evaluation.labelers._CHEAP", 0)
+        monkeypatch.setattr("jtruth.evaluation.by_one_model._CHEAP", 0)
     asked = {
         "people": {"labelers_are": "people"}, "nobody said": {}, "gold": {"gold": gold}, "fast": {}, "EM": {}
     }[how]  # fmt: skip

@@ -1,0 +1,160 @@
+"""Labelers by one model of the labels: the normal distribution around a mode, or an annotation model by NUTS.
+
+`quick_labelers`: independence by weighed draws of the normal distribution around its mode, where labels are
+few enough for them; else by EM. Millions of labels take seconds, and so does a stream
+(`jtruth.learning.update`). `labelers_by_model`: an annotation model by NUTS. EM and NUTS come without the
+checks against independent errors, and say so.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jtruth._random import as_key, stated
+from jtruth._validation import choose
+from jtruth._validation.words import Read
+from jtruth.answers import Check
+from jtruth.evaluation import parts
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, laws_of, rests_on
+from jtruth.evaluation.checks.verdicts import refused
+from jtruth.evaluation.habits import behaviour_of
+from jtruth.evaluation.inputs import as_labels, read_labels_alone
+from jtruth.evaluation.labelers import ONLY_GOLD, LabelerReport, ends_of, labeler_rows, report_of
+from jtruth.inspection import suspicions
+from jtruth.labels import Labels
+from jtruth.latent.infer.normal import MOST_TOGETHER
+from jtruth.learning import LabelerDraws
+from jtruth.learning.em.columns import expected_counts, posterior_of
+from jtruth.learning.em.laplace import laplace_draws
+from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
+from jtruth.learning.joint.guard import check_identified
+from jtruth.learning.joint.inputs import prior_decides
+from jtruth.stats.estimates import check_level
+
+_CHEAP = 50_000  # labels times classes
+QUICK = (
+    "the one reading of the labels is {}, not sampled. No check was made whether the labels contradict "
+    "independent errors; without --fast they are, and other readings have a say (evaluate_labelers)"
+)
+BY_MODEL = "{}. No check was made whether the labels contradict independent errors (evaluate_labelers does)"
+
+BY_ONE_MODEL = (
+    "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
+    "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
+    "tell: find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
+)
+
+
+_ONE_READING: dict[str, Any] = {
+    "assumed": (parts.INDEPENDENT_ERRORS, parts.MORE_RIGHT),
+    "assumptions": (("independent", parts.INDEPENDENT_ERRORS),),
+}
+
+
+def the_prior(num_classes: int) -> Smoothing:
+    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal law."""
+    return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
+
+
+def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
+    """What `evaluate_labelers` says of each labeler, by the normal law around a mode instead of sampling.
+
+    Where labels are few, and not too few for their labelers, all is as there, but that independence is read
+    by weighed draws of that law. Else, and of a stream, EM and the law at its mode are the one reading: the
+    share of the labels given that are right, expected at the mode, has the spread of the chance that a new
+    label is right, and then the predictive law of `jtruth.evaluation.assumptions.model_error`.
+
+    Args:
+        labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
+        key, level: as for `evaluate_labelers`.
+
+    Raises:
+        ValueError: no label, or a stream without pseudo-counts.
+
+    >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [400, 300, 60, 50], axis=0)
+    >>> report = quick_labelers(Labels.from_matrix(z, 2))
+    >>> report.rows[0]["worker"], report.rows[0]["low"] < 0.87 < report.rows[0]["high"]
+    ('1', True)
+    """
+    check_level(level)
+    odd, notes = (), ()
+    if isinstance(labels, Stream):
+        state, named = labels, None
+    else:
+        named = as_labels(labels)
+        cheap = named.num_labels * named.num_classes <= _CHEAP
+        alone = named.num_labelers * named.num_classes**2 < MOST_TOGETHER and not prior_decides(named)
+        if cheap and alone and check_identified(named, None, None, False) is None:
+            data = read_labels_alone(named, key=key, level=level)
+            data.normal = True
+            return report_of(data)
+        odd, notes = suspicions(named), tuple(map(Read, named.notes))
+        if named.tasks is None:
+            named = named.with_names(tasks=range(named.num_samples))
+        if named.workers is None:
+            named = named.with_names(workers=range(named.num_labelers))
+        state = begin_stream(named, smoothing=the_prior(named.num_classes))
+    posterior = posterior_of(state.patterns, state.prior, state.matrices)
+    draws = laplace_draws(state, as_key(key), posterior)
+    counts = expected_counts(state.patterns, posterior, len(state.workers))[0] + state.closed_matrices
+    number, kind = counts.sum(axis=(1, 2)), check_kind(None)
+    right = np.trace(counts, axis1=1, axis2=2) / np.maximum(number, 1)
+    values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
+    laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
+    rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
+    if named is not None:
+        rows, likely = _habits_of_some(named, draws, rows, key)
+        odd = (*likely, *odd)
+    warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
+    return LabelerReport(
+        level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
+        draws, stated(key), suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
+    )  # fmt: skip
+
+
+_LOOKED_AT = 100_000  # labels in which habits of labelers are looked for, where there are more
+
+
+def _habits_of_some(
+    labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...], key: Any
+) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...]]:
+    """Rows with the probabilities of spam and copies, and what is probable, by evenly spaced samples."""
+    step = -(-labels.num_labels // _LOOKED_AT)
+    some_ = labels.restrict(np.arange(0, labels.num_samples, step)) if step > 1 else labels
+    data = read_labels_alone(some_, key=key)
+    habits, likely, _ = behaviour_of(some_, fit.prior.mean(axis=0), fit.mean_matrices, data, None)
+    return tuple({**row, **habits[row["worker"]]} for row in rows), likely
+
+
+def labelers_by_model(
+    labels: Labels, model: str, *, key: Any = None, level: float = 0.95, settings: Any = None
+) -> LabelerReport:
+    """Accuracy and confusion matrix of each labeler by an annotation model (NUTS).
+
+    Args:
+        labels, key, level: as for `evaluate_labelers`.
+        model: a name of `jtruth.learning.annotation.bayes.MODELS`, such as "hierarchical_dawid_skene".
+        settings: `jtruth.latent.NutsSettings`.
+
+    Raises:
+        ValueError: an unknown model, or no label.
+    """
+    from jtruth.latent import NutsSettings
+    from jtruth.learning.annotation.bayes import MODELS, fit_nuts
+
+    check_level(level)
+    choose("model", model, tuple(MODELS))
+    labels = as_labels(labels)
+    fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
+    draws = fit.matrix_draws()
+    if fit.usable:
+        accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
+        rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), accuracies, draws, level)
+        warnings, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
+    else:
+        rows, warnings, checks = (), fit.warnings, refused(fit.warnings[0])
+    return LabelerReport(
+        level, tuple(map(str, labels.class_names)), rows, tuple(draws.prior.mean(axis=0).tolist()),
+        (*map(Read, labels.notes), *warnings), draws, stated(key), checks, suspicious=suspicions(labels),
+        target=parts.POPULATION, interval_kind="posterior", **_ONE_READING,
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""Who answers by habit, copies, changes, or says one class for another: rows and sentences.
+
+Probabilities and tests come from `jtruth.learning.behaviour`; what is more probable than not is a sentence.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jtruth._validation.words import number_of
+from jtruth.answers import Check
+from jtruth.answers.data import plain_json
+from jtruth.evaluation.checks.of_labels import drift_findings
+from jtruth.evaluation.inputs import Inputs
+from jtruth.labels import Labels
+from jtruth.learning.behaviour import Behaviour, labeler_behaviour
+
+NAMED = 0.5  # probability above which a labeler is named
+_OFTEN, _LISTED = 0.25, 3
+
+
+def behaviour_of(
+    labels: Labels,
+    prior: np.ndarray,
+    matrices: np.ndarray,
+    data: Inputs,
+    order: np.ndarray | None,
+    judged: bool = False,
+) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...], tuple[Check, ...]]:
+    """By worker spam, drift and copies, ready for JSON; what was found; and the check for drift.
+
+    `judged`: the last of `labels` is the classifier.
+    """
+    behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
+    workers = [str(name) for name in labels.worker_names]
+    number = len(behaviour.pairs)
+    first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable
+    np.minimum.at(first, behaviour.pairs.ravel(), np.repeat(np.arange(number), 2))
+    rows = {}
+    for t, (name, best) in enumerate(zip(workers, first.tolist(), strict=True)):
+        drift = copy = None
+        if behaviour.drift is not None and not np.isnan(behaviour.drift[t]).all():
+            c = int(np.nanargmin(behaviour.drift[t]))  # the class in which the change is clearest
+            drift = {"class": labels.class_names[c], "p_value": float(behaviour.drift[t, c])}
+            drift |= {
+                name: plain_json(getattr(behaviour, name)[t, c]) for name in ("moment", "before", "after")
+            }
+        if best < number:
+            other = workers[int(behaviour.pairs[best].sum() - t)]
+            copy = {"of": other, "probability": float(behaviour.duplicate[best])}
+        rows[name] = {"spam": plain_json(behaviour.spam[t]), "drift": drift, "duplicate": copy}
+    usage = matrices.mean(axis=1)  # what each says most, whatever the class is
+    habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
+    who = [*map(repr, workers[:-1]), "the classifier" if judged else repr(workers[-1])]
+    found, checks = drift_findings(behaviour, who, list(map(str, labels.class_names)), order)
+    return rows, (*_findings(behaviour, workers, habits), *found), checks
+
+
+def _findings(behaviour: Behaviour, workers: list[str], habits: list[str]) -> list[Check]:
+    spam = [f"{workers[t]!r} ({behaviour.spam[t]:.2f}, {habits[t]})" for t in _ranked(behaviour.spam)]
+    pairs = [
+        f"{workers[a]!r} and {workers[b]!r} ({p:.2f}; {same} of {shared} alike)"
+        for (a, b), p, shared, same in zip(*behaviour[-4:], strict=True)
+        if p > NAMED
+    ]
+    sentences = {
+        "spam": (spam, "Answers by habit, whatever the class is (spam)", "Leave them out"),
+        "duplicates": (pairs, "Labelers who repeat one another", "Keep one of each pair"),
+    }
+    findings = []
+    for name, (who, what, todo) in sentences.items():
+        more = f" and {len(who) - _LISTED} more in the JSON" if len(who) > _LISTED else ""
+        text = f"{what}, with probability: {'; '.join(who[:_LISTED])}{more}. {todo}."
+        findings += [Check(name, message=text)] if who else []
+    return findings
+
+
+def _ranked(probability: np.ndarray) -> np.ndarray:
+    order = np.argsort(-np.nan_to_num(probability), kind="stable")
+    return order[np.nan_to_num(probability)[order] > NAMED]
+
+
+def certain_cells(matrix: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Cells (true, said) that are said often, and certainly more often than the right class."""
+    mean, low, high = (np.array(matrix[name], float) for name in ("mean", "low", "high"))
+    above = (low > np.diagonal(high)[:, None]) & (mean >= _OFTEN)
+    return [(int(a), int(b)) for a, b in np.argwhere(above & ~np.eye(len(low), dtype=bool))]
+
+
+def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tuple[Check, ...]:
+    """Who says another class instead of the right one, or exchanges two; not who answers by habit."""
+    texts = []
+    for row in rows:
+        cells = certain_cells(row["confusion_matrix"])
+        if not cells or (row.get("spam") or 0.0) > NAMED:
+            continue
+        share = row["confusion_matrix"]["mean"]
+        instead = [f"says {classes[b]!r} for {classes[a]!r} in {share[a][b]:.0%}" for a, b in cells]
+        swapped = [f"{classes[a]!r} and {classes[b]!r}" for a, b in cells if a < b and (b, a) in cells]
+        exchanged = f"exchanges {', '.join(swapped)}: " if swapped else ""
+        texts.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_LISTED])}")
+    if not texts:
+        return ()
+    more = f"; {number_of(len(texts) - _LISTED, 'labeler')} more in the page" if len(texts) > _LISTED else ""
+    text = (
+        f"Another class instead of the right one: {'; '.join(texts[:_LISTED])}{more}. Ask what they "
+        "understood, or correct their labels."
+    )
+    return (Check("swaps", message=text),)
