@@ -57,10 +57,11 @@ AMD EPYC, 1 process, 300 sets: Python 3.11.7, numpy 2.4.6, jax 0.10.2, ppi-pytho
 
 Rows "jtruth": 100 sets (error 2.2), another machine. With 30 gold answers. Independent judges and
 assume="independent": 94.3 % at .061, which is .39 of ppi-python's width from the same h. Copying judges,
-default rule: 95 % at .217, which is .96 of ppi-python's width with h, and .96 and .86 of PPI++ with votes and h. A
-recalibration of h stood here before post-stratification. It was narrower on these sets (.153, .184, .190), on
-which its settings were chosen. On public sets both held as much at nearly the same width (`prevalence`, people,
-30 gold: .986 at .148 and .986 at .166), and only post-stratification knows how gold was chosen.
+default rule: 95 % at .217, which is .96 of ppi-python's width with h, and .96 and .86 of PPI++ with votes and
+h. A recalibration of h stood here before post-stratification. It was narrower on these sets (.153, .184,
+.190), on which its settings were chosen. On public sets both held as much at nearly the same width
+(`prevalence`, people, 30 gold: .986 at .148 and .986 at .166), and only post-stratification knows how gold
+was chosen.
 ppi-python's target is the population, so it stays wide when gold is a large part of the sample. In 4 sets of
 copying judges with 10 gold Rogan-Gladen divides by 0; they count as not covered.
 """
