@@ -226,7 +226,7 @@ def _by_group(args: Any, other: bool) -> None:
             "--consensus": args.consensus, "--target": args.target != "in-sample"}  # fmt: skip
     refuse(idle, "and --by do not go together; leave one out")
     tables = Tables(args, args.gold, by=args.by)
-    gold, groups = tables.gold(), tables.groups(1)
+    gold, groups = tables.gold_sample(), tables.groups(1)
     with progress("group", len(set(groups.group))) as advance:
         answer = labelers_by_group(
             tables.labels, groups, gold=gold, key=args.seed, level=args.level,

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+import jtruth as jt
+from jtruth.evaluation import compare_groups, labelers_by_group
 from jtruth.evaluation.gold.tables import ppi_metric
+from jtruth.io.gold import Gold
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean
 from jtruth.tables.metrics import named_metric
 from tests.evaluation.crowds import some_gold
@@ -37,3 +40,30 @@ def test_input_that_cannot_be_used(as_installed):
         ppi_metric("accuracy", y_pred, h, np.full(400, -1))
     with pytest.raises(ValueError, match="there is no class 'z'"):
         named_metric("recall[z]", ("a", "b"))
+
+
+@pytest.mark.slow
+def test_every_question_reads_strata():
+    """Shares of all samples: what it says of random gold, without the note. Else each follows the chances."""
+    rng = np.random.default_rng(4)
+    y = (rng.random(160) < 0.5).astype(int)
+    z = np.where(rng.random((160, 4)) < 0.8, y[:, None], 1 - y[:, None])
+    labels, group, two = (
+        jt.Labels.from_matrix(z[:, 1:], 2),
+        np.repeat(["a", "b"], 80),
+        {"m": z[:, 0], "n": z[:, 1]},
+    )
+    strata, gold = np.array(["odd", "even"] * 80), np.where(np.arange(160) % 8 < 2, y, -1)
+    few = np.where((np.arange(160) % 8 == 1) | (np.arange(160) % 2 == 0), y, -1)  # all of "odd"
+    asked = {
+        "evaluate": lambda gold: jt.evaluate(z[:, 0], labels, gold=gold).accuracy,
+        "prevalence": lambda gold: jt.prevalence(labels, gold=gold).shares["1"],
+        "by": lambda gold: jt.prevalence(labels, gold=gold, by=group).groups.laws.values["a"],
+        "labelers": lambda gold: jt.evaluate_labelers(labels, gold=gold).laws["1"],
+        "compare": lambda gold: jt.compare_classifiers(two, labels, gold=gold).values["m"],
+        "groups": lambda gold: compare_groups(z[:, 0], labels, group, gold=gold).values["a"],
+        "labelers by group": lambda gold: labelers_by_group(labels, group, gold=gold).reports["a"].laws["1"],
+    }
+    for name, law in asked.items():
+        assert law(gold).mean == law(Gold(gold, strata=strata)).mean, name
+        assert law(few).mean != law(Gold(few, strata=strata)).mean, name
