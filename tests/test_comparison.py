@@ -168,6 +168,6 @@ def test_blocks_of_rows_give_the_same(pooled, monkeypatch):
 
 def test_rows_show_two_standard_errors_around_the_difference(pooled, gibbs):
     found = compare_models(pooled.labels, key=jax.random.key(0), models={"alike": pooled, "gibbs": gibbs})
-    for row in found.to_dict()["models"]:
+    for row in found.blocks().blocks[0].rows:
         gap, se = row["difference"], row["difference_se"]
         assert [row["low"], row["high"]] == pytest.approx([gap - 2 * se, gap + 2 * se])
