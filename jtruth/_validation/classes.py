@@ -109,8 +109,8 @@ def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
     if sorted(places) != list(range(len(names))):
         given = quoted(keys, 8) or "no class"
         raise ValueError(
-            f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: give one number for each "
-            "of these names, or a plain list in the order of the classes"
+            f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: give one number for "
+            "each of these names, or a plain list in the order of the classes"
         )
     column = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
     return np.asarray(column)[np.argsort(places)]
