@@ -164,3 +164,10 @@ def test_blocks_of_rows_give_the_same(pooled, monkeypatch):
     parts = leave_one_out(pooled)
     np.testing.assert_allclose(parts.pointwise, whole.pointwise, rtol=1e-12)
     np.testing.assert_allclose(parts.pareto_k, whole.pareto_k, rtol=1e-9)
+
+
+def test_rows_show_two_standard_errors_around_the_difference(pooled, gibbs):
+    found = compare_models(pooled.labels, key=jax.random.key(0), models={"alike": pooled, "gibbs": gibbs})
+    for row in found.blocks().blocks[0].rows:
+        gap, se = row["difference"], row["difference_se"]
+        assert [row["low"], row["high"]] == pytest.approx([gap - 2 * se, gap + 2 * se])

@@ -107,9 +107,10 @@ def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
         found = [None] * len(keys)
     places = [-1 if c is None else c for c in found]
     if sorted(places) != list(range(len(names))):
+        given = quoted(keys, 8) or "no class"
         raise ValueError(
-            f"{what} has a number for {quoted(keys, 8)}, and the classes are {quoted(names, 8)}: give one "
-            "number for each of these names, or a plain list in the order of the classes"
+            f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: give one number for "
+            "each of these names, or a plain list in the order of the classes"
         )
     column = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
     return np.asarray(column)[np.argsort(places)]

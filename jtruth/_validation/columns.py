@@ -83,6 +83,8 @@ def _check_no_counts(
     used = codes >= 0
     cell = np.sort(sample[used].astype(np.int64) * (int(codes.max()) + 1) + codes[used])
     number = np.bincount(sample[used])
+    if len(workers) <= number.max(initial=0):  # a row of each of them: these are people
+        return
     pairs, share = int((number * (number - 1)).sum()) // 2, np.bincount(codes[used]) / max(used.sum(), 1)
     if (cell[1:] == cell[:-1]).any() or (1 - share @ share) ** pairs > _FALSE_ALARM:
         return

@@ -1,11 +1,13 @@
 """Samples that confuse everybody: the likelihood by another way, what made the labels, and who is sure."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.cleaning import shared_confusion, suspicious_labels
+from jtruth.cleaning import issues, shared_confusion, suspicious_labels
 from jtruth.cleaning.issues import log_joint, slopes
 from jtruth.histograms.concentration import log_dirichlet_multinomial
 from jtruth.histograms.label_counts import from_counts
@@ -91,3 +93,11 @@ def test_what_it_refuses():
     for match, kept, number in (("samples with two labels or more", z[:, :1], 2), (r"got 1\)", z, 1)):
         with pytest.raises(ValueError, match=match):
             shared_confusion(jt.Labels.from_matrix(kept, 2), num_bootstrap=number)
+
+
+@pytest.mark.parametrize("jac", [[0.0, 1e9], [-1e9, 0.0]])
+def test_a_fit_that_did_not_converge_says_so(monkeypatch, jac):
+    ended = SimpleNamespace(fun=1.0, jac=np.array(jac), message="stopped early", x=np.zeros(7))
+    monkeypatch.setattr(issues, "minimize", lambda *_, **__: ended)
+    with pytest.raises(RuntimeError, match="shared confusion did not converge: stopped early"):
+        shared_confusion(jt.Labels.from_matrix(np.array([[0, 1], [1, 1], [0, 0]]), 2))

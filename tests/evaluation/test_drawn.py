@@ -89,3 +89,9 @@ def test_more_classes_are_drawn_from_every_draw(monkeypatch):
 def test_bad_draws_are_refused(as_installed, matrices, prior, message):
     with pytest.raises(ValueError, match=message):
         jt.noise.DrawnMatrices(matrices, prior)
+
+
+def test_the_mean_of_drawn_matrices_is_that_of_each_labeler():
+    rows = np.random.default_rng(0).dirichlet(np.ones(2), (40, 3, 2))
+    mean = jt.noise.DrawnMatrices(rows, np.full((40, 2), 0.5)).mean
+    np.testing.assert_allclose(mean.matrices, rows.mean(axis=0))

@@ -162,3 +162,11 @@ def test_certain_and_nearly_certain_labelers(num_classes):
         rows /= rows.sum(axis=2, keepdims=True)
         prior = rng.dirichlet(np.full(num_classes, 0.3))
         assert np.ptp(by_both(rows, prior)) < 2e-14
+
+
+def test_a_class_that_cannot_be_says_nothing():
+    from jtruth.information.mutual import average_information
+
+    log_p = np.log(np.random.default_rng(0).dirichlet(np.ones(3), 50))
+    whole = average_information(log_p, np.array([0.4, 0.6, 0.0]))
+    assert whole == pytest.approx(average_information(log_p[:, :2], np.array([0.4, 0.6])), rel=1e-9)

@@ -356,9 +356,11 @@ def test_workers_that_are_counts_are_refused(write):
         ValueError, match="workers are numbers, and no two rows of a task have the same label"
     ):
         read_labels(write("task,worker,label\n" + "\n".join(rows) + "\n"))
-    for workers in (["1", "2"], ["1", "2", "3"]):  # two that always disagree, three that sometimes do
+    for workers in (["1", "2"], ["1", "2", "3"]):  # two that always disagree, three of whom two agree
         z = [(i, w, ["yes", "no"][(i + k) % 2]) for i in range(60) for k, w in enumerate(workers)]
         read_labels(write("task,worker,label\n" + "".join(f"{i},{w},{c}\n" for i, w, c in z)))
+    never = [f"{i},{w},{'abc'[(i + w) % 3]}" for i in range(60) for w in range(3)]  # each of three people
+    read_labels(write("task,worker,label\n" + "\n".join(never) + "\n"))
 
 
 def test_a_wide_table_whose_tasks_are_not_the_first_column(write):
@@ -366,3 +368,11 @@ def test_a_wide_table_whose_tasks_are_not_the_first_column(write):
     labels = read_labels(write("ann,task,bob\n" + rows))
     assert labels.workers == ("ann", "bob") and labels.tasks == tuple(f"q{k}" for k in range(12))
     assert labels.to_matrix()[:3].tolist() == [[1, 1], [0, 0], [1, 0]]
+
+
+def test_names_that_were_typed_are_looked_for_although_a_table_has_no_worker(write):
+    """One label a task is read as one labeler only where nobody said what the columns are called."""
+    path = write("task,answer\n1,no\n2,yes\n")
+    assert read_labels(path).workers == ("answer",)
+    with pytest.raises(ValueError, match=r"no columns? .*'who'"):
+        read_labels(path, worker="who")

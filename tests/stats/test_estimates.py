@@ -253,3 +253,8 @@ def test_draws_from_atoms_are_as_many_as_they_are_probable():
     used = expected > 5
     chi2 = ((counts - expected) ** 2 / expected)[used].sum()
     assert stats.chi2(used.sum() - 1).sf(chi2) > 1e-4
+
+
+def test_a_lattice_has_no_density_beyond_its_ends():
+    law = PmfEstimate(np.array([0.25, 0.5, 0.75]), np.array([0.2, 0.5, 0.3]))
+    np.testing.assert_allclose(law.density(np.array([0.1, 0.25, 0.75, 0.9])), [0.0, 0.8, 1.2, 0.0])

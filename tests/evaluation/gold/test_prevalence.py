@@ -10,7 +10,7 @@ import pytest
 import jtruth as jt
 from jtruth._host import cross_table
 from jtruth.evaluation.gold.shares import prevalence
-from jtruth.evaluation.gold.tables import labels_only_posterior
+from jtruth.evaluation.gold.tables import labels_only_posterior, too_few_labels
 from jtruth.latent import STANDARD
 from jtruth.learning.joint.posterior import fit_joint
 from tests.evaluation.crowds import some_gold
@@ -169,3 +169,9 @@ def test_more_classes_and_names():
 def test_input_that_cannot_be_used(as_installed, how, message):
     with pytest.raises(ValueError, match=message):
         prevalence(jt.Labels.from_matrix(judges(size=40)[1], 2), **how)
+
+
+def test_two_labels_of_every_sample_are_too_few_and_three_of_some_are_not():
+    z = np.array([[0, 0, 0], [1, 1, -1], [0, 1, -1], [1, -1, -1]])
+    labels = [jt.Labels.from_matrix(part, 2) for part in (z, z[:, :2])]
+    assert [too_few_labels(one) for one in labels] == [False, True]
