@@ -2,8 +2,8 @@
 
 The models of `jtruth.latent` switch it on where nobody has said otherwise: JAX's own settings go first, then
 the environment variable JTRUTH_CACHE, a folder or "off"; else it is a folder in the user's cache. Where that
-cannot be written nothing is kept. What is kept is run as it is, so a folder that somebody else owns or may write
-to is refused.
+cannot be written nothing is kept. What is kept is run as it is, so a folder that somebody else owns or may
+write to is refused.
 """
 
 import functools
@@ -52,9 +52,8 @@ def keep_programs() -> None:
     wish = os.environ.get("JTRUTH_CACHE", "").strip()
     if _CHOSEN or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
         return
-    user = (
-        os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
-    )  # where programs keep what they can spare
+    # where programs keep what they can spare
+    user = os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
     user = user or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(wish) if wish else Path(user) / "jtruth" / "programs"
     with suppress(OSError):

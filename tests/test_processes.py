@@ -156,7 +156,8 @@ def test_names_of_processes_are_compared(monkeypatch):
 def test_programs_are_kept_where_nobody_else_can_write(tmp_path, mode):
     """In a process of its own: the folder is JAX's setting for all of it."""
     folder = tmp_path / "above" / "programs"
-    code = "import jax, jtruth\njtruth.use_compilation_cache(sys.argv[1])\nprint(jax.config.jax_compilation_cache_dir)"
+    code = "import jax, jtruth\njtruth.use_compilation_cache(sys.argv[1])\n"
+    code += "print(jax.config.jax_compilation_cache_dir)"
     if mode != 0o700:  # else it is made
         folder.mkdir(parents=True)
         folder.chmod(mode)

@@ -159,8 +159,8 @@ def check_size(size: int, name: str, packed: int) -> None:
     if size > largest(packed):
         raise ValueError(
             f"{name}: unpacked, this is larger than {largest(packed) / 1e9:.2g} GB, more than a file of "
-            f"{packed / 1e6:.2g} MB is expected to become. If it is meant to be so large, say how large it may "
-            f"be: {_LIFT}=50 in the environment allows 50 GB"
+            f"{packed / 1e6:.2g} MB is expected to become. If it is meant to be so large, say how large it "
+            f"may be: {_LIFT}=50 in the environment allows 50 GB"
         )
 
 

@@ -104,7 +104,7 @@ class State(NamedTuple):
         return self.learner.evidence(self.log_likelihood, self.prior, self.consolidated.label)
 
     def refitted(self) -> "State":
-        """The learner trained on what is known now, from the model at hand; a doubt where it stopped early."""
+        """The learner trained on what is known now, from the model at hand; a doubt if it stopped early."""
         model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
         doubt = (
             f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers: its "

@@ -24,7 +24,7 @@ from jtruth.evaluation import Evaluation
 from jtruth.evaluation.gold.shares import Prevalence
 from jtruth.evaluation.scores import ScoreEvaluation
 from jtruth.histograms.calibration import Calibration
-from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, mark, new_axes, percent, title
+from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, dollars, mark, new_axes, percent, title
 from jtruth.plots.blocks import block_of, plot_block
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves, curves
@@ -272,7 +272,8 @@ def plot_gold_progress(
     points |= {name: [pair[k] for pair in ends] for k, name in enumerate(("low", "high"))}
     quantity = dollars(f"share of {plain(metric)}") if isinstance(answers[0], Prevalence) else title(metric)
     label = f"{quantity}, {percent(answers[0].level)} intervals"
-    ax = plot_block(Curve("", "", "gold answers", label, {"": points}, line=False), ax=ax)
+    ax = plot_block(Curve("", "", "gold answers", "", {"": points}, line=False), ax=ax)
+    ax.set_ylabel(label)  # with its symbol
     for n in laws.keys() - known.keys():
         style = {"xycoords": ("data", "axes fraction"), "rotation": 90, "color": GREY}
         ax.annotate("not identified", (n, 0.02), **style)

@@ -15,9 +15,8 @@ from jtruth.latent import Digest, Effort, bijections
 from jtruth.latent.fit import class_counts, model_of, run_tempered
 from jtruth.latent.infer import laplace, temper
 from jtruth.latent.infer.side_by_side import alone
-from jtruth.latent.models import alike
+from jtruth.latent.models import alike, strata
 from jtruth.latent.models import random_effect as effect
-from jtruth.latent.models import strata
 from jtruth.latent.models.strata import arrays_of
 from jtruth.learning import DirichletPriors, fit_joint
 from jtruth.stats.chains import mean_error
