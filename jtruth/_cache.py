@@ -2,13 +2,15 @@
 
 The models of `jtruth.latent` switch it on where nobody has said otherwise: JAX's own settings go first, then
 the environment variable JTRUTH_CACHE, a folder or "off"; else it is a folder in the user's cache. Where that
-cannot be written nothing is kept.
+cannot be written nothing is kept. What is kept is run as it is, so a folder that somebody else owns or may
+write to is refused.
 """
 
 import functools
 import os
+import warnings
 from contextlib import suppress
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 
 import jax
@@ -19,17 +21,27 @@ _OFF = ("0", "off", "no", "false")
 def use_compilation_cache(folder: str | PathLike | None) -> None:
     """Keep compiled programs in `folder`, of any size and compile time; None: keep nothing.
 
-    It changes JAX's configuration for the whole process.
+    It changes JAX's configuration for the whole process. A folder that somebody else owns or may write to is
+    not used, which a warning says.
     """
-    _keep_in(None if folder is None else fspath(folder))
+    _keep_in(None if folder is None else Path(folder))
     _CHOSEN.append(folder)
 
 
 _CHOSEN: list = []  # folders that were asked for in this process
 
 
-def _keep_in(folder: str | None) -> None:
-    jax.config.update("jax_compilation_cache_dir", folder)
+def _keep_in(folder: Path | None) -> None:
+    others = ""
+    if folder is not None:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        others = _others(folder)
+    if others:
+        warnings.warn(f"Compiled programs are not kept: {others}.", stacklevel=4)
+    # of an entry that is damaged: it is compiled again, and nobody has to do anything
+    warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
+    jax.config.update("jax_compilation_cache_dir", None if others or folder is None else str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
@@ -40,12 +52,22 @@ def keep_programs() -> None:
     wish = os.environ.get("JTRUTH_CACHE", "").strip()
     if _CHOSEN or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
         return
-    user = (
-        os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
-    )  # where programs keep what they can spare
+    # where programs keep what they can spare
+    user = os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
     user = user or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(wish) if wish else Path(user) / "jtruth" / "programs"
     with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK | os.X_OK):
-            _keep_in(str(folder))
+        if not folder.exists() or os.access(folder, os.W_OK | os.X_OK):
+            _keep_in(folder)
+
+
+def _others(folder: Path) -> str:
+    """Why other people could put programs there that would be run: "" if they cannot."""
+    about = folder.stat()
+    if os.name == "nt":  # there the folders of a user are his own
+        return ""
+    if about.st_uid != os.getuid():
+        return f"{folder} belongs to another user. Name a folder of your own in JTRUTH_CACHE"
+    if about.st_mode & 0o022:
+        return f"others may write to {folder}. Run chmod 700 on it, or name another in JTRUTH_CACHE"
+    return ""

@@ -1,8 +1,9 @@
 """How jtruth writes files: beside the old one, under a name of its own, and then in its place.
 
 A kill, a full disk or a second process leaves the old file or the new one, never half of one. CSV tables are
-written here too: text that a spreadsheet would take for a formula gets an apostrophe before it, which tables
-are read without (`unescaped`), so that every name comes back as it was.
+written here too: text that a spreadsheet would take for a formula gets an apostrophe and a space before it,
+which tables are read without (`unescaped`), so that every name comes back as it was. An apostrophe alone is
+part of a name: other programs' files have workers such as '-x.
 """
 
 import csv
@@ -23,8 +24,9 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+WRITTEN: dict[str, None] = {}  # files that this process has written, in their order
 _OLD = 3600.0  # seconds after which what a killed process left beside a file is taken away
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet computes; or one escaped
+_FORMULA = re.compile(r"(' )*[=+\-@\t\r]")  # how a cell begins that a spreadsheet computes; or one escaped
 
 
 @contextmanager
@@ -49,6 +51,7 @@ def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) ->
         if target.exists():
             os.chmod(beside, target.stat().st_mode & 0o777)
         _put(beside, target, new)
+        WRITTEN[os.fspath(path)] = None
     except OSError as problem:
         why = f"{problem.strerror or problem} (nothing was changed)"
         raise OSError(problem.errno, why, str(path)) from problem
@@ -116,19 +119,19 @@ def write_table(path: str | os.PathLike, header: Sequence[str], rows: Iterable[S
 
 
 def _escaped(cell: Any) -> Any:
-    """Text that a spreadsheet would compute, with an apostrophe before it."""
+    """Text that a spreadsheet would compute, with an apostrophe and a space before it."""
     if not isinstance(cell, str) or not _FORMULA.match(cell):
         return cell
     with suppress(ValueError):
         float(cell)
         return cell
-    return "'" + cell
+    return "' " + cell
 
 
 def unescaped(cell: str) -> str:
     """What `_escaped` was given.
 
-    >>> [unescaped(_escaped(text)) for text in ("=1+1", "-0.5", "'=x", "@ann", "it's")]
-    ['=1+1', '-0.5', "'=x", '@ann', "it's"]
+    >>> [unescaped(_escaped(text)) for text in ("=1+1", "-0.5", "' =x", "'-x", "it's")]
+    ['=1+1', '-0.5', "' =x", "'-x", "it's"]
     """
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
+    return cell[2:] if cell[:2] == "' " and _FORMULA.match(cell) else cell

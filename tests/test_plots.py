@@ -607,3 +607,16 @@ def test_reliability_by_counts_draws_the_numbers():
     np.testing.assert_allclose(points, np.stack([bins.predicted[0], bins.target[0]], 1)[used])
     assert ax.get_xlabel() == "predicted disagreement"
     assert "100 samples" in ax.get_legend().get_title().get_text()
+
+
+def test_dollars_in_names_are_dollars():
+    """Unbalanced formulas in names of classes and labelers ended the picture when it was drawn."""
+    rng, names = np.random.default_rng(0), ("$5 {", "a$b^{$")
+    y = rng.integers(0, 2, 60)
+    z = np.where(rng.random((60, 3)) < 0.8, y[:, None], 1 - y[:, None]).ravel()
+    task, worker = np.repeat(np.arange(60), 3), np.tile(["w$_0^", "$$", "c"], 60)
+    labels = jt.Labels.from_long(task.tolist(), worker.tolist(), [names[c] for c in z], classes=names)
+    figure = jt.evaluate_labelers(labels, key=0).plot()
+    figure.canvas.draw()
+    texts = {text.get_text() for text in figure.findobj(plt.Text)}
+    assert {r"w\$_0^", r"\$\$", r"\$5 {", r"a\$b^{\$"} <= texts

@@ -150,3 +150,28 @@ def test_names_of_processes_are_compared(monkeypatch):
     monkeypatch.setattr(_mesh, "gathered", lambda _: tables)
     with pytest.raises(ValueError, match="process 0 has 2: 'a', 'b' and process 2 has 2: 'a', 'c'"):
         _mesh.same_everywhere("classes", ["a", "b"])
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o770, 0o707])
+def test_programs_are_kept_where_nobody_else_can_write(tmp_path, mode):
+    """In a process of its own: the folder is JAX's setting for all of it."""
+    folder = tmp_path / "above" / "programs"
+    code = "import jax, jtruth\njtruth.use_compilation_cache(sys.argv[1])\n"
+    code += "print(jax.config.jax_compilation_cache_dir)"
+    if mode != 0o700:  # else it is made
+        folder.mkdir(parents=True)
+        folder.chmod(mode)
+    run = [sys.executable, "-c", "import sys\n" + code, str(folder)]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    refused = bool(mode & 0o022)
+    assert done.stdout.strip() == (str(None) if refused else str(folder))
+    assert done.stderr.count("Compiled programs are not kept: others may write to") == refused
+    assert (folder.stat().st_mode & 0o777) == mode
+    assert not refused or not os.listdir(folder)
+
+
+def test_a_folder_of_somebody_else_is_not_believed(tmp_path, monkeypatch):
+    from jtruth import _cache
+
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    assert "belongs to another user" in _cache._others(tmp_path)

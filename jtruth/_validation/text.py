@@ -30,13 +30,17 @@ from jtruth._validation.words import Source, brief, check_visible, duplicates, q
 
 BLOCK = 1 << 20  # bytes that are looked at together: beside a file only its codes are kept
 _LIFT, _GIGABYTES = "JTRUTH_UNPACK_GB", 4.0  # what a compressed file may become
+_RATIO, _SMALL = (
+    200,
+    1e8,
+)  # times its size, or bytes that are no burden; labels shrink to a tenth or a hundredth
 _LIMIT = 131_072  # the csv module refuses longer fields
 _NEWLINE, _BOM = 10, b"\xef\xbb\xbf"
 
 
 def _is_escaped(data: bytes) -> bool:
-    """Whether some cell may be one that `write_table` wrote with an apostrophe."""
-    return b"'" in data and any(b"'" + mark in data for mark in (b"=", b"+", b"-", b"@", b"\t", b"\r"))
+    """Whether some cell may be one that `write_table` wrote with an apostrophe and a space."""
+    return b"' " in data and any(b"' " + mark in data for mark in (b"=", b"+", b"-", b"@", b"\t", b"\r"))
 
 
 class PlainColumns(Sequence):
@@ -129,24 +133,34 @@ def read_bytes(path: "str | PathLike | File") -> File:
         return file
     try:
         with gzip.open(io.BytesIO(file.data)) as packed:
-            data = packed.read(largest() + 1)
+            data = packed.read(largest(len(file.data)) + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise ValueError(f"{file.name}: the gzip file is damaged ({problem})") from None
-    check_size(len(data), file.name)
+    check_size(len(data), file.name, len(file.data))
     return file._replace(data=data)
 
 
-def largest() -> int:
-    """Bytes that a compressed file may become."""
-    return int(float(os.environ.get(_LIFT, _GIGABYTES)) * 1e9)
+def largest(packed: int) -> int:
+    """Bytes that a compressed file of so many may become."""
+    wish = os.environ.get(_LIFT, "")
+    if not wish:
+        return int(min(_GIGABYTES * 1e9, max(_RATIO * packed, _SMALL)))
+    try:
+        lifted = float(wish)
+    except ValueError:
+        lifted = -1.0
+    if not 0 < lifted < 1e9:
+        raise ValueError(f"{_LIFT} is {wish!r}; give a number of gigabytes, such as {_LIFT}=50, or unset it")
+    return int(lifted * 1e9)
 
 
-def check_size(size: int, name: str) -> None:
+def check_size(size: int, name: str, packed: int) -> None:
     """Refuse a compressed file that becomes larger than that."""
-    if size > largest():
+    if size > largest(packed):
         raise ValueError(
-            f"{name}: unpacked this is more than {largest() / 1e9:g} GB. If it is meant to be so large, say "
-            f"how large it may be: {_LIFT}=50 in the environment is 50 GB"
+            f"{name}: unpacked, this is larger than {largest(packed) / 1e9:.2g} GB, more than a file of "
+            f"{packed / 1e6:.2g} MB is expected to become. If it is meant to be so large, say how large it "
+            f"may be: {_LIFT}=50 in the environment allows 50 GB"
         )
 
 

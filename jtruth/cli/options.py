@@ -141,7 +141,9 @@ BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they hav
 OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
     "full": option("Print all of the answer.", False, rich_help_panel=WRITTEN),
     "json_file": written(
-        "Also write the answer as JSON to this file.", name="--json", rich_help_panel=WRITTEN
+        "Also write the answer as JSON to this file; - is standard output.",
+        name="--json",
+        rich_help_panel=WRITTEN,
     ),
     "report_file": written(
         "Also write a page to forward, one HTML file.", name="--report", rich_help_panel=WRITTEN

@@ -33,10 +33,12 @@ def give(args: Any, document: Any, next: str = "") -> None:
     if args.report_file is not None:
         made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
         write_page(args.report_file, document, made=made, words=shell_words)
-    typer.echo(terminal_text(document, full=args.full, words=shell_words))
+    piped = str(args.json_file) == "-"  # standard output is JSON and nothing else; people read the other one
+    typer.echo(terminal_text(document, full=args.full, words=shell_words), err=piped)
     if args.json_file is not None:
         answer = answer_dict(document) | ({} if seed is None else {"key": seed})
-        write_text(args.json_file, json.dumps(answer, indent=1, allow_nan=False) + "\n")
+        text = json.dumps(answer, indent=1, allow_nan=False) + "\n"
+        typer.echo(text, nl=False) if piped else write_text(args.json_file, text)
 
 
 @contextmanager

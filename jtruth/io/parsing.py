@@ -62,6 +62,7 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
 
 def _zipped(file: File) -> list[File]:
     """The files of a zip but for a Mac's; none where it is Excel's, or damaged. File names are annotators."""
+    limit = largest(len(file.data))
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
@@ -69,11 +70,11 @@ def _zipped(file: File) -> list[File]:
             names = [one.filename for one in inside if not _HIDDEN.search(one.filename)]
             if "xl/workbook.xml" in names:
                 return []
-            read = names if size <= largest() else []
+            read = names if size <= limit else []
             files = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in read]
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, ValueError, EOFError, OSError):
         return []  # damaged, or encrypted; what is no table is refused where tables are read
-    check_size(size, file.name)
+    check_size(size, file.name, len(file.data))
     if twice := duplicates(Path(name).stem for name in names):
         alike = quoted(name for name in names if Path(name).stem in twice)
         raise ValueError(
@@ -201,15 +202,16 @@ def _parquet(name: str, data: bytes) -> TextTable:
     except ImportError:
         why = "this is a Parquet file, and reading it needs pyarrow: pip install 'jtruth[frames]'"
         raise ValueError(f"{name}: {why}") from None
+    limit = largest(len(data))
     try:
         opened = parquet.ParquetFile(io.BytesIO(data))
         about = opened.metadata
         size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         size = max(size, 4 * about.num_rows * about.num_columns)
-        table = opened.read() if size <= largest() else None
+        table = opened.read() if size <= limit else None
     except (ValueError, OSError) as problem:  # pyarrow's own are ValueErrors
         raise ValueError(f"{name}: this Parquet file cannot be read ({problem})") from None
-    check_size(size, name)
+    check_size(size, name, len(data))
     table = present(table, "the table")
     return TextTable(tuple(table.column_names), tuple(map(_column, table.columns)), Source(name, "row"))
 

@@ -70,11 +70,14 @@ class Share(NamedTuple):
         return float(low), float(high)
 
 
-def share(value: Known, name: str, pair: str = "") -> Share:
-    """A known rate, or a pair (how many, of how many), checked; `pair` says what a pair must be given of."""
+def share(value: Known, name: str, pair: str = "", bits: int = 53) -> Share:
+    """A known rate, or a pair (how many, of how many), checked; `pair` says what a pair must be given of.
+
+    `bits`: of numbers that the caller can count with.
+    """
     if isinstance(value, tuple):
         count, size = value if len(value) == 2 else (-1, 0)
-        check_counts(np.atleast_1d(np.asarray(size, np.float64)), name)
+        check_counts(np.atleast_1d(np.asarray(size, np.float64)), name, bits)
         if size < 1 or not 0 <= count <= size or count != int(count) or size != int(size):
             raise ValueError(
                 f"{name} is {value}; give a rate, or a pair of whole numbers (how many, of how many)"

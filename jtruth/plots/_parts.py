@@ -1,5 +1,7 @@
 """What the pictures share: names, marks and colours."""
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -23,7 +25,19 @@ def title(metric: str) -> str:
     if metric.startswith("f") and metric[1:].replace(".", "").isdigit():
         return f"$F_{{{metric[1:]}}}$"
     entry = METRICS.get(metric)
-    return (entry.axis if entry else "") or in_words(metric)
+    return (entry.axis if entry else "") or dollars(in_words(metric))
+
+
+def dollars(names: Any) -> Any:
+    """Texts in which a dollar sign is one, for matplotlib, and begins no formula; of whatever holds texts."""
+    if isinstance(names, str):
+        return re.sub(r"(?<!\\)\$", r"\$", names)
+    if isinstance(names, Mapping):
+        return {dollars(name): dollars(value) for name, value in names.items()}
+    if isinstance(names, tuple | list):
+        parts = map(dollars, names)
+        return type(names)(*parts) if hasattr(names, "_fields") else type(names)(parts)
+    return names
 
 
 def new_axes(ax: Axes | None, rows: float | None = None) -> Axes:
@@ -65,7 +79,7 @@ def note_row(ax: Axes, y: float, text: str) -> None:
 
 def name_rows(ax: Axes, names: list[str]) -> None:
     """Names of rows at 0, -1, -2, ... instead of a frame."""
-    ax.set_yticks([-k for k in range(len(names))], labels=names)
+    ax.set_yticks([-k for k in range(len(names))], labels=dollars(names))
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
 

@@ -27,6 +27,7 @@ from jtruth.plots._parts import (
     ORANGE,
     SMALL,
     TRUE,
+    dollars,
     key,
     legend_above,
     mark,
@@ -52,9 +53,10 @@ _TICK_COLORS = [*(color for color in CYCLE if color not in (BLUE, ORANGE)), "#44
 
 def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None) -> Axes:
     """A table, a matrix, a curve or the checks of an answer; `ideal`: name of a row -> its true value."""
+    block = dollars(block)
     match block:
         case Table():
-            return _rows(block, ax, ideal or {})
+            return _rows(block, ax, dollars(ideal or {}))
         case Matrix():
             return _matrix(block, ax)
         case Curve():
@@ -74,7 +76,7 @@ def plot_metrics(
     several = block_of(document, "assumptions")
     rows = [] if several is None else several.rows
     ticks = {row["sentence"]: {m: law["mean"] for m, law in row["metrics"].items()} for row in rows}
-    return _rows(block_of(document, "metrics"), ax, ideal or {}, ticks)
+    return _rows(*dollars((block_of(document, "metrics"), ax, ideal or {}, ticks)))
 
 
 def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:

@@ -24,7 +24,7 @@ from jtruth.evaluation import Evaluation
 from jtruth.evaluation.gold.shares import Prevalence
 from jtruth.evaluation.scores import ScoreEvaluation
 from jtruth.histograms.calibration import Calibration
-from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, mark, new_axes, percent, title
+from jtruth.plots._parts import BLUE, CYCLE, GREY, SMALL, TRUE, dollars, mark, new_axes, percent, title
 from jtruth.plots.blocks import block_of, plot_block
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Curves, curves
@@ -134,7 +134,7 @@ class ReliabilityDisplay(_Display):
         if self.actual is not None:
             ax.plot(self.predicted, self.actual, "*", color="black", ms=8, ls="none", label=TRUE)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="mean probability of the bin",
-               ylabel=f"share that is {self.found.positive}")  # fmt: skip
+               ylabel=dollars(f"share that is {self.found.positive}"))  # fmt: skip
         ax.legend(loc="upper left", **SMALL)
         return ax
 
@@ -270,9 +270,10 @@ def plot_gold_progress(
     ends = [law.interval(answers[0].level) for law in known.values()]
     points = {"x": list(known), "mean": [law.mean for law in known.values()]}
     points |= {name: [pair[k] for pair in ends] for k, name in enumerate(("low", "high"))}
-    quantity = f"share of {plain(metric)}" if isinstance(answers[0], Prevalence) else title(metric)
+    quantity = dollars(f"share of {plain(metric)}") if isinstance(answers[0], Prevalence) else title(metric)
     label = f"{quantity}, {percent(answers[0].level)} intervals"
-    ax = plot_block(Curve("", "", "gold answers", label, {"": points}, line=False), ax=ax)
+    ax = plot_block(Curve("", "", "gold answers", "", {"": points}, line=False), ax=ax)
+    ax.set_ylabel(label)  # with its symbol
     for n in laws.keys() - known.keys():
         style = {"xycoords": ("data", "axes fraction"), "rotation": 90, "color": GREY}
         ax.annotate("not identified", (n, 0.02), **style)

@@ -1,6 +1,8 @@
 """Commands run in this process, and small files for them."""
 
 import json
+import os
+import signal
 import sys
 
 import numpy as np
@@ -24,8 +26,10 @@ def run(monkeypatch, capsys, pytestconfig):
         if folder is not None:
             monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "argv", ["jtruth", *map(str, arguments)])
+        monkeypatch.setattr(os, "_exit", sys.exit)  # where an interrupt ends
         with pytest.raises(SystemExit) as stop:
             cli.main()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         printed = capsys.readouterr()
         return stop.value.code or 0, printed.out, printed.err
 

@@ -100,7 +100,7 @@ ENDS = {
     RuntimeError("RESOURCE_EXHAUSTED: Out of memory"): (1, "not enough memory"),
     TypeError("a\x1b[2Jb"): (1, "should not happen, please report it (TypeError: a\\x1b[2Jb)"),
     ValueError("one\nline \x1b[2J"): (2, "one line \\x1b[2J"),
-    KeyboardInterrupt(): (130, ""),
+    KeyboardInterrupt(): (130, "jtruth: stopped; nothing was written"),
 }
 
 
@@ -125,7 +125,34 @@ def test_ctrl_c_while_libraries_load(pytestconfig):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=pytestconfig.rootpath
     )
-    assert (done.returncode, done.stderr) == (130, "jtruth: stopped\n")
+    assert (done.returncode, done.stderr) == (130, "jtruth: stopped; nothing was written\n")
+
+
+SLOWLY = "import sys, time\nfrom jtruth.cli import main\nprint('here', flush=True)\n"
+
+
+@pytest.mark.parametrize("after", [0.0, 0.6, 1.5, pytest.param(2.5, marks=pytest.mark.slow),
+                                   pytest.param(4.0, marks=pytest.mark.slow)])  # fmt: skip
+def test_ctrl_c_ends_with_one_sentence_at_any_moment(pytestconfig, tmp_path, after):
+    """A second and a third press change nothing; what was finished before is named."""
+    import signal
+    import time
+
+    words = ["models", ANESTHESIA, "--repeats", "keep", "--json", str(tmp_path / "a.json")]
+    code = f"{SLOWLY}sys.argv = {['jtruth', *words]!r}\nmain()"
+    environment = os.environ | {"JTRUTH_CACHE": "off", "JAX_COMPILATION_CACHE_DIR": ""}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=pytestconfig.rootpath, env=environment,
+    ) as process:  # fmt: skip
+        assert process.stdout.readline() == "here\n"
+        time.sleep(after)
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, "")
+    assert err == "jtruth: stopped; nothing was written\n" and not os.listdir(tmp_path)
 
 
 PIPED = (
@@ -143,6 +170,15 @@ def test_pipes(run, monkeypatch, pytestconfig, tmp_path, command, part, code):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(pipe.stdout))
         found, out, err = run(*command.format(tmp_path).split())
     assert found == code and part in out + err, err
+
+
+def test_json_to_standard_output_is_json_alone(run, tmp_path):
+    import json
+
+    code, out, err = run("inspect", CARIES, "--json", "-", full=False)
+    assert code == 0 and json.loads(out) and "5 labelers" in err
+    run("inspect", CARIES, "--json", tmp_path / "a.json", full=False)
+    assert json.loads((tmp_path / "a.json").read_text()) == json.loads(out)
 
 
 @pytest.mark.slow

@@ -23,6 +23,18 @@ def careless(classes=2, size=80, labelers=3, seed=0):
     return y, np.where(rng.random(size) < 0.85, y, rng.integers(0, classes, size)), z
 
 
+def uneven(seed, workers=56, tasks=400, each=3, classes=2, tail=0.8):
+    """Truth, predictions and labels of a crowd in which few label most: chosen by Pareto weights."""
+    rng = np.random.default_rng(seed)
+    weight, right = rng.pareto(tail, workers) + 0.05, rng.beta(6, 2, workers)
+    y, z = rng.integers(0, classes, tasks), np.full((tasks, workers), -1)
+    for i in range(tasks):
+        who = rng.choice(workers, each, replace=False, p=weight / weight.sum())
+        z[i, who] = np.where(rng.random(each) < right[who], y[i], rng.integers(0, classes, each))
+    y_pred = np.where(rng.random(tasks) < 0.85, y, rng.integers(0, classes, tasks))
+    return y, y_pred, jt.Labels.from_matrix(z, classes)
+
+
 def some_gold(y, number, seed=1):
     """So many true classes of samples chosen at random, -1 elsewhere."""
     chosen = np.random.default_rng([7, seed]).permutation(y.size)[:number]  # no stream of the data's

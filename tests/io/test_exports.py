@@ -236,6 +236,31 @@ def test_compressed_files_have_a_limit(tmp_path, monkeypatch):
             read_labels(tmp_path / name)
 
 
+@pytest.mark.parametrize("wish", ["many", "-1", "nan", "inf", "0"])
+def test_a_wrong_limit_is_a_sentence(tmp_path, monkeypatch, wish):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"task,worker,label\n1,a,x\n2,a,y\n"))
+    zipped(tmp_path / "a.zip", a_csv="task,worker,label\n1,a,x\n2,a,y\n")
+    monkeypatch.setenv("JTRUTH_UNPACK_GB", wish)
+    for name in ("a.csv.gz", "a.zip"):
+        with pytest.raises(ValueError, match=f"^JTRUTH_UNPACK_GB is '{wish}'; give a number of gigabytes"):
+            read_labels(tmp_path / name)
+
+
+def test_a_file_of_nothing_but_one_letter_is_not_unpacked(tmp_path, monkeypatch):
+    """A packed file becomes 200 times its size at most, or 0.1 GB; who wants more says so."""
+    (tmp_path / "a.csv.gz").write_bytes(
+        gzip.compress(b"task,worker,label\n1,a,x\n2,a,y\n" + b"\n" * 110_000_000)
+    )
+    with pytest.raises(
+        ValueError, match=r"^a.csv.gz: unpacked, this is larger than 0.1 GB, more than a file of"
+    ):
+        read_labels(tmp_path / "a.csv.gz")
+    monkeypatch.setattr("jtruth._validation.text._SMALL", 1000)
+    text = "task,worker,label\n" + "".join(f"{k},a,x{k % 2}\n" for k in range(20_000))
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text.encode()))
+    assert read_labels(tmp_path / "b.csv.gz").num_labels == 20_000  # packed to a fifth
+
+
 def test_json_that_says_a_thing_twice_or_nothing(write):
     row = '{"task": 1, "worker": "a", "label": "x"}\n'
     twice = '{"task": 2, "worker": "a", "label": "x", "label": "y"}\n'

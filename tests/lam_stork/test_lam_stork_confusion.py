@@ -146,3 +146,17 @@ def test_perfect_labeler_gives_the_table_itself():
     np.testing.assert_allclose(found.confusion.value, counts / counts.sum(1, keepdims=True), atol=1e-12)
     np.testing.assert_allclose(found.precision.value, np.diag(counts) / counts.sum(0), atol=1e-12)
     assert found.inside and found.condition == 1 and found.warnings == ()
+
+
+@pytest.mark.parametrize("size", [10**6, 2**31, 10**12])
+def test_counts_of_any_size_have_the_interval_that_their_number_means(size):
+    """The width falls with the root of the size, and the share stays; too many have a reason of their own."""
+    share = np.array([[4, 1], [1, 4]])
+    found = recover_confusion(share * (size // 10), gold=np.array([[9, 1], [1, 9]]) * (size // 10))
+    small = recover_confusion(share * 1000, gold=np.array([[9, 1], [1, 9]]) * 1000)
+    accuracy, other = found.accuracy, small.accuracy
+    np.testing.assert_allclose(accuracy.value, other.value, rtol=1e-9)
+    ratio = (accuracy.high - accuracy.low) / (other.high - other.low)
+    np.testing.assert_allclose(ratio, np.sqrt(10_000 / (size // 10 * 10)), rtol=1e-6)
+    with pytest.raises(ValueError, match=r"counts of 2\^53 and more are too large"):
+        recover_confusion(share * 2**53, gold=share)

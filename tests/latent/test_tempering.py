@@ -15,11 +15,12 @@ from jtruth.latent import Digest, Effort, bijections
 from jtruth.latent.fit import class_counts, model_of, run_tempered
 from jtruth.latent.infer import laplace, temper
 from jtruth.latent.infer.side_by_side import alone
+from jtruth.latent.models import alike, strata
 from jtruth.latent.models import random_effect as effect
-from jtruth.latent.models import strata
 from jtruth.latent.models.strata import arrays_of
 from jtruth.learning import DirichletPriors, fit_joint
 from jtruth.stats.chains import mean_error
+from tests.evaluation.crowds import uneven
 from tests.learning.joint.test_gibbs import CASES, build, by_default, enumerated, keep_everything, tiny
 
 ERRORS = 5.0  # Monte Carlo errors that a mean may be off: each comparison fails by chance in 6e-7
@@ -79,6 +80,49 @@ def test_both_starts_tell_the_same_evidence(monkeypatch):
     (one, error, few), (other, more, many) = from_modes.evidence, from_prior.evidence
     assert few < many
     assert abs(one - other) < 5 * np.hypot(error, more)
+
+
+def test_without_a_mode_the_run_starts_at_the_prior(monkeypatch):
+    """As from the prior by choice, draw for draw; a start that raises or is NaN is never drawn from."""
+    labels, y_pred = tiny(2, 12, 3, 3)
+    model, observed, _ = build("independent", labels, y_pred)
+    found = model_of(strata.KIND, arrays_of(model), observed, 2)
+    from_prior = alone(temper.temper(found, np.random.default_rng(1), 64))
+    monkeypatch.setattr(temper, "HEAVY", 0.0)
+    nan = np.full((found.size, found.size), np.nan)
+    monkeypatch.setattr(laplace, "polished", lambda slopes, x: (x, nan))
+    assert laplace.start_of(found, np.random.default_rng(1)) is None
+    without_modes = alone(temper.temper(found, np.random.default_rng(1), 64))
+    (one, error, _), (other, more, _) = without_modes.evidence, from_prior.evidence
+    assert np.isfinite(without_modes.x).all() and abs(one - other) < 5 * np.hypot(error, more)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_uneven_crowds_have_a_finite_posterior(seed):
+    """On f1d762d a Newton step went to NaN, or to a density that only rounding makes high."""
+    y, y_pred, labels = uneven(seed)
+    answer = jt.evaluate(y_pred, labels, assume="independent", key=jax.random.key(0))
+    found = answer.metrics["accuracy"]
+    assert not any("converge" in text for text in answer.warnings)
+    assert abs(found.mean - (y == y_pred).mean()) < 4 * found.sd + 1 / y.size
+
+
+SHAPES = [  # workers, tasks, labels of each task, classes, tail of the weights
+    (20, 400, 3, 2, 0.8), (56, 400, 3, 2, 0.8), (56, 400, 3, 2, 0.5), (120, 400, 3, 2, 0.8),
+    (300, 400, 2, 2, 0.8), (20, 300, 3, 3, 0.8), (35, 400, 3, 3, 0.5), (60, 300, 2, 4, 0.8),
+    (25, 300, 4, 5, 0.8), (40, 120, 1, 2, 0.8),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("key", [0, 1, 2])
+def test_no_shape_of_a_crowd_fails(shape, key):
+    """Some with one label. "Not identified" is an answer too; |z| of 30 is above 4.5 by chance in 2e-4."""
+    workers, tasks, each, classes, tail = shape
+    y, y_pred, labels = uneven(17 + key, workers, tasks, each, classes, tail)
+    found = jt.evaluate(y_pred, labels, assume="independent", key=jax.random.key(key)).metrics["accuracy"]
+    assert np.isnan(found.mean) or abs(found.mean - (y == y_pred).mean()) < 4.5 * found.sd + 1 / tasks
 
 
 def test_islands_that_agree_by_luck_do_not_make_the_evidence_certain():
@@ -280,6 +324,42 @@ def test_the_top_of_a_paraboloid_and_its_curvature():
     found, root = laplace.polished(paraboloid, np.zeros(2))
     np.testing.assert_allclose(found, top, atol=1e-6)
     np.testing.assert_allclose(root @ root.T, np.linalg.inv(curvature), rtol=1e-4)
+
+
+def test_newtons_steps_stay_where_numbers_are():
+    """From 1.3 the whole step on -log cosh goes to -2.1 and the next ones away; beyond 2 all is NaN."""
+
+    def hill(x):
+        with np.errstate(invalid="ignore"):
+            gone = np.abs(x).max(axis=0) > 2
+        return np.where(gone, -np.inf, -np.log(np.cosh(x)).sum(axis=0)), np.where(gone, 0.0, -np.tanh(x))
+
+    found, root = laplace.polished(hill, np.array([1.3, -0.4]))
+    np.testing.assert_allclose(found, 0, atol=0.01)
+    np.testing.assert_allclose(root @ root.T, np.eye(2), atol=0.01)
+
+
+def test_a_saddle_is_no_mode():
+    def saddle(x):
+        return 0.5 * (x[0] ** 2 - x[1] ** 2), np.stack([x[0], -x[1]])
+
+    assert np.isnan(laplace.polished(saddle, np.zeros(2))[1]).all()
+
+
+def test_families_far_out_do_not_rise_by_rounding():
+    """log kappa of 40: log Gamma has no digit behind the point in float32, and 112 rows add that up."""
+    group = alike.families(alike.alike_raters(np.array([200, 200]), 56))
+    z = (
+        np.random.default_rng(0)
+        .standard_normal((56, 2, 1, 60))
+        .astype(np.float32)[..., :1]
+        .repeat(60, axis=3)
+    )
+    f = np.zeros((2, 2, 60), np.float32)
+    f[:, 1] = np.linspace(0, 80, 60)
+    log_p = np.asarray(alike.rows(group, f, z)[1] + alike.log_families(group, f))
+    assert np.isfinite(log_p).all() and (np.diff(log_p[f[0, 1] > 13]) < 0).all()
+    assert log_p[f[0, 1] > 11].max() < log_p.max() - 20
 
 
 @pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 2e-6), (np.float64, 3e-8)])
