@@ -120,7 +120,7 @@ twelve sets, .95 of the runs of the one left out were covered on average, and .4
 classifier beats a constant; there the interval now begins at 0 and a note says why. The interval of the noise
 layer alone covered in 37 % of 180 such runs.
 
-The forecast of `stopping_advice` is not on the first line of `jtruth clean`, for what it is worth on such data:
+The forecast of `stopping_advice` is not on the first line of `jtruth clean`, and this is why. On such data:
 27 runs on 8 sets (12 % even, 25 % by class; 20 answers asked by `risk`), sign right in 52 % (+- 10), 90 %
 intervals covered in 67 % (+- 9), correlation with the true gain .13. On digits it said -.04 to -.06 where the
 truth was +.003 to +.008. In 9 runs it forecast less than .002, and all 9 gained more than that. P(wrong) by

@@ -53,18 +53,18 @@ HELD = {
 
 
 def begin(
-    labels: Labels, noise: NoiseModel | None, prior: Any, features: Any, *, probabilities: Any = None,
+    labels: Labels, rates: tuple[NoiseModel | None, Any], features: Any, *, probabilities: Any = None,
     costs: Any = None, strategy: str | None = None, level: float = 0.95, seed: int = 0,
 ) -> tuple[State, tuple[str, ...], Issues | None]:  # fmt: skip
     """A cleaning with features that has not begun, notes on its error rates, and how many labels are wrong.
 
     The last of one label a sample whose error rates are learned; its interval has probability `level`.
 
-    `noise` and `prior` are learned where noise is None; `probabilities` (samples, classes) p(y | features),
-    out of sample, say which answers to expect; `costs` (samples, 1); `strategy` is "risk", of one label a
-    sample "wrong_label", if None.
+    `rates` (noise, prior) are learned where the noise is None; `probabilities` (samples, classes) p(y |
+    features), out of sample, say which answers to expect; `costs` (samples, 1); `strategy` is "risk", of one
+    label a sample "wrong_label", if None.
     """
-    found = None
+    (noise, prior), found = rates, None
     if noise is None and _one_label_each(labels):
         if probabilities is None:
             probabilities = crossed_probabilities(features, labels, seed)

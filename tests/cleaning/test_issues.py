@@ -205,7 +205,7 @@ def test_a_queue_says_how_many_are_wrong_and_no_forecast():
     y = rng.integers(0, 2, 200)
     x = rng.standard_normal((200, 2)) + 2.2 * np.stack([y, -y], axis=1)
     z = np.where(rng.random(200) < 0.2, 1 - y, y)
-    state, notes, wrong = begin(jt.Labels.from_matrix(z[:, None], 2), None, None, x)
+    state, notes, wrong = begin(jt.Labels.from_matrix(z[:, None], 2), (None, None), x)
     made = queue(state, 5, notes=notes, wrong=wrong)
     assert made.sentence.startswith(wrong.sentence) and "worth" not in made.sentence
     assert wrong.interval[0] <= (y != z).sum() <= wrong.interval[1]
