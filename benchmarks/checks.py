@@ -40,19 +40,19 @@ right wherever labelers differ, which is everywhere but in "alike"); prior, rate
 rates; margin: classifier and vote margin. With three labelers of two classes the checks of learned rates are
 shy (2.2 to 3.8, any 1.2): so few labels tell little. Elsewhere false alarms are 3 to 6.
 
-Drift (`labeler_behaviour`, p < .05): per cent of 400 sets in which anybody is named, the labeler who changes
-(the last; where nobody changes he is one like the others), and anybody else; Monte Carlo error 1.1 at 5.
+Drift (`labeler_behaviour`, p < .05): per cent of 200 sets in which anybody is named, the labeler who changes
+(the last; where nobody changes he is one like the others), and anybody else; Monte Carlo error 1.5 at 5.
 
-    210 samples, 5 labelers                      6.5    0.8    5.8
-      one guesses in the last third             96.5   96.2    3.8
-    300 samples, 6 unequal labelers              6.2    0.8    5.5
-      the best guesses in the last third        96.0   95.0    3.8
-    1000 samples, 5 labelers, 7 % positive       5.0    1.8    3.2
-      one's recall halves                       56.0   54.5    3.8
-    2000 samples, 3 labelers, 7 % positive       3.5    1.2    2.2
-      one's recall halves                       88.2   87.0    4.8
-    600 samples, 3 labelers, share .15 to .75    6.2    1.5    5.0
-    400 samples, 40 labelers of 60 labels     FORTY
+    210 samples, 5 labelers                      6.0    0.5    5.5
+      one guesses in the last third             99.0   99.0    1.0
+    300 samples, 6 unequal labelers              8.5    0.0    8.5
+      the best guesses in the last third        95.5   94.0    5.5
+    1000 samples, 5 labelers, 7 % positive       5.0    1.0    4.0
+      one's recall halves                       57.0   55.0    4.5
+    2000 samples, 3 labelers, 7 % positive       5.0    1.0    4.0
+      one's recall halves                       91.5   90.0    4.5
+    600 samples, 3 labelers, share .15 to .75    4.5    1.0    4.0
+    400 samples, 40 labelers of 60 labels        6.0    0.0    6.0
 """
 
 import sys
