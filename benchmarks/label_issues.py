@@ -3,6 +3,7 @@ truth.
 
 Run: python -m benchmarks label_issues FOLDER [CLEANLAB_PYTHON]
      python -m benchmarks label_issues features [FOLDER] [CLEANLAB_PYTHON]
+     python -m benchmarks label_issues counts FOLDER [SEEDS]
 
 FOLDER holds `labelerrors_mnist` and `cifar10h_a` (labels, truth, predicted probabilities).
 CLEANLAB_PYTHON is the interpreter of another environment that has cleanlab; jtruth does not depend on it.
@@ -89,6 +90,42 @@ first, nearly always) does not tell which finds more. The mean of both (four see
 set where the first finds 35.8 and 36.5, and 31.8 instead of 28.2 on german, but 33.0 instead of 36.7 on
 ionosphere.
 
+How many labels are wrong (`python -m benchmarks label_issues counts FOLDER 1`): one noisy label a sample, 5,
+12 and 25 % wrong, evenly or by class (half of these one other class), and the labels that people gave to
+LabelMe. "predictions" are those of logistic regression and of 15 neighbors out of fold, trained on the noisy
+labels; "features" is what `clean --features` does. Counted over true number (geometric mean; in brackets what
+the noise layer says of the same probabilities as they are), how often the 95 % interval covers, and its width
+as a share of all labels. There are two sets called breast_cancer.
+
+                        predictions                       features
+    set             runs  counted/true  covered/width     runs  counted/true  covered/width
+    digits            12  1.03 (.75)    1.00 / .147          6  1.02 (.97)    1.00 / .151
+    optdigits         12  1.04 (.79)    1.00 / .154          6  1.03 (1.02)   1.00 / .161
+    iris              12  1.03 (.59)    1.00 / .170          6  1.02 (.80)    1.00 / .135
+    wine              12  1.01 (.66)    1.00 / .154          6  1.09 (.93)    1.00 / .143
+    breast_cancer     24  1.55 (1.06)    .96 / .292         12  1.79 (1.61)   1.00 / .316
+    german            12  1.48 (1.29)   1.00 / .342          6  2.63 (2.62)   1.00 / .409
+    heart             12  1.24 (.88)     .92 / .249          6  1.56 (1.39)   1.00 / .225
+    ionosphere        12  1.48 (1.14)    .92 / .192          6  1.43 (1.34)    .83 / .186
+    labelme           12  1.51 (1.18)   1.00 / .309          6  1.23 (1.25)   1.00 / .214
+    labelme, people    8   .69 (.60)    1.00 / .331          4   .73 (.73)    1.00 / .227
+    mean over sets                       .98 / .234                            .98 / .217
+
+So the count is right where a model can be right (first four rows). It is too high where classes overlap,
+since what the model gets wrong passes for a wrong label, and too low where people err as models do. The two
+shares that widen the interval (`_OWN_ERRORS`, `_OF_COUNT` in `jtruth/cleaning/issues.py`) were chosen on the
+same sets with other seeds and on CIFAR-10H (249 wrong labels of one person a picture: 257 counted by one
+classifier, 174 by another that was trained on noisy labels). With their scale chosen on the others of these
+twelve sets, .95 of the runs of the one left out were covered on average, and .42 of breast_cancer, where no
+classifier beats a constant; there the interval now begins at 0 and a note says why. The interval of the noise
+layer alone covered in 37 % of 180 such runs.
+
+The forecast of `stopping_advice` is not on the first line of `jtruth clean`, and this is why. On such data:
+27 runs on 8 sets (12 % even, 25 % by class; 20 answers asked by `risk`), sign right in 52 % (+- 10), 90 %
+intervals covered in 67 % (+- 9), correlation with the true gain .13. On digits it said -.04 to -.06 where the
+truth was +.003 to +.008. In 9 runs it forecast less than .002, and all 9 gained more than that. P(wrong) by
+features alone is too sure: of the first twenty it says .98 on average, and .84 of them were wrong (.35 to 1).
+
 What does not hold, without gold. On MNIST the expected number is too low: five of the ten wrong labels have
 p(wrong) < .01, because the classifier, trained on such labels, believes them too. On CIFAR-10H the sum is
 right but small probabilities are too small (p < .01: 1.3 expected, 21 found) and large ones too large (p >
@@ -120,7 +157,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -424,7 +461,70 @@ def features_alone(folder=None, python=None, first=60, seeds=3):
               f"cleanlab {said[2]} +- {gap[1]}", flush=True)  # fmt: skip
 
 
+def counted(folder, seeds=2):
+    """Wrong labels that `clean --predictions` and `clean --features` count, one noisy label a sample."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.preprocessing import scale
+
+    from jtruth.cleaning.request import counted_by, crossed_probabilities
+
+    every = [one for one in (*feature_sets(), *feature_sets(folder)) if not one[0].startswith("made")]
+    entries, truth = (table(folder / "labelme" / f"{part}.csv") for part in ("labels", "truth"))
+    place, x_people = {task: k for k, task in enumerate(truth[:, 0])}, every[-1][1]
+    runs = []
+    for name, x, y in every:
+        y = np.unique(y, return_inverse=True)[1]
+        for kind, rate, seed in product(("even", "by class"), (0.05, 0.12, 0.25), range(seeds)):
+            runs.append((name, scale(x), y, one_noisy(y, kind, rate, seed), seed))
+    for seed in range(4):  # one label of each image, by whoever of the people gave it
+        mixed = np.random.default_rng(seed).permutation(entries)
+        _, first = np.unique(mixed[:, 0], return_index=True)
+        rows = np.array([place[task] for task in mixed[first, 0]])
+        runs.append(("labelme, people", scale(x_people[rows]), truth[rows, 1], mixed[first, 2], seed))
+    found = {}
+    for name, x, y, z, seed in runs:
+        folds, classes = StratifiedKFold(5, shuffle=True, random_state=seed), int(y.max()) + 1
+        if np.bincount(z, minlength=classes).min() < 8:
+            continue
+        labels = jt.Labels.from_matrix(z[:, None], classes)
+        for model in (LogisticRegression(max_iter=1000), KNeighborsClassifier(15), None):
+            if model is None:
+                way, p = "features", crossed_probabilities(x, labels, seed)
+            else:
+                way, p = "predictions", cross_val_predict(model, x, z, cv=folds, method="predict_proba")
+            said, (low, high) = (count := counted_by(labels, p, seed)[0]).expected, count.interval
+            old = fit_noise_layer(labels, p, key=seed, num_bootstrap=20).own["expected_wrong"]
+            wrong = (y != z).sum()
+            found.setdefault((name, way), []).append(
+                (
+                    np.log(said / wrong),
+                    np.log(max(old, 0.5) / wrong),
+                    low <= wrong <= high,
+                    (high - low) / z.size,
+                )
+            )
+    for (name, way), values in sorted(found.items()):
+        off, old, held, width = np.array(values).T
+        ratio, before = np.exp(off.mean()), np.exp(old.mean())
+        print(f"{name:16} {way:12} {len(values):3}  {ratio:.2f} ({before:.2f})  "
+              f"{held.mean():.2f} / {width.mean():.3f}", flush=True)  # fmt: skip
+
+
+def one_noisy(y, kind, rate, seed):
+    """One label a sample: "even", or "by class", which errs more in later classes, half to the next one."""
+    rng, classes = np.random.default_rng([seed, int(100 * rate)]), y.max() + 1
+    chance = rate if kind == "even" else rate * np.linspace(0.4, 1.6, classes)[y]
+    shift = rng.integers(1, classes, y.size)
+    shift = shift if kind == "even" else np.where(rng.random(y.size) < 0.5, 1, shift)
+    return np.where(rng.random(y.size) < chance, (y + shift) % classes, y)
+
+
 if __name__ == "__main__":
+    if "counts" in sys.argv:
+        counted(Path(sys.argv[2]), *map(int, sys.argv[3:]))
+        sys.exit()
     if "features" in sys.argv:
         given = [Path(one) for one in sys.argv[1:] if one != "features"]
         folders, pythons = (

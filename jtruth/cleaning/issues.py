@@ -63,9 +63,15 @@ _MEASURED = (
     "err where the classifier errs make the count too low, and known classes of samples chosen at random "
     "(gold) show it"
 )
-# A count of wrong labels by a classifier was off by this share of the errors that the classifier expects of
-# itself (standard deviation, benchmarks/label_issues.py): what it gets wrong passes for a wrong label.
-_OWN_ERRORS = 0.35
+_NO_BETTER = (
+    "these probabilities repeat the labels hardly more often than one class for all samples would ({:.0%} "
+    "and {:.0%}), so they say little about the number: it may be close to 0. Known classes of samples chosen "
+    "at random (gold) would tell"
+)
+# Standard deviation of a count of wrong labels by a classifier: shares of the errors that the classifier
+# expects of itself, which pass for wrong labels, and of the count (benchmarks/label_issues.py).
+_OWN_ERRORS, _OF_COUNT = 0.35, 0.2
+_NO_NEWS = 0.05  # a classifier that repeats labels so little more often than the most frequent class does
 _OF_GOLD = "number and interval rest on {} known samples, taken to be chosen {}"
 
 
@@ -177,7 +183,7 @@ def suspicious_labels(
     rng = host_rng(as_key(key), "number of wrong labels")
     sample, labeler, label = labels.entries()
     posteriors = {name: _posterior(posterior, labels, name) for name, posterior in several.items()}
-    own_errors = 0.0
+    own_errors, caution, tells = 0.0, _OF_MODEL, True
     if probabilities is not None:
         features = _by_task(probabilities, labels, "probabilities")
         shape = (labels.num_samples, labels.num_classes)
@@ -189,17 +195,23 @@ def suspicious_labels(
         lift = log(features) - log(np.asarray(prior, np.float64))[None]
         posteriors = {name: softmax(log(draws) + lift[None], axis=2) for name, draws in posteriors.items()}
         if (labels.labels_per_sample() == 1).all():  # of several labels the classifier has little say
-            own_errors = _OWN_ERRORS * float((1 - features.max(axis=1)).sum())
+            own_errors, caution = _OWN_ERRORS * float((1 - features.max(axis=1)).sum()), _MEASURED
+            agreed = float((features[sample].argmax(axis=1) == label).mean())
+            common = float(np.bincount(label).max() / label.size)
+            if agreed < common + _NO_NEWS:
+                tells, caution = False, _NO_BETTER.format(agreed, common)
     counts = np.asarray(labels.counts(), np.float64)
     means = [draws.mean(axis=0) for draws in posteriors.values()]
     rows = [1 - mean[sample, label] for mean in means]
     if gold is None:
         tails = [(1 - level) / 2, (1 + level) / 2]
         numbers = [_numbers(draws, counts, rng) for draws in posteriors.values()]
-        off = [own_errors * rng.standard_normal(each.size) for each in numbers]
-        ends = [np.quantile((n + o).clip(0, label.size), tails) for n, o in zip(numbers, off, strict=True)]
-        expected, caution = float(rows[0].sum()), _MEASURED if own_errors else _OF_MODEL
-        interval = float(min(e[0] for e in ends)), float(max(e[1] for e in ends))
+        if caution is not _OF_MODEL:
+            errors = [np.hypot(own_errors, _OF_COUNT * n) * rng.standard_normal(n.size) for n in numbers]
+            numbers = [(n + off).clip(0, label.size) for n, off in zip(numbers, errors, strict=True)]
+        ends = [np.quantile(n, tails) for n in numbers]
+        expected = float(rows[0].sum())
+        interval = float(min(e[0] for e in ends)) if tells else 0.0, float(max(e[1] for e in ends))
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
         law = wrong_share(counts, means[0], known)

@@ -45,8 +45,8 @@ _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
 # What the score of a strategy holds; the others have a score of their own.
 HELD = {
     "risk": "expected fall of the loss",
-    "wrong_label": "P(label is wrong)",
-    "sort_noise": "P(label is wrong)",
+    "wrong_label": "P(wrong) by features alone",
+    "sort_noise": "P(wrong) by the label alone",
     "uncertainty": "P(model is wrong)",
     "emi": "expected gain of accuracy",
     "emi_split": "expected gain of accuracy",
@@ -54,25 +54,23 @@ HELD = {
 
 
 def begin(
-    labels: Labels, noise: NoiseModel | None, prior: Any, features: Any, *, probabilities: Any = None,
+    labels: Labels, rates: tuple[NoiseModel | None, Any], features: Any, *, probabilities: Any = None,
     costs: Any = None, strategy: str | None = None, level: float = 0.95, seed: int = 0,
 ) -> tuple[State, tuple[str, ...], Issues | None]:  # fmt: skip
     """A cleaning with features that has not begun, notes on its error rates, and how many labels are wrong.
 
     The last of one label a sample whose error rates are learned; its interval has probability `level`.
 
-    `noise` and `prior` are learned where noise is None; `probabilities` (samples, classes) p(y | features),
-    out of sample, say which answers to expect; `costs` (samples, 1); `strategy` is "risk", of one label a
-    sample "wrong_label", if None.
+    `rates` (noise, prior) are learned where the noise is None; `probabilities` (samples, classes) p(y |
+    features), out of sample, say which answers to expect; `costs` (samples, 1); `strategy` is "risk", of one
+    label a sample "wrong_label", if None.
     """
-    found = None
+    (noise, prior), found = rates, None
     if noise is None and _one_label_each(labels):
         if probabilities is None:
             probabilities = crossed_probabilities(features, labels, seed)
-        posterior, prior, notes, sharp, matrix = _by_layer(labels, probabilities, seed)
-        known = _of_all_labelers(matrix, labels)
-        found = suspicious_labels(labels, posterior, probabilities=sharp, prior=prior, level=level, key=seed)
-        notes = (*notes, found.caution)
+        found, prior, notes, matrix = counted_by(labels, probabilities, seed, level)
+        known, notes = _of_all_labelers(matrix, labels), (*notes, found.caution)
         strategy = strategy or "wrong_label"
     else:
         known, prior, notes = _rates(labels, noise, prior, seed)
@@ -165,6 +163,15 @@ def rates_of_one_label(labels: Labels, probabilities: Any, seed: int) -> tuple[A
     """Error rates, one matrix for all labelers, and prior of one label a sample."""
     _, prior, notes, _, matrix = _by_layer(labels, probabilities, seed)
     return _of_all_labelers(matrix, labels), prior, notes
+
+
+def counted_by(
+    labels: Labels, probabilities: Any, seed: int, level: float = 0.95
+) -> tuple[Issues, Any, tuple[str, ...], Any]:
+    """Which of one label a sample are wrong by a model's probabilities; class prior, notes, error rates."""
+    posterior, prior, notes, sharp, matrix = _by_layer(labels, probabilities, seed)
+    found = suspicious_labels(labels, posterior, probabilities=sharp, prior=prior, level=level, key=seed)
+    return found, prior, notes, matrix
 
 
 def _of_all_labelers(matrix: Any, labels: Labels) -> ConfusionMatrices:

@@ -171,8 +171,13 @@ def clean(args: Any) -> None:
         more, why = "--gold GOLD.csv", f"columns {args.task}, {args.label}: how many are wrong"
         step = "" if args.gold is not None else next_step(args, more, why)
     else:
-        state, doubts, wrong = begin(labels, noise, prior, features, probabilities=probabilities, costs=costs,
-                                     strategy=args.strategy, level=args.level, seed=args.seed)  # fmt: skip
+        how: dict[str, Any] = {
+            "strategy": args.strategy,
+            "level": args.level,
+            "seed": args.seed,
+            "costs": costs,
+        }
+        state, doubts, wrong = begin(labels, (noise, prior), features, probabilities=probabilities, **how)
         document = queue(state, args.budget, gold=answers, path=args.state, notes=doubts, wrong=wrong)
         why = "remember what was asked; answers come as --gold"
         step = "" if args.state is not None else next_step(args, "--state cleaning.state", why)

@@ -32,6 +32,7 @@ def behaviour_of(
 
     `judged`: the last of `labels` is the classifier.
     """
+    order = order if len(matrices) > 2 or data.num_gold else None  # of two nobody knows which changed
     behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
     workers = [str(name) for name in labels.worker_names]
     number = len(behaviour.pairs)

@@ -36,7 +36,7 @@ from jtruth.stats.agreement import first_labels, labeler_pairs
 
 _STEPS, _STILL = 200, 1e-8  # of the variational bound
 _PERIODS, _SHARE_STEPS, _PSEUDO = 8, 20, 5.0  # of time; EM of their class shares, drawn to the prior
-_LEAST_SPREAD, _SIGNS = 0.5, 20_000_000  # variance of a CUSUM; labels of all drawn sets together
+_LEAST_SPREAD, _SIGNS = 3.0, 20_000_000  # variance of a CUSUM; labels of all drawn sets together
 LEAST_EACH, LEAST_SHARED = 5, 10  # labels before and after a change; samples that a pair must share
 _ALIKE = 0.8  # share of common samples with the same label, below which nobody is taken for a copy
 _COPY = 19.0, 1.0  # Dirichlet concentrations of a copier's label: the same, and all others together

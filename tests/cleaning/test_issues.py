@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.cleaning import gold_splits, posterior_draws, suspicious_labels
+from jtruth.answers.data import answer_dict
+from jtruth.cleaning import ask, gold_splits, posterior_draws, start, suspicious_labels
+from jtruth.cleaning.loop import estimated_accuracy
+from jtruth.cleaning.request import begin, counted_by, queue
 from jtruth.learning import fit_noise_layer
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.learning.predicted import sharpened
 from jtruth.posterior import class_posterior
 
 
@@ -134,3 +138,87 @@ def test_splits_of_gold_are_compared_on_the_same_sets():
     assert ((found["accuracy"] > 0.8) & (found["accuracy"] < 0.95)).all()
     with pytest.raises(ValueError, match=r"split \(100, 30, 0\) does not fit 120 samples"):
         gold_splits([(100, 30, 0)], **options)
+
+
+def layer_log_likelihood(q, z):
+    """Maximum over psi of the noise layer, pseudo-counts as there, by EM written out."""
+    classes = q.shape[1]
+    psi = np.full((classes, classes), 0.2 / (classes - 1)) + (0.8 - 0.2 / (classes - 1)) * np.eye(classes)
+    added = np.full((classes, classes), 1 / (classes - 1)) + (1 - 1 / (classes - 1)) * np.eye(classes)
+    for _ in range(1000):
+        joint = q * psi[:, z].T
+        total = joint.sum(axis=1)
+        counts = (joint / total[:, None]).T @ np.eye(classes)[z] + added
+        psi = counts / counts.sum(axis=1, keepdims=True)
+    return np.log(total).sum()
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Scikit-learn's digits, 12 % of the labels wrong, half of these a like digit, as a newcomer had them."""
+    from sklearn.datasets import load_digits
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.preprocessing import scale
+
+    x, y = load_digits(return_X_y=True)
+    rng, like = np.random.default_rng(3), np.array([6, 7, 3, 8, 9, 6, 5, 1, 3, 4])
+    other = (y + rng.integers(1, 10, y.size)) % 10
+    z = np.where(rng.random(y.size) < 0.12, np.where(rng.random(y.size) < 0.5, like[y], other), y)
+    x = scale(x)
+    q = cross_val_predict(LogisticRegression(max_iter=500), x, z, cv=5, method="predict_proba")
+    return x, y, z, q
+
+
+def test_probabilities_of_a_model_of_noisy_labels_are_sharpened(digits):
+    """The power is that of highest likelihood, by another EM, and near 1 where nothing is to mend."""
+    z, q = digits[2][:500], digits[3][:500]
+    labels = jt.Labels.from_matrix(z[:, None], 10)
+    sharp = sharpened(labels, q)
+    powers = np.geomspace(1.0, 7.0, 10)
+    raised = [(p := q**t) / p.sum(axis=1, keepdims=True) for t in powers]
+    best = raised[int(np.argmax([layer_log_likelihood(p, z) for p in raised]))]
+    np.testing.assert_allclose(sharp, best, atol=1e-6)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(3000) + 2.0 * (truth := rng.integers(0, 2, 3000))
+    known = np.stack([1 / (1 + np.exp(2 * (x - 1))), 1 / (1 + np.exp(-2 * (x - 1)))], axis=1)  # p(y | x)
+    noisy = np.where(rng.random(3000) < 0.15, 1 - truth, truth)
+    again = sharpened(jt.Labels.from_matrix(noisy[:, None], 2), known)
+    assert np.abs(again - known).max() < 0.12
+
+
+def test_the_number_of_wrong_labels_is_counted_by_predictions_and_by_features(digits):
+    _, y, z, q = digits
+    wrong, labels = (y != z).sum(), jt.Labels.from_matrix(z[:, None], 10)
+    before = fit_noise_layer(labels, q, num_bootstrap=20).own["expected_wrong"]
+    found = counted_by(labels, q, 0)[0]
+    assert found.interval[0] < wrong < found.interval[1]
+    assert abs(found.expected - wrong) < 0.25 * wrong and before < 0.9 * wrong
+    assert "known" in found.caution and (found.p_wrong <= 1).all() and (found.p_wrong >= 0).all()
+    noise = np.random.default_rng(1).dirichlet(np.full(10, 5.0), y.size)  # says nothing
+    nothing = counted_by(labels, noise, 0)[0]
+    assert nothing.interval[0] == 0 and "say little about the number" in nothing.caution
+
+
+def test_a_queue_says_how_many_are_wrong_and_no_forecast():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 200)
+    x = rng.standard_normal((200, 2)) + 2.2 * np.stack([y, -y], axis=1)
+    z = np.where(rng.random(200) < 0.2, 1 - y, y)
+    state, notes, wrong = begin(jt.Labels.from_matrix(z[:, None], 2), (None, None), x)
+    made = queue(state, 5, notes=notes, wrong=wrong)
+    assert made.sentence.startswith(wrong.sentence) and "worth" not in made.sentence
+    assert wrong.interval[0] <= (y != z).sum() <= wrong.interval[1]
+    (table,) = made.tables()
+    said = answer_dict(made)
+    assert table.columns[0].title == "P(wrong) by features alone" == said["score_is"]
+    np.testing.assert_allclose([row["score"] for row in table.rows], ask(state, 5).scores)
+    assert 0 <= said["estimated_accuracy"] <= 1 and "worth_it" not in said["advice"]
+
+
+def test_an_estimated_accuracy_is_a_share():
+    """Labels that are better than their stated error rates: the unbiased count is above 1."""
+    x = np.linspace(-2, 2, 40)[:, None]
+    labels = jt.Labels.from_matrix((x > 0).astype(int), 2)
+    state = start(x, labels, jt.noise.Symmetric(0.3, 2), [0.5, 0.5])
+    assert estimated_accuracy(state) == 1.0
