@@ -256,5 +256,5 @@ def test_draws_from_atoms_are_as_many_as_they_are_probable():
 
 
 def test_a_lattice_has_no_density_beyond_its_ends():
-    law = PmfEstimate(np.array([0.25, 0.5, 0.75]), np.array([0.2, 0.5, 0.3]))
+    law = PmfEstimate(np.array([0.25, 0.5, 0.75]), np.array([0.2, 0.5, 0.3]), lattice=True)
     np.testing.assert_allclose(law.density(np.array([0.1, 0.25, 0.75, 0.9])), [0.0, 0.8, 1.2, 0.0])
