@@ -158,8 +158,8 @@ def check_size(size: int, name: str, packed: int) -> None:
     """Refuse a compressed file that becomes larger than that."""
     if size > largest(packed):
         raise ValueError(
-            f"{name}: unpacked, this is larger than {largest(packed) / 1e9:.2g} GB, more than a file of "
-            f"{packed / 1e6:.2g} MB is expected to become. If it is meant to be so large, say how large it "
+            f"{name}: unpacked this is more than {largest(packed) / 1e9:.2g} GB, the limit for a file of "
+            f"{packed / 1e6:.2g} MB. If it is meant to be so large, say how large it "
             f"may be: {_LIFT}=50 in the environment allows 50 GB"
         )
 

@@ -252,7 +252,7 @@ def test_a_file_of_nothing_but_one_letter_is_not_unpacked(tmp_path, monkeypatch)
         gzip.compress(b"task,worker,label\n1,a,x\n2,a,y\n" + b"\n" * 110_000_000)
     )
     with pytest.raises(
-        ValueError, match=r"^a.csv.gz: unpacked, this is larger than 0.1 GB, more than a file of"
+        ValueError, match=r"^a.csv.gz: unpacked this is more than 0.1 GB, the limit for a file of"
     ):
         read_labels(tmp_path / "a.csv.gz")
     monkeypatch.setattr("jtruth._validation.text._SMALL", 1000)

@@ -154,7 +154,7 @@ def polished(slopes: Slopes, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray,
     values, vectors = _curvature(slopes, x)
     if not values[0] >= _FLATTEST:
         return x, np.full((x.size, x.size), np.nan)
-    upper = np.asarray(np.linalg.qr((vectors / np.sqrt(values)).T, mode="r"))
+    upper: Any = np.linalg.qr((vectors / np.sqrt(values)).T, mode="r")
     return x, (upper * np.sign(upper.diagonal())[:, None]).T
 
 
