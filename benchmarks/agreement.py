@@ -28,8 +28,8 @@ POPULATIONS = {
 # (population, labelers, samples, share of labels that are missing)
 SETTINGS = [
     *itertools.product(("rare", "uneven", "even"), (2, 3, 5), (50, 125, 400), (0.0,)),
-    *itertools.product(("rare", "uneven", "even"), (3, 5), (50, 400), (0.25,)),
-    *itertools.product(("nearly alike", "two rare", "five"), (2, 5), (50, 400), (0.0,)),
+    *itertools.product(("rare", "uneven", "even"), (3,), (50, 400), (0.25,)),
+    *itertools.product(("nearly alike", "two rare", "five"), (2, 5), (50,), (0.0,)),
 ]
 BY_VOTES = {
     "alpha": krippendorff,
