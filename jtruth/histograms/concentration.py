@@ -220,6 +220,8 @@ def fit_concentration_head(
 ) -> Head:
     """Fit log alpha_0(x) = x w + b until (50) on held-out samples has not improved for a while.
 
+    The penalty is that of the module, which falls with the number of labels; b starts at the best constant.
+
     Args:
         key: of the split: a fifth is held out, as in the paper.
         features: (samples, features), of the classifier's last layer for instance, or its logits.
@@ -238,7 +240,12 @@ def fit_concentration_head(
         penalty = 1 / (2 * _PRIOR_SD**2 * number)
         return concentration_loss(t, histograms, f, penalty=penalty, coefficient=False, where=where)
 
-    start = jnp.zeros_like(sd), jnp.zeros((), f.dtype)
+    # From the best constant of all samples: stopping early would else pull the level to where it starts
+    flat, everybody = jnp.zeros_like(sd), jnp.ones_like(held_out)
+    level, *_ = minimise(
+        lambda b: loss((flat, b), everybody), jnp.zeros((), f.dtype), max_steps=_HEAD_STEPS, tol=1e-4
+    )
+    start = flat, level
     weights, bias = _early_stopped(lambda p: loss(p, ~held_out), lambda p: loss(p, held_out), *start)
     return weights / sd, bias - centre @ (weights / sd)
 

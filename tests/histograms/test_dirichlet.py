@@ -132,7 +132,7 @@ def test_heads_find_what_concentration_depends_on():
 
 @pytest.mark.parametrize("alpha", [3.0, 10.0])
 def test_concentration_is_found_where_labels_are_many(alpha):
-    """2000 samples of four labels; with the paper's penalty 2.4 and 4.7, and disagreement .02 and .05 too low."""
+    """2000 samples of four labels. With the paper's penalty 2.4 and 4.7, disagreement .02 and .05 too low."""
     rng = np.random.default_rng(5)
     f = 0.97 * rng.dirichlet(np.full(3, 1.5), 2000) + 0.01
     y = rng.multinomial(4, np.stack([rng.dirichlet(alpha * row) for row in f]))
