@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from jtruth._cache import keep_programs
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
@@ -72,12 +73,14 @@ class ModelComparison(Answer):
         ]  # fmt: skip
         columns = [
             Column("elpd", "elpd", form=".1f"), Column("difference", "difference", ("low", "high"), "+.1f"),
-            Column("se", "se", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
-            Column("num_bad", "bad terms"), Column("worst_k", "worst k", form=".2f"),
         ]  # fmt: skip
         if any(self.evidence):
             columns += [Column("log_evidence", "log evidence", form=".1f"),
                         Column("log_evidence_se", "+-", form=".1f")]  # fmt: skip
+        columns += [
+            Column("num_bad", "bad terms"), Column("worst_k", "worst k", form=".2f"),
+            Column("se", "se", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
+        ]  # fmt: skip
         note = "Difference of elpd to the first model, with two standard errors; it picks no truth."
         if None in known:
             note += " Log evidence: not of fits that are too large to be tempered."
@@ -129,6 +132,7 @@ def compare_models(
                 f"the fit of {name!r} is of other labels; models can be compared on the same only"
             )
     arviz()  # a missing package is found before anything is fitted
+    keep_programs()  # most of the time is compilation, of the first comparison of such a size
     compared, seed = [], as_key(key)
     for k, fit in enumerate(fits):
         if isinstance(fit, JointPosterior):

@@ -23,6 +23,7 @@ from jtruth.stats.agreement import (
     TITLES,
     Agreement,
     LabelerPairs,
+    from_unseen,
     full_agreement,
     groups_of,
     labeler_pairs,
@@ -47,7 +48,7 @@ class Inspection(Answer):
     class_shares: tuple  # share of all labels that each class has
     labels_per_sample: dict  # number of labels -> how many samples have so many
     labels_per_labeler: dict  # min, median, max
-    agreement: float | None  # share of pairs of labels of different labelers that agree; None without pairs
+    agreement: float | None  # share of all label pairs of different labelers that agree; None without pairs
     coefficients: Mapping[str, Agreement]  # Krippendorff's alpha and others, with 95 % intervals; may be NaN
     findings: tuple[Check, ...]
     notes: tuple  # what was said when the labels were read
@@ -73,8 +74,8 @@ class Inspection(Answer):
                   shares, order=order),
             counts,
             Table("coefficients", "Agreement: 0 is chance, 1 is full", "coefficient",
-                  (Column("value", "value", ("low", "high")),), numbers, missing="undefined", by_name=True,
-                  say=lambda name: TITLES[name]),
+                  (Column("value", "value", ("low", "high")),), numbers, from_unseen(self.coefficients),
+                  missing="undefined", by_name=True, say=lambda name: TITLES[name]),
             finding_notes(self.findings, "findings"),
             Notes("notes", "How it was read", [Note("read", text) for text in self.notes]),
             Notes("next_steps", "What next", [
@@ -124,7 +125,7 @@ def inspect_labels(
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
     pairs = _pairs(labels)
-    num_pairs, alpha = int(pairs.met.sum()), overall(votes, key)
+    alpha = overall(votes, key)
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,
@@ -138,7 +139,7 @@ def inspect_labels(
             "median": float(np.median(per_labeler)),
             "max": int(per_labeler.max()),
         },
-        agreement=int(pairs.agreed_with.sum()) / num_pairs if num_pairs else None,
+        agreement=_agreement(labels, votes),
         coefficients=alpha,
         findings=(*_no_agreement(alpha), *_findings(labels, pairs)),
         notes=labels.notes,
@@ -183,6 +184,21 @@ def _pairs(labels: Labels) -> LabelerPairs:
     sample, labeler, label, times = patterns.entries()
     size = labels.num_labelers, patterns.labels.num_samples
     return labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
+
+
+def _agreement(labels: Labels, votes: np.ndarray) -> float | None:
+    """Share of the pairs of labels of a sample, by two different labelers, that agree; repeats count too."""
+    sample, labeler, label = labels.entries()
+    own = sample.astype(np.int64) * labels.num_labelers + labeler
+    numbers = votes.sum(axis=1), votes  # labels of a sample, and of these in each class
+    if labels.has_repeats():
+        alone = [np.unique(code, return_counts=True)[1] for code in (own, own * votes.shape[1] + label)]
+    else:
+        alone = [np.ones(own.size, np.int64)] * 2
+    met, agreed = (
+        int((n.astype(np.int64) ** 2).sum() - (m**2).sum()) for n, m in zip(numbers, alone, strict=True)
+    )
+    return agreed / met if met else None
 
 
 def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
@@ -286,7 +302,9 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
 
 def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Check]:
     one = coefficients["krippendorff"]
-    if one.low <= 0:
+    if (
+        one.low <= 0 and not one.unseen > 0.5
+    ):  # else few combinations of labels were seen: no evidence of chance
         text = (
             f"Labelers agree no better than by chance, as far as these labels tell ({TITLES['krippendorff']} "
             f"{one}): they may have guessed, or their task ids belong to different samples."

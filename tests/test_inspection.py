@@ -125,8 +125,16 @@ def test_look_alikes_and_repeats():
     assert f"Some class names {differ}: 'Yes', 'yes'. Are" in text
     assert f"Some worker ids {differ}: '07', '7'. Are they" in text
     assert look.num_repeats == 1 and "1 labels repeat a labeler" in text
-    # The repeat is no pair of different labelers: (07, 7) disagree, (7, b) agree.
-    assert look.agreement == 0.5
+    # The repeat is no pair of different labelers: (07, 7) disagree, both labels of 7 agree with that of b.
+    assert look.agreement == 2 / 3
+
+
+def test_agreement_between_labelers_who_label_again_by_loops():
+    rng = np.random.default_rng(4)
+    rows = [(i, w, c) for i in range(20) for w in "abc" for c in rng.integers(0, 3, rng.integers(0, 4))]
+    labels = Labels.from_long(*map(list, zip(*rows, strict=True)), repeats="keep")
+    pairs = [a[2] == b[2] for a, b in itertools.combinations(rows, 2) if a[0] == b[0] and a[1] != b[1]]
+    assert inspect_labels(labels).agreement == pytest.approx(np.mean(pairs), abs=1e-15)
 
 
 def test_one_labeler_is_not_identified():

@@ -16,11 +16,22 @@ from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of
+from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.inputs import as_labels, read_gold
+from jtruth.evaluation.parts import first_lines
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning import Fit
 from jtruth.learning.methods import deserted, method_called
-from jtruth.stats.agreement import TITLES, Agreement, agreement, cohen, first_labels, labeler_pairs, overall
+from jtruth.stats.agreement import (
+    TITLES,
+    Agreement,
+    agreement,
+    cohen,
+    first_labels,
+    from_unseen,
+    labeler_pairs,
+    overall,
+)
 
 _MOST_PAIRS = 200
 _TIE = 1e-9  # two classes whose probabilities differ by less are tied
@@ -63,7 +74,9 @@ class LabelerAgreement(Answer):
         if len(known) > 1:  # which two agree least, and which most
             ends = [f"{row['value']:.3f} ({row['pair']})" for row in (known[0], known[-1])]
             sentence += f" Of two labelers Cohen's kappa is from {' to '.join(ends)}."
-        return Document("How much do the labelers agree?", about, sentence, blocks)
+        sentence = f"{sentence} {from_unseen(self.overall)}".rstrip()
+        alarms = first_lines((), self.warnings)
+        return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
 
 
 def labeler_agreement(
@@ -74,7 +87,7 @@ def labeler_agreement(
     level: float = 0.95,
     key: Any = None,
 ) -> LabelerAgreement:
-    """Coefficients of agreement with percentile-t intervals over samples: the same as those of `inspect`.
+    """Coefficients of agreement with posterior intervals: the same as those of `inspect`.
 
     Args:
         labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs.
@@ -110,7 +123,8 @@ def labeler_agreement(
         one, two = (code[[t]].toarray()[0] - 1 for t in (a, b))
         kappa = cohen(one, two, labels.num_classes, weights)
         pairs[names[a], names[b]] = agreement(kappa, stream(key, "agreement of two", a, b), level)
-    return LabelerAgreement(together, pairs, weights, differences, shared.data.size - len(pairs))
+    odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
+    return LabelerAgreement(together, pairs, weights, differences, shared.data.size - len(pairs), odd)
 
 
 @dataclass(frozen=True, repr=False)

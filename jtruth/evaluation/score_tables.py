@@ -30,7 +30,7 @@ from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
-from jtruth.tables.curves import Band, Curves, against_rest, curves
+from jtruth.tables.curves import Band, Curves, against_rest, curves, whole_roc
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
@@ -62,14 +62,24 @@ class PredictiveCurves(NamedTuple):
     def law(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
     ) -> DrawsEstimate:
-        """Predictive law of a number of the curve."""
+        """Predictive distribution of a number of the curve; of what every curve has, that number."""
         draws, (low, high) = {name: of(one).draws for name, one in self.readings.items()}, map(float, bounds)
+        bins = np.arange(1.0, self.num_thresholds)
+        other = of(
+            curves(np.stack([[bins, bins], [bins, bins[::-1] ** 2]]))
+        )  # tables of nothing in particular
+        if len(np.unique(np.concatenate([other.draws, *draws.values()]))) == 1:
+            return other
         return law_of(draws, OVERALL, self.labelers_are, float(self.num_samples), (low, high))
 
     def roc(self, level: float = 0.95, points: int = 51) -> Band:
-        """Detection by false-alarm rate."""
-        x = np.linspace(0, 1, points)
-        return self._band(x, [self.law(lambda c, v=v: c.detection_by(v)) for v in x], level)
+        """Detection by false-alarm rate, as `Curves.roc`."""
+        each, names = range(self.num_thresholds), ("false_alarm", "detection")
+        rates = [np.array([self.law(lambda c, n=n, k=k: c.at(n, k)).mean for k in each]) for n in names]
+        x = np.union1d(np.linspace(0, 1, points), rates[0])
+        return whole_roc(
+            self._band(x, [self.law(lambda c, v=v: c.detection_by(v)) for v in x], level), *rates
+        )
 
     def precision_recall(self, level: float = 0.95, points: int = 50) -> Band:
         """Precision by recall, at recalls above 0."""

@@ -193,7 +193,8 @@ def agreement(
                 ends[k] = np.quantile(values[np.isfinite(values)], [tail, 1 - tail])
         error = _standard_error(coefficient, size)
     seen, width = np.diff(ends, axis=1)[:, 0].tolist()
-    low, high = np.fmin(ends[1, 0], value), np.fmax(ends[1, 1], value)
+    anchor = np.nan_to_num(value)  # labels of one class alone are as probable by chance
+    low, high = min(ends[1, 0], anchor), max(ends[1, 1], anchor)
     unseen = max(1 - np.nan_to_num(seen) / width, 0.0) if width > 0 else 0.0
     if np.isnan(width):
         low = high = unseen = nothing

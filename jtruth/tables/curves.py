@@ -144,14 +144,39 @@ class Curves(NamedTuple):
         return DrawsEstimate(_interpolated(x, y, np.array([recall]))[:, 0])
 
     def roc(self, level: float = 0.95, points: int = 101) -> Band:
-        """Detection by false alarm rate, interpolated linearly between thresholds."""
-        x = np.linspace(0, 1, points)
-        return _band(x, _interpolated(self.false_alarm, self.detection, x), level)
+        """Detection by false-alarm rate from (0, 0) to (1, 1), interpolated linearly between thresholds.
+
+        At so many equally spaced rates, and at the mean rate of each threshold.
+        """
+        known = np.isfinite(self.false_alarm + self.detection).all(axis=1)
+        x, rates = np.linspace(0, 1, points), (self.false_alarm[known], self.detection[known])
+        if not known.any():
+            return _band(x, _interpolated(self.false_alarm, self.detection, x), level)
+        middle = [rate.mean(axis=0) for rate in rates]
+        x = np.union1d(x, middle[0])
+        return whole_roc(_band(x, _interpolated(*rates, x), level), *middle)
 
     def precision_recall(self, level: float = 0.95, points: int = 100) -> Band:
         """Precision by recall, at recalls above 0, interpolated linearly between thresholds."""
         x = np.linspace(0, 1, points + 1)[1:]
         return _band(x, _interpolated(self.detection[:, 1:], self.precision[:, 1:], x), level)
+
+
+def whole_roc(band: Band, false_alarm: np.ndarray, detection: np.ndarray) -> Band:
+    """A band that is an ROC curve: from (0, 0) to (1, 1), nowhere falling, its mean on or above the points.
+
+    Means at a false-alarm rate lie below lines between mean operating points (`false_alarm`, `detection`, by
+    threshold) where draws differ in both rates, though predicting at random between two thresholds reaches
+    every point of the line.
+    """
+    x, y = np.maximum.accumulate(np.stack([false_alarm, detection]), axis=1)
+    x, y = np.append(x[1:-1], 1.0), np.append(y[1:-1], 1.0)
+    last = np.append(x[1:] > x[:-1], True)  # upper ends of vertical steps
+    floor = np.interp(band.x, np.append(0.0, x[last]), np.append(0.0, y[last]))
+    mean = np.fmax(band.mean, floor)
+    lines = mean, band.low, np.fmax(band.high, mean), band.low_all, np.fmax(band.high_all, mean)
+    lines = (np.append(np.maximum.accumulate(line)[:-1], 1.0) for line in lines)
+    return Band(*(np.append(0.0, line) for line in (band.x, *lines)), band.level)
 
 
 def curves(tables: Int[np.ndarray, "draws classes bins"] | Float[np.ndarray, "draws classes bins"]) -> Curves:

@@ -64,3 +64,23 @@ def test_two_hundred_pairs_are_the_most():
     z = np.random.default_rng(0).integers(0, 2, (4, 21))
     found = jt.labeler_agreement(jt.Labels.from_matrix(z, 2), key=0)
     assert len(found.pairs) == 200 and found.num_left_out == 10
+
+
+def test_doubled_labelers_are_said_first(ratings):
+    """The same table twice: evaluate's first line stands above the coefficients too."""
+    z = np.repeat(np.concatenate([ratings] * 2)[:, :2], 2, axis=1)
+    found = jt.labeler_agreement(jt.Labels.from_matrix(z, 3))
+    assert found.warnings[0].startswith("Look first: every labeler stands more than once")
+    assert "stands more than once" in found.to_dict()["look_first"][0]
+    assert not jt.labeler_agreement(jt.Labels.from_matrix(ratings, 3)).warnings
+
+
+def test_cells_that_nobody_saw_are_said():
+    z = np.repeat([[0, 0], [0, 1]], [120, 5], axis=0)
+    labels = jt.Labels.from_matrix(z, 2)
+    sentence = (
+        "Most of the interval of Krippendorff's alpha and of Fleiss' kappa comes from combinations of labels"
+    )
+    assert sentence in jt.labeler_agreement(labels).blocks().sentence
+    assert sentence in " ".join(jt.inspect_labels(labels).summary(full=True).split())
+    assert "no_agreement" not in {one.name for one in jt.inspect_labels(labels).findings}

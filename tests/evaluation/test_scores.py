@@ -49,8 +49,18 @@ def test_nobody_vouches(few_lineages):
     assert (band.low_all >= 0).all() and (band.low_all <= band.low).all() and (band.low <= band.high).all()
     assert (band.high <= band.high_all).all() and (band.high_all <= 1).all()
     for view in found.assumptions:
-        own = view.posterior.roc(points=51).mean
-        assert ((band.low <= own) & (own <= band.high))[1:-1].all()
+        own = np.interp(band.x, *view.posterior.roc(points=51)[:2])
+        assert ((band.low <= own) & (own <= band.high))[2:-1].all()
+    for line in band[1:6]:  # a curve from (0, 0) to (1, 1), and not below a threshold that is asked for
+        assert line[0] == 0 and line[-1] == 1 and (np.diff(line) >= 0).all()
+    everything, nothing = (found.at_threshold(t) for t in (-np.inf, np.inf))
+    for one, rate in ((everything, 1.0), (nothing, 0.0)):
+        assert one.recall.interval(0.95)[:2] == one.false_alarm_rate.interval(0.95)[:2] == (rate, rate)
+    for t in found.thresholds:
+        point = found.at_threshold(t)
+        curve = np.interp(point.false_alarm_rate.mean, band.x[1:], band.mean[1:])
+        assert curve >= point.recall.mean - 1e-9
+    assert np.diff(everything.precision.interval(0.95)[:2]) > 0.01  # of the share nothing is certain
     d = found.to_dict()
     assert d["interval_kind"] == "predictive" and len(d["assumptions"]) == 2 and d["num_bins"] == 12
     text = found.summary(full=True)

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, norm
+from scipy.stats import t as student
 from sklearn.metrics import cohen_kappa_score
 
 from jtruth.stats.agreement import (
@@ -167,21 +168,62 @@ def test_one_class_alone_is_undefined_and_not_zero():
     assert found["brennan_prediger"].value == 1  # chance does not depend on the labels
     assert found["gwet_ac1"].value == 1  # chance agreement is 0 by definition
     for name in ("krippendorff", "fleiss"):
-        assert np.isnan([found[name].value, found[name].low, found[name].high]).all()
+        assert np.isnan(found[name].value) and "undefined here" in str(found[name])
+        assert found[name].low <= 0 < 0.9 < found[name].high and found[name].unseen == 1  # nothing is known
     nobody = agreement(fleiss(np.array([[1, 0], [0, 1]])), 0)
-    assert np.isnan(nobody.value)
+    assert np.isnan([nobody.value, nobody.low, nobody.high]).all()
 
 
 def test_few_disagreements_leave_a_lower_end_that_says_something():
-    """2 to 5 of 40 differ, and a tenth of the replicates or so have none: the exact binomial end is near."""
+    """0 to 5 of 40 differ: the exact binomial end is near."""
     first = np.repeat([0, 1], 20)
     for number in (2, 3, 4, 5):
         found = agreement(cohen(first, np.where(np.arange(40) % 20 < number / 2, 1 - first, first), 2), 0)
         differ = (1 - found.value) * 20
         exact = beta.ppf(0.975, differ + 1, 40 - differ) * 40
-        assert 0.9 * exact < (1 - found.low) * 20 < 2 * exact and found.high <= 1
+        assert 0.8 * exact < (1 - found.low) * 20 < 1.6 * exact and found.high <= 1
     alike = agreement(cohen(first, first, 2), 0)
-    assert alike.value == 1 and np.isnan(alike.low) and "too few samples differ" in str(alike)
+    assert alike.value == alike.high == 1 and 0.8 < alike.low < 0.95  # 3 of 40, 1 of 40
+
+
+@pytest.mark.parametrize(("alike", "differ"), [(40, 0), (100, 3)])
+def test_interval_by_the_limit_of_the_dirichlet_process(alike, differ):
+    """Brennan and Prediger's of two classes is 2 p - 1: p by gamma numbers of its two cells alone."""
+    found = agreement(
+        brennan_prediger(np.repeat([[2, 0], [1, 1]], [alike, differ], axis=0)), 0, replicates=40_000
+    )
+    rng, number = np.random.default_rng(1), alike + differ
+    worth = (number - 1) / (number + 1) * (norm.ppf(0.975) / student.ppf(0.975, number - 1)) ** 2
+    kappa = rng.random(400_000)  # imagined labelers agree with probability (1 + kappa) / 2
+    one, two = (
+        (rng.gamma(worth * n, size=kappa.size) / worth if n else 0.0) + rng.gamma(0.8 * (1 + sign * kappa))
+        for n, sign in ((alike, 1), (differ, -1))
+    )
+    low, high = np.quantile(2 * one / (one + two) - 1, [0.025, 0.975])
+    assert abs(found.low - low) < 0.01 and abs(found.high - max(high, found.value)) < 0.003
+
+
+@pytest.mark.parametrize("samples", [50, 125])
+def test_two_readers_and_a_rare_class_are_covered(samples):
+    """Cells (.955, .02, .02, .005); more than half of the sets have no (no, no)."""
+    cells = np.array([0.955, 0.02, 0.02, 0.005])
+    drawn = np.random.default_rng(8).multinomial(samples, cells, 120)
+    votes = np.array([[2, 0], [1, 1], [1, 1], [0, 2]])
+    true = 1 - 0.04 / (2 * 0.975 * 0.025)
+    assert abs(true - 0.179) < 1e-3 and (drawn[:, 3] == 0).mean() > 0.5
+    hits, unseen = [], []
+    for row in drawn:
+        pairs = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], row, axis=0)
+        found = [agreement(cohen(*pairs.T, 2), 0, replicates=500)]
+        found += [
+            agreement(make(np.repeat(votes, row, axis=0)), 0, replicates=500)
+            for make in (fleiss, krippendorff)
+        ]
+        hits.append([one.low <= true <= one.high for one in found])
+        unseen.append(found[0].unseen)
+    assert (np.mean(hits, axis=0) > 0.91).all()
+    lacking = drawn[:, 3] == 0
+    assert np.mean(unseen, where=lacking) > 0.8 > 0.4 > np.min(unseen)
 
 
 def test_refused(as_installed):

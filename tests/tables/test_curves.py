@@ -67,10 +67,18 @@ def test_bands_hold_draws_pointwise_and_whole():
         [np.interp(band.x, a, b) for a, b in zip(found.false_alarm, found.detection, strict=True)]
     )
     inside = (band.low <= lines) & (lines <= band.high)
-    assert np.abs(inside[:, 1:-1].mean(0) - 0.9).max() < 0.02
+    equal = np.isin(band.x, np.linspace(0, 1, 21)[1:-1])
+    assert np.abs(inside[:, equal].mean(0) - 0.9).max() < 0.02
     whole = ((band.low_all - 1e-12 <= lines) & (lines <= band.high_all + 1e-12)).all(1).mean()
     assert 0.9 <= whole < 0.97 and inside.all(1).mean() < 0.9
-    np.testing.assert_allclose(band.mean[[0, -1]], [lines[:, 0].mean(), 1.0])
+    for line in band[1:6]:  # whole curves
+        assert line[0] == 0 and line[-1] == 1 and (np.diff(line) >= 0).all()
+    at = np.stack([found.false_alarm.mean(axis=0), found.detection.mean(axis=0)])
+    assert (np.interp(at[0, 1:], band.x[1:], band.mean[1:]) >= at[1, 1:] - 1e-12).all()
+    within = np.isin(band.x, np.linspace(0, 1, 21)) & (band.x > 0)
+    chords = np.interp(band.x, *at)  # randomising between two thresholds reaches these
+    expected = np.maximum(lines.mean(axis=0), chords)[within]
+    np.testing.assert_allclose(band.mean[within], expected, atol=1e-12)
     assert (band.low_all <= band.low + 1e-12).all() and (band.high <= band.high_all + 1e-12).all()
 
 
@@ -79,7 +87,9 @@ def test_lines_go_up_a_vertical_step_and_keep_their_first_point():
     found = curves(np.array([[[2.0, 2, 0, 0], [1, 1, 2, 0]]]))
     assert found.detection_by(0).mean == 0.5 and found.detection_by(0.25).mean == 0.625
     assert found.precision_by(0.1).mean == 1.0 and found.precision_by(1).mean == 0.5
-    np.testing.assert_allclose(found.roc(points=5).mean, [0.5, 0.625, 0.75, 0.875, 1.0])
+    band = found.roc(points=5)
+    np.testing.assert_allclose(band.mean[1:], 0.5 + 0.5 * band.x[1:])
+    assert (band.x[0], band.mean[0]) == (0, 0)
 
 
 @pytest.mark.parametrize("rows", [(0, 1), (1, 0)])
