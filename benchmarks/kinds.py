@@ -82,60 +82,61 @@ P(better) of two classifiers, no gold: LLM judges said .55 .65 .73 .83 .92, righ
 36 10 4): that is why none is printed; people said .54 .64 .75 .87 .93, right .57 .58 .85 .96 1.0 (90 in all).
 
 Differences given gold                    tables of `gold_tables`     PPI++
-     10 diff. accuracy     LLM judges .931 (.80) / .316 / .078    .968 (.87) / .684 / .104
-     10 diff. accuracy     people     1.00 (1.0) / .248 / .052    .990 (.94) / .529 / .076
-     10 diff. f1           LLM judges .935 (.80) / .340 / .080    .942 (.87) / .677 / .103
-     10 diff. f1           people     1.00 (1.0) / .376 / .064    .988 (.94) / .544 / .088
-     10 diff. macro_f1     LLM judges .958 (.94) / .317 / .067    .979 (.94) / .740 / .117
-     10 diff. macro_f1     people     1.00 (1.0) / .344 / .085    1.00 (1.0) / .694 / .147
-     30 diff. accuracy     LLM judges .951 (.91) / .224 / .050    .940 (.88) / .332 / .060
-     30 diff. accuracy     people     .969 (.88) / .170 / .034    .969 (.88) / .230 / .044
-     30 diff. f1           LLM judges .948 (.91) / .234 / .049    .968 (.91) / .333 / .063
-     30 diff. f1           people     .988 (.94) / .271 / .048    .975 (.88) / .307 / .061
-     30 diff. macro_f1     LLM judges .896 (.88) / .246 / .057    .917 (.88) / .370 / .080
-     30 diff. macro_f1     people     .875 (.88) / .276 / .058    .875 (.88) / .338 / .080
-    100 diff. accuracy     LLM judges .935 (.81) / .121 / .026    .951 (.88) / .159 / .032
-    100 diff. accuracy     people     .988 (.94) / .094 / .017    .975 (.94) / .104 / .018
-    100 diff. f1           LLM judges .970 (.92) / .125 / .024    .948 (.88) / .160 / .030
-    100 diff. f1           people     .984 (.94) / .165 / .027    .911 (.83) / .158 / .025
-    100 diff. macro_f1     LLM judges .854 (.75) / .144 / .037    .875 (.81) / .190 / .042
-    100 diff. macro_f1     people     1.00 (1.0) / .175 / .026    1.00 (1.0) / .172 / .025
-P(better) with 10 gold: said .55 .66 .75 .85 .96, right .56 .56 .77 .76 .96, of 29 above .99 none wrong; 30
-gold: said .56 .66 .75 .85 .98, right .50 .63 .76 .78 .96, of 101 above .99 none wrong; 100: said .54 .64 .76
-.85 .99, right .60 .67 .74 .84 .97, of 203 above .99 one wrong. Before any classifier could be the one that
-knows better (`predicted`): accuracy of LLM judges with 10 and 30 gold .856 and .901, P of .8 to .9 right in
-.67 and .73 (10 and 30).
+     10 diff. accuracy     LLM judges .959 (.80) / .333 / .077    .968 (.87) / .684 / .104
+     10 diff. accuracy     people     1.00 (1.0) / .269 / .050    .990 (.94) / .529 / .076
+     10 diff. f1           LLM judges .939 (.83) / .352 / .081    .942 (.87) / .677 / .103
+     10 diff. f1           people     1.00 (1.0) / .392 / .065    .988 (.94) / .544 / .088
+     10 diff. macro_f1     LLM judges .969 (.91) / .341 / .060    .979 (.94) / .740 / .117
+     10 diff. macro_f1     people     1.00 (1.0) / .385 / .070    1.00 (1.0) / .694 / .147
+     30 diff. accuracy     LLM judges .962 (.93) / .235 / .049    .940 (.88) / .332 / .060
+     30 diff. accuracy     people     .969 (.94) / .183 / .033    .969 (.88) / .230 / .044
+     30 diff. f1           LLM judges .963 (.91) / .244 / .050    .968 (.91) / .333 / .063
+     30 diff. f1           people     .988 (.94) / .285 / .048    .975 (.88) / .307 / .061
+     30 diff. macro_f1     LLM judges .958 (.88) / .260 / .053    .917 (.88) / .370 / .080
+     30 diff. macro_f1     people     .938 (.94) / .295 / .048    .875 (.88) / .338 / .080
+    100 diff. accuracy     LLM judges .951 (.81) / .126 / .025    .951 (.88) / .159 / .032
+    100 diff. accuracy     people     .988 (.94) / .096 / .016    .975 (.94) / .104 / .018
+    100 diff. f1           LLM judges .973 (.93) / .128 / .024    .948 (.88) / .160 / .030
+    100 diff. f1           people     .984 (.94) / .173 / .028    .911 (.83) / .158 / .025
+    100 diff. macro_f1     LLM judges .885 (.78) / .153 / .032    .875 (.81) / .190 / .042
+    100 diff. macro_f1     people     1.00 (1.0) / .170 / .019    1.00 (1.0) / .172 / .025
+P(better) with 10 gold: said .55 .66 .74 .85 .96, right .64 .61 .74 .84 1.0 (56 72 93 69 93); 30 gold: said
+.56 .64 .74 .86 .98, right .57 .52 .70 .87 .97 (30 44 63 71 176), of 84 above .99 none wrong; 100: said .55
+.64 .76 .85 .99, right .57 .56 .69 .83 .99, of 188 above .99 none wrong. Before any classifier could be the
+one that knows better (`predicted`): accuracy of LLM judges with 10 and 30 gold .856 and .901, P of .8 to .9
+right in .67 and .73 (10 and 30).
 
-Random gold                               tables of `gold_tables`      PPI++
-      3 accuracy           LLM judges  .959 (.86) / .532 / .098   1.00 (1.0) / .847 / .135
-      3 accuracy           people      .995 (.95) / .499 / .093   1.00 (1.0) / .817 / .160
-     10 accuracy           LLM judges  .966 (.93) / .372 / .072   .969 (.91) / .555 / .094
-     10 accuracy           people      .976 (.92) / .310 / .063   .976 (.92) / .420 / .081
-     30 accuracy           LLM judges  .973 (.91) / .242 / .054   .949 (.83) / .315 / .066
-     30 accuracy           people      .971 (.92) / .181 / .034   .969 (.92) / .203 / .039
-     30 precision          LLM judges  .934 (.91) / .297 / .075   .953 (.93) / .351 / .079
-     30 precision          people      .980 (.94) / .379 / .069   .978 (.89) / .535 / .119
-     30 recall             LLM judges  .951 (.89) / .270 / .062   .977 (.95) / .367 / .065
-     30 recall             people      .983 (.91) / .354 / .079   .935 (.72) / .508 / .114
-     30 f1                 LLM judges  .951 (.91) / .261 / .061   .945 (.91) / .314 / .065
-     30 f1                 people      .976 (.93) / .353 / .069   .948 (.89) / .444 / .090
-     30 macro_f1           LLM judges  .975 (.92) / .248 / .053   .903 (.81) / .327 / .074
-     30 macro_f1           people      .946 (.92) / .197 / .037   .979 (.92) / .216 / .041
-    100 accuracy           LLM judges  .961 (.92) / .129 / .026   .925 (.67) / .146 / .030
-    100 accuracy           people      .906 (.75) / .083 / .020   .903 (.75) / .084 / .020
-    100 precision          LLM judges  .949 (.86) / .160 / .036   .924 (.84) / .169 / .035
-    100 precision          people      .915 (.75) / .197 / .043   .946 (.83) / .292 / .068
-    100 recall             LLM judges  .935 (.88) / .153 / .032   .975 (.96) / .189 / .032
-    100 recall             people      .967 (.92) / .204 / .041   .979 (.92) / .306 / .059
-    100 f1                 LLM judges  .938 (.91) / .140 / .031   .949 (.89) / .153 / .030
-    100 f1                 people      .924 (.83) / .181 / .038   .958 (.83) / .225 / .046
-    100 macro_f1           LLM judges  .972 (.94) / .142 / .026   .879 (.67) / .159 / .033
-    100 macro_f1           people      .882 (.67) / .091 / .022   .965 (.92) / .092 / .019
-    300 accuracy           LLM judges  .970 (.93) / .045 / .008   .963 (.92) / .048 / .009
-    300 accuracy           people      .970 (.89) / .029 / .006   .952 (.88) / .029 / .006
+Random gold, one draw a case              tables of `gold_tables`     PPI++
+      3 accuracy           LLM judges .991 (.96) / .554 / .091    .997 (.97) / .846 / .131
+      3 accuracy           people     .992 (.93) / .519 / .100    .992 (.93) / .809 / .155
+     10 accuracy           LLM judges .981 (.94) / .399 / .070    .969 (.89) / .552 / .086
+     10 accuracy           people     1.00 (1.0) / .332 / .051    .931 (.67) / .366 / .066
+     30 accuracy           LLM judges .975 (.83) / .253 / .050    .964 (.90) / .307 / .057
+     30 accuracy           people     .992 (.93) / .186 / .034    .977 (.93) / .197 / .037
+     30 precision          LLM judges .954 (.88) / .325 / .069    .963 (.90) / .373 / .076
+     30 precision          people     .973 (.93) / .411 / .104    .900 (.67) / .503 / .139
+     30 recall             LLM judges .950 (.87) / .256 / .056    .971 (.93) / .331 / .061
+     30 recall             people     1.00 (1.0) / .374 / .080    .900 (.67) / .495 / .114
+     30 f1                 LLM judges .947 (.87) / .261 / .049    .955 (.87) / .300 / .057
+     30 f1                 people     1.00 (1.0) / .371 / .088    .917 (.67) / .425 / .100
+     30 macro_f1           LLM judges 1.00 (1.0) / .266 / .049    .929 (.88) / .330 / .071
+     30 macro_f1           people     .982 (.93) / .211 / .034    .943 (.86) / .215 / .037
+    100 accuracy           LLM judges .968 (.91) / .131 / .025    .962 (.91) / .143 / .029
+    100 accuracy           people     .990 (.92) / .091 / .020    .880 (.71) / .087 / .019
+    100 precision          LLM judges .955 (.93) / .177 / .038    .924 (.88) / .188 / .040
+    100 precision          people     .931 (.86) / .228 / .057    .876 (.71) / .289 / .078
+    100 recall             LLM judges .948 (.91) / .141 / .032    .951 (.89) / .164 / .034
+    100 recall             people     .984 (.94) / .216 / .048    .961 (.92) / .313 / .069
+    100 f1                 LLM judges .965 (.93) / .137 / .028    .946 (.92) / .146 / .029
+    100 f1                 people     .984 (.94) / .212 / .050    .843 (.71) / .244 / .057
+    100 macro_f1           LLM judges .975 (.94) / .148 / .032    .887 (.79) / .155 / .037
+    100 macro_f1           people     .979 (.92) / .102 / .022    .979 (.92) / .095 / .017
+    300 accuracy           LLM judges .945 (.81) / .044 / .009    .951 (.81) / .047 / .009
+    300 accuracy           people     .977 (.92) / .029 / .006    .960 (.80) / .029 / .005
 Where votes are tied (more than 2 % of a set; guesses by vote shares alone, 15 draws of gold a case, 13
-sources) ties go to the class that labels name most in all; beside it what they did when they went to the
-first class, and to the last one, which is the same data with the classes' names exchanged:
+sources; before labels could name a class too often) ties go to the class that labels name most in all;
+beside it what they did when they went to the first class, and to the last one, which is the same data with
+the classes' names exchanged:
     10 accuracy  LLM judges .962 / .376 / .075 (.958 / .378 / .076, .964 / .372 / .072)
     10 accuracy  people     .956 / .310 / .067 (.951 / .311 / .068, .956 / .315 / .071)
     10 f1        LLM judges .967 / .403 / .078 (.965 / .402 / .079, .969 / .406 / .078)

@@ -18,6 +18,7 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 50)  # modules and programs are made by the million, and stay
     warnings.formatwarning = lambda message, *_, **__: f"jtruth: {message}\n"
     _CAUGHT.clear()
+    getattr(sys.modules.get("jtruth._files"), "WRITTEN", {}).clear()
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             with suppress(ValueError):  # not the main thread

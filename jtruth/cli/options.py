@@ -89,7 +89,7 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "positive": option("Name of the positive class."),
     "common_only": option("Use only tasks with labels and a prediction.", False, rich_help_panel=READING),
     "noise": option("JSON file with known error rates.", kind=Path),
-    "prior": option("Class prior: .8,.2 in the order of the classes, or no=.8,yes=.2"),
+    "prior": option("Class prior: .8,.2 or by name, no=.8,yes=.2"),
     "assume": option("independent, ...; a wrong word lists all of them."),
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
     "by": option("Column of groups (systems, prompts, sites) to compare."),
@@ -141,7 +141,7 @@ BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they hav
 OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
     "full": option("Print all of the answer.", False, rich_help_panel=WRITTEN),
     "json_file": written(
-        "Also write the answer as JSON to this file; - is standard output.",
+        "Also write the answer as JSON; - is standard output.",
         name="--json",
         rich_help_panel=WRITTEN,
     ),

@@ -1,7 +1,6 @@
 """What is odd in a file is odd for every command; order finds drift; no headline against checks."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -89,9 +88,8 @@ def test_headline_of_labelers_says_who_is_told_apart_and_checks_stand_below(run,
     code, out, err = run("labelers", "examples/caries.csv", "--report", "/dev/null")
     first, _, second, *_ = out.splitlines()
     assert code == 0, err
-    assert first.startswith("5 labelers: share of the labels given that are right, from 0.7")
-    said = r"\(95 % predictive intervals\)\. (Intervals overlap|Not told apart): .*\.$"
-    assert re.search(said, first), first
+    assert first.startswith("5 labelers: share of the labels given that are right, from 0.8")
+    assert first.endswith("of 2 the labels say little (95 % predictive intervals)."), first
     assert second.startswith("!  4 checks speak against independent errors: label patterns")
-    assert "  rests on: labels mislead models here as on" in out
+    assert "  rests on: estimates from these labels are as wrong as on" in out
     assert len(out.splitlines()) <= 50

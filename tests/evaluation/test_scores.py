@@ -66,7 +66,7 @@ def test_nobody_vouches(few_lineages):
     text = found.summary(full=True)
     assert "only gold can tell" in text and "95 % predictive interval" in text
     assert d["assumption"] in found.summary(full=True) and d["assumption"] in page_html(found.blocks())
-    assert "half of them labelled by people" in d["assumption"]
+    assert "half of the weight on people" in d["assumption"]
 
 
 def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
