@@ -231,7 +231,9 @@ def test_a_full_device_or_pipe_is_named(pytestconfig, words):
     """Also where it is standard output, which has no name."""
     command, piped = [sys.executable, "-m", "jtruth", "inspect", CARIES, *words], "/dev/full" not in words
     with open("/dev/full" if piped else os.devnull, "w") as out:
-        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, cwd=pytestconfig.rootpath)
+        done = subprocess.run(
+            command, stdout=out, stderr=subprocess.PIPE, text=True, cwd=pytestconfig.rootpath
+        )
     said = [line for line in done.stderr.splitlines() if "no space left on device" in line]
     name = "standard output" if piped else "/dev/full"
     assert (done.returncode, said) == (2, [f"jtruth: {name}: no space left on device"])
