@@ -25,6 +25,7 @@ except ImportError:  # Windows
     fcntl = None
 
 WRITTEN: dict[str, None] = {}  # files that this process has written, in their order
+HALF: dict[str, None] = {}  # files beside others that are being written
 _OLD = 3600.0  # seconds after which what a killed process left beside a file is taken away
 _FORMULA = re.compile(r"(' )*[=+\-@\t\r]")  # how a cell begins that a spreadsheet computes; or one escaped
 
@@ -38,11 +39,15 @@ def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) ->
     """
     form: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, mode, **form) as file:
-            yield file
+        try:
+            with open(path, mode, **form) as file:
+                yield file
+        except OSError as problem:
+            raise OSError(problem.errno, problem.strerror or str(problem), str(path)) from problem
         return
     target = Path(os.path.realpath(path))
     beside = target.with_name(f"{target.name[:200]}.{os.getpid()}-{uuid4().hex[:8]}.part")
+    HALF[os.fspath(beside)] = None
     try:
         with open(beside, mode, **form) as file:
             yield file
@@ -57,6 +62,7 @@ def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) ->
         raise OSError(problem.errno, why, str(path)) from problem
     finally:
         beside.unlink(missing_ok=True)
+        HALF.pop(os.fspath(beside), None)
     _take_away(target)
 
 

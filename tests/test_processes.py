@@ -170,6 +170,22 @@ def test_programs_are_kept_where_nobody_else_can_write(tmp_path, mode):
     assert not refused or not os.listdir(folder)
 
 
+@pytest.mark.parametrize("kept", [0, 40])
+def test_damaged_programs_are_compiled_again_without_a_word(tmp_path, kept):
+    """JAX says of each entry that it cannot be read, and there may be hundreds."""
+    folder = tmp_path / "programs"
+    code = "import jax, jtruth, sys\njtruth.use_compilation_cache(sys.argv[1])\n"
+    code += "print(jax.jit(lambda x: 3 * x + 1)(2.0))"
+    run = [sys.executable, "-c", code, str(folder)]
+    for _ in range(2):
+        done = subprocess.run(run, capture_output=True, text=True, check=True)
+        assert (done.stdout, done.stderr) == ("7.0\n", "")
+        entries = [path for path in folder.iterdir() if path.name.endswith("-cache")]
+        assert entries
+        for path in entries:
+            path.write_bytes(path.read_bytes()[:kept])
+
+
 def test_a_folder_of_somebody_else_is_not_believed(tmp_path, monkeypatch):
     from jtruth import _cache
 

@@ -209,7 +209,7 @@ def read_state(path: str | Path, fresh: State) -> State:
     try:
         arrays, words = present(Checkpoint(path, _MARK).read(), "the file")
     except (RuntimeError, ValueError) as error:
-        raise ValueError(f"{path} is no state of a cleaning: {error}") from None
+        raise ValueError(f"{path} cannot be used as the state of a cleaning: {error}") from None
     for name, value in _begun(fresh).items():
         if words[name] != value:
             kind = "data (digest)" if name == "digest" else name

@@ -1,6 +1,6 @@
 """The entry point: run a command, and end with one line and an exit code whatever happens."""
 
-import atexit
+import errno
 import gc
 import os
 import signal
@@ -10,42 +10,42 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 UNUSABLE, FAILED, STOPPED = 2, 1, 130
-_CAUGHT: list[int] = []  # interrupts of this process: C++ that calls Python makes other errors of them
 
 
 def main() -> None:
     """Entry point of the console script."""
     gc.set_threshold(100_000, 20, 50)  # modules and programs are made by the million, and stay
     warnings.formatwarning = lambda message, *_, **__: f"jtruth: {message}\n"
-    _CAUGHT.clear()
     getattr(sys.modules.get("jtruth._files"), "WRITTEN", {}).clear()
     try:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if ours := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             with suppress(ValueError):  # not the main thread
-                signal.signal(signal.SIGINT, _interrupt)
-                atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # what is done stays done
-        _run()
+                signal.signal(signal.SIGINT, _stop)
+        try:
+            _run()
+        finally:
+            if ours:  # what is done stays done
+                with suppress(ValueError):
+                    signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BaseException as end:
-        if _CAUGHT or isinstance(end, KeyboardInterrupt) or getattr(end, "code", None) == STOPPED:
+        if isinstance(end, KeyboardInterrupt) or getattr(end, "code", None) == STOPPED:
             _stop()
         raise
 
 
-def _interrupt(number: int, _: Any) -> NoReturn:
-    """The first time what is half written is taken away; a second one ends at once."""
-    _CAUGHT.append(number)
-    if len(_CAUGHT) > 1:
-        _stop()
-    raise KeyboardInterrupt
+def _stop(*_: Any) -> NoReturn:
+    """Say what is left, and leave at once, from wherever the interrupt came.
 
-
-def _stop() -> NoReturn:
-    """Say what is left, and leave at once: an interpreter that takes itself down while XLA works crashes.
-
-    Libraries may be half loaded here, so nothing is imported.
+    An exception would pass through C++ that is half loaded, and an interpreter that takes itself down while
+    XLA works crashes. Libraries may be half loaded here, so nothing is imported.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    written = getattr(sys.modules.get("jtruth._files"), "WRITTEN", ())
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    files = sys.modules.get("jtruth._files")
+    for half in list(getattr(files, "HALF", ())):
+        with suppress(OSError):
+            os.unlink(half)
+    written = getattr(files, "WRITTEN", ())
     names = ("".join(c if c.isprintable() else ascii(c)[1:-1] for c in name) for name in written)
     left = f"{' and '.join(names)} had been written" if written else "nothing was written"
     for stream, text in ((sys.stdout, ""), (sys.stderr, f"jtruth: stopped; {left}\n")):
@@ -66,8 +66,6 @@ def _run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(FAILED) from None
     except Exception as problem:
-        if _CAUGHT:
-            raise
         _failed(problem)
 
 
@@ -77,6 +75,9 @@ def _failed(problem: Exception) -> NoReturn:
         _end(str(problem), UNUSABLE)
     if isinstance(problem, OSError):
         where, what = problem.filename, problem.strerror
+        if where is None and problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            where = "standard output"  # a file has its name (`jtruth._files`)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
         _end(f"{where}: {what.lower()}" if where is not None and what else str(problem), UNUSABLE)
     if isinstance(problem, MemoryError):
         _end(f"there is not enough memory for this ({problem}). {_SMALLER}", FAILED)

@@ -153,14 +153,18 @@ def clean(args: Any) -> None:
     files = args.gold, args.features, args.predictions, args.costs, args.noise
     tables = reading.Tables(args, *files)
     labels, (noise, prior) = tables.labels, tables.noise()
+    features, costs, predicted = (
+        None if one is None else reading.table_of(one, args)
+        for one in (args.features, args.costs, args.predictions)
+    )
     features, costs = (
-        None if one is None else read_features(reading.table_of(one, args), labels, task=args.task)
-        for one in (args.features, args.costs)
+        None if one is None else read_features(one, labels, task=reading.task_of(one.header, args.task))
+        for one in (features, costs)
     )
     probabilities: Any = None
-    if args.predictions is not None:
-        table = reading.table_of(args.predictions, args)
-        probabilities = read_scores(table, labels, task=args.task, common_only=None).probabilities
+    if predicted is not None:
+        task = reading.task_of(predicted.header, args.task)
+        probabilities = read_scores(predicted, labels, task=task, common_only=None).probabilities
         if probabilities is None:
             raise ValueError(f"{args.predictions} has no column of probabilities for each class")
     # Answers to a queue are no random sample, so how they were chosen has a say only without one.

@@ -32,6 +32,11 @@ def table_of(path: Any, columns: Any) -> TextTable:
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
 
 
+def task_of(header: Sequence[str], wanted: str) -> str:
+    """The column of tasks of a table beside the labels: as was typed, else by its name; ids must agree."""
+    return (column_called("task", header) or wanted) if wanted == "task" else wanted
+
+
 class Tables:
     """The tables of a command; its labels lose the samples that predictions do not have (--common-only)."""
 
@@ -199,8 +204,8 @@ class Tables:
         columns = {role: getattr(args, f"{kind}_{role}", None) for role in ("task", "label")}
         wanted = {"task": columns["task"] or args.task, "label": columns["label"] or args.label}
         table = table_of(path, args)
-        if columns["task"] is None and wanted["task"] == "task":
-            wanted["task"] = column_called("task", table.header) or "task"  # ids must agree
+        if columns["task"] is None:
+            wanted["task"] = task_of(table.header, wanted["task"])
         if self.by in table.header:
             table, _ = tasks_by_group(table, wanted["task"], str(self.by))
         others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
@@ -226,8 +231,8 @@ class Tables:
         table = self._inside(path)
         if table is not None:
             return table, {"task": table.header[0], "score": table.header[1]}
-        table, task = table_of(path, self.args), self.args.pred_task or self.args.task
-        wanted = {"task": (column_called("task", table.header) or "task") if task == "task" else task}
+        table = table_of(path, self.args)
+        wanted = {"task": task_of(table.header, self.args.pred_task or self.args.task)}
         check_columns(table.header, wanted, table.source, option="--pred-")
         return table, wanted
 

@@ -6,6 +6,7 @@ answer to a question that nobody asked. Whole numbers, true/false and data frame
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, TypedDict
 
@@ -418,8 +419,8 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
         return None
     by_sample = aligned(order, "order", data)
     times = by_sample.values
-    if times.dtype == object and any(hasattr(v, "timestamp") for v in times):
-        times = np.array([v.timestamp() if hasattr(v, "timestamp") and v == v else np.nan for v in times])
+    if times.dtype == object and any(isinstance(v, date) for v in times):
+        times = np.array([_seconds(v) for v in times])
     if times.dtype.kind == "M":
         micro = times.astype("datetime64[us]").astype(np.int64)
         times = np.where(np.isnat(times), np.nan, micro) if np.isnat(times).any() else micro
@@ -434,6 +435,15 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
             f"order has dtype {times.dtype}; give one finite number or date for each of {times.size} samples"
         )
     return times
+
+
+def _seconds(when: Any) -> float:
+    """Seconds of a date (its midnight) or a time; NaN of anything else."""
+    if not isinstance(when, date) or when != when:  # NaT
+        return np.nan
+    if not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day)
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 class Judging(TypedDict, total=False):

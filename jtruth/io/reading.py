@@ -118,8 +118,8 @@ def label_rows(
     if rows is None and (how.wide or not there):
         known = task if task in table.header else None
         rows = wide_rows(table, known, forced=how.wide, leave_out=how.leave_out)
-    if rows is None and not there and {task, worker, label} == {"task", "worker", "label"}:
-        rows = _by_one(table)
+    if rows is None and not there and worker == "worker":
+        rows = _by_one(table, wanted)
     if rows is not None:
         return rows
     columns = table.pick(wanted)
@@ -159,9 +159,13 @@ def _by_words(table: TextTable, wanted: dict[str, str]) -> tuple[dict[str, str],
     return mapping, form, True
 
 
-def _by_one(table: TextTable) -> LabelRows | None:
+def _by_one(table: TextTable, wanted: dict[str, str]) -> LabelRows | None:
     """One label for each task and no column that says who gave it, as one labeler; None: not such a table."""
-    task, label = column_called("task", table.header), column_called("label", table.header)
+    task, label = (
+        name if name in table.header else column_called(role, table.header) if name == role else None
+        for role, name in wanted.items()
+        if role != "worker"
+    )
     if task is None or label is None or column_called("worker", table.header) is not None:
         return None
     tasks, labels = (table.columns[table.header.index(name)] for name in (task, label))

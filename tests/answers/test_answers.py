@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.answers import Curve, Matrix, Notes, Table
+from jtruth.answers import Column, Curve, Document, Matrix, Notes, Table
 from jtruth.answers.blocks import cell_text, few, value_of
-from jtruth.answers.data import answer_frame, frame, table_rows
+from jtruth.answers.data import answer_dict, answer_frame, frame, table_rows
 from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
 from jtruth.asking import ask_next, next_labels
@@ -225,3 +225,13 @@ def test_three_notes_that_matter_most_and_they_look_different():
     assert lines[0] == "Look first: stop" and lines[3:6] == ["!  against"] * 3
     full = terminal_text(shown, full=True, width=80)
     assert "-  it was read" in full and "!  numbers are doubtful" in full and full.count("stop") == 1
+
+
+def test_rows_of_a_screen_may_have_another_order_than_the_json():
+    rows = [{"name": name, "size": k} for k, name in enumerate("abc")]
+    table = Table("sizes", "Sizes", "name", (Column("size", "size", form="d"),), rows, order=(2, 0, 1))
+    document = Document("Which?", "", "These.", (table,))
+    lines = terminal_text(document, full=True).splitlines()
+    shown = [line.split()[0] for line in lines if line.split()[:1] in (["a"], ["b"], ["c"])]
+    assert shown == ["c", "a", "b"]
+    assert [row["name"] for row in answer_dict(document)["sizes"]] == ["a", "b", "c"]

@@ -122,3 +122,10 @@ def test_refused(as_installed):
             ask_next(labels, 10, gold=other)
     assert ask_next(labels, 10, y_pred=y_pred, gold=Gold(gold, strata=asked.strata)).to_halve > 10
     assert (gold_that_halves(0, 400), gold_that_halves(400, 400)) == (400, 0)
+
+
+@pytest.mark.parametrize(("known", "size"), [(5, 60), (20, 1000), (100, 1000), (30, 10**6)])
+def test_what_halves_is_the_smallest_number_that_does(known, size):
+    width = lambda n: np.sqrt(1 / n - 1 / size)  # noqa: E731
+    smallest = next(n for n in range(known, size) if width(n) <= width(known) / 2)
+    assert gold_that_halves(known, size) == smallest - known

@@ -152,3 +152,21 @@ def test_one_noisy_label_a_row_and_features_find_wrong_labels(answer, tmp_path):
         tmp_path / "gold.csv", [(row["task"], names[y[int(row["task"])]]) for row in found["queue"]]
     )
     assert answer(*words, "--gold", gold)[0]["num_answers"] == 30
+
+
+@pytest.mark.parametrize("named", [[], ["--task", "image"]], ids=["by its name", "typed"])
+def test_raw_pixels_and_one_noisy_label_each(answer, tmp_path, named):
+    """Counts of 0 to 16, ten classes, a column of tasks that is called image: standardised inside."""
+    from sklearn.datasets import load_digits
+
+    x, y = (part[:300] for part in load_digits(return_X_y=True))
+    rng = np.random.default_rng(3)
+    z = np.where(rng.random(300) < 0.12, (y + rng.integers(1, 10, 300)) % 10, y)
+    names = [f"img_{i:05d}.png" for i in range(300)]
+    labels = write(tmp_path / "labels.csv", ("image", "label"), zip(names, z, strict=True))
+    rows = [(name, *map(int, row)) for name, row in zip(names, x, strict=True)]
+    features = write(tmp_path / "x.csv", ("image", *(f"px{k}" for k in range(64))), rows)
+    found, text = answer("clean", labels, "--features", features, "--budget", "20", *named, full=False)
+    wrong = [z[names.index(row["task"])] != y[names.index(row["task"])] for row in found["queue"]]
+    assert len(wrong) == 20 and sum(wrong) >= 15 > 3 * 20 * (y != z).mean()
+    assert "converge" not in text

@@ -155,6 +155,19 @@ def test_ctrl_c_ends_with_one_sentence_at_any_moment(pytestconfig, tmp_path, aft
     assert err == "jtruth: stopped; nothing was written\n" and not os.listdir(tmp_path)
 
 
+def test_ctrl_c_takes_what_is_half_written_away(pytestconfig, tmp_path):
+    words = ["inspect", CARIES, "--json", str(tmp_path / "a.json")]
+    code = (
+        f"import os, signal, sys\nsys.argv = {['jtruth', *words]!r}\n"
+        "os.fsync = lambda _: signal.raise_signal(signal.SIGINT)\nfrom jtruth.cli import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=pytestconfig.rootpath
+    )
+    assert (done.returncode, done.stderr) == (130, "jtruth: stopped; nothing was written\n")
+    assert not os.listdir(tmp_path)
+
+
 PIPED = (
     ("inspect - --json {0}/a.json", "5 labelers", 0),
     ("evaluate - --rater 5 --method majority_vote", "no uncertainty", 0),
@@ -208,3 +221,20 @@ def test_a_full_disk_names_the_file_and_leaves_nothing_half_written(run, small, 
     code, _, err = run("labelers", small / "labels.csv", "--fast", option, small / "out.x")
     assert code == 2 and f"{small / 'out.x'}: no space left on device (nothing was changed)\n" in err
     assert err.count("\n") == 1 and sorted(os.listdir(small)) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "words", [["--json", "/dev/full"], ["--report", "/dev/full"], ["--json", "-"], ["--full"]], ids=" ".join
+)
+def test_a_full_device_or_pipe_is_named(pytestconfig, words):
+    """Also where it is standard output, which has no name."""
+    command, piped = [sys.executable, "-m", "jtruth", "inspect", CARIES, *words], "/dev/full" not in words
+    with open("/dev/full" if piped else os.devnull, "w") as out:
+        done = subprocess.run(
+            command, stdout=out, stderr=subprocess.PIPE, text=True, cwd=pytestconfig.rootpath
+        )
+    said = [line for line in done.stderr.splitlines() if "no space left on device" in line]
+    name = "standard output" if piped else "/dev/full"
+    assert (done.returncode, said) == (2, [f"jtruth: {name}: no space left on device"])
+    assert "Errno" not in done.stderr and "Traceback" not in done.stderr

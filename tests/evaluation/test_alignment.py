@@ -5,6 +5,8 @@ rounding, or a ValueError whose text says what is wrong. A plain sequence in ano
 its shape; there the answer begins with a doubt, and a warning names the ids it was matched with.
 """
 
+from datetime import UTC, datetime, time
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -311,6 +313,17 @@ def test_order_by_task():
         found = read_order(given, data)
         ranks = np.argsort(np.argsort(found))
         assert [IDS[k] for k in ranks] == list(LABELS.tasks)
+    days = list(when.date)
+    midnights = [datetime.combine(day, time()) for day in days]
+    mixed = [b if k % 2 else a for k, (a, b) in enumerate(zip(days, midnights, strict=True))]
+    aware = [one.replace(tzinfo=UTC) for one in midnights]
+    for given in (days, midnights, mixed, aware):
+        found = read_order(pd.Series(given, index=IDS, dtype=object), data)
+        ranks = np.argsort(np.argsort(found))
+        assert [IDS[k] for k in ranks] == list(LABELS.tasks)
+        np.testing.assert_allclose(np.diff(np.sort(found)), 86400)
+    with pytest.raises(ValueError, match=r"order\[3\] is None, no time"):
+        read_order([*days[:3], None, *days[4:]], data)
     with pytest.raises(ValueError, match="one finite number or date"):
         read_order(["early"] * SIZE, data)
 

@@ -308,3 +308,11 @@ def test_posterior_of_large_and_lopsided_problems():
     assert "contradict" in error_rate_posterior((5, 1000), mislabeling=0.02).warnings[0]
     assert error_rate_posterior((12, 1000), mislabeling=0.02).warnings == ()
     assert 0.2 < confused.probability_reversed < 0.8 and "more often than right" in confused.warnings[0]
+
+
+def test_one_rate_among_many_that_says_nothing_is_refused():
+    from jtruth.lam_stork import policy_boundary, true_error_rate
+
+    with pytest.raises(ValueError, match=r"mislabeling is 0\.5"):
+        true_error_rate(0.3, np.array([0.1, 0.5]))
+    np.testing.assert_array_equal(np.isnan(policy_boundary(np.array([0.1, 0.165, 0.167, 0.3]))), [0, 0, 1, 1])

@@ -1,7 +1,9 @@
 """Checkpoints: one format, a mark that another process finds again, and files that are never half written."""
 
 import errno
+import json
 import os
+import re
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -10,6 +12,8 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.cleaning import start
+from jtruth.cleaning.state import read_state, write_state
 from jtruth.latent import Effort, Progress
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning import fit_joint
@@ -92,6 +96,46 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path, files, sampler, other):
         RUNS[sampler](path, key=1 if sampler == other else 0)
     assert str(caught.value).startswith(str(path))
     assert path.read_bytes() == files[other]
+
+
+OLDER = {
+    "checkpoint": lambda path: gibbs(path),
+    "stream": lambda path: jt.learning.read_stream(path),
+    "cleaning": lambda path: read_state(path, begun()),
+}
+
+
+def begun():
+    labels, y = small()
+    x = np.column_stack([y + np.arange(24) / 24, -y])
+    return start(x, labels, jt.noise.Symmetric(0.2, 2), [0.5, 0.5])
+
+
+@pytest.mark.parametrize("version", ["0.3.0", None])
+@pytest.mark.parametrize("kind", OLDER)
+def test_a_file_of_an_older_version_says_so(tmp_path, files, monkeypatch, kind, version):
+    """Of another format; versions before that wrote none are older ones."""
+    path = tmp_path / "old.npz"
+    if kind == "checkpoint":
+        path.write_bytes(files["gibbs"])
+    elif kind == "stream":
+        named = jt.Labels.from_long(["a", "b"], ["u", "u"], ["x", "y"])
+        jt.learning.write_stream(path, jt.learning.begin_stream(named))
+    else:
+        write_state(path, begun())
+    with np.load(path) as file:
+        arrays = dict(file)
+    about = json.loads(str(arrays.pop("about"))) | {"mark": "format 0", "jtruth": version}
+    if version is None:
+        del about["jtruth"]
+    np.savez(path.with_name("new"), about=np.array(json.dumps(about)), **arrays)
+    os.replace(tmp_path / "new.npz", path)
+    was = (
+        f"was written by jtruth {version or 'of an older version'}, and {jt.__version__} cannot go on from it"
+    )
+    with pytest.raises(ValueError, match=re.escape(was)) as caught:
+        OLDER[kind](path)
+    assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
 
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):

@@ -235,3 +235,13 @@ def test_coverage(size, gold, share, sharp, low, high):
 def test_surprise_helps_where_the_class_is_rare():
     with_it, without = (coverage(400, 30, 0.05, 3, surprise=surprise)[0] for surprise in (0.5, 0.0))
     assert with_it > 0.77 and with_it > without + 0.05
+
+
+def test_gold_that_is_not_in_proportion_has_unequal_chances():
+    """Of 10 and 10 answers in strata of 80 and 20; an answer more or less than 16 and 4 is rounding."""
+    strata, gold = np.repeat([0, 1], [80, 20]), np.zeros(100, bool)
+    gold[[*range(10), *range(80, 90)]] = True
+    np.testing.assert_allclose(gold_sample(gold, strata=strata).inclusion, np.repeat([0.125, 0.5], 10))
+    gold[:] = False
+    gold[[*range(17), *range(80, 83)]] = True
+    np.testing.assert_allclose(gold_sample(gold, strata=strata).inclusion, 0.2)

@@ -260,7 +260,7 @@ def read_stream(path: str | Path) -> Stream:
     try:
         content = Checkpoint(path, _MARK).read()
     except ValueError as error:
-        raise ValueError(f"{path} is no state of a stream of labels: {error}") from None
+        raise ValueError(f"{path} cannot be used as the state of a stream of labels: {error}") from None
     if content is None:
         raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
     arrays, words = content

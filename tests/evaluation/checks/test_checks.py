@@ -154,6 +154,29 @@ def test_simulated_labels_of_gold_samples_are_of_their_class():
     assert (drawn.label != sets.label).any()  # the others are drawn anew
 
 
+def test_the_misfit_of_a_labeler_is_of_standardised_residuals(monkeypatch):
+    """Pairs that agree more than expected by chance, or vary more, say no more: one pair far out does."""
+    labels, y_pred, _ = raters(labelers=4)
+    table, rng = with_classifier(labels, y_pred), np.random.default_rng(0)
+    pairs = [tuple(map(int, pair)) for pair in with_pairs(observed(table)).pairs]
+    drawn = rng.normal(size=(100, len(pairs)))
+    drawn[0] = 0.5
+    drawn[0, pairs.index((2, 3))] = 5.0
+    scale = np.where([pair == (2, 3) for pair in pairs], 0.1, 1.0)
+    scale[pairs.index((0, 1))] = 20.0
+    drawn = drawn * scale + np.where([0 in pair for pair in pairs], 30.0, 0.0)
+    given = {"pairwise agreement": drawn, boot.ALIKE: rng.normal(size=(100, 2))}
+    monkeypatch.setattr(boot, "_sets", lambda *_, **__: given)
+    (_, worst, value) = boot.bootstrap(table, fitted(table), KEY)[0]["labeler misfit"]
+    sums = np.zeros((100, 5))
+    for k, pair in enumerate(pairs):
+        for rater in pair:
+            sums[:, rater] += ((drawn[:, k] - np.mean(drawn[:, k])) / np.std(drawn[:, k])) ** 2
+    z = (sums[0] - sums.mean(axis=0)) / sums.std(axis=0)
+    assert worst in (2, 3) and worst == np.abs(z).argmax() and value == pytest.approx(z[worst])
+    assert value > 4
+
+
 def test_p_values_are_ranks():
     values = np.random.default_rng(0).normal(size=(200, 3))
     p, worst, value = boot.largest(values)

@@ -142,7 +142,7 @@ def test_the_file_holds_the_state_and_refuses_others(tmp_path, entries, stream):
     with pytest.raises(ValueError, match=r"changed.npz was changed after it was written"):
         read_stream(tmp_path / "changed.npz")
     np.savez(tmp_path / "other.npz", a=np.zeros(2))
-    with pytest.raises(ValueError, match="is no state of a stream of labels"):
+    with pytest.raises(ValueError, match="cannot be used as the state of a stream of labels"):
         read_stream(tmp_path / "other.npz")
     with pytest.raises(ValueError, match="begin_stream makes the first state"):
         read_stream(tmp_path / "nowhere")
