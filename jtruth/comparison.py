@@ -120,7 +120,6 @@ def compare_models(
 
     Raises:
         ValueError: fewer than two models, a model twice, or a fit of other labels.
-        ImportError: without arviz-base and arviz-stats.
     """
     labels = must_be_labels(labels)
     names = list(models) if isinstance(models, Mapping) else [_name(model) for model in models]
@@ -136,7 +135,6 @@ def compare_models(
             raise ValueError(
                 f"the fit of {name!r} is of other labels; models can be compared on the same only"
             )
-    arviz()  # a missing package is found before anything is fitted
     keep_programs()  # most of the time is compilation, of the first comparison of such a size
     from jtruth.learning.annotation.bayes import evidence_of, fit_nuts, fit_tempered
 

@@ -235,13 +235,39 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
 
     def draw(arrays: Any, rng: np.random.Generator, number: int) -> np.ndarray:
         keys = jax.random.split(jax.random.key(rng.integers(2**31)), number)
-        points = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
+        with handlers.seed(rng_seed=keys[0]):
+            laws = {"prior": dist.Dirichlet(arrays[0]["class_concentration"]), **parameters(*args(arrays))}
+        if all(isinstance(law, dist.Distribution) for law in laws.values()):
+            every = {name: _on_host(law, rng, number) for name, law in sorted(laws.items())}
+            free = [biject_to(laws[name].support).inv(np.float32(x)) for name, x in every.items()]
+            points = np.concatenate([np.asarray(x).reshape(number, -1) for x in free], axis=1)
+        else:  # laws that depend on what was drawn before
+            points = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
         return np.clip(np.nan_to_num(np.asarray(points, np.float32).T), -_FARTHEST, _FARTHEST)
 
     def size(arrays: Any) -> int:
         return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(shapes(arrays)))
 
     return Kind(log_prior, meaning, named, draw, size)
+
+
+def _on_host(law: Any, rng: np.random.Generator, number: int) -> np.ndarray:
+    """So many draws of a law (number, ...); of the usual ones by NumPy, which compiles nothing."""
+    base, shape = law, (number, *law.shape())
+    while isinstance(base, dist.Independent | dist.ExpandedDistribution):
+        base = base.base_dist
+    match base:
+        case dist.Dirichlet():
+            x = rng.standard_gamma(np.asarray(base.concentration, np.float64), shape)
+            return x / x.sum(axis=-1, keepdims=True)
+        case dist.Beta():
+            first, second = (np.asarray(a) for a in (base.concentration1, base.concentration0))
+            return rng.beta(first, second, shape)
+        case dist.Normal():
+            return np.asarray(base.loc) + np.asarray(base.scale) * rng.standard_normal(shape)
+        case dist.HalfNormal():
+            return np.abs(np.asarray(base.scale) * rng.standard_normal(shape))
+    return np.asarray(law.sample(jax.random.key(rng.integers(2**31)), (number,)))
 
 
 def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
@@ -290,7 +316,7 @@ class TemperedFit(NamedTuple):
 
 
 def fit_tempered(
-    model: str | Spec, labels: Labels, *, key: Any = None, progress: Progress = Progress()
+    model: str | Spec, labels: Labels, *, key: Any = None, progress: Progress = nuts.USUAL.progress
 ) -> TemperedFit | None:
     """log p(labels of a sample | draw) and the evidence of an annotation model, by one tempered run.
 

@@ -202,7 +202,8 @@ def doubts(
     """
     size = labels.num_labelers
     if matrices is None:
-        every = [_confusion(one, size) for one in _channels(spec.channel, draws, hyper, size, REPLICATES)]
+        some = channels(spec.channel, draws, hyper, size, REPLICATES)
+        every = [_confusion(one, size) for one in some]
         matrices = np.array([part.mean(axis=0) for part in np.array_split(np.array(every), 4)])
     agreement = labeler_agreement(spec.channel, draws, labels, hyper, stream(key, "agreement"))
     switched = check_switching(matrices[:, labels.labels_per_labeler() > 0], labels.class_names)
@@ -248,20 +249,16 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
 
 def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
     """Label sets (samples, width) drawn at `replicates` draws spread over all, one after the other."""
-    size, width = labeler.shape
-    pad = ((0, bucket(size) - size), (0, bucket(width) - width))  # for few compiled programs
-    padded = np.pad(labeler, pad, constant_values=-1)
-    for k, one in enumerate(_channels(channel, draws, hyper, num_labelers, replicates)):
-        with arithmetic():
-            drawn = _drawn(one, num_labelers, stream(key, "replicate", k), padded)
-        yield np.asarray(drawn)[:size, :width]
+    rng = host_rng(key, "replicates")
+    for one in channels(channel, draws, hyper, num_labelers, replicates):
+        yield draw_labels(one, num_labelers, rng, labeler)
 
 
-# of one point, whatever the model: models whose tables have equal sizes share these programs
-_drawn, _confusion = (jax.jit(function, static_argnums=1) for function in (draw_labels, confusion))
+# of one point, whatever the model: models whose tables have equal sizes share the program
+_confusion = jax.jit(confusion, static_argnums=1)
 
 
-def _channels(channel, draws, hyper, num_labelers, number):
+def channels(channel, draws, hyper, num_labelers, number):
     """The `Channel` at so many draws spread over all (chains, draws, ...), one after the other."""
     chains, length = next(iter(draws.values())).shape[:2]
     for place in np.linspace(0, chains * length - 1, min(number, chains * length)).astype(int):
