@@ -279,7 +279,7 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
         parameters = fit.spec.parameters or _LAWS[fit.model]
         model, _ = _density(fit.spec, parameters, fit.labels, fit.hyper)
         state = model and _at_posterior(model, host_rng(key, "evidence"))
-    return state and state.evidence[:2]
+    return state and _evidence(state)
 
 
 def _density(
@@ -305,6 +305,11 @@ def _at_posterior(model: Model, rng: np.random.Generator) -> temper.Tempered | N
         return alone(temper.temper(model, rng, temper.lineages_for(model.work)))
     except TooLarge:
         return None
+
+
+def _evidence(state: temper.Tempered) -> tuple[float, float]:
+    log_z, error, _ = state.evidence
+    return log_z, error
 
 
 class TemperedFit(NamedTuple):
@@ -336,17 +341,18 @@ def fit_tempered(
         blocks, rhat, ess = [], {}, {}
         while not blocks or (len(blocks) < _MOST_BLOCKS and not good(rhat, ess, STANDARD)):
             for _ in range(_BLOCKS):
-                state, block = alone(_moved(density, rng, state))
-                blocks.append(block)
+                state, (draws, log_p) = alone(_moved(density, rng, state))
+                few = log_p.size * _MOST_BLOCKS > 5 * _MOST_NUMBERS  # of many rows one draw a block is kept
+                blocks.append((draws, log_p[:, :: temper.MOVES if few else 1].astype(np.float32)))
                 tell(len(blocks), -(-len(blocks) // _BLOCKS) * _BLOCKS)
             draws, log_p = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *blocks)
             rhat, ess = diagnose(draws)
     step = min(-(-log_p.size // _MOST_NUMBERS), log_p.shape[1] // 4)
-    rows = row_likelihood(log_p[:, ::step, : density.rows], row_of_sample)
+    rows = row_likelihood(log_p[:, ::step, : density.rows].astype(np.float64), row_of_sample)
     missed = f"Tempering did not converge: {extremes(rhat, ess)}. Sample by NUTS."
     texts = doubts(spec, labels, hyper, draws, key)[-1]
     texts = texts if good(rhat, ess, STANDARD) else (missed, *texts)
-    return TemperedFit(rows, state.evidence[:2], texts)
+    return TemperedFit(rows, _evidence(state), texts)
 
 
 def _moved(
