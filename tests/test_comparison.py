@@ -14,8 +14,9 @@ from scipy.special import betaln, gammaln, logsumexp
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings
-from jtruth.learning.annotation.bayes import fit_nuts
+from jtruth.learning.annotation.bayes import fit_nuts, fit_tempered
 from jtruth.learning.joint.posterior import fit_joint
+from jtruth.stats.loo import psis_loo
 
 SETTINGS = NutsSettings(num_warmup=300, num_samples=500)
 
@@ -69,6 +70,64 @@ def test_loo_is_leave_one_out(pooled):
     assert found.num_bad == 0 and found.pareto_k.shape == (12,)
     lpd = logsumexp(pooled.log_likelihood(), axis=0) - np.log(2000)
     assert found.p_loo == pytest.approx(lpd.sum() - found.elpd)
+
+
+def test_loo_and_evidence_of_tempering_are_exact(pooled):
+    """The same ratios of evidences, by the run that gives the evidence too."""
+    ones = pooled.labels.to_matrix().sum(axis=1)
+    size = np.bincount(ones, minlength=4)
+    everything = exact_log_evidence(size)
+    exact = np.array([everything - exact_log_evidence(size - (np.arange(4) == k)) for k in ones])
+    fit = fit_tempered("pooled", pooled.labels, key=4)
+    rows = fit.pointwise
+    found = psis_loo(rows.log_p, rows.relative_ess, rows.row_of_sample)
+    weight = np.exp(-rows.log_p.reshape(-1, rows.log_p.shape[2])[:, rows.row_of_sample])
+    ess = rows.relative_ess * len(weight)
+    error = weight.std(axis=0) / weight.mean(axis=0) / np.sqrt(ess)
+    assert ess > 400 and error.max() < 0.05
+    assert (np.abs(found.pointwise - exact) < 4.5 * error).all()  # false alarms below 1e-4
+    assert abs(fit.evidence[0] - everything) < 4 * fit.evidence[1] + 0.1
+    assert not any("converge" in text for text in fit.warnings)
+
+
+@pytest.mark.slow
+def test_tempering_and_nuts_compare_alike():
+    """Elpd, differences and evidence of both samplers, over models of all kinds, within Monte Carlo error.
+
+    The error of an elpd is that of two means of p_loo terms of 400 draws or more each: below .3 here, and
+    the difference of two such numbers is within 4 of these.
+    """
+    labels = crowd(0, 200, [0.95, 0.75, 0.55, 0.8, 0.9])
+    models = ("pooled", "one_coin", "item_difficulty", "dawid_skene")
+    fast = compare_models(labels, key=0, models=models)
+    slow = compare_models(labels, key=1, models=models, settings=SETTINGS)  # settings of NUTS ask for it
+    for name in models:
+        one, other = fast.names.index(name), slow.names.index(name)
+        assert abs(fast.loo[one].elpd - slow.loo[other].elpd) < 1.2
+        assert abs(fast.difference[one] - slow.difference[other]) < 1.2
+        assert fast.difference_se[one] == pytest.approx(slow.difference_se[other], abs=0.5)
+        (log, error), (its, own) = fast.evidence[one], slow.evidence[other]
+        assert abs(log - its) < 4 * np.hypot(error, own)
+
+
+def test_nuts_is_run_when_it_is_asked_for(pooled, monkeypatch):
+    """By name, by its settings, and for a model that cannot be tempered."""
+    from jtruth.learning.annotation import bayes
+
+    asked = []
+    tempered = bayes.TemperedFit(pooled.pointwise(), (0.0, 0.1), ())
+    monkeypatch.setattr(bayes, "evidence_of", lambda fit, key: None)
+    monkeypatch.setattr(bayes, "fit_nuts", lambda name, *_, **more: asked.append(name) or pooled)
+    monkeypatch.setattr(bayes, "fit_tempered", lambda name, *_, **more: None if name == "mace" else tempered)
+    for how in ({}, {"nuts": False}, {"nuts": False, "settings": SETTINGS}):
+        compare_models(pooled.labels, models=("pooled", "one_coin"), **how)
+    assert not asked
+    for how in ({"nuts": True}, {"settings": SETTINGS}):
+        compare_models(pooled.labels, models=("pooled", "one_coin"), **how)
+        assert asked == ["pooled", "one_coin"]
+        asked.clear()
+    compare_models(pooled.labels, models=("mace", "one_coin"))
+    assert asked == ["mace"]
 
 
 def test_a_gibbs_fit_can_be_compared(pooled, gibbs):

@@ -307,8 +307,9 @@ def consensus(args: Any) -> None:
 @command(
     "LABELS.csv", TABLE,
     models=option("Names, comma separated; the usual ones if unset."),
-    warmup=option("NUTS steps before the draws of a chain.", 500),
-    samples=option("NUTS draws of a chain.", 500),
+    nuts=option("Sample by NUTS, not by tempering; many times slower.", False),
+    warmup=option("NUTS steps before the draws of a chain, 500 if unset; with it NUTS samples.", kind=int),
+    samples=option("NUTS draws of a chain, 500 if unset; with it NUTS samples.", kind=int),
 )  # fmt: skip
 def models(args: Any) -> None:
     """Annotation models by how well they predict the labels of a sample left out (PSIS-LOO)."""
@@ -319,8 +320,11 @@ def models(args: Any) -> None:
     names = STANDARD_MODELS if args.models is None else [n.strip() for n in args.models.split(",")]
     labels = labels_of(args.file, args)
     with progress("model", len(names)) as advance:
-        settings = NutsSettings(num_warmup=args.warmup, num_samples=args.samples, progress=Progress(advance))
-        answer = compare_models(labels, models=names, key=args.seed, settings=settings)
+        warmup, samples = (500 if n is None else n for n in (args.warmup, args.samples))
+        long = NutsSettings(num_warmup=warmup, num_samples=samples)
+        nuts = args.nuts or args.warmup is not None or args.samples is not None
+        settings = long._replace(progress=Progress(advance))
+        answer = compare_models(labels, models=names, key=args.seed, settings=settings, nuts=nuts)
     best = f"--model {answer.names[0]}"
     step = next_step(args, best, "how good each labeler is, by the first model", "labelers")
     give(args, with_notes(answer, labels.notes), step)

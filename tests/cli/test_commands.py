@@ -225,7 +225,8 @@ def test_long_work_says_how_far_it_is(run, small, spied):
 def test_the_bar_of_models_is_told_by_the_sampler_and_counts_the_models(refusal, small, monkeypatch, spied):
     """What is sampled calls the bar that was made for as many models as were asked for."""
 
-    def sampled(labels, *, models, key, settings):
+    def sampled(labels, *, models, key, settings, nuts):
+        assert not nuts
         settings.progress.report(7, 9)
         raise ValueError(f"asked for {models}")
 

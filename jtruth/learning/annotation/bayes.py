@@ -11,7 +11,7 @@ in a mirror image of the posterior in which classes have exchanged names, and no
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,23 +27,27 @@ from jtruth._cache import keep_programs
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels
-from jtruth.latent import NutsSettings, TooLarge, density
+from jtruth.latent import NutsSettings, Progress, TooLarge, density
 from jtruth.latent.density import Channel, Seen
-from jtruth.latent.fit import model_of, temperable
+from jtruth.latent.fit import RowLikelihood, model_of, row_likelihood, temperable
 from jtruth.latent.infer import nuts, temper
-from jtruth.latent.infer.side_by_side import alone
-from jtruth.latent.model import Kind, Observed
+from jtruth.latent.infer.side_by_side import Call, Sampler, alone
+from jtruth.latent.model import Kind, Model, Observed
 from jtruth.latent.rows import label_columns, merge_samples
+from jtruth.latent.walk import STANDARD, diagnose, extremes, good
 from jtruth.learning._fit import gold_and_prior
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, prepare, wrong_shares
 from jtruth.learning.annotation.posterior import (
     NutsFit,
+    doubts,
     gather,
     majority_matrices,
     merged_rows,
     simulated_labels,
 )
 
+_BLOCKS, _MOST_BLOCKS = 4, 64  # blocks of moves before the first look and between two, and at most
+_MOST_NUMBERS = 20_000_000  # draws x rows of a tempered fit
 _FARTHEST = 30.0  # coordinates of draws from the prior
 
 
@@ -231,7 +235,14 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
 
     def draw(arrays: Any, rng: np.random.Generator, number: int) -> np.ndarray:
         keys = jax.random.split(jax.random.key(rng.integers(2**31)), number)
-        points = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
+        with handlers.seed(rng_seed=keys[0]):
+            laws = {"prior": dist.Dirichlet(arrays[0]["class_concentration"]), **parameters(*args(arrays))}
+        if all(isinstance(law, dist.Distribution) for law in laws.values()):
+            every = {name: _on_host(law, rng, number) for name, law in sorted(laws.items())}
+            free = [biject_to(laws[name].support).inv(np.float32(x)) for name, x in every.items()]
+            points = np.concatenate([np.asarray(x).reshape(number, -1) for x in free], axis=1)
+        else:  # laws that depend on what was drawn before
+            points = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
         return np.clip(np.nan_to_num(np.asarray(points, np.float32).T), -_FARTHEST, _FARTHEST)
 
     def size(arrays: Any) -> int:
@@ -240,34 +251,121 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
     return Kind(log_prior, meaning, named, draw, size)
 
 
+def _on_host(law: Any, rng: np.random.Generator, number: int) -> np.ndarray:
+    """So many draws of a law (number, ...); of the usual ones by NumPy, which compiles nothing."""
+    base, shape = law, (number, *law.shape())
+    while isinstance(base, dist.Independent | dist.ExpandedDistribution):
+        base = base.base_dist
+    match base:
+        case dist.Dirichlet():
+            x = rng.standard_gamma(np.asarray(base.concentration, np.float64), shape)
+            return x / x.sum(axis=-1, keepdims=True)
+        case dist.Beta():
+            first, second = (np.asarray(a) for a in (base.concentration1, base.concentration0))
+            return rng.beta(first, second, shape)
+        case dist.Normal():
+            return np.asarray(base.loc) + np.asarray(base.scale) * rng.standard_normal(shape)
+        case dist.HalfNormal():
+            return np.abs(np.asarray(base.scale) * rng.standard_normal(shape))
+    return np.asarray(law.sample(jax.random.key(rng.integers(2**31)), (number,)))
+
+
 def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
     """log p(all labels) of the model of a `NutsFit`, by tempering from the prior, and its standard error.
 
     None where tempering would take long, or does not get to the posterior.
     """
-    labels, classes = fit.labels, fit.labels.num_classes
-    parameters = fit.spec.parameters or _LAWS[fit.model]
     with nuts.numpyro_block(), jax.enable_x64(False):
-        settings = {name: np.asarray(value, np.float32) for name, value in fit.hyper.items()}
-        arrays = settings, np.zeros(labels.num_labelers, np.float32)
-        rows = merge_samples(labels, None, None)
-        levels = len(fit.hyper.get("log_weight", (0.0,)))
-        observed = Observed(
-            (label_columns(rows.labels),), rows.multiplicity.astype(np.float64),
-            np.zeros((classes * levels, rows.multiplicity.size)), rows.row_of_sample,
-        )  # fmt: skip
-        kind = kind_of(parameters, fit.spec.channel)
-        if not temperable(kind, arrays, observed):
-            return None
-        model = model_of(kind, arrays, observed, classes)
-        keep_programs()
-        try:
-            lineages = temper.lineages_for(model.work)
-            tempered = alone(temper.temper(model, host_rng(key, "evidence"), lineages))
-        except TooLarge:
-            return None
-    log_z, error, _ = tempered.evidence
+        parameters = fit.spec.parameters or _LAWS[fit.model]
+        model, _ = _density(fit.spec, parameters, fit.labels, fit.hyper)
+        state = model and _at_posterior(model, host_rng(key, "evidence"))
+    return state and _evidence(state)
+
+
+def _density(
+    spec: Spec, parameters: Callable, labels: Labels, hyper: Hyper
+) -> tuple[Model | None, np.ndarray]:
+    """The model as a log density, and the row of each sample; None where tempering would take long."""
+    settings = {name: np.asarray(value, np.float32) for name, value in hyper.items()}
+    arrays = settings, np.zeros(labels.num_labelers, np.float32)
+    rows, levels = merge_samples(labels, None, None), len(hyper.get("log_weight", (0.0,)))
+    observed = Observed(
+        (label_columns(rows.labels),), rows.multiplicity.astype(np.float64),
+        np.zeros((labels.num_classes * levels, rows.multiplicity.size)), rows.row_of_sample,
+    )  # fmt: skip
+    kind = kind_of(parameters, spec.channel)
+    able = temperable(kind, arrays, observed)
+    return model_of(kind, arrays, observed, labels.num_classes) if able else None, rows.row_of_sample
+
+
+def _at_posterior(model: Model, rng: np.random.Generator) -> temper.Tempered | None:
+    """Points of the posterior, and the evidence; None where the posterior is not reached."""
+    keep_programs()
+    try:
+        return alone(temper.temper(model, rng, temper.lineages_for(model.work)))
+    except TooLarge:
+        return None
+
+
+def _evidence(state: temper.Tempered) -> tuple[float, float]:
+    log_z, error, _ = state.evidence
     return log_z, error
+
+
+class TemperedFit(NamedTuple):
+    """What draws of an annotation model by tempering say of the labels."""
+
+    pointwise: RowLikelihood
+    evidence: tuple[float, float]  # log p(all labels), and its standard error
+    warnings: tuple[str, ...]
+
+
+def fit_tempered(
+    model: str | Spec, labels: Labels, *, key: Any = None, progress: Progress = nuts.USUAL.progress
+) -> TemperedFit | None:
+    """log p(labels of a sample | draw) and the evidence of an annotation model, by one tempered run.
+
+    The points that tempering ends with are draws of the posterior (Del Moral, Doucet and Jasra 2006). They
+    move on until R-hat and ESS of all parameters are those of `latent.walk.STANDARD`. None where tempering
+    would take long, or does not reach the posterior: `fit_nuts` is for such data.
+    """
+    name, spec, _ = resolve(model)
+    gold_and_prior(labels, None, None)
+    most = int(labels.labels_per_sample().max())
+    hyper, rng = prepare(spec, labels.num_classes, most, None), host_rng(key, "tempered")
+    with nuts.numpyro_block(), jax.enable_x64(False), progress.reporting() as tell:
+        density, row_of_sample = _density(spec, spec.parameters or _LAWS[name], labels, hyper)
+        state = density and _at_posterior(density, rng)
+        if density is None or state is None:
+            return None
+        blocks, rhat, ess = [], {}, {}
+        while not blocks or (len(blocks) < _MOST_BLOCKS and not good(rhat, ess, STANDARD)):
+            for _ in range(_BLOCKS):
+                state, (draws, log_p) = alone(_moved(density, rng, state))
+                few = log_p.size * _MOST_BLOCKS > 5 * _MOST_NUMBERS  # of many rows one draw a block is kept
+                blocks.append((draws, log_p[:, :: temper.MOVES if few else 1].astype(np.float32)))
+                tell(len(blocks), -(-len(blocks) // _BLOCKS) * _BLOCKS)
+            draws, log_p = jax.tree.map(lambda *x: np.concatenate(x, axis=1), *blocks)
+            rhat, ess = diagnose(draws)
+    step = min(-(-log_p.size // _MOST_NUMBERS), log_p.shape[1] // 4)
+    rows = row_likelihood(log_p[:, ::step, : density.rows].astype(np.float64), row_of_sample)
+    missed = f"Tempering did not converge: {extremes(rhat, ess)}. Sample by NUTS."
+    texts = doubts(spec, labels, hyper, draws, key)[-1]
+    texts = texts if good(rhat, ess, STANDARD) else (missed, *texts)
+    return TemperedFit(rows, _evidence(state), texts)
+
+
+def _moved(
+    model: Model, rng: np.random.Generator, state: temper.Tempered
+) -> Sampler[tuple[temper.Tempered, tuple[dict[str, np.ndarray], np.ndarray]]]:
+    """A few moves on; parameters (lineages, moves, ...) and log p(row), (lineages, moves, rows)."""
+    path = yield from temper.kept(model, rng, state)
+    static = ("kind", model.kind), ("classes", model.classes)
+    u = np.zeros((len(path), model.classes, path.shape[2]), np.float32)  # these models have no images
+    named, _, log_p = yield Call(temper.laws, static, (model.arrays, model.seen, path, u))
+    first = [np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for a in (*named.values(), log_p)]
+    x = np.ascontiguousarray(path[-1])
+    return state._replace(x=x), (dict(zip(named, first[:-1], strict=True)), first[-1])
 
 
 def simulate_from_prior(

@@ -54,16 +54,17 @@ def confusion(channel: Channel, num_labelers: int) -> Float[Array, "labelers cla
 
 
 def draw_labels(
-    channel: Channel, num_labelers: int, key: Array, labeler: Int[AnyArray, "rows width"]
-) -> Int[AnyArray, "rows width"]:
-    """Labels drawn from the model, -1 where `labeler` is -1."""
-    key_state, key_label = jax.random.split(key)
-    of_state = channel.log_class[0, :, 0] + channel.log_level[:, 0]
-    state = jax.random.categorical(key_state, of_state, shape=(labeler.shape[0],))
-    table = table_of(channel, num_labelers).reshape(num_labelers, -1, of_state.size)
-    law = table[jnp.maximum(labeler, 0), :, state[:, None]]
-    label = jax.random.categorical(key_label, law, axis=2).astype(labeler.dtype)
-    return jnp.where(labeler >= 0, label, -1)
+    channel: Channel, num_labelers: int, rng: np.random.Generator, labeler: Int[AnyArray, "rows width"]
+) -> Int[np.ndarray, "rows width"]:
+    """Labels drawn from the model by NumPy, -1 where `labeler` is -1."""
+    log_class, log_level, log_seen = (np.asarray(a, np.float64) for a in channel)
+    of_state = np.exp(log_class[0, :, 0] + log_level[:, 0])
+    state = rng.choice(of_state.size, len(labeler), p=of_state / of_state.sum())
+    table = np.exp(log_seen).reshape(num_labelers, -1, of_state.size)
+    below = table[np.maximum(labeler, 0), :, state[:, None]].cumsum(axis=2)
+    u = (1 - rng.random(labeler.shape)) * below[..., -1]  # so a label of probability 0 is never drawn
+    label = (below < u[..., None]).sum(axis=2).astype(labeler.dtype)
+    return np.where(labeler >= 0, label, -1)
 
 
 def confusion_channel(

@@ -23,7 +23,7 @@ from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.labels import Labels
 from jtruth.latent import density
-from jtruth.latent.density import Seen
+from jtruth.latent.density import Channel, Seen
 from jtruth.latent.fit import RowLikelihood, row_likelihood
 from jtruth.latent.infer.nuts import NutsRun, arithmetic
 from jtruth.latent.rows import merge_samples
@@ -172,21 +172,45 @@ def gather(
     """The run as a `NutsFit`, with its doubts; `data` of `merged_rows`."""
     seen, row_of_sample = data
     posterior, matrices = digest(spec.channel, run.samples, seen, hyper, labels.num_labelers)
-    agreement = labeler_agreement(spec.channel, run.samples, labels, hyper, stream(key, "agreement"))
-    switched = check_switching(matrices[:, labels.labels_per_labeler() > 0], labels.class_names)
-    informed = spec.rigid and bool(labels.labels_per_sample().max() > 1)
-    doubt = check_identified(labels, None, None, informed)
-    texts = (doubt, switched, *run.warnings, agreement.sentence(labels.workers))
+    agreement, switched, identified, texts = doubts(
+        spec, labels, hyper, run.samples, key, matrices, run.warnings
+    )
     return NutsFit(
         name, spec, labels, hyper, seen, row_of_sample, run,
         class_posterior=posterior[row_of_sample],
         prior=run.flat("prior").mean(axis=0),
         mean_matrices=matrices.mean(axis=0),
         agreement=agreement,
-        switched=switched is not None,
-        identified=doubt is None,
-        warnings=tuple(text for text in texts if text),
+        switched=switched,
+        identified=identified,
+        warnings=texts,
     )  # fmt: skip
+
+
+def doubts(
+    spec: Spec,
+    labels: Labels,
+    hyper: Hyper,
+    draws: Draws,
+    key: Any,
+    matrices: np.ndarray | None = None,
+    of_run: tuple[str, ...] = (),
+) -> tuple[Agreement, bool, bool, tuple[str, ...]]:
+    """Agreement, whether classes have exchanged names, whether they are identified, and all this in words.
+
+    `draws` (chains, draws, ...), and the mean `matrices` of each chain; None: of four groups of chains.
+    """
+    size = labels.num_labelers
+    if matrices is None:
+        some = channels(spec.channel, draws, hyper, size, REPLICATES)
+        every = [_confusion(one, size) for one in some]
+        matrices = np.array([part.mean(axis=0) for part in np.array_split(np.array(every), 4)])
+    agreement = labeler_agreement(spec.channel, draws, labels, hyper, stream(key, "agreement"))
+    switched = check_switching(matrices[:, labels.labels_per_labeler() > 0], labels.class_names)
+    informed = spec.rigid and bool(labels.labels_per_sample().max() > 1)
+    doubt = check_identified(labels, None, None, informed)
+    texts = (doubt, switched, *of_run, agreement.sentence(labels.workers))
+    return agreement, switched is not None, doubt is None, tuple(text for text in texts if text)
 
 
 def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hyper, key: Any) -> Agreement:
@@ -225,14 +249,22 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
 
 def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
     """Label sets (samples, width) drawn at `replicates` draws spread over all, one after the other."""
+    rng = host_rng(key, "replicates")
+    for one in channels(channel, draws, hyper, num_labelers, replicates):
+        yield draw_labels(one, num_labelers, rng, labeler)
+
+
+# of one point, whatever the model: models whose tables have equal sizes share the program
+_confusion = jax.jit(confusion, static_argnums=1)
+
+
+def channels(channel, draws, hyper, num_labelers, number):
+    """The `Channel` at so many draws spread over all (chains, draws, ...), one after the other."""
     chains, length = next(iter(draws.values())).shape[:2]
-    total, (size, width) = chains * length, labeler.shape
-    pad = ((0, bucket(size) - size), (0, bucket(width) - width))  # for few compiled programs
-    padded = np.pad(labeler, pad, constant_values=-1)
-    for k, place in enumerate(np.linspace(0, total - 1, min(replicates, total)).astype(int)):
+    for place in np.linspace(0, chains * length - 1, min(number, chains * length)).astype(int):
         draw = {name: x[place // length, place % length][None] for name, x in draws.items()}
-        now = stream(key, "replicate", k)
-        yield _of_draws(draw_labels, channel, num_labelers, draw, hyper, now, padded)[0][:size, :width]
+        values = _of_draws(_itself, channel, num_labelers, draw, hyper)
+        yield Channel(*(a[0] for a in values))
 
 
 def _of_draws(function: Callable, channel: Callable, num_labelers: int, *data: Any) -> Any:
@@ -251,6 +283,10 @@ def _mapped(function, channel, num_labelers, draws, hyper, *more):
         return function(channel(draw, hyper, num_labelers), num_labelers, *more)
 
     return jax.lax.map(one, draws, batch_size=16)
+
+
+def _itself(channel, num_labelers):
+    return channel
 
 
 def _log_p(channel, num_labelers, seen):
