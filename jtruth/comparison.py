@@ -141,14 +141,14 @@ def compare_models(
     compared, seed = [], as_key(key)
     by_nuts = settings._replace(progress=Progress()) != NutsSettings() if nuts is None else nuts
     for k, fit in enumerate(fits):
-        found = None
+        found, drawn = None, stream(seed, "model", k)
         if isinstance(fit, str | Spec) and not by_nuts:
-            found = fit_tempered(fit, labels, key=stream(seed, "model", k), progress=settings.progress)
+            found = fit_tempered(fit, labels, key=drawn, progress=settings.progress)
         if found is not None:
             loo, evidence, texts = _loo(found.pointwise), found.evidence, found.warnings
         else:
             if isinstance(fit, str | Spec):
-                fit = fit_nuts(fit, labels, key=stream(seed, "model", k), settings=settings)
+                fit = fit_nuts(fit, labels, key=drawn, settings=settings)
             own_key = stream(seed, "evidence", k)
             evidence = fit.evidence if isinstance(fit, JointPosterior) else evidence_of(fit, own_key)
             loo, texts = leave_one_out(fit, labels), fit.warnings

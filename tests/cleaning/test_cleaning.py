@@ -341,7 +341,7 @@ def test_a_resumed_run_asks_the_same(tmp_path, data, strategy):
     with pytest.raises(ValueError, match="a state of other strategy"):
         read_state(tmp_path / "s.json", fresh()._replace(strategy="emi"))
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(ValueError, match="no state of a cleaning"):
+    with pytest.raises(ValueError, match="cannot be used as the state of a cleaning"):
         read_state(tmp_path / "bad.json", fresh())
 
 
