@@ -378,7 +378,7 @@ def labelers_by_group(
     """
     groups, data = read_groups(by, labels), inputs.read_labels_alone(labels, gold)
     known, equal = data.gold, not data.num_gold or equal_chances(data)
-    chance = np.ones(known.size)
+    chance = np.full(known.size, np.nan)  # only of gold it matters
     if not equal:
         chance[known >= 0] = how_chosen(data.known).inclusion
     reports = {}

@@ -420,7 +420,9 @@ def _average(
     each: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
 ) -> DrawsEstimate:
     """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
-    known = [draws[~np.isnan(draws)] for draws in (one.law(of).draws for one in each)]
+    laws = [one.law(of) for one in each]
+    known = [law.draws[~np.isnan(law.draws)] for law in laws]
     places = (np.arange(4000) + 0.5) / 4000
     columns = [np.quantile(draws, places) if draws.size else np.full(4000, np.nan) for draws in known]
-    return DrawsEstimate(np.stack(columns, axis=1) @ weights)
+    middle = float(np.array([law.mean for law in laws]) @ weights)
+    return DrawsEstimate(np.stack(columns, axis=1) @ weights, middle=middle)

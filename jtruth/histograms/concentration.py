@@ -237,7 +237,7 @@ def fit_concentration_head(
     def loss(params: Head, where: Array) -> Array:
         t = standard @ params[0] + params[1]
         number = jnp.where(where, jnp.asarray(histograms.n), 0).sum().astype(f.dtype)
-        penalty = 1 / (2 * _PRIOR_SD**2 * number)
+        penalty = 1 / (2 * _PRIOR_SD**2 * jnp.maximum(number, 1))
         return concentration_loss(t, histograms, f, penalty=penalty, coefficient=False, where=where)
 
     # From the best constant of all samples: stopping early would else pull the level to where it starts
