@@ -7,15 +7,12 @@ wrong: each finding says what it may mean, and `next_steps` names the commands t
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from jtruth._host import cross_table
 from jtruth._validation import quoted
-from jtruth._validation.guess import FileLook, look_at
-from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
 from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, facts, finding_notes, how
 from jtruth.labels import Labels, must_be_labels
@@ -150,25 +147,6 @@ def inspect_labels(
             )
         ),
     )
-
-
-def inspect_file(
-    path: str | PathLike | File | TextTable,
-    *,
-    sep: str | None = None,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-) -> FileLook:
-    """What the columns of a text table look like, and how to read it if they are not task, worker, label.
-
-    Args:
-        path: the file, or "-" for standard input; or its table.
-        sep: separator, a comma (in .tsv files a tab) unless given.
-        task, worker, label: columns that are known; advice keeps to them.
-    """
-    table = path if isinstance(path, TextTable) else read_table(path, sep)
-    return look_at(table, {"task": task, "worker": worker, "label": label})
 
 
 def suspicions(labels: Labels) -> tuple[Check, ...]:

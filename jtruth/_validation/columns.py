@@ -7,7 +7,7 @@ says. For `lazy_patterns` it groups its rows into distinct patterns of labels: a
 which every worker has some bits (label code + 1, 0 is no label). Powers of 2 are exact in every engine.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from scipy.special import bdtrc
 from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
 from jtruth._validation.coded import Coded, different, keep_one_label_each, unused
-from jtruth._validation.guess import unused_counts
 from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
 
 # What was read, as the fields of `Labels` in their order.
@@ -114,6 +113,35 @@ def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | 
         ids.check_columns(table.columns, columns, Source())
         return tuple(table[name].to_list() for name in columns.values()), None
     return lazy_columns(table, columns)
+
+
+COUNT_WORDS = {
+    "n", "count", "counts", "freq", "frequency", "weight", "votes", "num_votes", "n_votes", "num_labels",
+}  # fmt: skip
+
+
+def count_something(values: Iterable) -> bool:
+    """Whether numbers count something: whole, some above 1, and not each of them different."""
+    texts = [str(value).strip().removesuffix(".0") for value in values]
+    if not all(text.isascii() and text.isdigit() for text in texts):
+        return False
+    return max(map(int, texts), default=0) > 1 and (len(set(texts)) < len(texts) or len(texts) == 1)
+
+
+def unused_counts(
+    header: Sequence[str], used: Container[str], values_of: Callable[[str], Sequence], source: Source
+) -> tuple[str, ...]:
+    """Said of a column of counts that is not `used`."""
+    for name in (name for name in header if str(name).strip().casefold() in COUNT_WORDS and name not in used):
+        values = values_of(name)
+        if count_something(values):
+            text = (
+                f"column {name!r} was not used, and it may count how often a label was given (up to "
+                f"{max(int(float(v)) for v in different(values))}): here a row is one label. Write a row for "
+                "each of them, with a worker of its own, or remove the column."
+            )
+            return (LOOK + source.says(text),)
+    return ()
 
 
 def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ class LabelRows:
     beside: dict[str, dict[str, str]] = field(default_factory=dict)  # a model's or the truth: task -> class
     record: int = 0  # the current one
     records: list[int] = field(default_factory=list)
+    more: dict[str, list[str]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)  # what was without a label, and how often
 
     __repr__ = one_line
