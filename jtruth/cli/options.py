@@ -128,6 +128,7 @@ LABELS: dict[str, Option] = {  # a table of labels, and how it is read
     "scale": reading("nominal, ordinal (order of --classes) or interval."),
     "repeats": reading("A labeler labels a sample again: majority, first, last, keep, error."),
     "missing": reading("Rows without a label: error or drop."),
+    "wide": reading("One row for each sample, every other column is a labeler.", False),
     "map": reading("What labels mean: yes=pass,true=pass,no=fail,...", kind=list[str]),
     "contains": reading("Labels are sets of classes: yes if this one is among them."),
     "plan_file": reading("How to read the file, from inspect --save-plan.", kind=Path, name="--plan"),

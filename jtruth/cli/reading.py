@@ -39,7 +39,7 @@ def keyed(path: Path, args: Any, plan: Plan, wanted: str | None) -> tuple[TextTa
     key = tuple(typed_names([wanted])) if wanted else tuple(plan.task or ())
     if not wanted and not (key and set(key) <= set(table.header)):
         key = (column_called("task", table.header) or "task",)
-    check_columns(table.header, {"task": name} if len(key) == 1 else dict(zip(key, key, strict=True)),
+    check_columns(table.header, {"task": key[0]} if len(key) == 1 else dict(zip(key, key, strict=True)),
                   table.source, option="--" if wanted is None else "--pred-")  # fmt: skip
     if len(key) == 1:
         return table, key[0]
@@ -61,7 +61,7 @@ class Tables:
         if by is not None:
             plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
-        self.rows = self.opened.rows()
+        self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
         self.labels = labels_of_rows(self.rows, self.opened.plan)
 
     @property
@@ -190,9 +190,7 @@ class Tables:
         name = self.args.order
         if name is None:
             return None
-        from jtruth.io.times import order_of
-
-        return order_of(self.opened, name, self.labels)
+        return apply.order_of(self.opened.table, self.plan, name, self.labels)
 
     def keyed(self, path: Path, wanted: str | None = None) -> tuple[TextTable, str]:
         """A table beside the labels, and the column of its tasks."""
@@ -259,7 +257,7 @@ def asked_of(args: Any) -> Plan:
              for what in ("task", "labelers", "abstain")}  # fmt: skip
     classes = typed_names(args.classes) if args.classes else None
     plan = Plan.asked(
-        args.plan_file, task=names["task"], worker=args.worker, label=args.label, labelers=names["labelers"],
+        args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker, label=args.label, labelers=names["labelers"],
         classes=classes, scale=args.scale, repeats=args.repeats, missing=args.missing, silent=names["abstain"],
         map=typed_map(args.map) if args.map else None, pass_at=args.pass_at, contains=args.contains,
     )  # fmt: skip
@@ -268,7 +266,9 @@ def asked_of(args: Any) -> Plan:
 
 def open_labels(args: Any) -> Opened:
     """The file of labels and its plan."""
-    return opened(args.file, asked_of(args), args.sep)
+    file = opened(args.file, asked_of(args), args.sep)
+    args.how_read = file.plan.sentence()
+    return file
 
 
 def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:

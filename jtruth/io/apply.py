@@ -9,12 +9,14 @@ import numpy as np
 
 from jtruth._validation.coded import Coded, different, merged, recode
 from jtruth._validation.columns import unused_counts
-from jtruth._validation.ids import MissingColumn, check_columns
+from jtruth._validation.ids import MissingColumn, check_columns, with_tasks
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, Source, duplicates, number_of, quoted
+from jtruth._validation.times import times_of
+from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
 from jtruth.io.exports import GOLD, LabelRows
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, Plan, says_something
+from jtruth.labels import Labels
 
 BETWEEN = " | "  # stands between the parts of a key of several columns
 
@@ -99,14 +101,14 @@ def _long(table: TextTable, plan: Plan) -> LabelRows:
     rows.task, rows.worker, rows.label = ([c[k] for k in kept.tolist()] for c in (task, worker, label))
     rows.source = table.source.only(kept)
     for name, role in plan.aside.items():
-        rows.notes += (LOOK + _no_labeler(f"labeler {name!r}", role, f"worker:{name}", "--repeats"),)
+        rows.notes += (f"{_no_labeler(f'Labeler {name!r}', role, f'worker:{name}')}.",)
     return rows
 
 
-def _no_labeler(who: str, role: str, name: str, _: str = "") -> str:
+def _no_labeler(who: str, role: str, name: str) -> str:
     """Said of a labeler, or a column, that is called like something else."""
     if role == "gold":
-        return f"{who} is called like verified labels, so it is not used as a labeler. If it is: --gold {name}"
+        return f"{who} is called like verified labels, so it is not used as a labeler; if they are, say --gold {name}"
     if role == "derived":
         return f"{who} is called like a consensus of the others, so it is not used as a labeler"
     return f"{who} is called like a classifier, so it is not used as a labeler: --predictions {name}"
@@ -249,3 +251,36 @@ def by_group(
     ids = ids_of(table, plan)
     return plan, {one: (g, i) for one, g, i in zip(ids, groups, items, strict=True)}
 
+
+
+def order_of(table: TextTable, plan: Plan, name: str, labels: Labels) -> np.ndarray:
+    """When labels were given, from a column of dates, times or numbers.
+
+    Returns:
+        (samples,) where all labels of a sample have one time; else (samples, labelers), NaN without a label.
+
+    Raises:
+        ValueError: a cell that is no time, dates that two conventions read differently, a sample without one.
+    """
+    (cells,) = table.pick({name: name})
+    when = times_of(cells)
+    if when is None:
+        bad = next(k for k, cell in enumerate(cells) if not np.isfinite(number_in(cell)))
+        where = table.source.entry([bad], f"{name} ", cells[bad])
+        raise ValueError(f"{where} neither a number nor a date: write 2026-01-31 09:30, or seconds")
+    place = {str(task): i for i, task in enumerate(labels.task_names)}
+    sample = np.array([place.get(task, -1) for task in ids_of(table, plan)])
+    used = (sample >= 0) & np.isfinite(when)
+    each = np.full(labels.num_samples, np.nan)
+    each[sample[used]] = when[used]
+    if np.isnan(each).any():
+        task = labels.task_names[int(np.flatnonzero(np.isnan(each))[0])]
+        raise ValueError(table.source.says(f"task {task!r} has no {name}; every sample needs a time"))
+    if plan.layout != LONG or (each[sample[used]] == when[used]).all():
+        return with_tasks(each, labels.tasks)
+    who = {str(worker): t for t, worker in enumerate(labels.worker_names)}
+    labeler = np.array([who.get(worker, -1) for worker in table.pick({"worker": str(plan.worker)})[0]])
+    times = np.full((labels.num_samples, labels.num_labelers), np.nan)
+    used &= labeler >= 0
+    times[sample[used], labeler[used]] = when[used]
+    return times

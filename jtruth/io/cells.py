@@ -210,7 +210,7 @@ def typed_names(texts: Sequence[str]) -> list[str]:
     """
     if len(texts) > 1:
         return [text.strip() for text in texts]
-    return [name.strip() for text in texts for name in next(csv.reader([text], skipinitialspace=True), [])]
+    return [name.strip() for text in texts for name in next(csv.reader([text], skipinitialspace=True), []) or [text]]
 
 
 def typed_map(text: str | Sequence[str]) -> dict[str, str]:

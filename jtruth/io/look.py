@@ -90,7 +90,7 @@ def _advice(columns: Columns, plan: Plan) -> list[str]:
         more = ["The first line looks like data. Put a line with the names of the columns before it."] * data
         more += ["Samples have several labels, but no column says who gave them. Add one."] * bool(again)
         return [*_ASK, *more]
-    lines = plan.how()
+    lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:
         lines += ["Predictions or gold labels look so too. Use it beside a file of labels:",
                   "  jtruth evaluate LABELS.csv --predictions THIS.csv  # or --gold THIS.csv"]  # fmt: skip

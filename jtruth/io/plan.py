@@ -23,7 +23,7 @@ import numpy as np
 
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different, has_duplicates, recode
-from jtruth._validation.columns import COUNT_WORDS, count_something
+from jtruth._validation.columns import COUNT_WORDS
 from jtruth._validation.ids import MISSING_TEXT, check_columns
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import (
@@ -38,16 +38,15 @@ from jtruth._validation.words import (
 )
 
 LONG, WIDE, TRANSPOSED, SINGLE, UNKNOWN = "long", "wide", "transposed", "one label each", "unknown"
-# What a column, or a worker, of such a name is; never a labeler unless somebody says so.
-ROLES = {
-    "gold": re.compile(
-        r"(.*[_. -])?(gold|truth|gt|groundtruth)|true|true[_ .-]?(class|label|answer)|(class|label)[_ .-]true"
-        r"|ground|expected|target|y(_?true)?|correct[_ .-](label|answer|class)|reference([_ .-]label)?"
-    ),
-    "derived": re.compile(
-        r"(final|adjudicat|consensus|majority|resolved|aggregat|agreed|merged|mode[_ .-]|median|mean|average"
-        r"|avg).*|.*[_ .-](final|adjudicated|consensus|majority|resolved|aggregated|agreed|mean|median|avg|mv)"
-    ),
+# What a column of such a name is, by its first or last word; never a labeler unless somebody says so.
+_GOLD = {"gold", "truth", "gt", "groundtruth"}
+_GOLD_COLUMNS = {"true", "ground", "expected", "target", "y", "ytrue", "reference"}
+_DERIVED = {
+    "final", "adjudicated", "adjudication", "consensus", "majority", "resolved", "aggregated", "aggregate",
+    "agreed", "mv", "median", "mean", "average", "avg",
+}  # fmt: skip
+_OTHERS = {
+    "gold": re.compile(r"true[ _.-](class|label|answer)|(class|label|y)[ _.-]true|correct[ _.-](label|answer|class)"),
     "prediction": re.compile(r"(pred|model|classifier|y_?pred).*"),
     "score": re.compile(r"(score|prob|confidence|p_).*"),
 }
@@ -221,10 +220,15 @@ NOTHING = (MISSING_TEXT - {"-1"}) | {"#n/a", "n.a.", "n.a"}
 MARKS = {"*", "**", ".", "..", "...", "-", "--", "---", "?", "??", "_", "__", "/", "\\", "–", "—", "…", "•"}
 
 
-def role_of(name: str) -> str | None:
+def role_of(name: str, *, of_worker: bool = False) -> str | None:
     """What a column, or a worker, of this name is other than a labeler; None: it may be one."""
     plain = name.strip().casefold()
-    return next((role for role, words in ROLES.items() if words.fullmatch(plain)), None)
+    words = re.split(r"[\W_]+", plain)
+    if words[-1] in _GOLD or plain in _GOLD or (not of_worker and plain in _GOLD_COLUMNS):
+        return "gold"
+    if {words[0], words[-1]} & _DERIVED and not (of_worker and {"mean", "average"} & set(words)):
+        return "gold" if "expert" in words else "derived"
+    return None if of_worker else next((role for role, has in _OTHERS.items() if has.fullmatch(plain)), None)
 
 
 def stem(name: str) -> str:
@@ -249,10 +253,12 @@ def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[s
     for role, names in named.items():
         check_columns(table.header, {role: name for name in names if name}, table.source)
     free = [name for name in table.header if name not in leave_out]
-    plan = asked if asked.layout is not None else _layout(columns, asked, free)
+    made = asked.layout is not None and (asked.labelers or asked.label)
+    plan = asked if made else _layout(columns, asked, free)
     if plan.layout == LONG and not plan.doubts:
         plan = _long(columns, plan, free)
-    plan = replace(plan, missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"))
+    used = {name: "used" for name in plan.roles if name in leave_out}
+    plan = replace(plan, roles=plan.roles | used, missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"))
     return replace(plan, repeats=plan.repeats or "majority")
 
 
@@ -266,6 +272,11 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
     plan = replace(asked, task=task)
     if asked.labelers is not None:
         return _wide(columns, plan, list(asked.labelers))
+    if asked.layout == WIDE:
+        key = task or tuple(n for n in free if columns.unique((n,)) and role_of(n) is None)[:1]
+        return _wide(columns, replace(plan, task=key), [n for n in free if n not in key])
+    if np.isfinite([number_in(name) for name in columns.header]).all():  # the first line looks like data
+        return replace(plan, layout=UNKNOWN)
     if task and worker and label and _is_long(columns, task, worker, label, asked):
         return replace(plan, layout=LONG, worker=worker, label=label)
     taken = {*(task or ()), *(() if asked.worker is None else (asked.worker,))}
@@ -274,11 +285,16 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
         return _transposed(plan, worker, alike)
     if label and not worker and (asked.label or label not in alike or len(alike) < 3):
         return _without_worker(columns, plan, label, free)
-    if task and worker and not label and worker not in alike:
+    if task and not label and worker not in alike:
         rest = [name for name in free if name not in (*task, worker)]
-        if len(rest) == 1:
+        if len(rest) == 1 and worker:
             reasons = {"label": f"{rest[0]!r} is the only other column"}
             return replace(plan, layout=LONG, worker=worker, label=rest[0], reasons=reasons)
+        who = [n for n in rest if columns.unique((*task, n))]
+        if len(rest) == 2 and not worker and len(who) == 1 and not alike and not columns.unique(task):
+            label = next(n for n in rest if n not in who)
+            why = f"{who[0]!r} tells the labels of a sample apart, and {label!r} repeats"
+            return replace(plan, layout=LONG, worker=who[0], label=label, reasons={"worker": why})
     if len(alike) > 1 or (len(alike) == 1 and len(free) < len(columns.header)):
         return _maybe_turned(columns, plan, alike, free)
     return replace(plan, layout=UNKNOWN, worker=worker, label=label)
@@ -291,7 +307,7 @@ def _called(role: str, columns: Columns, free: list[str]) -> tuple[str, ...] | N
 
 def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, asked: Plan) -> bool:
     """Not so where "judge" and "label" are two labelers of a wide table: each sample once, the same words."""
-    if {asked.worker, asked.label} == {worker, label}:
+    if {asked.worker, asked.label} == {worker, label} or (*task, worker, label) == ("task", "worker", "label"):
         return True
     common = set(columns.values(worker)) & set(columns.values(label)) if columns.size < 10**6 else ()
     return not (common and columns.unique(task))
@@ -367,7 +383,6 @@ def _maybe_turned(columns: Columns, plan: Plan, alike: list[str], free: list[str
 def _wide(columns: Columns, plan: Plan, names: list[str]) -> Plan:
     """One row for each sample, one column for each labeler."""
     counts = [name for name in columns.header if name.casefold() in COUNT_WORDS and name not in names]
-    counts = [name for name in counts if count_something(columns[name])]
     task = plan.task
     if task is None:
         ids = [n for n in columns.header if n not in names and columns.values(n) and columns.unique((n,))]
@@ -415,7 +430,7 @@ def _long(columns: Columns, plan: Plan, free: list[str]) -> Plan:
     """What else stands beside task, worker and label: a second key, repeats, counts, labelers that are none."""
     task, worker, label = plan.task or (), str(plan.worker), str(plan.label)
     rest = [name for name in free if name not in (*task, worker, label)]
-    aside = {name: role for name in columns.values(worker) if (role := role_of(name)) in ("gold", "derived")}
+    aside = {name: role for name in columns.values(worker) if (role := role_of(name, of_worker=True))}
     if len(aside) < len(columns.values(worker)):
         plan = replace(plan, aside=aside)
     if not rest:

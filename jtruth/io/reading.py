@@ -224,7 +224,7 @@ def read_labels(
                "scale": scale, "repeats": repeats, "missing": missing, "abstain": abstain, "map": map,
                "pass_at": pass_at, "contains": contains}  # fmt: skip
     if not isinstance(path, tuple):
-        if (matrix := _matrix(path)) is not None:
+        if not check.is_frame(path) and (matrix := _matrix(path)) is not None:
             size = None if classes else int(matrix.max()) + 1
             return Labels.from_matrix(matrix, size, classes=classes)
         names = (task or "task", worker or "worker", label or "label")
