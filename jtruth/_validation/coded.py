@@ -6,11 +6,12 @@ ask so of a coded column, and of a plain list by going through it, with the same
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Int
 
-from jtruth._validation.words import Source, quoted, some
+from jtruth._validation.words import Source, number_of, quoted, some
 
 _CHUNK = 1 << 16  # rows at a time where somebody goes through all of them
 
@@ -91,33 +92,111 @@ def merged(codes: np.ndarray, names: Sequence) -> Coded:
     return Coded(np.array([place[name] for name in names], np.int32)[codes], list(place))
 
 
-def keep_one_label_each(
-    sample: np.ndarray, labeler: np.ndarray, rows: np.ndarray, repeats: str, names: tuple, source: Source
-) -> tuple[np.ndarray, tuple]:
-    """The rows to use when a worker may have labelled a task several times, and notes."""
-    tasks, workers = names
-    if repeats == "keep":
-        return rows, ()
-    every = rows.size == sample.size  # then there is nothing to pick, and no copy to make of many rows
-    key = (sample if every else sample[rows]).astype(np.int64)
-    key *= len(workers)
-    key += labeler if every else labeler[rows]
-    if not has_duplicates(key):
-        return rows, ()
+REPEATS = ("majority", "first", "last", "keep", "error")
+OWN = np.dtype([(name, np.int64) for name in ("repeats", "pairs", "agree")] + [("effective", np.float64)])
+
+
+class Again(NamedTuple):
+    """Entries whose key occurs again, in order of keys, and the different labels ("cells") of each key."""
+
+    entry: Int[np.ndarray, " entries"]  # of one key in the order of the rows
+    of: Int[np.ndarray, " entries"]  # number of its key, 0, 1, ...
+    owner: Int[np.ndarray, " cells"]  # number of the key
+    place: Int[np.ndarray, " cells"]  # where in `entry` the label stands first
+    number: Int[np.ndarray, " cells"]  # how often it was given
+
+    def ends(self, last: bool = False) -> np.ndarray:
+        """The first (or last) entry of each key."""
+        new = self.of[1:] != self.of[:-1]
+        return self.entry[np.append(new, True) if last else np.append(True, new)]
+
+    def most_frequent(self, ordered: bool) -> tuple[np.ndarray, int]:
+        """An entry of each key with its most frequent label, and how many ties there were.
+
+        Of a tie the label that was given first counts; of rows without an order the first class.
+        """
+        best = np.lexsort((self.place if ordered else np.arange(self.place.size), -self.number, self.owner))
+        same = self.owner[1:] == self.owner[:-1]
+        start = np.flatnonzero(np.append(True, ~same))
+        tied = np.append(same & (np.diff(self.number[best]) == 0), False)
+        return self.entry[self.place[best[start]]], int(np.count_nonzero(tied[start]))
+
+
+def labelled_again(key: np.ndarray, label: np.ndarray) -> Again:
+    """What is labelled more than once; `key` of labeler and sample."""
     by_key = np.argsort(key, kind="stable")
-    again = np.zeros(len(rows), bool)  # in sorted order: the same pair as the entry before
-    again[1:] = np.diff(key[by_key]) == 0
+    again = np.append(False, np.diff(key[by_key]) == 0)
+    several = again | np.append(again[1:], False)
+    entry, of = by_key[several], np.cumsum(~again[several]) - 1
+    classes = int(label.max(initial=0)) + 1
+    cell, place, number = np.unique(of * classes + label[entry], return_index=True, return_counts=True)
+    return Again(entry, of, cell // classes, place, number)
+
+
+def own_agreement(labeler: np.ndarray, again: Again, num_labelers: int) -> np.ndarray:
+    """(labelers,) of `OWN`: labels beyond the first, pairs of labels of one sample, how many of them agree.
+
+    "effective" is the number of independent pairs with the same standard error (of a ratio, by samples; Korn
+    and Graubard 1998); of pairs that all agree, or never do, the number of samples.
+    """
+    times, who = np.bincount(again.of), labeler[again.ends()]
+    pairs, alike = times * (times - 1) // 2, np.bincount(again.owner, again.number * (again.number - 1) // 2)
+    repeats, met, agree = (np.bincount(who, one, num_labelers) for one in (times - 1, pairs, alike))
+    share = (agree / np.maximum(met, 1))[who]
+    spread = np.bincount(who, (alike - share * pairs) ** 2, num_labelers)
+    worth = np.minimum(met, agree * (met - agree) / np.maximum(spread, 1e-9))
+    worth = np.where((agree == 0) | (agree == met), np.bincount(who, minlength=num_labelers), worth)
+    return np.array(list(zip(repeats, met, agree, worth, strict=True)), OWN)
+
+
+def keep_one_label_each(
+    codes: tuple, rows: np.ndarray, repeats: str, names: tuple, source: Source
+) -> tuple[np.ndarray, tuple, np.ndarray | None]:
+    """The rows to use when a worker may have labelled a task several times, notes, and `own_agreement`."""
+    (tasks, workers), every = names, rows.size == codes[0].size
+    # Where every row is a label there is nothing to pick, and no copy to make of many rows.
+    sample, labeler, label = codes if every else (one[rows] for one in codes)
+    key = sample.astype(np.int64)
+    key *= len(workers)
+    key += labeler
+    if not has_duplicates(key):
+        return rows, (), None
+    again = labelled_again(key, label)
+    extra = again.entry.size - again.of[-1] - 1
     if repeats == "error":
-        pair = rows[key == key[by_key[again].min()]]
-        task, worker = tasks[sample[pair[0]]], workers[labeler[pair[0]]]
+        second = again.entry[1:][again.of[1:] == again.of[:-1]].min()
+        pair = rows[key == key[second]]
+        task, worker = tasks[codes[0][pair[0]]], workers[codes[1][pair[0]]]
         raise ValueError(
-            f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times "
-            f"({again.sum()} such repeats in all). Set repeats='keep' if they are independent labels, "
-            f"or 'first' or 'last' to use one of them."
+            f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times ({extra} such "
+            "repeats in all). Set repeats='majority' to count the most frequent label of each, or 'first' or "
+            "'last'; 'keep' takes them for independent labels."
         )
-    drop = again if repeats == "first" else np.append(again[1:], False)
-    note = f"{again.sum()} repeated labels of a worker for the same task were left out (repeats={repeats!r})."
-    return rows[np.sort(by_key[~drop])], (note,)
+    ordered = not callable(source.numbers)  # rows of an engine have no order
+    chosen, ties = (
+        again.most_frequent(ordered) if repeats == "majority" else (again.ends(repeats == "last"), 0)
+    )
+    note = (repeats_note(extra, repeats, ties, ordered),)
+    if repeats == "keep":
+        return rows, note, None
+    kept = np.ones(rows.size, bool)
+    kept[again.entry] = False
+    kept[chosen] = True
+    return rows[kept], note, own_agreement(labeler, again, len(workers))
+
+
+def repeats_note(extra: int, repeats: str, ties: int = 0, ordered: bool = True) -> str:
+    """What became of so many labels beyond the first of a labeler for the same sample."""
+    note = f"{number_of(extra, 'label')} {'repeats' if extra == 1 else 'repeat'} a labeler on the same sample"
+    if repeats == "keep":
+        return (
+            f"{note}. With repeats='keep' all count as independent evidence, so intervals will be too narrow; "
+            "repeats='majority' counts one label of each."
+        )
+    which = "most frequent" if repeats == "majority" else repeats
+    first = "label that was given first" if ordered else "first class, since these rows have no order"
+    more = f" {number_of(ties, 'tie')} went to the {first}." if ties else ""
+    return f"{note}: the {which} label of each counts (repeats={repeats!r}).{more}"
 
 
 def has_duplicates(key: np.ndarray) -> bool:

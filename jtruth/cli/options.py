@@ -124,7 +124,7 @@ LABELS: dict[str, Option] = {  # a table of labels, and how it is read
     "label": reading("Name of the column of labels.", "label"),
     "sep": reading("Separator of all tables; a comma (in .tsv a tab) if unset.", callback=_separator),
     "classes": reading("Class names in order, comma separated."),
-    "repeats": reading("A worker labels a task again: error, keep, first, last.", "error"),
+    "repeats": reading("A worker labels a task again: majority, first, last, keep, error.", "majority"),
     "missing": reading("Rows without a label: error or drop.", "error"),
     "wide": reading("One row per task, every other column is a labeler.", False),
     "map": reading("What labels mean: yes=pass,true=pass,no=fail,..."),

@@ -34,9 +34,7 @@ QUICK = (
 
 @command(
     "LABELS.csv", LABELS, OUTPUT,
-    # A first look takes repeated labels and missing ones as they are.
-    repeats=(LABELS["repeats"][0], "keep"),
-    missing=(LABELS["missing"][0], "drop"),
+    missing=(LABELS["missing"][0], "drop"),  # a first look takes missing labels as they are
 )  # fmt: skip
 def inspect(args: Any) -> None:
     """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
@@ -61,8 +59,6 @@ def inspect(args: Any) -> None:
 def _needed(args: Any, labels: Any) -> str:
     """The options that other commands need to read this file; they are stricter than a first look."""
     options = [typed(args)]
-    if args.repeats == "keep" and labels.has_repeats():
-        options.append("--repeats keep")
     dropped = args.missing == "drop" and any("missing='drop'" in note for note in labels.notes)
     if dropped and not labels.notes[0].startswith("Read as wide"):
         options.append("--missing drop")
