@@ -30,6 +30,10 @@ class Labels:
     Entry k says: labeler `labeler[k]` gave class `label[k]` to sample `sample[k]`. A label of -1 is no
     label; it contributes nothing anywhere (simulated and padded labels use it).
 
+    Where labelers labelled samples again, `self_agreement` is an array (labelers,) with the fields "repeats"
+    (labels beyond the first of a sample), "pairs" (of labels of one sample), how many of these "agree", and
+    "effective", the number of independent pairs that say as much; of all samples that were read.
+
     Example:
         >>> labels = Labels.from_long(["a", "a", "b"], ["ann", "bob", "bob"], ["no", "yes", "no"])
         >>> labels.classes, labels.counts().tolist()
@@ -47,7 +51,7 @@ class Labels:
     classes: tuple | None = None  # name of each class
     notes: tuple = ()  # sentences: what was left out or read in a special way
     inferred: tuple = ()  # "tasks", "classes": names in an order that nobody gave (first seen, alphabetical)
-    repeated: Any = None  # `self_agreement` of all labels that were read, where one of each was kept
+    self_agreement: Any = None  # what repeats said (see above); None without them
 
     def __repr__(self) -> str:
         """One line."""
@@ -220,24 +224,6 @@ class Labels:
         return self._repeats
 
     @cached_property
-    def self_agreement(self) -> np.ndarray | None:
-        """How often labelers who labelled a sample again gave the same label; None where nobody did.
-
-        (labelers,) with the fields "repeats" (labels beyond the first of a sample), "pairs" (of labels of one
-        sample), how many of these "agree", and "effective", the number of independent pairs that say as much.
-        Counted before one label of each was kept; of selected samples it stays what all of them say.
-
-        >>> own = Labels.from_long(["a"] * 3 + ["b"], ["v", "v", "v", "w"], [0, 1, 1, 0]).self_agreement
-        >>> own["repeats"].tolist(), own["pairs"].tolist(), own["agree"].tolist()
-        ([2, 0], [3, 0], [1, 0])
-        """
-        if self.repeated is not None or not self.has_repeats():
-            return self.repeated
-        sample, labeler, label = self.entries()
-        again = check.labelled_again(sample * self.num_labelers + labeler, label)
-        return check.own_agreement(labeler, again, self.num_labelers)
-
-    @cached_property
     def _repeats(self) -> bool:
         sample, labeler, _ = self.entries()
         return check.has_duplicates(sample * self.num_labelers + labeler)
@@ -377,8 +363,9 @@ class Labels:
         leaves[axis] = codes[codes >= 0]
         known = getattr(self, names)
         kept = None if known is None else tuple(known[i] for i in chosen)
-        own = self.repeated if self.repeated is None or axis == "sample" else self.repeated[chosen]
-        return replace(self, **leaves, **{size: int(chosen.size), names: kept, "repeated": own})
+        own = self.self_agreement
+        own = own if own is None or axis == "sample" else own[chosen]
+        return replace(self, **leaves, **{size: int(chosen.size), names: kept}, self_agreement=own)
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""

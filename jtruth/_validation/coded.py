@@ -6,10 +6,9 @@ ask so of a coded column, and of a plain list by going through it, with the same
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from jtruth._validation.words import Source, number_of, quoted, some
 
@@ -93,57 +92,50 @@ def merged(codes: np.ndarray, names: Sequence) -> Coded:
 
 
 REPEATS = ("majority", "first", "last", "keep", "error")
-OWN = np.dtype([(name, np.int64) for name in ("repeats", "pairs", "agree")] + [("effective", np.float64)])
+OWN = np.dtype([*((name, np.int64) for name in ("repeats", "pairs", "agree")), ("effective", np.float64)])
 
 
-class Again(NamedTuple):
-    """Entries whose key occurs again, in order of keys, and the different labels ("cells") of each key."""
+def _labelled_again(key: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Entries whose key occurs again, by key and then as they came, and the number of the key of each.
 
-    entry: Int[np.ndarray, " entries"]  # of one key in the order of the rows
-    of: Int[np.ndarray, " entries"]  # number of its key, 0, 1, ...
-    owner: Int[np.ndarray, " cells"]  # number of the key
-    place: Int[np.ndarray, " cells"]  # where in `entry` the label stands first
-    number: Int[np.ndarray, " cells"]  # how often it was given
-
-    def ends(self, last: bool = False) -> np.ndarray:
-        """The first (or last) entry of each key."""
-        new = self.of[1:] != self.of[:-1]
-        return self.entry[np.append(new, True) if last else np.append(True, new)]
-
-    def most_frequent(self, ordered: bool) -> tuple[np.ndarray, int]:
-        """An entry of each key with its most frequent label, and how many ties there were.
-
-        Of a tie the label that was given first counts; of rows without an order the first class.
-        """
-        best = np.lexsort((self.place if ordered else np.arange(self.place.size), -self.number, self.owner))
-        same = self.owner[1:] == self.owner[:-1]
-        start = np.flatnonzero(np.append(True, ~same))
-        tied = np.append(same & (np.diff(self.number[best]) == 0), False)
-        return self.entry[self.place[best[start]]], int(np.count_nonzero(tied[start]))
-
-
-def labelled_again(key: np.ndarray, label: np.ndarray) -> Again:
-    """What is labelled more than once; `key` of labeler and sample."""
+    And of each different label of a key: the number of the key, where it stands first in these, how often.
+    """
     by_key = np.argsort(key, kind="stable")
     again = np.append(False, np.diff(key[by_key]) == 0)
     several = again | np.append(again[1:], False)
     entry, of = by_key[several], np.cumsum(~again[several]) - 1
-    classes = int(label.max(initial=0)) + 1
+    classes = int(label.max()) + 1
     cell, place, number = np.unique(of * classes + label[entry], return_index=True, return_counts=True)
-    return Again(entry, of, cell // classes, place, number)
+    return entry, of, cell // classes, place, number
 
 
-def own_agreement(labeler: np.ndarray, again: Again, num_labelers: int) -> np.ndarray:
-    """(labelers,) of `OWN`: labels beyond the first, pairs of labels of one sample, how many of them agree.
+def _one_of_each(again: tuple[np.ndarray, ...], repeats: str, ordered: bool) -> tuple[np.ndarray, int]:
+    """An entry of each key, and how many ties there were.
 
-    "effective" is the number of independent pairs with the same standard error (of a ratio, by samples; Korn
-    and Graubard 1998); of pairs that all agree, or never do, the number of samples.
+    Of a tie the label that was given first counts; of rows without an order the first class.
     """
-    times, who = np.bincount(again.of), labeler[again.ends()]
-    pairs, alike = times * (times - 1) // 2, np.bincount(again.owner, again.number * (again.number - 1) // 2)
+    entry, of, owner, place, number = again
+    if repeats != "majority":
+        new = of[1:] != of[:-1]
+        return entry[np.append(new, True) if repeats == "last" else np.append(True, new)], 0
+    best = np.lexsort((place if ordered else np.arange(place.size), -number, owner))
+    same = owner[1:] == owner[:-1]
+    start, tied = np.append(True, ~same), np.append(same & (np.diff(number[best]) == 0), False)
+    return entry[place[best[start]]], int(np.count_nonzero(tied & start))
+
+
+def _own_agreement(labeler: np.ndarray, again: tuple[np.ndarray, ...], num_labelers: int) -> np.ndarray:
+    """(labelers,) of `OWN`; "effective" pairs have the standard error of these, by samples.
+
+    (A ratio; Korn and Graubard 1998.) Of pairs that all agree, or never do, it is the number of samples.
+    """
+    entry, of, owner, _, number = again
+    times = np.bincount(of)
+    who, pairs = np.empty(times.size, np.int64), times * (times - 1) // 2
+    who[of] = labeler[entry]
+    alike = np.bincount(owner, number * (number - 1) // 2)
     repeats, met, agree = (np.bincount(who, one, num_labelers) for one in (times - 1, pairs, alike))
-    share = (agree / np.maximum(met, 1))[who]
-    spread = np.bincount(who, (alike - share * pairs) ** 2, num_labelers)
+    spread = np.bincount(who, (alike - (agree / np.maximum(met, 1))[who] * pairs) ** 2, num_labelers)
     worth = np.minimum(met, agree * (met - agree) / np.maximum(spread, 1e-9))
     worth = np.where((agree == 0) | (agree == met), np.bincount(who, minlength=num_labelers), worth)
     return np.array(list(zip(repeats, met, agree, worth, strict=True)), OWN)
@@ -152,7 +144,7 @@ def own_agreement(labeler: np.ndarray, again: Again, num_labelers: int) -> np.nd
 def keep_one_label_each(
     codes: tuple, rows: np.ndarray, repeats: str, names: tuple, source: Source
 ) -> tuple[np.ndarray, tuple, np.ndarray | None]:
-    """The rows to use when a worker may have labelled a task several times, notes, and `own_agreement`."""
+    """The rows to use when a worker may have labelled a task several times, notes, and what repeats say."""
     (tasks, workers), every = names, rows.size == codes[0].size
     # Where every row is a label there is nothing to pick, and no copy to make of many rows.
     sample, labeler, label = codes if every else (one[rows] for one in codes)
@@ -161,28 +153,24 @@ def keep_one_label_each(
     key += labeler
     if not has_duplicates(key):
         return rows, (), None
-    again = labelled_again(key, label)
-    extra = again.entry.size - again.of[-1] - 1
+    again = _labelled_again(key, label)
+    extra = again[0].size - again[1][-1] - 1
     if repeats == "error":
-        second = again.entry[1:][again.of[1:] == again.of[:-1]].min()
-        pair = rows[key == key[second]]
+        pair = rows[key == key[again[0][1:][np.diff(again[1]) == 0].min()]]
         task, worker = tasks[codes[0][pair[0]]], workers[codes[1][pair[0]]]
         raise ValueError(
             f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times ({extra} such "
             "repeats in all). Set repeats='majority' to count the most frequent label of each, or 'first' or "
             "'last'; 'keep' takes them for independent labels."
         )
-    ordered = not callable(source.numbers)  # rows of an engine have no order
-    chosen, ties = (
-        again.most_frequent(ordered) if repeats == "majority" else (again.ends(repeats == "last"), 0)
-    )
-    note = (repeats_note(extra, repeats, ties, ordered),)
+    own = _own_agreement(labeler, again, len(workers))
     if repeats == "keep":
-        return rows, note, None
-    kept = np.ones(rows.size, bool)
-    kept[again.entry] = False
+        return rows, (repeats_note(extra, repeats),), own
+    ordered, kept = not callable(source.numbers), np.ones(rows.size, bool)  # rows of an engine have no order
+    chosen, ties = _one_of_each(again, repeats, ordered)
+    kept[again[0]] = False
     kept[chosen] = True
-    return rows[kept], note, own_agreement(labeler, again, len(workers))
+    return rows[kept], (repeats_note(extra, repeats, ties, ordered),), own
 
 
 def repeats_note(extra: int, repeats: str, ties: int = 0, ordered: bool = True) -> str:
@@ -190,7 +178,7 @@ def repeats_note(extra: int, repeats: str, ties: int = 0, ordered: bool = True) 
     note = f"{number_of(extra, 'label')} {'repeats' if extra == 1 else 'repeat'} a labeler on the same sample"
     if repeats == "keep":
         return (
-            f"{note}. With repeats='keep' all count as independent evidence, so intervals will be too narrow; "
+            f"{note}. With repeats='keep' all count as independent evidence, and intervals are too narrow; "
             "repeats='majority' counts one label of each."
         )
     which = "most frequent" if repeats == "majority" else repeats

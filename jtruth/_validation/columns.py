@@ -187,9 +187,9 @@ def lazy_patterns(
     patterns = collected(_grouped(coded, len(workers), bits))
     extra = 0
     if (patterns["most"].to_numpy() > 1).any():
-        coded, extra, ties = _most_frequent(coded, codes, len(names))
-        notes, codes = (*notes, repeats_note(extra, "majority", ties, False)), np.arange(len(names))
-        bits = len(codes).bit_length()
+        coded, extra, ties = _most_frequent(coded, codes, len(names) + 1)
+        notes += (repeats_note(extra, "majority", ties, False),)
+        codes, bits = np.append(np.arange(len(names)), -1), (len(names) + 1).bit_length()
         patterns = collected(_grouped(coded, len(workers), bits))
     numbers = np.stack([patterns[name].to_numpy() for name in patterns.columns[:-2]], axis=1)
     place, labeler, value = _unpacked(numbers, len(workers), bits)
@@ -286,32 +286,27 @@ def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
     return grouped.select(*names, "tasks", "most").sort(*names)
 
 
-def _most_frequent(coded: Any, codes: np.ndarray, num_classes: int) -> tuple[Any, int, int]:
-    """The class that each worker gave a task most often, of a tie the first; labels left out, and ties."""
+def _most_frequent(coded: Any, codes: np.ndarray, size: int) -> tuple[Any, int, int]:
+    """The class that each worker gave a task most often, of a tie the first, `size` - 1 for none.
+
+    And how many labels that leaves out, and the number of ties.
+    """
     import narwhals as nw
 
-    size, place, key = num_classes + 1, nw.lit(0), ("task", "code of worker")
+    place, key = nw.lit(0), ("task", "code of worker")
     for k, code in enumerate(codes.tolist()):
-        if code >= 0:
-            place = nw.when(nw.col("code of label") == k).then(nw.lit(code + 1)).otherwise(place)
-    rows = (
-        coded.with_columns(place.cast(nw.Int64).alias("place"))
-        .group_by(*key, "place")
-        .agg(nw.len().alias("n"))
-    )
-    place, number = (
-        nw.col("place"),
-        nw.when(nw.col("place") > 0).then(nw.col("n").cast(nw.Int64)).otherwise(nw.lit(0)),
-    )
-    first, last = (number * size + size - place).alias("first"), (number * size + place).alias("last")
-    each = rows.with_columns(first, last, number.alias("n")).group_by(*key)
-    each = each.agg(nw.col("n").sum(), nw.col("first").max(), nw.col("last").max())
-    label, other = size - nw.col("first") % size, nw.col("last") % size
-    each = each.with_columns(nw.when(nw.col("n") > 0).then(label - 1).alias("code of label"))
-    extra = nw.when(nw.col("n") > 0).then(nw.col("n") - 1).otherwise(nw.lit(0)).alias("extra")
-    tied = nw.when((nw.col("n") > 0) & (label != other)).then(nw.lit(1)).otherwise(nw.lit(0)).alias("ties")
-    found = collected(each.select(extra, tied).select(nw.col("extra").sum(), nw.col("ties").sum()))
-    return each, *(int(found[name][0]) for name in ("extra", "ties"))
+        place = nw.when(nw.col("code of label") == k).then(nw.lit(code + 1)).otherwise(place)
+    rows = coded.with_columns(place.cast(nw.Int64).alias("place")).group_by(*key, "place")
+    rows, place, n = rows.agg(nw.len().alias("n")), nw.col("place"), nw.col("n").cast(nw.Int64)
+    ranks = {"first": n * size + size - place, "last": n * size + place, "n": n}
+    ranks = [nw.when(place > 0).then(one).otherwise(nw.lit(0)).alias(name) for name, one in ranks.items()]
+    each = rows.with_columns(*ranks).group_by(*key)
+    each = each.agg(nw.col("first").max(), nw.col("last").max(), nw.col("n").sum())
+    each = each.with_columns((size - 1 - nw.col("first") % size).alias("code of label"))
+    tied = nw.col("last") % size != (nw.col("code of label") + 1) % size
+    found = each.select("n", given=(nw.col("n") > 0).cast(nw.Int64), ties=tied.cast(nw.Int64))
+    given, labels, ties = collected(found.select(nw.col("given", "n", "ties").sum())).row(0)
+    return each, int(labels) - int(given), int(ties)
 
 
 def _unpacked(

@@ -115,10 +115,10 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
 def with_repeats(rows: Sequence[dict[str, Any]], labels: Labels, level: float) -> tuple[dict[str, Any], ...]:
     """Rows in which whoever labelled samples again has `self_agreement`: how often two such labels agree.
 
-    With Jeffreys' interval, the number of pairs, and two bounds. Of two labels that differ at most one is right:
-    at agreement r a label is right in at most (1 + r) / 2, and at accuracy a one that is wrong is wrong again
-    in at least 1 - (1 - r) / (2 (1 - a)), exact for two classes; if errors were new each time, in 1 - a. (Where
-    one label of each is kept, a is its accuracy, which is hardly less than that of each.)
+    With Jeffreys' interval, the number of pairs, and two bounds. Of two labels that differ at most one is
+    right. So at agreement r a label is right in at most (1 + r) / 2; and at accuracy a one that is wrong is
+    wrong again in at least 1 - (1 - r) / (2 (1 - a)), exact for two classes (in 1 - a if errors were new each
+    time). Where one label of each is kept, a is its accuracy, hardly less than that of the others.
     """
     own = labels.self_agreement
     if own is None:
