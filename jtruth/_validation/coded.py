@@ -154,7 +154,7 @@ def keep_one_label_each(
     if not has_duplicates(key):
         return rows, (), None
     again = _labelled_again(key, label)
-    extra = again[0].size - again[1][-1] - 1
+    extra = int(again[0].size - again[1][-1]) - 1
     if repeats == "error":
         pair = rows[key == key[again[0][1:][np.diff(again[1]) == 0].min()]]
         task, worker = tasks[codes[0][pair[0]]], workers[codes[1][pair[0]]]
