@@ -30,6 +30,10 @@ class Labels:
     Entry k says: labeler `labeler[k]` gave class `label[k]` to sample `sample[k]`. A label of -1 is no
     label; it contributes nothing anywhere (simulated and padded labels use it).
 
+    Where labelers labelled samples again, `self_agreement` is an array (labelers,) with the fields "repeats"
+    (labels beyond the first of a sample), "pairs" (of labels of one sample), how many of these "agree", and
+    "effective", the number of independent pairs that say as much; of all samples that were read.
+
     Example:
         >>> labels = Labels.from_long(["a", "a", "b"], ["ann", "bob", "bob"], ["no", "yes", "no"])
         >>> labels.classes, labels.counts().tolist()
@@ -47,6 +51,7 @@ class Labels:
     classes: tuple | None = None  # name of each class
     notes: tuple = ()  # sentences: what was left out or read in a special way
     inferred: tuple = ()  # "tasks", "classes": names in an order that nobody gave (first seen, alphabetical)
+    self_agreement: Any = None  # what repeats said (see above); None without them
 
     def __repr__(self) -> str:
         """One line."""
@@ -74,7 +79,7 @@ class Labels:
         workers: Iterable | None = None,
         classes: Iterable | None = None,
         num_classes: int | None = None,
-        repeats: str = "error",
+        repeats: str = "majority",
         missing: str = "error",
         abstain: Iterable = (),
         allow_unlabelled: bool = False,
@@ -89,8 +94,9 @@ class Labels:
                 0, 1, ... without a gap are codes; anything else is a name, and names are sorted.
             classes: names in order of their codes; labels are these names, or the codes.
             num_classes: C, when the labels are codes.
-            repeats: for a worker who labelled a task more than once: "error"; "keep" (independent labels
-                of the same labeler); "first" or "last" (in order of rows).
+            repeats: what counts of a worker who labelled a task more than once: "majority", the most
+                frequent label (of a tie the first given); "first" or "last" in order of rows; "keep", all
+                of them as independent evidence, which makes intervals too narrow; "error" refuses them.
             missing: "error" or "drop", for rows without a label (None, NaN, -1, or text such as "NA").
             abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
             allow_unlabelled: accept samples without any label.
@@ -139,7 +145,8 @@ class Labels:
 
         A lazy one (a Polars LazyFrame, a relation of DuckDB, a PySpark frame) may be larger than memory: its
         engine finds the ids and sorts, and only codes come here. It has no order of rows, so samples and
-        labelers are in the order of their ids, and repeated labels cannot be told by which came first.
+        labelers are in the order of their ids, and of repeated labels none came first: ties of
+        repeats="majority" go to the first class.
 
         Args:
             frame: one row per label. Values are taken as they are: 1 and "1" are different.
@@ -356,7 +363,9 @@ class Labels:
         leaves[axis] = codes[codes >= 0]
         known = getattr(self, names)
         kept = None if known is None else tuple(known[i] for i in chosen)
-        return replace(self, **leaves, **{size: int(chosen.size), names: kept})
+        own = self.self_agreement
+        own = own if own is None or axis == "sample" else own[chosen]
+        return replace(self, **leaves, **{size: int(chosen.size), names: kept}, self_agreement=own)
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""

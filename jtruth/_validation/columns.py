@@ -16,12 +16,12 @@ from scipy.special import bdtrc
 
 from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
-from jtruth._validation.coded import Coded, different, keep_one_label_each, unused
+from jtruth._validation.coded import REPEATS, Coded, different, keep_one_label_each, repeats_note, unused
 from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
 
 # What was read, as the fields of `Labels` in their order.
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, tuple | None, tuple | None,
-              tuple, tuple]  # fmt: skip
+              tuple, tuple, np.ndarray | None]  # fmt: skip
 
 
 def encode_columns(
@@ -39,7 +39,7 @@ def encode_columns(
     `rules` are its `repeats`, `missing` and `abstain`.
     """
     repeats, missing, abstain = rules
-    choose("repeats", repeats, ("error", "keep", "first", "last"))
+    choose("repeats", repeats, REPEATS)
     choose("missing", missing, ("error", "drop"))
     task, worker, label = (ids.as_list(columns[name], name) for name in ("task", "worker", "label"))
     if not len(task) == len(worker) == len(label):
@@ -59,15 +59,14 @@ def encode_columns(
     if lost:
         notes += (f"{lost} of {len(label)} rows have no label and were left out (missing='drop').",)
     _check_no_counts(sample, labeler, codes, worker_ids, source)
-    rows, more = keep_one_label_each(
-        sample, labeler, np.flatnonzero(codes >= 0), repeats, (task_ids, worker_ids), source
-    )
+    both, labelled = (sample, labeler, codes), np.flatnonzero(codes >= 0)
+    rows, more, own = keep_one_label_each(both, labelled, repeats, (task_ids, worker_ids), source)
     inferred = ("tasks",) if tasks is None and not ids.in_order(task_ids) else ()
     inferred += inferred_classes(names, classes, num_classes)
     if rows.size < len(label):
         sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
     sizes = len(task_ids), len(worker_ids), len(names)
-    return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred)
+    return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred, own)
 
 
 _FALSE_ALARM = 1e-4
@@ -214,19 +213,18 @@ def lazy_patterns(
     coded, rows, workers, codes, names, notes = _read(picked, classes, missing)
     bits = len(codes).bit_length()
     patterns = collected(_grouped(coded, len(workers), bits))
+    extra = 0
     if (patterns["most"].to_numpy() > 1).any():
-        times = nw.col("code of label").count().alias("times")
-        twice = coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
-        first = collected(twice.head(1)).rows(named=True)[0]
-        raise ValueError(
-            f"row {_row_text(first)}: labelled the task more than once: keep one label of each in the query"
-        )
+        coded, extra, ties = _most_frequent(coded, codes, len(names) + 1)
+        notes += (repeats_note(extra, "majority", ties, False),)
+        codes, bits = np.append(np.arange(len(names)), -1), (len(names) + 1).bit_length()
+        patterns = collected(_grouped(coded, len(workers), bits))
     numbers = np.stack([patterns[name].to_numpy() for name in patterns.columns[:-2]], axis=1)
     place, labeler, value = _unpacked(numbers, len(workers), bits)
     label = codes[value]
     labelled, number = label >= 0, patterns["tasks"].to_numpy().astype(np.int64)
     length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
-    some, lost = length > 0, rows - int((length * number).sum())
+    some, lost = length > 0, rows - extra - int((length * number).sum())
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
     labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
     notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
@@ -316,6 +314,29 @@ def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
     return grouped.select(*names, "tasks", "most").sort(*names)
 
 
+def _most_frequent(coded: Any, codes: np.ndarray, size: int) -> tuple[Any, int, int]:
+    """The class that each worker gave a task most often, of a tie the first, `size` - 1 for none.
+
+    And how many labels that leaves out, and the number of ties.
+    """
+    import narwhals as nw
+
+    place, key = nw.lit(0), ("task", "code of worker")
+    for k, code in enumerate(codes.tolist()):
+        place = nw.when(nw.col("code of label") == k).then(nw.lit(code + 1)).otherwise(place)
+    rows = coded.with_columns(place.cast(nw.Int64).alias("place")).group_by(*key, "place")
+    rows, place, n = rows.agg(nw.len().alias("n")), nw.col("place"), nw.col("n").cast(nw.Int64)
+    ranks = {"first": n * size + size - place, "last": n * size + place, "n": n}
+    ranks = [nw.when(place > 0).then(one).otherwise(nw.lit(0)).alias(name) for name, one in ranks.items()]
+    each = rows.with_columns(*ranks).group_by(*key)
+    each = each.agg(nw.col("first").max(), nw.col("last").max(), nw.col("n").sum())
+    each = each.with_columns((size - 1 - nw.col("first") % size).alias("code of label"))
+    tied = nw.col("last") % size != (nw.col("code of label") + 1) % size
+    found = each.select("n", given=(nw.col("n") > 0).cast(nw.Int64), ties=tied.cast(nw.Int64))
+    given, labels, ties = collected(found.select(nw.col("given", "n", "ties").sum())).row(0)
+    return each, int(labels) - int(given), int(ties)
+
+
 def _unpacked(
     numbers: Int[np.ndarray, "patterns numbers"], num_workers: int, bits: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -354,7 +375,7 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
         if workers is not None and table.dtype.kind == "f":
             table = np.where(np.isnan(table), missing, table)
         sizes = len(table), table.shape[1], num_classes
-        return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, ())
+        return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, (), None)
     cells = table.tolist()
     numbers = [
         (i, t)
@@ -372,7 +393,7 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
         check_labelers(labeler, codes, workers)
     inferred = inferred_classes(names, classes, num_classes)
     sizes, notes = (len(table), table.shape[1], len(names)), remarks + notes
-    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred)
+    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred, None)
 
 
 def _like_counts(table: np.ndarray) -> tuple[str, ...]:

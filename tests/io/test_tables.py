@@ -69,6 +69,10 @@ def test_missing_labels_can_be_dropped(write):
 def test_repeats_by_option(write):
     path = write("task,worker,label\n1,a,0\n1,a,1\n")
     assert read_labels(path, repeats="keep").label.tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"labels.csv, lines 2, 3: worker 'a' labelled task '1' 2 times"):
+        read_labels(path, repeats="error")
+    path = write("task,worker,label\n1,a,0\n1,a,1\n1,a,1\n")
+    assert read_labels(path, repeats="majority").label.tolist() == [1]
     assert read_labels(path, repeats="last").label.tolist() == [1]
 
 
