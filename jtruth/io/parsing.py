@@ -28,7 +28,8 @@ from jtruth._validation.text import (
     read_table,
 )
 from jtruth._validation.words import Source, duplicates, present, quoted
-from jtruth.io.exports import as_text
+from jtruth.io.eval_archive import eval_log
+from jtruth.io.label_rows import as_text
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects
@@ -42,6 +43,8 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
     data, source = file.data, Source(file.name, "object")
     if data.startswith(b"PAR1"):
         return _parquet(file.name, data)
+    if data.startswith(b"PK\x03\x04") and (log := eval_log(file)):
+        return {"": [log]}, source
     if data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
         read = {Path(one.name).stem: parsed(one, sep) for one in inside}
         if len(read) == 1 and isinstance(only := next(iter(read.values())), TextTable):
