@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import cross_table
-from jtruth._validation import quoted
+from jtruth._validation import places, quoted
 from jtruth._validation.guess import FileLook, look_at
 from jtruth._validation.text import File, TextTable, read_table
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
@@ -125,7 +125,7 @@ def inspect_labels(
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
     pairs = _pairs(labels)
-    alpha = overall(votes, key)
+    alpha = overall(votes, key, places=places(labels, ""), scale=labels.scale)
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,
