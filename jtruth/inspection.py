@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import cross_table
-from jtruth._validation import quoted, some
+from jtruth._validation import places, quoted, some
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
 from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, facts, finding_notes, how
 from jtruth.labels import Labels, must_be_labels
@@ -126,7 +126,7 @@ def inspect_labels(
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
     pairs, own = _pairs(labels), labels.self_agreement
-    alpha = overall(votes, key)
+    alpha = overall(votes, key, places=places(labels, ""), scale=labels.scale)
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,

@@ -17,11 +17,12 @@ from scipy.special import bdtrc
 from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
 from jtruth._validation.coded import REPEATS, Coded, different, keep_one_label_each, repeats_note, unused
+from jtruth._validation.scale import scale_of
 from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
 
 # What was read, as the fields of `Labels` in their order.
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, tuple | None, tuple | None,
-              tuple, tuple, np.ndarray | None]  # fmt: skip
+              tuple, tuple, str, np.ndarray | None]  # fmt: skip
 
 
 def encode_columns(
@@ -33,6 +34,7 @@ def encode_columns(
     num_classes: int | None,
     rules: tuple[str, str, Iterable],
     source: Source,
+    scale: str | None = None,
 ) -> Found:
     """Codes of "task", "worker" and "label", options as in `Labels.from_long`.
 
@@ -51,7 +53,9 @@ def encode_columns(
     labeler, worker_ids = ids.encode_ids(worker, "worker", workers, source)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
     silent, remarks = _silent(label, abstain)
-    codes, names, notes = encode_classes(label, classes, num_classes, source, advice, silent=silent)
+    codes, names, notes, scale = encode_classes(
+        label, classes, num_classes, source, advice, silent=silent, scale=scale
+    )
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, worker_ids)
     notes += alike_note(worker_ids, "worker ids") + rounded_note(task_ids, "task ids") + remarks
@@ -66,7 +70,7 @@ def encode_columns(
     if rows.size < len(label):
         sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
     sizes = len(task_ids), len(worker_ids), len(names)
-    return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred, own)
+    return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred, scale, own)
 
 
 _FALSE_ALARM = 1e-4
@@ -141,6 +145,36 @@ def unused_counts(
             )
             return (LOOK + source.says(text),)
     return ()
+
+
+def frame_order(
+    frame: Any, columns: Iterable[str], classes: Iterable | None, scale: str | None
+) -> tuple[Any, str | None]:
+    """Classes and scale as the types of label columns declare them, where nobody gave them.
+
+    An ordered Categorical and an Enum have an order, and may have classes that nobody gave.
+
+    Raises:
+        ValueError: columns whose orders differ.
+    """
+    import narwhals as nw
+
+    schema = ids.read_frame(frame, lazy=True).collect_schema()
+    kinds = [schema[name] for name in columns]
+    orders = [[_in_text(name) for name in kind.categories] for kind in kinds if isinstance(kind, nw.Enum)]
+    if not orders:
+        plain = classes is None and nw.Categorical in kinds
+        return classes, scale or ("nominal" if plain else None)
+    longest = max(orders, key=len)
+    for order in orders:
+        if [name for name in longest if name in order] != order:
+            both = f"{quoted(longest, 8)}, and {quoted(order, 8)}"
+            raise ValueError(f"columns order their classes in two ways: {both}. Say the order in `classes`")
+    return longest if classes is None else classes, scale or "ordinal"
+
+
+def _in_text(category: Any) -> str:
+    return str(int(category) if isinstance(category, float) and category.is_integer() else category)
 
 
 def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:
@@ -252,7 +286,8 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     ids.encode_ids(different, "worker", None, _rows_of(picked, "worker", different))
     different = values + [None] * (size["label"] > 0)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
-    codes, names, notes = encode_classes(
+    classes, _ = frame_order(picked, ["label"], classes, None)
+    codes, names, notes, _ = encode_classes(
         different, classes, None, _rows_of(picked, "label", different), advice, size["rows"]
     )
     if not (codes >= 0).any():
@@ -361,11 +396,16 @@ def _row_text(row: dict[str, Any]) -> str:
 _COUNTED, _USUAL = 30, 0.7  # rows before equal sums are odd, and how probable one sum is among labels
 
 
-def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, missing: Any) -> Found:
+def matrix_entries(
+    z: Any, num_classes: int | None, classes: Iterable | None, missing: Any, scale: str | None = None
+) -> Found:
     """The labels of a (samples, labelers) array or wide data frame; `missing` marks empty cells.
 
     Numbers are codes 0..num_classes-1; names, and numbers without `num_classes`, as in `encode_classes`.
     """
+    inferred = classes is None and num_classes is None
+    if ids.is_frame(z) and num_classes is None:
+        classes, scale = frame_order(z, ids.read_frame(z, "z").columns, classes, scale)
     table, tasks, workers = _axes(z)
     if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "biufOU":
         what = f"shape {table.shape}, dtype {table.dtype}"
@@ -375,7 +415,8 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
         if workers is not None and table.dtype.kind == "f":
             table = np.where(np.isnan(table), missing, table)
         sizes = len(table), table.shape[1], num_classes
-        return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, (), None)
+        found = scale_of(map(str, range(num_classes)), scale, named=True)[0]
+        return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, (), found, None)
     cells = table.tolist()
     numbers = [
         (i, t)
@@ -385,15 +426,15 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
     ]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
-    codes, names, remarks = encode_classes(
-        values, classes, num_classes, Source("z", "cell", numbers=numbers), advice
+    codes, names, remarks, scale = encode_classes(
+        values, classes, num_classes, Source("z", "cell", numbers=numbers), advice, scale=scale
     )
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
-    if classes is None and num_classes is None:
+    if inferred:
         check_labelers(labeler, codes, workers)
-    inferred = inferred_classes(names, classes, num_classes)
+    unsaid = inferred_classes(names, classes, num_classes)
     sizes, notes = (len(table), table.shape[1], len(names)), remarks + notes
-    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred, None)
+    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, unsaid, scale, None)
 
 
 def _like_counts(table: np.ndarray) -> tuple[str, ...]:
