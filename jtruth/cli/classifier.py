@@ -199,5 +199,7 @@ def compare(args: Any) -> None:
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
     more = f"{shlex.join(map(str, args.files))} --gold GOLD.csv"
-    step = next_step(args, more, f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples")
+    step = next_step(
+        args, more, f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples"
+    )
     give(args, comparison, "" if args.gold is not None else step)

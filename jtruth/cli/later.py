@@ -169,9 +169,7 @@ def clean(args: Any) -> None:
     files = args.gold, args.features, args.predictions, args.costs, args.noise
     tables = reading.Tables(args, *files)
     labels, (noise, prior) = tables.labels, tables.noise()
-    features, costs = (
-        None if one is None else _features(tables, one) for one in (args.features, args.costs)
-    )
+    features, costs = (None if one is None else _features(tables, one) for one in (args.features, args.costs))
     probabilities: Any = None
     if args.predictions is not None:
         predicted, task = tables.keyed(args.predictions, args.pred_task)
@@ -183,7 +181,10 @@ def clean(args: Any) -> None:
     if args.features is None:
         document = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
                        budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
-        more, why = "--gold GOLD.csv", f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong"
+        more, why = (
+            "--gold GOLD.csv",
+            f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong",
+        )
         step = "" if args.gold is not None else next_step(args, more, why)
     else:
         how: dict[str, Any] = {

@@ -44,7 +44,9 @@ def keyed(path: Path, args: Any, plan: Plan, wanted: str | None) -> tuple[TextTa
     if len(key) == 1:
         return table, key[0]
     ids = apply.ids_of(table, Plan(task=key))
-    return table._replace(header=(" | ".join(key), *table.header), columns=(ids, *table.columns[:])), " | ".join(key)
+    return table._replace(
+        header=(" | ".join(key), *table.header), columns=(ids, *table.columns[:])
+    ), " | ".join(key)
 
 
 class Tables:

@@ -424,7 +424,9 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
         sample, labeler, _ = data.labels.entries()
         times, size = np.asarray(order, np.float64), (data.labels.num_samples, data.labels.num_labelers)
         if times.shape != size or not np.isfinite(times[sample, labeler]).all():
-            raise ValueError(f"order has shape {times.shape}; a time for each label needs {size}, without gaps")
+            raise ValueError(
+                f"order has shape {times.shape}; a time for each label needs {size}, without gaps"
+            )
         return times
     by_sample = aligned(order, "order", data)
     times = by_sample.values

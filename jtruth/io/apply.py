@@ -252,7 +252,6 @@ def by_group(
     return plan, {one: (g, i) for one, g, i in zip(ids, groups, items, strict=True)}
 
 
-
 def order_of(table: TextTable, plan: Plan, name: str, labels: Labels) -> np.ndarray:
     """When labels were given, from a column of dates, times or numbers.
 

@@ -82,7 +82,14 @@ def _without_marks(
     return renamed(values, dict.fromkeys(marks, "")), (f"{note} (to keep such a class, name all classes).",)
 
 
-_JOINTS = {";": False, "#": False, "|": False, ",": True, "+": True, "&": True}  # whether each must stand alone
+_JOINTS = {
+    ";": False,
+    "#": False,
+    "|": False,
+    ",": True,
+    "+": True,
+    "&": True,
+}  # whether each must stand alone
 
 
 def sets_of(values: Sequence[str]) -> dict[str, frozenset[str]] | None:
@@ -123,14 +130,18 @@ def _containing(
     sets = sets_of(values) or {value: frozenset([value]) for value in different(values)}
     names = sorted(set().union(*sets.values()))
     if plan.contains not in names:
-        raise ValueError(source.says(f"no set contains {plan.contains!r}; their classes are {quoted(names, 12)}"))
+        raise ValueError(
+            source.says(f"no set contains {plan.contains!r}; their classes are {quoted(names, 12)}")
+        )
     table = {value: YES if plan.contains in some else NO for value, some in sets.items()}
     return renamed(values, table), (*notes, f"Labels say whether {plan.contains!r} is in the set.")
 
 
 def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
     """The number of each different cell where they are scores on a continuous scale; else None."""
-    found = {value: number_in(value) for value in different(values) if value.strip().casefold() not in NOTHING}
+    found = {
+        value: number_in(value) for value in different(values) if value.strip().casefold() not in NOTHING
+    }
     decimals = any(number % 1 for number in found.values())
     many = len(found) > (_MANY_NUMBERS if decimals else 2.5 * _MANY_NUMBERS)
     return found if many and all(number == number for number in found.values()) else None
@@ -210,7 +221,11 @@ def typed_names(texts: Sequence[str]) -> list[str]:
     """
     if len(texts) > 1:
         return [text.strip() for text in texts]
-    return [name.strip() for text in texts for name in next(csv.reader([text], skipinitialspace=True), []) or [text]]
+    return [
+        name.strip()
+        for text in texts
+        for name in next(csv.reader([text], skipinitialspace=True), []) or [text]
+    ]
 
 
 def typed_map(text: str | Sequence[str]) -> dict[str, str]:
@@ -223,7 +238,9 @@ def typed_map(text: str | Sequence[str]) -> dict[str, str]:
     """
     mapping: dict[str, str] = {}
     texts = [text] if isinstance(text, str) else text
-    for part in (one for t in texts for one in ([t] if t.count("=") == 1 and '"' not in t else typed_names([t]))):
+    for part in (
+        one for t in texts for one in ([t] if t.count("=") == 1 and '"' not in t else typed_names([t]))
+    ):
         key, equals, name = (piece.strip() for piece in part.rpartition("="))
         if not (key and equals):
             how = "write label=class, separated by commas, such as yes=pass,no=fail"

@@ -98,4 +98,3 @@ def _advice(columns: Columns, plan: Plan) -> list[str]:
         lines.append(f"The same by options: {shlex.join(words)}")
     beside = {what: name for name, what in plan.roles.items() if what in ("gold", "prediction", "score")}
     return lines + [f"Beside the labels: {what}, column {name!r}" for what, name in beside.items()]
-

@@ -46,7 +46,9 @@ _DERIVED = {
     "agreed", "mv", "median", "mean", "average", "avg",
 }  # fmt: skip
 _OTHERS = {
-    "gold": re.compile(r"true[ _.-](class|label|answer)|(class|label|y)[ _.-]true|correct[ _.-](label|answer|class)"),
+    "gold": re.compile(
+        r"true[ _.-](class|label|answer)|(class|label|y)[ _.-]true|correct[ _.-](label|answer|class)"
+    ),
     "prediction": re.compile(r"(pred|model|classifier|y_?pred).*"),
     "score": re.compile(r"(score|prob|confidence|p_).*"),
 }
@@ -117,7 +119,9 @@ class Plan:
         known = {one.name for one in fields(cls)}
         if not isinstance(values, dict) or not values or not set(values) <= known:
             odd = quoted(set(values) - known) if isinstance(values, dict) else type(values).__name__
-            raise ValueError(f"{name}: this is no plan of jtruth (found {odd}); inspect --save-plan writes one")
+            raise ValueError(
+                f"{name}: this is no plan of jtruth (found {odd}); inspect --save-plan writes one"
+            )
         lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
         return cls(**values | lists)
 
@@ -182,7 +186,9 @@ class Columns:
         code = np.zeros(self.size, np.int64)
         for name in names:
             place = {value: k for k, value in enumerate(different(self[name]))}
-            code = np.unique(code * len(place) + recode(self[name], place.__getitem__), return_inverse=True)[1]
+            code = np.unique(code * len(place) + recode(self[name], place.__getitem__), return_inverse=True)[
+                1
+            ]
         return code
 
     def unique(self, names: Iterable[str]) -> bool:
@@ -207,7 +213,9 @@ class Columns:
     def counts_rows(self, name: str) -> bool:
         """Whole numbers 0, 1, ... or 1, 2, ... in the order of the rows."""
         cells = list(self[name][:1000])
-        return len(cells) > 1 and any(cells == [str(k + first) for k in range(len(cells))] for first in (0, 1))
+        return len(cells) > 1 and any(
+            cells == [str(k + first) for k in range(len(cells))] for first in (0, 1)
+        )
 
 
 def says_something(value: str) -> bool:
@@ -258,7 +266,11 @@ def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[s
     if plan.layout == LONG and not plan.doubts:
         plan = _long(columns, plan, free)
     used = {name: "used" for name in plan.roles if name in leave_out}
-    plan = replace(plan, roles=plan.roles | used, missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"))
+    plan = replace(
+        plan,
+        roles=plan.roles | used,
+        missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"),
+    )
     return replace(plan, repeats=plan.repeats or "majority")
 
 
@@ -307,7 +319,11 @@ def _called(role: str, columns: Columns, free: list[str]) -> tuple[str, ...] | N
 
 def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, asked: Plan) -> bool:
     """Not so where "judge" and "label" are two labelers of a wide table: each sample once, the same words."""
-    if {asked.worker, asked.label} == {worker, label} or (*task, worker, label) == ("task", "worker", "label"):
+    if {asked.worker, asked.label} == {worker, label} or (*task, worker, label) == (
+        "task",
+        "worker",
+        "label",
+    ):
         return True
     common = set(columns.values(worker)) & set(columns.values(label)) if columns.size < 10**6 else ()
     return not (common and columns.unique(task))
@@ -335,7 +351,9 @@ def labeler_columns(columns: Columns, names: Sequence[str]) -> list[str]:
 
 def _may_label(columns: Columns, name: str) -> bool:
     values = columns.values(name)
-    few = 0 < len(values) <= max(_MOST, _MOST_GRADES) or (stem(name) in _RATER and bool(columns.numbers(name)))
+    few = 0 < len(values) <= max(_MOST, _MOST_GRADES) or (
+        stem(name) in _RATER and bool(columns.numbers(name))
+    )
     odd = name.casefold() in COUNT_WORDS or columns.counts_rows(name) or columns.is_text(name)
     return few and not odd and not columns.is_time(name)
 
@@ -410,7 +428,9 @@ def _without_worker(columns: Columns, plan: Plan, label: str, free: list[str]) -
         return replace(plan, layout=UNKNOWN, task=task, label=label)
     if len(who) > 1:
         ways = " or ".join(f"--worker {name}" for name in who[:3])
-        text = f"samples have several labels, and {quoted(who)} may say who gave them: say worker=... ({ways})"
+        text = (
+            f"samples have several labels, and {quoted(who)} may say who gave them: say worker=... ({ways})"
+        )
         return replace(plan, layout=LONG, task=task, worker=who[0], label=label, doubts=(text,))
     why = {"worker": f"{who[0]!r} tells the labels of a sample apart, and no other column does"}
     return replace(plan, layout=LONG, task=task, worker=who[0], label=label, reasons=why)

@@ -253,8 +253,8 @@ def labels_of_rows(rows: LabelRows, plan: Plan) -> Labels:
     apply.check_single(rows, plan)
     in_classes, remarks = in_words(rows.label, plan, rows.source)
     labels = Labels.from_long(
-        rows.task, rows.worker, in_classes, classes=plan.classes, repeats=(plan.repeats or "first").replace("majority","first"),
-        missing=plan.missing or "error", abstain=plan.silent, source=rows.source,
+        rows.task, rows.worker, in_classes, classes=plan.classes, repeats=plan.repeats or "majority",
+        missing=plan.missing or "error", abstain=plan.silent, scale=plan.scale, source=rows.source,
     )  # fmt: skip
     form = (rows.form,) if rows.form else ()
     return replace(labels, notes=(*form, *rows.notes, *remarks, *labels.notes))

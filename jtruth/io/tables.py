@@ -171,7 +171,6 @@ def _against_probabilities(
     return (LOOK + table.source.says(text),)
 
 
-
 def class_codes(
     table: TextTable, task: str, label: str, labels: Labels, plan: Plan
 ) -> tuple[np.ndarray, tuple[str, ...]]:

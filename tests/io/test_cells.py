@@ -98,9 +98,7 @@ def test_grades_with_decimal_commas_are_cut():
 
 
 def test_predictions_that_a_cut_made_equal_come_first(write):
-    labels = read_labels(
-        write("task,worker,label\n1,a,5\n2,a,2\n1,b,5\n2,b,1\n"), plan=Plan(pass_at=4)
-    )
+    labels = read_labels(write("task,worker,label\n1,a,5\n2,a,2\n1,b,5\n2,b,1\n"), plan=Plan(pass_at=4))
     cut = lambda text: read_predictions(write(text, "pred.csv"), labels, plan=Plan(pass_at=4)).notes  # noqa: E731
     said = "Look first: pred.csv: every prediction is 'fail' after the cut at 4: is"
     assert said in cut("task,label\n1,1\n2,0\n")[1]
@@ -109,5 +107,10 @@ def test_predictions_that_a_cut_made_equal_come_first(write):
 
 def test_what_says_nothing_and_words_beside_classes_that_are_no_yes_and_no():
     words = Plan(silent=("Unsure",))
-    assert [says_nothing(value, words) for value in ("", " NA ", "unsure", "yes")] == [True, True, True, False]
+    assert [says_nothing(value, words) for value in ("", " NA ", "unsure", "yes")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     assert in_words(["yes"], Plan(), Source(), known=("cat", "dog")) == (["yes"], ())
