@@ -42,8 +42,8 @@ def inspect(args: Any) -> None:
     from jtruth.cli.reading import open_labels
     from jtruth.inspection import inspect_labels
     from jtruth.io import inspect_file
-    from jtruth.io.plan import UNKNOWN
     from jtruth.io.apply import found_beside
+    from jtruth.io.plan import UNKNOWN
     from jtruth.io.reading import labels_of_rows
 
     args.missing = args.missing or "drop"  # a first look takes missing labels as they are

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jtruth._validation import check_columns, quoted, with_tasks
+from jtruth._validation import check_columns, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.io import Gold, Plan, apply, read_noise, read_predictions, read_scores
@@ -259,8 +259,9 @@ def asked_of(args: Any) -> Plan:
              for what in ("task", "labelers", "abstain")}  # fmt: skip
     classes = typed_names(args.classes) if args.classes else None
     plan = Plan.asked(
-        args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker, label=args.label, labelers=names["labelers"],
-        classes=classes, scale=args.scale, repeats=args.repeats, missing=args.missing, silent=names["abstain"],
+        args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker,
+        label=args.label, labelers=names["labelers"], classes=classes, scale=args.scale,
+        repeats=args.repeats, missing=args.missing, silent=names["abstain"],
         map=typed_map(args.map) if args.map else None, pass_at=args.pass_at, contains=args.contains,
     )  # fmt: skip
     return silent_by_map(plan)

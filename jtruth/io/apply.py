@@ -109,6 +109,8 @@ def _no_labeler(who: str, role: str, name: str) -> str:
     """Said of a labeler, or a column, that is called like something else."""
     if role == "gold":
         return f"{who} is called like verified labels, so it is not used as a labeler; if they are, say --gold {name}"
+    if role == "left out":
+        return f"{who} is left out, as labelers=... says"
     if role == "derived":
         return f"{who} is called like a consensus of the others, so it is not used as a labeler"
     return f"{who} is called like a classifier, so it is not used as a labeler: --predictions {name}"

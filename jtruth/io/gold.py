@@ -17,8 +17,8 @@ from jtruth._one_line import one_line
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, TextTable
 from jtruth.io.parsing import as_table
-from jtruth.io.tables import align_rows, class_codes, numbers, one_column, only_rows
 from jtruth.io.plan import Plan
+from jtruth.io.tables import align_rows, class_codes, numbers, one_column, only_rows
 from jtruth.labels import Labels
 
 _PLAN = Plan()

@@ -28,10 +28,8 @@ from jtruth._validation.ids import MISSING_TEXT, check_columns
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import (
     COLUMN_WORDS,
-    LOOK,
     SIDE,
     column_called,
-    duplicates,
     number_in,
     number_of,
     quoted,
@@ -75,8 +73,8 @@ class Plan:
     worker: str | None = None  # the column of labelers; where transposed the rows are labelers
     label: str | None = None  # the column of labels; of an export its field
     labelers: tuple[str, ...] | None = None  # wide: columns of labelers; transposed: columns of samples
-    roles: Mapping[str, str] = field(default_factory=dict)  # other columns: gold, derived, repeat, ...
-    aside: Mapping[str, str] = field(default_factory=dict)  # workers that are no labelers: gold, derived
+    roles: dict[str, str] = field(default_factory=dict)  # other columns: gold, derived, repeat, ...
+    aside: dict[str, str] = field(default_factory=dict)  # workers that are no labelers: gold, derived
     classes: tuple[str, ...] | None = None
     scale: str | None = None  # nominal, ordinal or interval; None: by the labels (`Labels.scale`)
     map: Mapping[str, str] | None = None  # label in the file -> class; compared without case
@@ -87,7 +85,7 @@ class Plan:
     repeats: str | None = None  # majority, first, last, keep or error
     missing: str | None = None  # error or drop, for rows without a label
     form: str = ""  # what kind of file it was found to be, in words
-    reasons: Mapping[str, str] = field(default_factory=dict)  # role -> why
+    reasons: dict[str, str] = field(default_factory=dict)  # role -> why
     doubts: tuple[str, ...] = ()  # ways to read it that are about as good
 
     __repr__ = one_line
@@ -122,8 +120,8 @@ class Plan:
             raise ValueError(
                 f"{name}: this is no plan of jtruth (found {odd}); inspect --save-plan writes one"
             )
-        lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
-        return cls(**values | lists)
+        lists: dict[str, Any] = {key: tuple(one) for key, one in values.items() if isinstance(one, list)}
+        return cls(**dict(values) | lists)
 
     @property
     def unsaid(self) -> bool:
@@ -259,12 +257,13 @@ def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[s
     named = {"task": asked.task or (), "worker": (asked.worker,), "label": (asked.label,),
              "labelers": asked.labelers or ()}  # fmt: skip
     for role, names in named.items():
-        check_columns(table.header, {role: name for name in names if name}, table.source)
+        for name in filter(None, names if role != "labelers" or set(names) & set(table.header) else ()):
+            check_columns(table.header, {role: name}, table.source)
     free = [name for name in table.header if name not in leave_out]
     made = asked.layout is not None and (asked.labelers or asked.label)
     plan = asked if made else _layout(columns, asked, free)
     if plan.layout == LONG and not plan.doubts:
-        plan = _long(columns, plan, free)
+        plan = _long(columns, plan, asked, free)
     used = {name: "used" for name in plan.roles if name in leave_out}
     plan = replace(
         plan,
@@ -282,7 +281,8 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
     if task and worker in task:  # one name for two roles
         worker = None
     plan = replace(asked, task=task)
-    if asked.labelers is not None:
+    if asked.labelers is not None and not (worker and set(asked.labelers) <= set(columns.values(worker))):
+        check_columns(columns.header, {"labelers": asked.labelers[0]}, columns.table.source)
         return _wide(columns, plan, list(asked.labelers))
     if asked.layout == WIDE:
         key = task or tuple(n for n in free if columns.unique((n,)) and role_of(n) is None)[:1]
@@ -339,7 +339,7 @@ def labeler_columns(columns: Columns, names: Sequence[str]) -> list[str]:
     groups: list[list[str]] = []
     for name in values:
         near = [group for group in groups if any(_share(columns, name, other, values) for other in group)]
-        groups = [group for group in groups if group not in near] + [[*sum(near, []), name]]
+        groups = [g for g in groups if g not in near] + [[*(one for group in near for one in group), name]]
     groups = [[name for name in group if role_of(name) is None] for group in groups]
     best = max(groups, key=lambda group: (len(group), -len(groups)), default=[])
     words = set().union(*(values[name] for name in best)) if best else set()
@@ -446,13 +446,15 @@ def _tells_apart(columns: Columns, key: Sequence[str], name: str) -> bool:
     return int((number - 1).sum()) <= 0.1 * int((before - 1).sum())
 
 
-def _long(columns: Columns, plan: Plan, free: list[str]) -> Plan:
+def _long(columns: Columns, plan: Plan, asked: Plan, free: list[str]) -> Plan:
     """What else stands beside task, worker and label: a second key, repeats, counts, labelers that are none."""
     task, worker, label = plan.task or (), str(plan.worker), str(plan.label)
     rest = [name for name in free if name not in (*task, worker, label)]
-    aside = {name: role for name in columns.values(worker) if (role := role_of(name, of_worker=True))}
-    if len(aside) < len(columns.values(worker)):
-        plan = replace(plan, aside=aside)
+    workers, chosen = columns.values(worker), asked.labelers
+    aside = {name: role for name in workers if (role := role_of(name, of_worker=True))}
+    aside = aside if chosen is None else {name: "left out" for name in workers if name not in chosen}
+    if len(aside) < len(workers):
+        plan = replace(plan, aside=aside, labelers=chosen)
     if not rest:
         return plan
     again = not columns.unique((*task, worker))
@@ -464,22 +466,22 @@ def _long(columns: Columns, plan: Plan, free: list[str]) -> Plan:
         if keys:
             both = ",".join((*task, keys[0]))
             text = (
-                f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} tells these "
-                f"labels apart. If it is part of the sample, say task=... (at the command line --task {both}); "
-                f"to compare its groups, --by {keys[0]}. If they are repeats of one label, say "
+                f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} differs "
+                f"there. If {keys[0]!r} is part of the sample, say task=... (at the command line --task {both}); "
+                f"to compare its groups, --by {keys[0]}. If these are repeats of one label, say "
                 "repeats='majority'"
             )
             return replace(plan, doubts=(text,))
-    if not again and columns.unique(task) and len(columns.values(worker)) > 1 and columns.size > 3:
+    if asked.task is None and not again and len(workers) > 1 and columns.size > 3 and columns.unique(task):
         ids = [name for name in rest if _may_be_key(columns, name, worker)]
         if ids:
+            one = ",".join(task)
             text = (
-                f"no two rows have the same {task[0]!r}, so no sample has two labels; {ids[0]!r} repeats. If that "
-                f"names the samples, say task=... (at the command line --task {ids[0]}); to keep "
-                f"{task[0]!r}, --task {task[0]} --worker {worker} --label {label}"
+                f"no two rows have the same {one}, so no sample has two labels, and {ids[0]!r} repeats. If "
+                f"{ids[0]!r} names the samples, say task=... (at the command line --task {ids[0]}); if "
+                f"{one} does, --task {one}"
             )
-            said = plan.task is not None and "task" in plan.reasons
-            return plan if said else replace(plan, doubts=(text,))
+            return replace(plan, doubts=(text,))
     return plan
 
 

@@ -113,7 +113,7 @@ def _of_frame(frame: Any) -> TextTable:
 
 def read(path: PathOrTable, *, plan: Plan | str | PathLike | None = None, sep: str | None = None,
          **options: Any) -> Data:  # fmt: skip
-    """Everything that a file says: labels, gold, predictions, scores, groups and times, and the plan of it.
+    r"""Everything that a file says: labels, gold, predictions, scores, groups and times, and the plan of it.
 
     Args:
         path: any file that `read_labels` takes.

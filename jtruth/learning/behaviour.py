@@ -67,7 +67,7 @@ def labeler_behaviour(
     prior: Float[np.ndarray, " classes"],
     matrices: Float[np.ndarray, "labelers classes classes"],
     *,
-    order: Num[np.ndarray, "samples *labelers"] | None = None,
+    order: Num[np.ndarray, "samples ..."] | None = None,
     gold: Int[np.ndarray, " samples"] | None = None,
     key: Any = None,
 ) -> Behaviour:
