@@ -114,7 +114,7 @@ def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | 
     table = ids.read_frame(frame, lazy=True)
     if not hasattr(table, "collect"):
         ids.check_columns(table.columns, columns, Source())
-        return tuple(table[name].to_list() for name in columns.values()), None
+        return tuple(_whole(table[name].to_list()) for name in columns.values()), None
     return lazy_columns(table, columns)
 
 
@@ -175,6 +175,14 @@ def frame_order(
 
 def _in_text(category: Any) -> str:
     return str(int(category) if isinstance(category, float) and category.is_integer() else category)
+
+
+def _whole(values: list) -> list:
+    """Values in which 1.0 is 1, if all their fractions are 0: pandas has whole numbers beside gaps so."""
+    fractions = {value for value in values if type(value) is float and value == value}
+    if not fractions or not all(value.is_integer() for value in fractions):
+        return values
+    return [int(value) if type(value) is float and value == value else value for value in values]
 
 
 def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:

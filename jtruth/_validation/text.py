@@ -273,7 +273,7 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTab
         return _any_table(file, sep, notes)
     header, columns, empty = header_of(found[0], file, sep), *found[1:]
     first = islice(io.BytesIO(file.data), 1, _SEEN + 1)
-    _check_names(header, [tuple(line.decode().strip("\r\n").split(sep)) for line in first], file.name, 1)
+    check_names(header, [tuple(line.decode().strip("\r\n").split(sep)) for line in first], file.name, 1)
     notes += (f"{file.name}: {number_of(empty, 'empty row')} at the end skipped.",) * (empty > 0)
     return TextTable(header, columns, Source(file.name, "line", 2), None, notes)
 
@@ -297,6 +297,7 @@ def rows_table(
 ) -> TextTable:
     """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
     full = [k for k, row in enumerate(rows) if "".join(row).strip(" \t")]
+    written = set(full)
     while len(full) > 1 and _is_title(rows[full[0]], rows[full[1]]):
         place = full.pop(0)
         notes += (f"{source.at([place])}: a title, skipped ({brief(rows[place][0], 60)}).",)
@@ -316,10 +317,10 @@ def rows_table(
     if again and rest:
         where = f"{source.at(again)}: the names of the columns stand here again"
         raise ValueError(f"{where}. Were files put together? Remove these lines.")
-    _check_names(header, [rows[k] for k in body[:_SEEN]], file.name, source.number(begin))
+    check_names(header, [rows[k] for k in body[:_SEEN]], file.name, source.number(begin))
     columns = tuple(map(list, zip(*(rows[k] for k in body), strict=True)))
     kept = [k for k, name in enumerate(header) if name or any(columns[k])]  # no names and no text: no columns
-    notes += _skipped(rows, set(full), body[-1], source)
+    notes += _skipped(rows, written, body[-1], source)
     header, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
     consecutive = source.numbers is None and body[-1] - begin == len(body)
     place = replace(source, first=source.first + begin + 1) if consecutive else source.only(body)
@@ -344,7 +345,7 @@ def _shape(cell: str) -> str:
     return "number" if number_in(cell) == number_in(cell) else re.sub("[0-9]+", "0", cell)
 
 
-def _check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str, line: Any) -> None:
+def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str, line: Any) -> None:
     """Refuse a header that looks like data: cells that stand again below, numbers, ids like those below."""
     columns = list(zip(*(row for row in rows if len(row) == len(header)), strict=True))
     counted = any(list(header) == [str(k + first) for k in range(len(header))] for first in (0, 1))

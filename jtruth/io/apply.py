@@ -10,7 +10,7 @@ import numpy as np
 from jtruth._validation.coded import Coded, different, merged, recode
 from jtruth._validation.columns import unused_counts
 from jtruth._validation.ids import MissingColumn, check_columns, with_tasks
-from jtruth._validation.text import TextTable
+from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
@@ -39,7 +39,7 @@ def ids_of(table: TextTable, plan: Plan) -> Sequence[str]:
         return [str(k) for k in range(len(table.columns[0]))]
     picked = table.pick({name: name for name in plan.task})
     if len(picked) == 1:
-        return picked[0]
+        return whole_numbers(picked[0])
     empty = [k for k, row in enumerate(zip(*picked, strict=True)) if not all(row)]
     if empty:
         name = plan.task[[bool(column[empty[0]]) for column in picked].index(False)]
@@ -88,7 +88,7 @@ def _long(table: TextTable, plan: Plan) -> LabelRows:
     task = ids_of(table, plan)
     if plan.layout == SINGLE:
         return LabelRows(task, Coded(np.zeros(len(task), np.int32), [str(plan.label)]), label, table.source)
-    worker = table.pick({"worker": str(plan.worker)})[0]
+    worker = whole_numbers(table.pick({"worker": str(plan.worker)})[0])
     rows = LabelRows(task, worker, label, table.source)
     if not plan.aside:
         return rows
@@ -108,12 +108,12 @@ def _long(table: TextTable, plan: Plan) -> LabelRows:
 def _no_labeler(who: str, role: str, name: str) -> str:
     """Said of a labeler, or a column, that is called like something else."""
     if role == "gold":
-        return f"{who} is called like verified labels, so it is not used as a labeler; if they are, say --gold {name}"
+        return f"{who} is called like verified labels, so it is no labeler; to use it, --gold {name}"
     if role == "left out":
         return f"{who} is left out, as labelers=... says"
     if role == "derived":
-        return f"{who} is called like a consensus of the others, so it is not used as a labeler"
-    return f"{who} is called like a classifier, so it is not used as a labeler: --predictions {name}"
+        return f"{who} is called like a consensus of the others, so it is no labeler"
+    return f"{who} is called like a classifier, so it is no labeler; to use it, --predictions {name}"
 
 
 def _cells(table: TextTable, plan: Plan) -> LabelRows:

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
+from jtruth._validation.text import whole_numbers
 from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
 from jtruth.io.plan import MARKS, NOTHING, Plan
 
@@ -42,7 +43,7 @@ def in_words(
     values: Sequence[str], plan: Plan, source: Source, known: Sequence[str] = ()
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     """Labels in the words of the classes (of those `known`, where there are some), and what was done."""
-    values, notes = _without_marks(values, plan, known)
+    values, notes = _without_marks(whole_numbers(values), plan, known)
     if plan.contains is not None:
         return _containing(values, plan, source, notes)
     if not plan.unsaid:

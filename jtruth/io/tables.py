@@ -23,7 +23,7 @@ from jtruth.io.plan import Plan, role_of
 from jtruth.labels import Labels
 
 _MOST_CONTRADICT, _LEAST_ROWS, _LEAST_EACH = 0.5, 20, 5  # rows whose class is not the most probable one
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")  # or decimals: 1,234
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")  # or decimals: 1,234
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
 _PLAN = Plan()
 _ROUNDED_TEXT = 1e-2  # ... and this closely they were rounded when written: rescaled, with a note
@@ -225,26 +225,45 @@ def per_sample(table: TextTable, labels: Labels, values: np.ndarray, fill: Any) 
 
 
 def numbers(table: TextTable, name: str) -> np.ndarray:
-    """A column of finite numbers, float64."""
+    """A column of finite numbers, float64; commas in them stand before decimals or between thousands."""
     (column,) = table.pick({name: name})
-    texts = column
-    if (table.decimal or _decimal_of(column)) == ",":
-        texts = [text if "." in text else text.replace(",", ".") for text in column]
-    values = np.array([number_in(text) for text in texts])
+    mark = table.decimal or _decimal_of(different(column))
+    points = any("." in text and "," in text for text in different(column))  # 1.234,5 beside 1.234
+    plain = {}
+    for text in different(column):
+        other = text.translate({44: ".", 46: ","}) if mark == "," else text
+        other = other if "," in text or (points and _THOUSANDS.fullmatch(other)) else text
+        plain[text] = other.replace(",", "") if mark and _THOUSANDS.fullmatch(other) else other
+    values = np.array([number_in(plain[text]) for text in column])
     bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size and not mark and _THOUSANDS.fullmatch(text := column[bad[0]]):
+        meant = f"{text.replace(',', '')} or {text.replace(',', '.')}. If its comma stands before decimals"
+        how = "say --decimal , and if it separates thousands, say --decimal ."
+        raise ValueError(f"{table.source.entry(bad, f'{name} ', text)} {meant}, {how}")
     if bad.size:
         where = table.source.entry(bad, f"{name} ", column[bad[0]])
-        hint = " If its comma stands before decimals, say --decimal ,." if "," in column[bad[0]] else ""
+        hint = (
+            " If its comma stands before decimals, say --decimal ,."
+            if "," in column[bad[0]] and mark == "."
+            else ""
+        )
         raise ValueError(f"{where} not a finite number.{hint}")
     return values
 
 
-def _decimal_of(column: Sequence[str]) -> str:
-    """A comma where numbers have commas that stand before decimals and not between thousands."""
-    commas = [text for text in different(column) if "," in text]
-    if not commas or any("." in text for text in different(column)):
-        return "."
-    return "," if any(not _THOUSANDS.fullmatch(text) for text in commas) else "."
+def _decimal_of(texts: Sequence[str]) -> str:
+    """A comma where numbers have commas before their decimals, a point otherwise; "" where it is unclear.
+
+    Commas that three digits follow stand between thousands beside points, or whole numbers of 10 to 999.
+    """
+    commas = [text for text in texts if "," in text]
+    if not commas or any("." in text for text in texts):
+        last = {text.rfind(",") > text.rfind(".") for text in commas if "." in text}
+        return "," if last == {True} else "."
+    if not all(map(_THOUSANDS.fullmatch, commas)):
+        return ","
+    whole = {len(text.lstrip("+-")) for text in texts if text.lstrip("+-").isdecimal()}
+    return "." if max(whole, default=0) in (2, 3) or any(text.count(",") > 1 for text in commas) else ""
 
 
 def probability_columns(header: Iterable[str], labels: Labels) -> tuple[str, list[str]] | None:

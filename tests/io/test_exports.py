@@ -61,7 +61,7 @@ def test_what_was_left_out_is_counted():
     assert "1 ignored questions were left out" in notes["prodigy.jsonl"]
     assert "1 discarded responses were left out" in notes["argilla_feedback.jsonl"]
     assert "1 rejected assignments were left out" in notes["mturk.csv"]
-    assert "Column 'gold' is called like verified labels, so it is not used as a labeler" in notes["wide.csv"]
+    assert "Column 'gold' is called like verified labels, so it is no labeler" in notes["wide.csv"]
     assert "Column 'model' is called like a classifier" in notes["wide.csv"]
 
 
