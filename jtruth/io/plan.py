@@ -277,7 +277,7 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
     """Which columns are which: the first of these ways that fits."""
     task = asked.task or _called("task", columns, free)
     worker = asked.worker or column_called("worker", free)
-    label = asked.label or column_called("label", [n for n in free if n != worker and n not in (task or ())])
+    label = asked.label or _label_called(columns, worker, [n for n in free if n != worker and n not in (task or ())])
     if task and worker in task:  # one name for two roles
         worker = None
     plan = replace(asked, task=task)
@@ -310,6 +310,14 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
     if len(alike) > 1 or (len(alike) == 1 and len(free) < len(columns.header)):
         return _maybe_turned(columns, plan, alike, free)
     return replace(plan, layout=UNKNOWN, worker=worker, label=label)
+
+
+def _label_called(columns: Columns, worker: str | None, free: list[str]) -> str | None:
+    """The column that is called a label; ids (answer_id) and what never repeats are none."""
+    may = [n for n in free if not re.search(r"[\W_]id$|Id$|ID$", n)]
+    name = column_called("label", may)
+    once = name not in (None, "label") and worker is None and columns.size > 3 and columns.unique((name,))
+    return None if once else name
 
 
 def _called(role: str, columns: Columns, free: list[str]) -> tuple[str, ...] | None:
@@ -461,7 +469,7 @@ def _long(columns: Columns, plan: Plan, asked: Plan, free: list[str]) -> Plan:
     repeat = [name for name in rest if _REPEAT.fullmatch(name.casefold())]
     if again and repeat:
         return replace(plan, roles=plan.roles | {repeat[0]: "repeat"})
-    if again and plan.repeats is None:
+    if again and plan.repeats is None and not plan.form:
         keys = [name for name in rest if _tells_apart(columns, (*task, worker), name)]
         if keys:
             both = ",".join((*task, keys[0]))
@@ -472,7 +480,7 @@ def _long(columns: Columns, plan: Plan, asked: Plan, free: list[str]) -> Plan:
                 "repeats='majority'"
             )
             return replace(plan, doubts=(text,))
-    if asked.task is None and not again and len(workers) > 1 and columns.size > 3 and columns.unique(task):
+    if asked.task is None and not plan.form and not again and len(workers) > 1 and columns.size > 3 and columns.unique(task):
         ids = [name for name in rest if _may_be_key(columns, name, worker)]
         if ids:
             one = ",".join(task)
