@@ -22,7 +22,7 @@ What is left out is counted, several classes at once are a list, and what names 
 from collections.abc import Iterator
 from typing import Any
 
-from jtruth.io.label_rows import GOLD, NOBODY, LabelRows, as_text, chosen, from_json, one_field
+from jtruth.io.label_rows import GOLD, NOBODY, LabelRows, as_text, first_of, from_json
 
 _VALUE_OF = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy",
              "pairwise": "selected"}  # type of a result -> key of its value  # fmt: skip
@@ -41,24 +41,20 @@ def is_label_studio(record: dict) -> bool:
 
 def label_studio(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """The JSON export."""
-    names: list[str] = []
-    for rows.record, task in enumerate(records):
-        names += [r["from_name"] for a in _annotations(task) for r in a["result"] if _is_label(r)]
-    field = one_field(names, label, "choice field", rows.source)
+    every = [a for task in records for a in _annotations(task)]
+    names = (r["from_name"] for a in every for r in a["result"] if _is_label(r))
+    field = rows.one_of(names, label, "choice field")
+    rows.empty = f"annotations without {field!r}"
     for rows.record, task in enumerate(records):
         name = task.get("id", rows.record)
-        for annotation in _annotations(task):
-            if annotation.get("was_cancelled"):
+        for one in _annotations(task):
+            if one.get("was_cancelled"):
                 rows.skipped["cancelled annotations"] += 1
-                continue
-            value = _answer(annotation, field, rows)
-            if value is None:
-                rows.skipped[f"annotations without {field!r}"] += 1
-            elif annotation.get("ground_truth"):
-                rows.aside(GOLD, name, value)
+            elif one.get("ground_truth"):
+                rows.aside(GOLD, name, _answer(one, field, rows))
             else:
-                time = annotation.get("created_at")
-                rows.add(name, _person(annotation.get("completed_by")), value, time=time)
+                who, time = _person(one.get("completed_by")), one.get("created_at")
+                rows.add(name, who, _answer(one, field, rows), time=time)
         for guess in task.get("predictions") or []:
             if isinstance(guess, dict) and "result" in guess:
                 rows.aside(guess.get("model_version") or "predictions", name, _answer(guess, field, rows))
@@ -74,9 +70,10 @@ def _answer(annotation: dict, field: str, rows: LabelRows) -> Any:
 
 
 def _of_paths(values: Any) -> Any:
-    """The chosen value; a node of a taxonomy, [["Animal", "Dog"]], by its path: "Animal / Dog"."""
-    paths = isinstance(values, list) and values and all(isinstance(value, list) for value in values)
-    return chosen([" / ".join(map(as_text, path)) for path in values] if paths else values)
+    """The chosen values; a node of a taxonomy, [["Animal", "Dog"]], by its path: "Animal / Dog"."""
+    if isinstance(values, list) and values and all(isinstance(value, list) for value in values):
+        return [" / ".join(map(as_text, path)) for path in values]
+    return values
 
 
 def _annotations(task: dict) -> list[dict]:
@@ -94,20 +91,17 @@ def _person(who: Any) -> Any:
 
 def label_studio_rows(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """JSON-MIN, or CSV as records."""
-    field = one_field(_choice_fields(records, label), label, "choice field", rows.source)
+    field = rows.one_of(_choice_fields(records, label), label, "choice field")
+    rows.empty = f"annotations without {field!r}"
     for rows.record, row in enumerate(records):
-        value = _choices(row.get(field))
-        if as_text(value) == "":
-            rows.skipped[f"annotations without {field!r}"] += 1
-        else:
-            rows.add(row.get("id", rows.record), _person(row["annotator"]), value, time=row.get("created_at"))
+        name, who = row.get("id", rows.record), _person(row["annotator"])
+        rows.add(name, who, _choices(row.get(field)), time=row.get("created_at"))
     return rows.done(f"choice field {field!r}")
 
 
 def _choices(value: Any) -> Any:
     """JSON-MIN writes several choices as {"choices": [...]}, CSV the text of that."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        value = from_json(value)
+    value = from_json(value)
     if isinstance(value, dict) and len(value) == 1:
         value = next((value[key] for key in _VALUE_OF.values() if key in value), value)
     return _of_paths(value)
@@ -128,18 +122,15 @@ PRODIGY = {"_input_hash", "_task_hash", "answer"}
 def prodigy(rows: LabelRows, records: list[dict], _: str | None) -> LabelRows:
     """Rows of the lines."""
     choice = any("options" in line for line in records)
+    rows.empty = "questions without a choice"
     for rows.record, line in enumerate(records):
         who, time = line.get("_annotator_id") or line.get("_session_id") or NOBODY, line.get("_timestamp")
-        if line["answer"] == "ignore":
-            rows.skipped["ignored questions"] += 1
-        elif not choice:
-            rows.add(line["_task_hash"], who, line["answer"], time=time)
-        elif line["answer"] == "reject":
-            rows.skipped["rejected questions"] += 1
-        elif (value := chosen(line.get("accept"))) is None:
-            rows.skipped["questions without a choice"] += 1
+        if line["answer"] == "ignore" or (choice and line["answer"] == "reject"):
+            rows.skipped[f"{line['answer'].removesuffix('e')}ed questions"] += 1
+        elif choice:
+            rows.add(line["_input_hash"], who, line.get("accept"), time=time)
         else:
-            rows.add(line["_input_hash"], who, value, time=time)
+            rows.add(line["_task_hash"], who, line["answer"], time=time)
     return rows.done("choices" if choice else "accept or reject of each label")
 
 
@@ -149,30 +140,25 @@ _RESPONSES = ".responses"
 def is_argilla(record: dict) -> bool:
     """Whether this is a record of Argilla, in any of its forms."""
     listed = isinstance(record.get("responses"), dict | list)
-    return bool(list(_questions(record))) or (isinstance(record.get("fields"), dict) and listed)
+    return bool(list(_responses(record))) or (isinstance(record.get("fields"), dict) and listed)
 
 
 def argilla(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the responses to one question."""
-    question = one_field([q for r in records for q in _questions(r)], label, "question", rows.source)
+    question = rows.one_of((q for r in records for q, *_ in _responses(r)), label, "question")
+    rows.empty = f"responses without {question!r}"
     for rows.record, record in enumerate(records):
         task = next((record[k] for k in ("id", "external_id") if record.get(k) is not None), rows.record)
-        for value, user, status in _answers_of(record, question):
-            if status not in ("", "submitted"):
+        for _, user, status, value in (one for one in _responses(record) if one[0] == question):
+            if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+                raise rows.unreadable("its answers are rankings or parts of the text")
+            if status not in (None, "", "submitted"):
                 rows.skipped[f"{status} responses"] += 1
-            elif (value := _argilla_value(value, rows)) is None:
-                rows.skipped[f"responses without {question!r}"] += 1
             else:
                 rows.add(task, NOBODY if user is None else user, value)
         for value, agent in _suggestions(record, question):
-            rows.aside(agent or "suggestions", task, _argilla_value(value, rows))
+            rows.aside(agent or "suggestions", task, value)
     return rows.done(f"question {question!r}")
-
-
-def _argilla_value(value: Any, rows: LabelRows) -> Any:
-    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        raise rows.unreadable("its answers are rankings or parts of the text")
-    return chosen(value)
 
 
 def _suggestions(record: dict, question: str) -> Iterator[tuple[Any, Any]]:
@@ -187,58 +173,32 @@ def _suggestions(record: dict, question: str) -> Iterator[tuple[Any, Any]]:
         yield record[flat], record.get(f"{flat}.agent")
 
 
-def _by_user(record: dict) -> list[dict]:
-    """Responses as a list of user_id, status and values; none where they come in another form."""
+def _responses(record: dict) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Question, user, status and value of every response, in the four forms that Argilla has had."""
     responses = record.get("responses")
-    listed = responses if isinstance(responses, list) else []
-    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("values"), dict)]
-
-
-def _questions(record: dict) -> Iterator[str]:
-    """Questions that this record has responses to, or could have."""
-    if isinstance(record.get("responses"), dict):
-        yield from record["responses"]
-    for response in _by_user(record):
-        yield from response["values"]
-    for key, value in record.items():
-        if key.endswith(_RESPONSES) and not isinstance(value, str):
-            yield key.removesuffix(_RESPONSES)
-        elif isinstance(value, list) and value and all(map(_is_answer, value)):
-            yield key
-
-
-def _is_answer(value: Any) -> bool:
-    return isinstance(value, dict) and {"user_id", "value"} <= set(value)
-
-
-def _answers_of(record: dict, question: str) -> Iterator[tuple[Any, Any, str]]:
-    responses = record.get("responses")
-    responses = responses.get(question) if isinstance(responses, dict) else record.get(question)
-    for response in responses if isinstance(responses, list) else []:
-        if _is_answer(response):
-            yield response["value"], response["user_id"], response.get("status") or ""
-    for response in _by_user(record):
-        if question in response["values"]:
-            value = response["values"][question]
+    by_question = responses if isinstance(responses, dict) else record
+    for question, listed in by_question.items():
+        some = listed if isinstance(listed, list) else []
+        if all(isinstance(one, dict) and {"user_id", "value"} <= set(one) for one in some):
+            yield from ((question, one["user_id"], one.get("status"), one["value"]) for one in some)
+    for one in responses if isinstance(responses, list) else []:
+        for question, value in (one.get("values") or {}).items() if isinstance(one, dict) else ():
             value = value.get("value") if isinstance(value, dict) else value
-            yield value, response.get("user_id"), response.get("status") or ""
-    values = record.get(question + _RESPONSES) or []
-    users = record.get(f"{question}{_RESPONSES}.users") or [None] * len(values)
-    states = record.get(f"{question}{_RESPONSES}.status") or [""] * len(values)
-    yield from zip(values, users, states, strict=True)
-
-
-_TEXTS = ("text", "data", "filename")
+            yield question, one.get("user_id"), one.get("status"), value
+    for key, values in record.items():
+        if key.endswith(_RESPONSES) and isinstance(values, list):
+            users, states = (record.get(f"{key}.{k}") or [None] * len(values) for k in ("users", "status"))
+            for user, status, value in zip(users, states, values, strict=True):
+                yield key.removesuffix(_RESPONSES), user, status, value
 
 
 def is_doccano(record: dict) -> bool:
     """Whether this is a document with its labels."""
-    labels = record.get("label", record.get("labels"))
-    old = record.get("annotations")
+    labels, old = record.get("label", record.get("labels")), record.get("annotations")
     named = isinstance(old, list) and all({"label", "user"} <= set(a) for a in old if isinstance(a, dict))
     cells = isinstance(labels, str) and {"id", "Comments"} <= set(record)  # the CSV
-    listed = isinstance(labels, list) or cells
-    return any(key in record for key in _TEXTS) and (listed or (named and old is not None))
+    text = any(key in record for key in ("text", "data", "filename"))
+    return text and (isinstance(labels, list) or cells or named)
 
 
 def doccano(rows: LabelRows, files: dict[str, list[dict]], _: str | None) -> LabelRows:
@@ -246,22 +206,16 @@ def doccano(rows: LabelRows, files: dict[str, list[dict]], _: str | None) -> Lab
     every = [(user, record) for user, records in files.items() for record in records]
     if len(files) > 1 and not all("id" in record for _, record in every):
         raise ValueError(rows.source.says("some documents have no id: which are they in the other files?"))
+    rows.empty = "documents without a label"
     for rows.record, (user, record) in enumerate(every):
-        for who, value in _labels_of(record, user, rows):
-            rows.add(record.get("id", rows.record), who, value)
+        old, task = record.get("annotations"), record.get("id", rows.record)
+        if isinstance(old, list) and old and "user" in old[0]:
+            for who in dict.fromkeys(one["user"] for one in old):
+                rows.add(task, who, [one["label"] for one in old if one["user"] == who])
+            continue
+        values = first_of(record, "label", "labels") or []
+        values = values.split("#") if isinstance(values, str) else values
+        if any(isinstance(value, list) for value in values):
+            raise rows.refuse("its labels mark parts of the text; jtruth reads one class for the whole")
+        rows.add(task, user or NOBODY, values)
     return rows.done("a file for each annotator" if len(files) > 1 else "")
-
-
-def _labels_of(record: dict, user: str, rows: LabelRows) -> list[tuple]:
-    old = record.get("annotations")
-    if isinstance(old, list) and old and "user" in old[0]:
-        people = dict.fromkeys(one["user"] for one in old)
-        return [(who, chosen([one["label"] for one in old if one["user"] == who])) for who in people]
-    values = record.get("label", record.get("labels")) or []
-    values = values.split("#") if isinstance(values, str) else values
-    if any(isinstance(value, list) for value in values):
-        raise rows.refuse("its labels mark parts of the text; jtruth reads one class for the whole")
-    if not values:
-        rows.skipped["documents without a label"] += 1
-        return []
-    return [(user or NOBODY, chosen(values))]

@@ -1,4 +1,4 @@
-"""The archive that inspect_ai calls .eval: a zip with a header and one JSON file for each sample and epoch."""
+"""The archive that inspect_ai calls .eval: a zip with a header and a JSON file for each sample and epoch."""
 
 import io
 import json

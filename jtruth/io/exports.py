@@ -1,9 +1,9 @@
 """Which tool wrote a file: the table of known formats, and what they have in common.
 
-A format is a line of `_TOOLS`: what its file is called, a function that recognises a record by keys that only
-this tool uses, and one that hands rows to `LabelRows`. Records are objects of JSON, or rows of a table as text.
-The shapes stand where the functions do: `jtruth.io.annotation_tools`, `jtruth.io.crowd_platforms`,
-`jtruth.io.evaluation_logs`.
+A format is a line of `_TOOLS`: what its file is called, a function that recognizes a record by keys that
+only this tool uses, and one that hands rows to `LabelRows`. Records are objects of JSON, or rows of a table
+as text. The shapes are described beside the functions: in `annotation_tools`, `crowd_platforms`,
+`evaluation_logs` and `judgments`.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,6 +15,7 @@ from jtruth._validation.words import Source
 from jtruth.io import annotation_tools as tools
 from jtruth.io import crowd_platforms as crowd
 from jtruth.io import evaluation_logs as logs
+from jtruth.io import judgments
 from jtruth.io.label_rows import GOLD, LabelRows, as_text
 
 __all__ = ["GOLD", "LabelRows", "as_text", "of_records", "of_table"]
@@ -39,17 +40,18 @@ _TOOLS: tuple[tuple[str, Callable[[dict], bool], Callable], ...] = (  # the firs
     ("inspect_ai log", logs.is_inspect, logs.inspect_log),
     ("promptfoo result", logs.is_promptfoo, logs.promptfoo),
     ("promptfoo table", logs.outputs, logs.promptfoo_table),
-    ("deepeval test run", logs.is_deepeval, logs.deepeval),
+    ("deepeval test run", logs.deepeval_cases, logs.deepeval),
     ("lm-evaluation-harness log", logs.is_lm_eval, logs.lm_eval),
-    ("file of pairwise judgments", logs.is_pair, logs.pairs),
-    ("file of MT-bench judgments", logs.is_single, logs.singles),
-    ("alpaca_eval file", _keys("instruction", "output_1", "output_2", "preference"), logs.alpaca),
-    ("langfuse export of scores", logs.is_langfuse, logs.langfuse),
-    ("LangSmith export of feedback", _keys("run_id", "key", "score"), logs.langsmith),
-    ("ragas table", logs.is_ragas, logs.ragas),
-    ("file with lists of ratings", logs.has_ratings, logs.rating_lists),
+    ("file of pairwise judgments", judgments.is_pair, judgments.pairs),
+    ("file of MT-bench judgments", judgments.is_single, judgments.singles),
+    ("alpaca_eval file", _keys("instruction", "output_1", "output_2", "preference"), judgments.alpaca),
+    ("langfuse export of scores", judgments.is_langfuse, judgments.langfuse),
+    ("LangSmith export of feedback", _keys("run_id", "key", "score"), judgments.langsmith),
+    ("ragas table", judgments.is_ragas, judgments.ragas),
     ("Argilla export", tools.is_argilla, tools.argilla),
     ("doccano export", tools.is_doccano, tools.doccano),
+    ("file with lists of ratings", judgments.has_ratings, judgments.rating_lists),
+    ("JSON object of tasks", judgments.is_nested, judgments.nested),
 )
 
 
@@ -76,7 +78,8 @@ def of_table(table: TextTable, label: str | None) -> LabelRows | None:
 
 def _tool(records: list[dict]) -> tuple[str, Callable, Callable] | None:
     """The line of the tool that wrote one of the first records."""
-    return next((tool for tool in _TOOLS if any(map(tool[1], records[:_FIRST]))), None)
+    known = [tool for tool in _TOOLS if tool[2] is not judgments.nested or len(records) == 1]
+    return next((tool for tool in known if any(map(tool[1], records[:_FIRST]))), None)
 
 
 def _read(reader: Callable, rows: LabelRows, data: Any, label: str | None) -> LabelRows:

@@ -1,13 +1,13 @@
 """Rows of task, worker and label, collected from the records of a tool; what the readers of formats share.
 
-A reader hands labels to `LabelRows.add`, counts what it leaves out in `LabelRows.skipped`, hands verified labels
-and predictions to `LabelRows.aside`, and ends with `LabelRows.done`.
+A reader hands labels to `LabelRows.add`, which counts those that are empty, and what is verified or predicted
+to `LabelRows.aside`; it counts what else it leaves out in `LabelRows.skipped` and ends with `LabelRows.done`.
 """
 
 import json
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -17,9 +17,6 @@ from jtruth._validation.words import Source, number_of, quoted
 
 GOLD = "ground_truth"  # what stands beside the labels and is true
 NOBODY = "export"  # the worker where a file does not say who labeled
-_ONE_ROW_A_LABEL = "Convert it to a table with the columns task, worker, label: one row for each label."
-_LONGEST = 80  # characters of a value that can name a group
-_TAKEN = {"self", "task", "worker", "label", "model", "epoch", "repeat", "order", "time"}
 
 
 @dataclass(repr=False)
@@ -28,7 +25,7 @@ class LabelRows:
 
     task: Any
     worker: Any
-    label: Any  # text; of several classes at once the text of a JSON list, sorted
+    label: Any  # text; where a label of the file has several classes each is a JSON list, sorted
     source: Source
     form: str = ""  # "Label Studio export, 2 annotators, choice field 'sentiment'"; "" for a plain table
     notes: tuple[str, ...] = ()
@@ -38,25 +35,29 @@ class LabelRows:
     record: int = 0  # the current one
     records: list[int] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)  # what was without a label, and how often
+    wanted: str | None = None  # the scorer or field that was asked for, where it is still to be found
+    empty: str = "answers without a value"  # how labels that are empty are counted
 
     __repr__ = one_line
 
     def add(self, task: Any, worker: Any, label: Any, **more: Any) -> None:
-        """A label of the current record (a list: several classes at once), and its entries in other columns."""
+        """A label of the current record (a list: several classes at once), and entries of other columns."""
+        if label == [] or as_text(label) == "":
+            self.skipped[self.empty] += 1
+            return
         for name, value in more.items():
             if text := as_text(value):
                 column = self.more.setdefault(name, [])
                 column += [""] * (len(self.task) - len(column)) + [text]
         self.task.append(as_text(task))
         self.worker.append(as_text(worker))
-        self.label.append(label if isinstance(label, list) else as_text(label))
+        self.label.append(label)
         self.records.append(self.record)
 
     def aside(self, name: Any, task: Any, label: Any) -> None:
         """The class of a task by a model or by gold, which is no labeler."""
-        if label is not None:
-            kept = label if isinstance(label, list) else as_text(label)
-            self.beside.setdefault(as_text(name), {})[as_text(task)] = kept
+        if label != [] and as_text(label) != "":
+            self.beside.setdefault(as_text(name), {})[as_text(task)] = label
 
     def refuse(self, problem: str) -> ValueError:
         """An error that names the current record."""
@@ -64,14 +65,28 @@ class LabelRows:
 
     def unreadable(self, why: str) -> ValueError:
         """An error about a file whose tool is known, and that has no labels as they are needed."""
-        return ValueError(self.source.says(f"this is a {self.tool}, and {why}. {_ONE_ROW_A_LABEL}"))
+        a = "an" if self.tool[:1].lower() in "aeiou" else "a"
+        table = "Convert it to a table with the columns task, worker, label: one row for each label"
+        return ValueError(self.source.says(f"this is {a} {self.tool}, and {why}. {table}"))
+
+    def one_of(self, fields: Iterable[str], wanted: str | None, what: str) -> str:
+        """The field that holds the labels: the one that was asked for, or the only one there is."""
+        names = list(dict.fromkeys(fields))
+        if not names:
+            raise self.unreadable(f"there is no {what} here to read labels from")
+        if wanted in names or (wanted is None and len(names) == 1):
+            return wanted or names[0]
+        problem = f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"
+        if wanted is None:
+            one = f"for instance --label {shlex.quote(names[0])} (in Python label={names[0]!r})"
+            problem = f"several {what}s could be the label: {quoted(names, 8)}. Choose one, {one}"
+        raise ValueError(self.source.says(problem))
 
     def done(self, of: str = "", who: str = "annotator") -> "LabelRows":
         """The rows, and what they were read as; `who`: what this tool calls a labeler."""
         if not self.task:
-            left_out = "".join(f"; {number} {why} were left out" for why, number in self.skipped.items())
-            none = f"this is a {self.tool}, and it holds no labels" + (f" of {of}" if of else "") + left_out
-            raise ValueError(self.source.says(none))
+            out = "".join(f"; {number} {why} were left out" for why, number in self.skipped.items())
+            raise self.unreadable("it holds no labels" + (f" of {of}" if of else "") + out)
         self.form = f"{self.tool}, {number_of(len(set(self.worker)), who)}" + (f", {of}" if of else "")
         self.notes += tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
         for name, tasks in self.beside.items():
@@ -79,23 +94,12 @@ class LabelRows:
             self.notes += (f"Also in this file: {what} of {len(tasks)} tasks (--{option} export:{name}).",)
         for column in self.more.values():
             column += [""] * (len(self.task) - len(column))
-        self._as_sets()
+        values = chain(self.label, *(tasks.values() for tasks in self.beside.values()))
+        text = _set_text if any(isinstance(v, list) and len(v) > 1 for v in values) else _only_text
+        self.label = list(map(text, self.label))
+        self.beside = {name: {k: text(v) for k, v in one.items()} for name, one in self.beside.items()}
         self.source = self.source.only(self.records)
         return self
-
-    def _as_sets(self) -> None:
-        """Labels as text: where one of them has several classes, each is a set."""
-        values = chain(self.label, *(tasks.values() for tasks in self.beside.values()))
-        several = any(isinstance(value, list) and len(value) > 1 for value in values)
-
-        def text(value: Any) -> str:
-            if several:
-                return json.dumps(sorted(map(as_text, value if isinstance(value, list) else [value])))
-            return as_text(value[0] if isinstance(value, list) else value)
-
-        self.label = list(map(text, self.label))
-        for name, tasks in self.beside.items():
-            self.beside[name] = {task: text(value) for task, value in tasks.items()}
 
 
 def as_text(value: Any) -> str:
@@ -109,39 +113,23 @@ def as_text(value: Any) -> str:
     return "" if value is None or value != value else json.dumps(value, ensure_ascii=False)
 
 
-def from_json(text: str) -> Any:
-    """What a cell with JSON says; a cell that is none stays text."""
+def _set_text(value: Any) -> str:
+    names = sorted({as_text(one) for one in (value if isinstance(value, list) else [value])})
+    return json.dumps(names, ensure_ascii=False)
+
+
+def _only_text(value: Any) -> str:
+    return as_text(value[0] if isinstance(value, list) else value)
+
+
+def from_json(cell: Any) -> Any:
+    """What a cell with JSON says; anything else stays what it is."""
     try:
-        return json.loads(text)
+        return json.loads(cell) if isinstance(cell, str) and cell[:1] in ("{", "[") else cell
     except ValueError:
-        return text
+        return cell
 
 
-def one_field(fields: Sequence[str], wanted: str | None, what: str, source: Source) -> str:
-    """The field that holds the labels: the one that was asked for, or the only one there is."""
-    names = list(dict.fromkeys(fields))
-    if wanted is not None and wanted in names:
-        return wanted
-    if wanted is None and len(names) == 1:
-        return names[0]
-    problem = f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"
-    if not names:
-        problem = f"there is no {what} here to read labels from"
-    elif wanted is None:
-        say = f"for instance --label {shlex.quote(names[0])}, in Python label={names[0]!r}"
-        problem = f"several {what}s could be the label: {quoted(names, 8)}. Choose one: {say}"
-    raise ValueError(source.says(problem))
-
-
-def chosen(values: Any) -> Any:
-    """The value of a choice that may be a list: several stay a list, none is None."""
-    if not isinstance(values, list):
-        return values
-    return values if len(values) > 1 else values[0] if values else None
-
-
-def groups(metadata: Any) -> dict[str, Any]:
-    """The short plain values of a sample's metadata, each a column that can name groups."""
-    entries = metadata.items() if isinstance(metadata, dict) else ()
-    short = {k: v for k, v in entries if isinstance(v, str | int | float) and len(str(v)) <= _LONGEST}
-    return {f"metadata.{name}" if name in _TAKEN else str(name): value for name, value in short.items()}
+def first_of(record: dict, *names: str) -> Any:
+    """The first of these entries that says something."""
+    return next((record[name] for name in names if as_text(record.get(name)) != ""), None)

@@ -156,7 +156,6 @@ def two_choices(records):
 
 BAD = {
     "several fields": (changed("label_studio.json", two_fields), "several choice fields .*'sentiment', 'top"),
-    "several choices": (changed("label_studio.json", two_choices), "object 1: 'sentiment' has 2 values at"),
     "no object": ("[1, 2]", "object 0: an object with names and values is needed; got 1"),
     "broken line": ('{"task": 1}\n{"task": ', "line 2: this is no JSON"),
     "broken list": ('[{"task": 1},\n{"task" 2}]', "line 2: this is no JSON"),
@@ -175,6 +174,12 @@ BAD = {
 def test_bad_exports(write, content, message):
     with pytest.raises(ValueError, match=message):
         read_labels(write(content, "export.json"))
+
+
+def test_several_choices_are_a_set(write):
+    """Of one label that has two classes; then all are sets, written in one order."""
+    labels = read_labels(write(changed("label_studio.json", two_choices), "export.json"))
+    assert labels.classes == ('["neg", "pos"]', '["neg"]', '["pos"]') and labels.num_labels == 7
 
 
 def test_a_field_can_be_named(write):
@@ -313,7 +318,7 @@ def test_an_entry_that_is_no_entry_says_where(tmp_path):
     lines = (FOLDER / "prodigy.jsonl").read_text().splitlines()
     lines[2] = lines[2].replace('"answer"', '"anser"')
     (tmp_path / "p.jsonl").write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=r"p.jsonl, line 3: not as an export of prodigy has it \('answer'"):
+    with pytest.raises(ValueError, match=r"p.jsonl, line 3: not as a Prodigy export has it \('answer'"):
         read_labels(tmp_path / "p.jsonl")
     (tmp_path / "e.json").write_text("[{}, {}]")
     with pytest.raises(ValueError, match="the objects are empty"):
