@@ -126,7 +126,7 @@ def inspect_labels(
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
     pairs, own = _pairs(labels), labels.self_agreement
-    alpha = overall(votes, key, places=places(labels, ""), scale=labels.scale)
+    alpha = overall(votes, key, places=places(labels), scale=labels.scale)
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,

@@ -161,9 +161,10 @@ def frame_order(
 
     schema = ids.read_frame(frame, lazy=True).collect_schema()
     kinds = [schema[name] for name in columns]
-    orders = [[_in_text(name) for name in kind.categories] for kind in kinds if isinstance(kind, nw.Enum)]
+    text = lambda one: f"{one:g}" if isinstance(one, float) else str(one)  # noqa: E731
+    orders = [list(map(text, kind.categories)) for kind in kinds if isinstance(kind, nw.Enum)]
     if not orders:
-        plain = classes is None and nw.Categorical in kinds
+        plain = classes is None and all(kind == nw.Categorical for kind in kinds)
         return classes, scale or ("nominal" if plain else None)
     longest = max(orders, key=len)
     for order in orders:
@@ -171,10 +172,6 @@ def frame_order(
             both = f"{quoted(longest, 8)}, and {quoted(order, 8)}"
             raise ValueError(f"columns order their classes in two ways: {both}. Say the order in `classes`")
     return longest if classes is None else classes, scale or "ordinal"
-
-
-def _in_text(category: Any) -> str:
-    return str(int(category) if isinstance(category, float) and category.is_integer() else category)
 
 
 def _whole(values: list) -> list:
@@ -411,7 +408,6 @@ def matrix_entries(
 
     Numbers are codes 0..num_classes-1; names, and numbers without `num_classes`, as in `encode_classes`.
     """
-    inferred = classes is None and num_classes is None
     if ids.is_frame(z) and num_classes is None:
         classes, scale = frame_order(z, ids.read_frame(z, "z").columns, classes, scale)
     table, tasks, workers = _axes(z)
@@ -438,11 +434,11 @@ def matrix_entries(
         values, classes, num_classes, Source("z", "cell", numbers=numbers), advice, scale=scale
     )
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
-    if inferred:
+    if classes is None and num_classes is None:
         check_labelers(labeler, codes, workers)
-    unsaid = inferred_classes(names, classes, num_classes)
+    inferred = inferred_classes(names, classes, num_classes)
     sizes, notes = (len(table), table.shape[1], len(names)), remarks + notes
-    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, unsaid, scale, None)
+    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred, scale, None)
 
 
 def _like_counts(table: np.ndarray) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """The scale of classes: nominal (names), ordinal (an order) or interval (a number for each class).
 
 Order and distance of classes come from their names, or from a person; never from codes, which are as good as
-the alphabet. Names that are all numbers are interval, by value. The words of one common scale are ordinal in
-its order: its levels are listed in `_LADDERS`, or the words say how much of one quality there is ("strongly
-disagree" to "strongly agree", "not toxic" to "very toxic"). Letters are grades only where no other use of
-letters looks like it: beside a plus or minus, or with an F and no E.
+the alphabet. Names that are all numbers are interval, by value. Words of one common scale are ordinal in its
+order: its levels are in `_LADDERS`, or the words say how much of one quality there is ("strongly disagree" to
+"strongly agree", "not toxic" to "very toxic"). Letters are grades only beside a plus or minus, or with A and
+F and no E: A, B, C, D may be the answers to a question.
 """
 
 import re
@@ -43,23 +43,25 @@ no/fail/failed/incorrect/wrong/false, partial/partially/partly, yes/pass/passed/
 much worse, worse, slightly worse, same/about the same/equal, slightly better, better, much better
 very easy, easy, medium/moderate/normal, hard/difficult, very hard/very difficult
 beginner/novice/basic, intermediate, advanced, expert
+1 star, 2 stars, 3 stars, 4 stars, 5 stars
 """
 _DEGREES = (
-    "slightly/a little/a bit/weakly/marginally", "somewhat/partly/partially/tend to",
+    "slightly/a little/a bit/marginally", "somewhat/partly/partially/tend to",
     "moderately/mostly/rather/fairly/quite", "", "very/highly",
-    "strongly/extremely/completely/totally/fully/entirely/absolutely/definitely/perfectly",
+    "strongly/extremely/completely/totally/fully/entirely/absolutely/definitely",
 )  # fmt: skip
-_DEGREE = {word: k + 1 for k, level in enumerate(_DEGREES) for word in level.split("/")}
-_HOW = "|".join(filter(None, _DEGREE))
-_QUALITY = re.compile(
-    rf"(not at all |not (?:very|so|really|too) |not |non )?(?:({_HOW}) )?(.+?)(?: ({_HOW}))?"
-)
-_OPPOSITE = {"negative": "positive", "oppose": "support", "bad": "good", "false": "true"}
-_NEGATION = re.compile(r"(?:un|in|im|ir|il|dis)(.+)")
-_MIDDLE, _LIKERT = {"neutral", "neither", "mixed"}, 5  # "undecided" is a level among so many
-_MOST = 15  # levels of a scale of words
+_PLAIN_DEGREE = 4
+_OPPOSITES = {
+    "disagree": "agree", "dissatisfied": "satisfied", "unlikely": "likely", "negative": "positive",
+    "oppose": "support", "disapprove": "approve", "bad": "good", "false": "true",
+}  # fmt: skip
+_NOT = ("un", "in", "im", "ir", "il", "dis", "not ", "non ")
+_MOST, _LIKERT = 15, 5  # levels of a scale of words, and of one on which "undecided" is a level
 _GRADE = re.compile(r"([A-F])([+-]?)")
-_COUNTED = re.compile(r"(?:grade|level|stage|score|rating) ?(\d+)|(\d+) ?(?:stars?|points?)")
+_HOW_TO = (
+    "Say it from lowest to highest: --scale ordinal --classes low,mid,high "
+    "(in Python: scale='ordinal', classes=['low', 'mid', 'high'])"
+)
 
 
 def scale_of(
@@ -79,52 +81,37 @@ def scale_of(
     (('ordinal', ('low', 'medium', 'high')), ('interval', ('9', '10'), (9.0, 10.0)))
     """
     names = tuple(names)
-    if scale is not None:
-        choose("scale", scale, SCALES)
+    choose("scale", scale or SCALES[0], SCALES)
     numbers = [number_in(name) for name in names]
-    counted = bool(np.isfinite(numbers).all()) and len(set(numbers)) == len(names)
-    if scale == "interval" and not counted:
-        word = next(
-            (n for n, number in zip(names, numbers, strict=True) if not np.isfinite(number)), names[0]
-        )
-        raise ValueError(
-            f"scale='interval' needs every class to be a number of its own, and {word!r} is not. For words "
-            "in an order say scale='ordinal'"
-        )
-    rank = numbers if counted else None if scale == "nominal" else _ranks(names)
-    if rank is None and scale == "ordinal" and not named:
-        raise ValueError(
-            f"scale='ordinal': nobody gave the order of the classes {quoted(sorted(names), 8)}. {_HOW_TO}"
-        )
-    order = names if named else tuple(sorted(names) if rank is None else _by_rank(names, rank))
-    if counted:
-        scale = scale or "interval"
+    if np.isfinite(numbers).all() and len(set(numbers)) == len(names):
+        order, scale = names if named else _by_rank(names, numbers), scale or "interval"
         return scale, order, tuple(map(number_in, order)) if scale == "interval" else None, ()
-    if named:  # an order that is given says more than words; without `scale` both have to agree
-        known = rank is not None and list(_by_rank(names, rank)) in (list(names), list(names)[::-1])
-        return scale or ("ordinal" if known else "nominal"), order, None, ()
-    said = rank is not None and (len(names) > 2 or order != tuple(sorted(names)))
-    return ("nominal" if rank is None else "ordinal"), order, None, (_note(order),) * said
-
-
-_HOW_TO = (
-    "Say it from lowest to highest: --scale ordinal --classes low,mid,high "
-    "(in Python: scale='ordinal', classes=['low', 'mid', 'high'])"
-)
-
-
-def _note(order: Sequence[str]) -> str:
-    return (
+    if scale == "interval":
+        raise ValueError(
+            f"scale='interval' needs classes that are different numbers; they are {quoted(names, 8)}. For "
+            "words in an order say scale='ordinal'"
+        )
+    rank = None if scale == "nominal" else _ranks(names)
+    order = tuple(sorted(names)) if rank is None else _by_rank(names, rank)
+    if named:  # without `scale` the order that was given and the words have to agree
+        known = rank is not None and order in (names, names[::-1])
+        return scale or ("ordinal" if known else "nominal"), names, None, ()
+    if rank is None and scale == "ordinal":
+        raise ValueError(f"nobody gave the order of the classes {quoted(order, 8)}. {_HOW_TO}")
+    if rank is None or (len(names) == 2 and list(order) == sorted(names)):
+        return "nominal" if rank is None else "ordinal", order, None, ()
+    note = (
         f"The classes are ordered {' < '.join(order)}, as is usual for these words. If that is wrong, say "
         "scale='ordinal' with classes=[...] from lowest to highest, or scale='nominal'."
     )
+    return "ordinal", order, None, (note,)
 
 
-def places(labels: Any, what: str) -> np.ndarray:
-    """(classes,) where the classes of `Labels` stand: their numbers, or their ranks if they have an order.
+def places(labels: Any, what: str = "") -> np.ndarray:
+    """(classes,) where the classes of `Labels` stand: their numbers, or their ranks.
 
     Raises:
-        ValueError: three or more nominal classes, where `what` needs their order ("": nothing does).
+        ValueError: three or more nominal classes, where `what` needs their order.
     """
     if what and labels.scale == "nominal" and labels.num_classes > 2:
         raise ValueError(
@@ -140,9 +127,9 @@ def at_least(names: Sequence[str], word: str) -> tuple[str, ...]:
     ('high', 'critical')
     """
     alike = [k for k, name in enumerate(names) if _plain(name) == _plain(word)]
-    place = names.index(word) if word in names else alike[0] if len(alike) == 1 else None
-    if place is not None:
-        return tuple(names[place:])
+    alike = [k for k in alike if names[k] == word] or alike
+    if len(alike) == 1:
+        return tuple(names[alike[0] :])
     rank = _ranks([*names, word])
     if rank is None or _by_rank(names, rank[:-1]) != tuple(names):
         raise ValueError(f"{word!r} is not one of the classes {quoted(names, 8)}")
@@ -150,7 +137,11 @@ def at_least(names: Sequence[str], word: str) -> tuple[str, ...]:
 
 
 def _by_rank(names: Sequence[str], rank: Sequence[float]) -> tuple[str, ...]:
-    return tuple(names[k] for k in np.argsort(rank[: len(names)], kind="stable"))
+    return tuple(names[k] for k in sorted(range(len(names)), key=lambda k: rank[k]))
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.split(r"[\W_]+", name.casefold().replace("'", ""))).strip()
 
 
 def _ranks(names: Sequence[str]) -> list[float] | None:
@@ -161,9 +152,8 @@ def _ranks(names: Sequence[str]) -> list[float] | None:
     tried = [_grades(names)]
     for words in (plain, _without_shared(plain)):
         tried += [
-            [level.get(word) for word in words] for level in _levels() if len(words) > 2 or "yes" not in level
+            [one.get(word) for word in words] for one in (*_ladders(len(words) > 2), *_qualities(words))
         ]
-        tried += [_degrees(words), _numbered(words)]
     for rank in tried:
         known = [level for level in rank if level is not None]
         if len(known) == len(set(known)) == len(names):
@@ -171,14 +161,11 @@ def _ranks(names: Sequence[str]) -> list[float] | None:
     return None
 
 
-def _plain(name: str) -> str:
-    return " ".join(re.split(r"[\W_]+", name.casefold().replace("'", ""))).strip()
-
-
 @cache
-def _levels() -> tuple[dict[str, float], ...]:
-    ladders = (line.split(", ") for line in _LADDERS.strip().split("\n"))
-    return tuple({w: float(k) for k, level in enumerate(one) for w in level.split("/")} for one in ladders)
+def _ladders(several: bool) -> tuple[dict[str, float], ...]:
+    """The level of each word of the common scales; yes and no are on none where they are all."""
+    lines = [line.split(", ") for line in _LADDERS.strip().split("\n") if several or "yes" not in line]
+    return tuple({w: float(k) for k, level in enumerate(line) for w in level.split("/")} for line in lines)
 
 
 def _without_shared(words: Sequence[str]) -> list[str]:
@@ -199,36 +186,25 @@ def _grades(names: Sequence[str]) -> list[float | None]:
     return [step[one[2]] - 3.0 * ord(one[1]) if one and surely else None for one in found]
 
 
-def _numbered(words: Sequence[str]) -> list[float | None]:
-    """Grade 1, grade 2; 1 star, 2 stars."""
-    found = [_COUNTED.fullmatch(word) for word in words]
-    return [float(one[1] or one[2]) if one else None for one in found]
+def _qualities(words: Sequence[str]) -> list[dict[str, float]]:
+    """Scales from strongly against to strongly for a named quality; two opposites alone are on none."""
+    bases = dict.fromkeys(_OPPOSITES.get(part, part) for word in words for part in word.split())
+    found = [_quality(base, len(words) >= _LIKERT) for base in bases]
+    plain = {0, _PLAIN_DEGREE}
+    return [one for one in found if len(words) > 2 or {abs(one.get(word, 0)) for word in words} - plain]
 
 
-def _degrees(words: Sequence[str]) -> list[float | None]:
-    """How much of one quality a name says, from strongly against it to strongly for it."""
-    middle = _MIDDLE | ({"undecided"} if len(words) >= _LIKERT else set())
-    found = [None if w in middle or w.startswith("neither ") else _QUALITY.fullmatch(w) for w in words]
-    cores = {one[3] for one in found if one}
-    base = min(cores, key=len, default="")
-    base = _OPPOSITE.get(base, base)
-    rank, poles, degrees = [], set(), 0
-    for one in found:
-        if one is None:
-            rank.append(0.0)
-            continue
-        negated = _OPPOSITE.get(one[3]) == base or (one[3] != base and _negated(one[3]) == base)
-        if one[3] != base and not negated:
-            return [None] * len(words)
-        against, degree = (one[1] or "").strip(), one[2] or one[4] or ""
-        level = {"not at all": 6, "not": 4, "non": 4, "": _DEGREE[degree]}.get(against, 2)
-        sign = -1 if negated or against else 1
-        rank.append(1.0 * sign * level)
-        poles.add(sign)
-        degrees += bool(degree) or against not in ("", "not", "non")
-    return rank if degrees or (None in found and len(poles) == 2) else [None] * len(words)
-
-
-def _negated(core: str) -> str:
-    found = _NEGATION.fullmatch(core)
-    return found[1] if found else ""
+@cache
+def _quality(base: str, many: bool) -> dict[str, float]:
+    against = [f"{word}{base}" for word in _NOT] + [low for low, high in _OPPOSITES.items() if high == base]
+    level = {f"not {how} {base}": -2.0 for how in ("very", "so", "really", "too")} | {
+        f"not at all {base}": -6.0
+    }
+    level |= dict.fromkeys(["neutral", "neither", "mixed", *["undecided"] * many], 0.0)
+    for low in against:
+        level |= {f"neither {base} nor {low}": 0.0, f"neither {low} nor {base}": 0.0}
+    for k, degree in enumerate(_DEGREES, 1):
+        for how in degree.split("/"):
+            for pole, sign in ((base, 1.0), *((low, -1.0) for low in against)):
+                level |= dict.fromkeys((f"{how} {pole}".strip(), f"{pole} {how}".strip()), sign * k)
+    return level

@@ -88,8 +88,8 @@ def _file(look: Any) -> Any:
 
 @command(
     "LABELS.csv --weights quadratic --full", TABLE,
-    weights=option("nominal, linear or quadratic in the order of the classes.", "nominal"),
-    differences=option("Of alpha: nominal, ordinal or interval."),
+    weights=option("nominal, linear or quadratic: distances of numbers, or of ranks.", "nominal"),
+    differences=option("Of alpha: nominal, ordinal or interval; also by the scale if unset."),
 )  # fmt: skip
 def agreement(args: Any) -> None:
     """Coefficients of agreement with intervals: of all labelers, and of every two who share samples."""

@@ -87,8 +87,10 @@ Imagined = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any], Imagined]
 
 
-# (classes,) where the classes stand: numbers, in any order; None: 0, 1, 2, ...
-Places = Float[np.ndarray, " classes"] | None
+Votes = Int[np.ndarray, "samples classes"]
+Places = (
+    Float[np.ndarray, " classes"] | None
+)  # where the classes stand: numbers in any order; None: 0, 1, ...
 
 
 def point(coefficient: Coefficient) -> float:
@@ -118,25 +120,19 @@ def _steps(classes: int, places: Places) -> Float[np.ndarray, " classes"]:
     return (places - places.min()) * ((classes - 1) / (np.ptp(places) or 1.0))
 
 
-def fleiss(
-    votes: Int[np.ndarray, "samples classes"], kind: str = "nominal", places: Places = None
-) -> Coefficient:
+def fleiss(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Fleiss' kappa, any number of labels a sample, weighted."""
     w = weights(kind, votes.shape[1], places)
     return _by_votes(votes, w, lambda p: np.einsum("...k,kl,...l->...", p, w, p))
 
 
-def brennan_prediger(
-    votes: Int[np.ndarray, "samples classes"], kind: str = "nominal", places: Places = None
-) -> Coefficient:
+def brennan_prediger(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Brennan and Prediger's coefficient: by chance all classes are alike."""
     w = weights(kind, votes.shape[1], places)
     return _by_votes(votes, w, lambda p: np.full(p.shape[:-1], w.sum() / w.size))
 
 
-def gwet_ac1(
-    votes: Int[np.ndarray, "samples classes"], kind: str = "nominal", places: Places = None
-) -> Coefficient:
+def gwet_ac1(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Gwet's AC1 (with weights: AC2)."""
     w, classes = weights(kind, votes.shape[1], places), votes.shape[1]
     scale = w.sum() / max(classes * (classes - 1), 1)
@@ -165,9 +161,7 @@ def cohen(
     return np.column_stack([w[row, column], margin[row], margin[column]]), times, value, imagined
 
 
-def krippendorff(
-    votes: Int[np.ndarray, "samples classes"], kind: str = "nominal", places: Places = None
-) -> Coefficient:
+def krippendorff(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Krippendorff's alpha; kind is nominal, ordinal or interval."""
     choose("differences", kind, DIFFERENCES)
     at = _steps(votes.shape[1], places)
@@ -330,14 +324,19 @@ def _disagreement(observed: Any, number: Any, expected: Any) -> Any:
 
 
 def overall(
-    votes: Int[np.ndarray, "samples classes"], key: Key, *, kind: str = "nominal",
+    votes: Votes, key: Key, *, kind: str = "nominal",
     differences: str = "nominal", places: Places = None, scale: str = "nominal", level: float = 0.95,
 ) -> dict[str, Agreement]:  # fmt: skip
     """The coefficients of all labelers together, by name.
 
-    Alpha comes a second time with the differences of the `scale` of three or more classes that have one.
+    Alpha comes a second time by the `scale` of three or more classes that have one (by ranks only where a table
+    of all pairs of classes fits into memory).
     """
-    kinds = {"": differences} | ({f"_{scale}": scale} if scale != "nominal" and votes.shape[1] > 2 else {})
+    classes = votes.shape[1]
+    beside = scale != "nominal" and classes > 2
+    if beside and scale == "ordinal":
+        beside = collapse_rows(votes)[0].size * classes**2 <= 10 * _AT_ONCE
+    kinds = {"": differences} | ({f"_{scale}": scale} if beside else {})
     coefficients = {f"krippendorff{name}": krippendorff(votes, one, places) for name, one in kinds.items()}
     for make in (fleiss, gwet_ac1, brennan_prediger):
         coefficients[make.__name__] = make(votes, kind, places)
