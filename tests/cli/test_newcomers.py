@@ -121,7 +121,7 @@ def test_models_and_gold_of_an_export_stand_beside_the_labels(answer, refusal, t
     files(tmp_path)
     agent = "v2" if files is label_studio else "gpt"
     found, out = answer("inspect", tmp_path / name)
-    assert found["num_labelers"] == 4 and f"export:{agent} (60 tasks)" in out
+    assert found["num_labelers"] == 4 and f"model {agent} of 60 tasks (--predictions export:{agent})" in out
     words = ("--predictions", f"export:{agent}", "--method", "majority_vote")
     metrics = answer("evaluate", tmp_path / name, *words)[0]["metrics"]
     votes = sum(GIVEN[who] for who in JUDGES)
