@@ -127,7 +127,7 @@ def test_models_and_gold_of_an_export_stand_beside_the_labels(answer, refusal, t
     votes = sum(GIVEN[who] for who in JUDGES)
     assert metrics["accuracy"]["mean"] == pytest.approx(np.mean((votes > 2) == MODEL), abs=0.2)  # ties
     if files is label_studio:
-        assert "export:ground_truth (20 tasks)" in out
+        assert "verified labels of 20 tasks (--gold export:ground_truth)" in out
         gold = ("--gold", "export:ground_truth", "--method", "majority_vote")
         assert "20" in answer("consensus", tmp_path / name, *gold)[1]
     err = refusal("evaluate", tmp_path / name, "--predictions", "export:no")
