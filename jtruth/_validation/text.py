@@ -296,29 +296,30 @@ def rows_table(
     rows: Sequence[Sequence[str]], source: Source, file: File, sep: str = ",", notes: tuple[str, ...] = ()
 ) -> TextTable:
     """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
-    full = [k for k, row in enumerate(rows) if "".join(row).strip(" \t")]
-    written = set(full)
+    full = [k for k, row in enumerate(rows) if row and (row[0].strip() or "".join(row).strip(" \t"))]
+    written = full.copy()
     while len(full) > 1 and _is_title(rows[full[0]], rows[full[1]]):
         place = full.pop(0)
         notes += (f"{source.at([place])}: a title, skipped ({brief(rows[place][0], 60)}).",)
     begin, *body = full or [0]
     header = header_of(list(rows[begin]) if full else [], file, sep)
-    for k in body:
-        if len(rows[k]) != len(header):
-            raise ValueError(
-                f"{source.at([k])}: {len(rows[k])} fields where the header has {len(header)} "
-                f"({some(header, 8)}): {quoted(rows[k], 8)}. A field that contains {sep!r} must stand in "
-                "quotation marks."
-            )
+    below = [rows[k] for k in body]
+    if set(map(len, below)) - {len(header)}:
+        k, row = next((k, rows[k]) for k in body if len(rows[k]) != len(header))
+        raise ValueError(
+            f"{source.at([k])}: {len(row)} fields where the header has {len(header)} "
+            f"({some(header, 8)}): {quoted(row, 8)}. A field that contains {sep!r} must stand in "
+            "quotation marks."
+        )
     if not body:
         raise NoRows(f"{file.name}: the file has a header but no rows")
-    top, *rest = rows[begin]
-    again = [k for k in body if rows[k][0].lstrip("\ufeff") == top and list(rows[k][1:]) == rest]
-    if again and rest:
+    columns = tuple(map(list, zip(*below, strict=True)))
+    again = body if len(header) > 1 and rows[begin][-1] in columns[-1] else []
+    again = [k for k in again if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == list(rows[begin])]
+    if again:
         where = f"{source.at(again)}: the names of the columns stand here again"
         raise ValueError(f"{where}. Were files put together? Remove these lines.")
-    check_names(header, [rows[k] for k in body[:_SEEN]], file.name, source.number(begin))
-    columns = tuple(map(list, zip(*(rows[k] for k in body), strict=True)))
+    check_names(header, below[:_SEEN], file.name, source.number(begin))
     kept = [k for k, name in enumerate(header) if name or any(columns[k])]  # no names and no text: no columns
     notes += _skipped(rows, written, body[-1], source)
     header, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
@@ -333,9 +334,10 @@ def _is_title(row: Sequence[str], below: Sequence[str]) -> bool:
     return bool(alone and below[0].strip()) and sum(map(bool, below)) > 1
 
 
-def _skipped(rows: Sequence, full: set[int], last: int, source: Source) -> tuple[str, ...]:
+def _skipped(rows: Sequence, written: list[int], last: int, source: Source) -> tuple[str, ...]:
     """Sentences about rows without any text, before the last row and behind it."""
-    inside, behind = [k for k in range(last) if k not in full], len(rows) - 1 - last
+    inside = sorted({*range(last)}.difference(written)) if len(written) <= last else []
+    behind = len(rows) - 1 - last
     notes = (f"{source.at(inside)}: {number_of(len(inside), 'empty row')} skipped.",) * bool(inside)
     return notes + (f"{source.name}: {number_of(behind, 'empty row')} at the end skipped.",) * (behind > 0)
 

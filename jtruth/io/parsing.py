@@ -34,7 +34,15 @@ from jtruth._validation.text import (
     read_table,
     rows_table,
 )
-from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, present, quoted
+from jtruth._validation.words import (
+    COLUMN_WORDS,
+    Source,
+    column_called,
+    duplicates,
+    number_of,
+    present,
+    quoted,
+)
 from jtruth.io.exports import as_text
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
@@ -112,7 +120,7 @@ def _sheet(file: File) -> TextTable:
     rows = next(iter(sheets.values()))
     used = sorted({j for cells in rows.values() for j in cells})
     source, empty = Source(file.name, "row", 0, list(rows)), max(rows) - len(rows)
-    notes = (source.says(f"{empty} empty rows skipped."),) * (empty > 0)
+    notes = (source.says(f"{number_of(empty, 'empty row')} skipped."),) * (empty > 0)
     return _composed(
         rows_table([[c.get(j, "") for j in used] for c in rows.values()], source, file, notes=notes)
     )
@@ -287,7 +295,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
         if [row.get(key) for row in rows] == list(range(len(rows))):  # an index of pandas
             rows = [{name: value for name, value in row.items() if name != key} for row in rows]
         return rows, f"the list {objects[0]!r}" + (f"; {quoted(rest)} beside it not used" if rest else "")
-    if len(lists) == len(one):
+    if lists and len(lists) == len(one):
         sizes = {name: len(value) for name, value in lists.items()}
         most = max(sizes.values())
         if len(set(sizes.values())) > 1 or (len(one) > most and not _has_words(one)):
@@ -298,7 +306,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
             ))  # fmt: skip
         rows = [dict(zip(one, row, strict=True)) for row in zip(*one.values(), strict=True)]
         return rows, f"columns {quoted(one, 8)}"
-    if len(boxes) == len(one) > 1 and all(boxes.values()):
+    if len(boxes) == len(one) > 1:
         return _by_keys(boxes)
     if len(boxes) == 1 and not lists:
         name, box = next(iter(boxes.items()))
