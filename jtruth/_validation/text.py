@@ -297,11 +297,9 @@ def rows_table(
 ) -> TextTable:
     """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
     full = [k for k, row in enumerate(rows) if row and (row[0].strip() or "".join(row).strip(" \t"))]
-    written = full.copy()
-    while len(full) > 1 and _is_title(rows[full[0]], rows[full[1]]):
-        place = full.pop(0)
-        notes += (f"{source.at([place])}: a title, skipped ({brief(rows[place][0], 60)}).",)
-    begin, *body = full or [0]
+    titles = _titles([rows[k] for k in full[:5]])
+    notes += tuple(f"{source.at([k])}: a title, skipped ({brief(rows[k][0], 60)})." for k in full[:titles])
+    begin, *body = full[titles:] or [0]
     header = header_of(list(rows[begin]) if full else [], file, sep)
     below = [rows[k] for k in body]
     if set(map(len, below)) - {len(header)}:
@@ -314,24 +312,26 @@ def rows_table(
     if not body:
         raise NoRows(f"{file.name}: the file has a header but no rows")
     columns = tuple(map(list, zip(*below, strict=True)))
-    again = body if len(header) > 1 and rows[begin][-1] in columns[-1] else []
-    again = [k for k in again if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == list(rows[begin])]
-    if again:
-        where = f"{source.at(again)}: the names of the columns stand here again"
+    twice = body if len(header) > 1 and rows[begin][-1] in columns[-1] else []
+    twice = [k for k in twice if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == list(rows[begin])]
+    seen = [row for k, row in zip(body[:_SEEN], below, strict=False) if k not in twice]
+    check_names(header, seen, file.name, source.number(begin))
+    if twice:
+        where = f"{source.at(twice)}: the names of the columns stand here again"
         raise ValueError(f"{where}. Were files put together? Remove these lines.")
-    check_names(header, below[:_SEEN], file.name, source.number(begin))
     kept = [k for k, name in enumerate(header) if name or any(columns[k])]  # no names and no text: no columns
-    notes += _skipped(rows, written, body[-1], source)
+    notes += _skipped(rows, full, body[-1], source)
     header, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
     consecutive = source.numbers is None and body[-1] - begin == len(body)
     place = replace(source, first=source.first + begin + 1) if consecutive else source.only(body)
     return TextTable(header, columns, place, None, notes)
 
 
-def _is_title(row: Sequence[str], below: Sequence[str]) -> bool:
-    """Whether a row is one cell above the names of several columns."""
-    alone = row[0].strip() and not any(map(str.strip, row[1:])) and not re.search("[;|\t]", row[0])
-    return bool(alone and below[0].strip()) and sum(map(bool, below)) > 1
+def _titles(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first rows are one cell above the names of several columns."""
+    alone = [not any(map(str.strip, row[1:])) and not re.search("[;|\t]", row[0]) for row in rows]
+    number = (*alone, False).index(False)
+    return number if number < len(rows) and all(row[0].strip() for row in rows[: number + 1]) else 0
 
 
 def _skipped(rows: Sequence, written: list[int], last: int, source: Source) -> tuple[str, ...]:

@@ -411,8 +411,8 @@ def _times(values: np.ndarray, zone: str | None) -> list[str]:
     """Times of NumPy in ISO form, without zeros at the end; durations in seconds."""
     if values.dtype.kind == "m":
         return [text_of(value) for value in (values / np.timedelta64(1, "s")).tolist()]
-    texts = [np.datetime_as_string(value, "auto") for value in values]
-    return ["" if text == "NaT" else f"{text}{'Z' if zone else ''}" for text in texts]
+    texts = ("" if np.isnat(value) else np.datetime_as_string(value, "auto") for value in values)
+    return [f"{text}{'' if 'T' in text else 'T00:00'}Z" if zone and text else text for text in texts]
 
 
 def as_table(path: Any, sep: str | None = None) -> TextTable:
