@@ -31,9 +31,11 @@ from jtruth._one_line import one_line
 from jtruth._validation.coded import Coded, different, renamed
 from jtruth._validation.ids import MISSING_TEXT, check_columns
 from jtruth._validation.words import (
+    COLUMN_WORDS,
     Source,
     brief,
     check_visible,
+    column_called,
     duplicates,
     number_in,
     number_of,
@@ -263,8 +265,7 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTab
     """A whole text table ("-": standard input); `sep`: a comma (.tsv: a tab), or what alone a header has."""
     file, notes = decoded(read_bytes(path))
     if sep is None:
-        sep, lines = "\t" if ".tsv" in file.suffixes else ",", islice(io.BytesIO(file.data), 5)
-        header = next((line for line in lines if any(mark in line for mark in b",;\t|")), b"")
+        sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]
         other = [mark for mark in ",;\t|" if mark.encode() in header]
         sep = other[0] if len(other) == 1 else sep
     long = len(file.data) >= _SHORT and not file.data.startswith(tuple(_NO_TEXT))
@@ -328,10 +329,13 @@ def rows_table(
 
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:
-    """How many of the first rows are one cell above the names of several columns."""
-    alone = [not any(map(str.strip, row[1:])) and not re.search("[;|\t]", row[0]) for row in rows]
+    """How many of the first rows are one cell, no name of a column, above names of columns that are known."""
+    alone = [not any(map(str.strip, row[1:])) for row in rows]
     number = (*alone, False).index(False)
-    return number if number < len(rows) and all(row[0].strip() for row in rows[: number + 1]) else 0
+    names = rows[number] if 0 < number < len(rows) else ()
+    known = [[column_called(role, [row[0].strip()]) for row in rows[:number]] for role in COLUMN_WORDS]
+    named = any(column_called(role, [name.strip() for name in names]) for role in COLUMN_WORDS)
+    return number if named and not any(map(any, known)) else 0
 
 
 def _skipped(rows: Sequence, written: list[int], last: int, source: Source) -> tuple[str, ...]:
@@ -343,20 +347,21 @@ def _skipped(rows: Sequence, written: list[int], last: int, source: Source) -> t
 
 
 def _shape(cell: str) -> str:
-    """What cells of a kind have in common: "number", or the text with 0 for its digits."""
-    return "number" if number_in(cell) == number_in(cell) else re.sub("[0-9]+", "0", cell)
+    """What cells of a kind have in common: that they are numbers, or the text but for its digits."""
+    return "#" if number_in(cell) == number_in(cell) else re.sub("[0-9]+", "#", cell)
 
 
 def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str, line: Any) -> None:
     """Refuse a header that looks like data: cells that stand again below, numbers, ids like those below."""
     columns = list(zip(*(row for row in rows if len(row) == len(header)), strict=True))
-    counted = any(list(header) == [str(k + first) for k in range(len(header))] for first in (0, 1))
-    if len(header) < 2 or not columns or not all(header) or counted:
+    names, below = list(filter(None, header)), set().union(*columns) - {""}
+    counted = any(names == [str(k + first) for k in range(len(names))] for first in (0, 1))
+    if len(names) < 2 or not columns or counted:
         return
     for cell, column in zip(header, columns, strict=True):
-        below, kind = [value for value in column if value], _shape(cell)
-        alike = kind != cell and sum(_shape(value) == kind for value in below) >= 0.9 * max(len(below), 1)
-        if not (cell in column or alike or len(cell.split()) > 3):
+        kind, kinds = _shape(cell), [_shape(value) for value in column if value]
+        alike = kind != cell and kinds.count(kind) >= 0.9 * max(len(kinds), 1)
+        if cell and not (cell in below or alike or len(cell.split()) > 3):
             return
     sizes = [len(set(column)) for column in columns]
     first, *rest = sorted(range(len(header)), key=lambda k: -sizes[k])
@@ -406,7 +411,10 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
     check_visible(header, header, "column name", Source(file.name, "column", 1))
     twice = duplicates(name for name in header if name)
     if twice:
-        raise ValueError(f"{file.name}: the header has {quoted(twice)} more than once. Rename or remove one.")
+        raise ValueError(
+            f"{file.name}: the header has {quoted(twice)} more than once. Rename or remove one; if this "
+            "is data, put a line with names before it."
+        )
     return header
 
 

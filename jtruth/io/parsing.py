@@ -13,6 +13,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -210,14 +211,11 @@ def _objects(file: File) -> tuple[list[dict], Source]:
         source = Source(source.name, "line", 1, lines, notes)
     plain = json.dumps(records, ensure_ascii=False) if "\\u" in text else ""
     if not unicodedata.is_normalized("NFC", plain):
-        source = Source(source.name, source.unit, source.first, source.numbers,
-                        notes + joined_note(plain.split('"'), source.name))  # fmt: skip
+        source = replace(source, notes=notes + joined_note(plain.split('"'), source.name))
         records = json.loads(unicodedata.normalize("NFC", plain))
     if len(records) > 1 and all(isinstance(row, list) for row in records):
-        records, source = (
-            _of_rows(records[0], records[1:], source),
-            Source(source.name, "row", 1, None, notes),
-        )
+        source = replace(source, unit="row", first=1)
+        records = _of_rows(records[0], records[1:], source)
     bad = next((k for k, one in enumerate(records) if not isinstance(one, dict)), None)
     if bad is not None:
         needed = "an object with names and values is needed"
@@ -232,7 +230,7 @@ def _of_rows(header: list, rows: list, source: Source) -> list[dict]:
     if not all(isinstance(name, str) for name in header) or duplicates(header):
         what = "the first list must hold the names of the columns, each once"
         raise ValueError(source.says(f"{what}; got {quoted(header, 8)}"))
-    bad = [k for k, row in enumerate(rows, 1) if not isinstance(row, list) or len(row) != len(header)]
+    bad = [k for k, row in enumerate(rows) if not isinstance(row, list) or len(row) != len(header)]
     if bad:
         raise ValueError(f"{source.at(bad)}: a list of {len(header)} values is needed ({quoted(header, 8)})")
     check_names(header, [texts_of(row) for row in rows[:500]], source.name, 1)
@@ -296,16 +294,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
             rows = [{name: value for name, value in row.items() if name != key} for row in rows]
         return rows, f"the list {objects[0]!r}" + (f"; {quoted(rest)} beside it not used" if rest else "")
     if lists and len(lists) == len(one):
-        sizes = {name: len(value) for name, value in lists.items()}
-        most = max(sizes.values())
-        if len(set(sizes.values())) > 1 or (len(one) > most and not _has_words(one)):
-            raise ValueError(source.says(
-                f"lists {quoted(sizes)} of {quoted(set(sizes.values()))} values: are they columns, or "
-                "the labels of one sample each? Columns are equally long, and one is called label; of labels "
-                'write {"task": ..., "worker": ..., "label": ...} for each'
-            ))  # fmt: skip
-        rows = [dict(zip(one, row, strict=True)) for row in zip(*one.values(), strict=True)]
-        return rows, f"columns {quoted(one, 8)}"
+        return _of_columns(lists, source), f"columns {quoted(one, 8)}"
     if len(boxes) == len(one) > 1:
         return _by_keys(boxes)
     if len(boxes) == 1 and not lists:
@@ -315,6 +304,18 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
     return None
 
 
+def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
+    """Objects of columns, which are equally long; few of them, or one has a name that is known."""
+    sizes = set(map(len, lists.values()))
+    if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not _has_words(lists)):
+        raise ValueError(source.says(
+            f"lists {quoted(lists)} of {quoted(sizes)} values: are they columns, or the labels of one sample "
+            "each? Columns are equally long, and one is called label; of labels write "
+            '{"task": ..., "worker": ..., "label": ...} for each'
+        ))  # fmt: skip
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
 def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     """Objects in objects: columns by the index of a row, rows by their index, or labels by task and labeler.
 
@@ -322,20 +323,23 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     """
     inner = list(dict.fromkeys(name for box in boxes.values() for name in box))
     numbered = inner == [str(k) for k in range(len(inner))]
-    if numbered or _has_words(boxes, ("label",)):
+    many = 2 * len(inner) >= 3 * len(boxes)
+    if (numbered and (many or _has_words(boxes))) or _has_words(boxes, ("label",)):
         key = "task" if not column_called("task", list(boxes)) else "index"
         index = [{} if numbered else {key: name} for name in inner]
         rows = [index[k] | {c: box.get(name) for c, box in boxes.items()} for k, name in enumerate(inner)]
         return rows, f"columns {quoted(boxes, 8)} by the index of a row"
     if _has_words(inner, ("label",)):
         key = "task" if not column_called("task", inner) else "index"
-        return [{key: name, **box} for name, box in boxes.items()], f"rows by their {key}"
+        counted = list(boxes) == [str(k) for k in range(len(boxes))]
+        rows = [box if counted else {key: name, **box} for name, box in boxes.items()]
+        return rows, f"rows by their {key}"
     roles = [_starts(names, role) for role, names in (("worker", inner), ("task", boxes))]
     turned = [_starts(names, role) for role, names in (("task", inner), ("worker", boxes))]
     names = ("key", "inner")
     if any(roles) or (not any(turned) and 3 * len(inner) <= 2 * len(boxes)):
         names = ("task", "worker")
-    elif any(turned) or 3 * len(boxes) <= 2 * len(inner):
+    elif any(turned) or many:
         names = ("worker", "task")
     rows = [
         {names[0]: key, names[1]: name} | (value if isinstance(value, dict) else {"label": value})
@@ -352,8 +356,9 @@ def _has_words(names: Iterable[str], roles: Iterable[str] = COLUMN_WORDS) -> boo
 
 
 def _starts(names: Iterable[str], role: str) -> bool:
-    """Whether all names begin with words for a role: "rater 1", "rater 2"."""
-    return all(name.casefold().startswith(tuple(COLUMN_WORDS[role].split())) for name in names)
+    """Whether all names begin with words for a role, or a letter for one and a number: "rater 1", "w2"."""
+    words, letter = COLUMN_WORDS[role].replace(" ", "|"), "[tqis]" if role == "task" else "[wraj]"
+    return all(re.match(rf"{words}|{letter}\W?[0-9]", name.casefold()) for name in names)
 
 
 def _flat(record: dict, before: str = "") -> dict[str, Any]:

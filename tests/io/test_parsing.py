@@ -67,6 +67,8 @@ def test_labels_by_task_and_labeler_in_either_order(by):
     assert rows_of(as_table(file(json.dumps(deep), "f.json"))) == ROWS
     square = {a: {b: "y" for b in "pqr"} for a in "xyz"}
     assert as_table(file(json.dumps(square), "f.json")).header == ("key", "inner", "label")
+    numbered = {f"w{a}": {str(b): "y" for b in range(3)} for a in range(4)}  # by labelers, or by columns
+    assert rows_of(as_table(file(json.dumps(numbered), "f.json")))[0] == ("0", "w0", "y")
     named = {a: {f"item {b}": "y" for b in range(3)} for a in "xyz"}
     assert as_table(file(json.dumps(named), "f.json")).header == ("worker", "task", "label")
 
@@ -75,6 +77,7 @@ def test_labels_by_task_and_labeler_in_either_order(by):
     ("value", "message"),
     [
         ({f"t{k}": ["y", "n"] for k in range(5)}, "are they columns, or the labels of one sample each"),
+        ({f"t{k}": ["y", "n", "y"] for k in range(3)}, "are they columns, or the labels of one sample each"),
         ({"task": ["a", "b"], "label": ["x"]}, "of 1, 2 values"),
         ({"train": [{"task": 1}], "test": [{"task": 2}]}, "'train', 'test' are lists of objects"),
         ([["t0", "a", "y"], ["t0", "b", "y"], ["t1", "a", "y"]], "line 1: this looks like data"),
@@ -195,7 +198,9 @@ def test_titles_above_the_names_are_said():
         table = read_table(file(title + CSV))
         assert rows_of(table) == ROWS and "f.csv, line 1: a title, skipped ('Study" in table.notes[0]
         assert table.source.at([0]) == f"f.csv, line {title.count(chr(10)) + 2}"
-    assert rows_of(read_table(file("Study\n" + CSV.replace(",", ";")))) == ROWS
+    for column in ("task\na,b\nc,d\n", "Study\na,b\nc,d\n", "task\na,label\nc,d\n"):  # ids, no names
+        with pytest.raises(ValueError, match=r"f.csv, line 2: 2 fields where the header has 1"):
+            read_table(file(column))
 
 
 @pytest.mark.parametrize("text", ["naïve,größer,José", "it’s,“so”,25 °C", "Ærø,NIÑO,à la carte"])
