@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from typing import Any
 
-from jtruth._validation.text import File, check_size, largest
+from jtruth._validation.text import File, check_size
 
 _HEADERS = (
     "header.json",
@@ -37,8 +37,7 @@ def eval_log(file: File) -> dict | None:
             if header is None or not (samples or "_journal/start.json" in entries):
                 return None
             size = sum(one.file_size for one in entries.values())
-            if size > largest(len(file.data)):
-                check_size(size, file.name, len(file.data))
+            check_size(size, file.name, len(file.data))
             if any(entries[name].compress_type == _ZSTANDARD for name in (header, *samples)):
                 _with_zstandard(file.name)
             log = _read(archive, header, file.name)

@@ -27,14 +27,18 @@ def _keys(*names: str) -> Callable[[Iterable[str]], bool]:
     return set(names).issubset
 
 
-_TOOLS: tuple[tuple[str, Callable[[dict], bool], Callable], ...] = (  # the first that recognises a record
+_TOOLS: tuple[tuple[str, Callable[[dict], Any], Callable], ...] = (  # the first that recognises a record
     ("Label Studio export", tools.is_label_studio, tools.label_studio),
-    ("Label Studio export (one row for each annotation)", tools.MIN_KEYS.issubset, tools.label_studio_rows),
-    ("Prodigy export", tools.PRODIGY.issubset, tools.prodigy),
+    (
+        "Label Studio export (one row for each annotation)",
+        _keys("annotation_id", "annotator"),
+        tools.label_studio_rows,
+    ),
+    ("Prodigy export", _keys("_input_hash", "_task_hash", "answer"), tools.prodigy),
     ("Mechanical Turk batch", crowd.is_mechanical_turk, crowd.mechanical_turk),
     ("Toloka result", crowd.is_toloka, crowd.toloka),
     ("Appen report", crowd.is_appen, crowd.appen),
-    ("Zooniverse export", crowd.is_zooniverse, crowd.zooniverse),
+    ("Zooniverse export", _keys("classification_id", "annotations", "subject_ids"), crowd.zooniverse),
     ("Qualtrics survey", crowd.is_qualtrics, crowd.qualtrics),
     ("SageMaker Ground Truth manifest", crowd.is_manifest, crowd.ground_truth),
     ("inspect_ai log", logs.is_inspect, logs.inspect_log),
@@ -43,7 +47,7 @@ _TOOLS: tuple[tuple[str, Callable[[dict], bool], Callable], ...] = (  # the firs
     ("deepeval test run", logs.deepeval_cases, logs.deepeval),
     ("lm-evaluation-harness log", logs.is_lm_eval, logs.lm_eval),
     ("file of pairwise judgments", judgments.is_pair, judgments.pairs),
-    ("file of MT-bench judgments", judgments.is_single, judgments.singles),
+    ("file of MT-bench judgments", _keys("question_id", "model", "judge", "score"), judgments.singles),
     ("alpaca_eval file", _keys("instruction", "output_1", "output_2", "preference"), judgments.alpaca),
     ("langfuse export of scores", judgments.is_langfuse, judgments.langfuse),
     ("LangSmith export of feedback", _keys("run_id", "key", "score"), judgments.langsmith),

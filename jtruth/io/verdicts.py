@@ -33,7 +33,7 @@ def verdicts(who: str = "scorer", people: bool = True) -> Callable:
     def reader_of(generator: Callable[..., Iterator[Verdict]]) -> Callable[..., LabelRows]:
         @wraps(generator)
         def reader(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
-            rows.wanted, rows.empty = label, f"{who}s without a value"
+            rows.wanted, rows.empty = label, "verdicts without a value"
             kept = [(rows.record, *one) for one in generator(rows, records, label)]
             scorers = [as_text(one[2]) for one in kept]
             if rows.wanted is not None:
@@ -50,7 +50,7 @@ def verdicts(who: str = "scorer", people: bool = True) -> Callable:
 
 def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> LabelRows:
     scorers = dict.fromkeys(as_text(one[2]) for one in kept)
-    human = [scorer for scorer in scorers if people and _called_human(scorer)]
+    human = [scorer for scorer in scorers if people and called_human(scorer)]
     human = human if len(human) == 1 < len(scorers) else []
     told = _on_one_scale(rows, [one for one in kept if as_text(one[2]) not in human], who)
     models = defaultdict(set)
@@ -72,13 +72,13 @@ def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> Labe
     return rows.done(who=who)
 
 
-def _called_human(scorer: str) -> bool:
+def called_human(scorer: str) -> bool:
     """Whether it is called so: "correct_human", "goldLabel"."""
     return not _PEOPLE.isdisjoint(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", scorer))
 
 
 def _on_one_scale(rows: LabelRows, kept: list[tuple], who: str) -> Callable[[Any], Any]:
-    """How values are written: whole numbers without a point, true as 1 if others are numbers, 1 as C among C, I."""
+    """How values are written: whole numbers without a point, true as 1 beside numbers, 1 as C beside I."""
     values: dict[str, set] = defaultdict(set)
     for _, _, scorer, value, _ in kept:
         some = value if isinstance(value, list) else [value]
