@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from jtruth._validation.text import TextTable
+from jtruth._validation.text import PlainColumns, TextTable
 from jtruth._validation.words import Source
 from jtruth.io import annotation_tools as tools
 from jtruth.io import crowd_platforms as crowd
@@ -71,12 +71,13 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
 
 def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     """Rows of a text table that is an export; None: no known one."""
-    first = [
-        dict(zip(table.header, row, strict=True)) for row in islice(zip(*table.columns, strict=True), _FIRST)
-    ]
+    columns = table.columns
+    plain = isinstance(columns, PlainColumns)
+    head = columns.head(_FIRST) if plain else islice(zip(*columns, strict=True), _FIRST)
+    first = [dict(zip(table.header, row, strict=True)) for row in head]
     if _tool(first) is None:
         return None
-    records = [dict(zip(table.header, row, strict=True)) for row in zip(*table.columns, strict=True)]
+    records = [dict(zip(table.header, row, strict=True)) for row in zip(*columns, strict=True)]
     return of_records({"": records}, table.source, label)
 
 

@@ -418,11 +418,9 @@ def test_toloka_appen_zooniverse_and_their_gold(read):
         ValueError, match="this is a Toloka result, and it has no column ASSIGNMENT:worker_id"
     ):
         read("t.tsv", "INPUT:image\tOUTPUT:result\tCONFIDENCE:result\na\tx\t90%\n")
-    appen = [
-        {"_unit_id": u, "_worker_id": w, "_golden": 1, "a": a, "a_gold": g, "b": w}
-        for u, w, a, g in (("u", 1, "x", "x"), ("u", 2, "y", "x"), ("v", 1, "x\ny", "x\nz"))
-    ]
-    # fmt: skip
+    answers = (("u", 1, "x", "x"), ("u", 2, "y", "x"), ("v", 1, "x\ny", "x\nz"))
+    names = ("_unit_id", "_worker_id", "a", "a_gold")
+    appen = [dict(zip(names, one, strict=True)) | {"_golden": 1, "b": one[1]} for one in answers]
     rows = read("a.csv", csv(appen))
     assert rows.label == ['["x"]', '["y"]', '["x", "y"]'] and rows.beside == {GOLD: {"u": '["x"]'}}
     plain = [
