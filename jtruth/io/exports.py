@@ -61,7 +61,9 @@ _TOOLS: tuple[tuple[str, Callable[[dict], Any], Callable], ...] = (  # the first
 
 def of_records(files: dict[str, list[dict]], source: Source, label: str | None) -> LabelRows | None:
     """Rows of objects by their file in a zip ("": one file); None: no known export. `label`: its field."""
-    found = {_tool(records) for records in files.values()}
+    found, (first, *_) = {_tool(records) for records in files.values()}, files.values()
+    if found == {None} and len(first) == len(files) == 1 and (inner := _only_list(first[0])):
+        return of_records({"": inner}, Source(source.name, "object"), label)
     name, _, reader = found.pop() or ("", None, None)
     if reader is None or found or (len(files) > 1 and reader not in (tools.doccano, logs.inspect_log)):
         return None
@@ -85,6 +87,12 @@ def _tool(records: list[dict]) -> tuple[str, Callable, Callable] | None:
     """The line of the tool that wrote one of the first records."""
     known = [tool for tool in _TOOLS if tool[2] is not judgments.nested or len(records) == 1]
     return next((tool for tool in known if any(map(tool[1], records[:_FIRST]))), None)
+
+
+def _only_list(record: dict) -> list[dict]:
+    """The records inside an object as interfaces answer with: {"data": [...], "meta": {...}}."""
+    lists = [value for value in record.values() if isinstance(value, list) and value]
+    return lists[0] if len(lists) == 1 and all(isinstance(one, dict) for one in lists[0]) else []
 
 
 def _read(reader: Callable, rows: LabelRows, data: Any, label: str | None) -> LabelRows:

@@ -35,13 +35,10 @@ def verdicts(who: str = "scorer", people: bool = True) -> Callable:
         def reader(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
             rows.wanted, rows.empty = label, "verdicts without a value"
             kept = [(rows.record, *one) for one in generator(rows, records, label)]
-            scorers = [as_text(one[2]) for one in kept]
             if rows.wanted is not None:
-                wanted = rows.one_of(scorers, rows.wanted, who)
-                kept, people_too = [one for one in kept if as_text(one[2]) == wanted], False
-            else:
-                people_too = people
-            return _rows_of(rows, kept, who, people_too)
+                wanted = rows.one_of((as_text(one[2]) for one in kept), rows.wanted, who)
+                kept = [one for one in kept if as_text(one[2]) == wanted]
+            return _rows_of(rows, kept, who, people and rows.wanted is None)
 
         return reader
 
@@ -49,7 +46,8 @@ def verdicts(who: str = "scorer", people: bool = True) -> Callable:
 
 
 def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> LabelRows:
-    scorers = dict.fromkeys(as_text(one[2]) for one in kept)
+    """Rows of verdicts with their records; `people`: whether one scorer who is called human is gold."""
+    scorers = dict.fromkeys(as_text(one[2]) for one in kept if as_text(one[3]))
     human = [scorer for scorer in scorers if people and called_human(scorer)]
     human = human if len(human) == 1 < len(scorers) else []
     told = _on_one_scale(rows, [one for one in kept if as_text(one[2]) not in human], who)
@@ -68,7 +66,7 @@ def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> Labe
         first, *others = counts.most_common(2)
         rows.aside(GOLD, task, None if others and others[0][1] == first[1] else first[0])
     if human:
-        rows.notes += (f"{quoted(human)} was taken for a person: verified labels, no {who} here.",)
+        rows.notes += (f"{quoted(human)} seems to be a person: verified labels, and no labeler here.",)
     return rows.done(who=who)
 
 

@@ -171,8 +171,8 @@ def test_a_human_scorer_is_gold_and_never_alone(read):
     found["samples"][1]["scores"]["human_check"]["value"] = "I"
     rows = read("a.json", json.dumps(found))
     assert set(rows.worker) == {"judge"} and rows.beside == {GOLD: {"b": "I"}}
-    assert any("'human_check' was taken for a person" in note for note in rows.notes)
-    assert any("verified labels of 1 tasks (--gold export:ground_truth)" in note for note in rows.notes)
+    assert any("'human_check' seems to be a person" in note for note in rows.notes)
+    assert any("verified labels of 1 task (--gold export:ground_truth)" in note for note in rows.notes)
     alone = read("b.json", json.dumps(log(sample("a", values(human="C")))))
     assert alone.worker == ["human"] and not alone.beside
     two = read("c.json", json.dumps(log(sample("a", values(human_1="C", human_2="I", judge="C")))))
@@ -214,7 +214,7 @@ def test_an_archive_of_inspect_in_all_its_versions(read, tmp_path, monkeypatch):
     )
     assert bad != content
     with pytest.raises(
-        ValueError, match=r"d.eval: this inspect_ai log is packed with Zstandard.*inspect log convert"
+        ValueError, match=r"d.eval: this inspect_ai log is packed by a newer method .*inspect log convert"
     ):
         read("d.eval", bad)
     monkeypatch.setenv("JTRUTH_UNPACK_GB", "0.0000002")
@@ -375,6 +375,8 @@ def test_scores_of_langfuse_langsmith_and_ragas(read):
     assert list(zip(rows.task, rows.worker, rows.label, strict=True)) == [
         ("t1", "right", "1"), ("t2", "right", "1"), ("t2", "b", "0")]  # fmt: skip
     assert rows.beside == {GOLD: {"t1": "0"}}
+    answer = read("s.json", json.dumps({"data": found, "meta": {"page": 1}}))
+    assert (answer.task, answer.label, answer.beside) == (rows.task, rows.label, rows.beside)
     feedback = [
         {"run_id": k, "key": key, "score": v} for k, key, v in (("r", "gpt", 1), ("r", "gold_human", 0))
     ]
