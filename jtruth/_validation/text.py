@@ -70,6 +70,11 @@ class PlainColumns(Sequence):
         self.load(wanted if isinstance(wanted, range) else [wanted])
         return tuple(map(self._done.get, wanted)) if isinstance(wanted, range) else self._done[wanted]
 
+    def head(self, number: int) -> list[list[str]]:
+        """The first rows; no column is coded for them."""
+        rows = self._data[self._blocks[0]].split(b"\n", number)[:number]
+        return [row.decode().split(self._sep) for row in rows]
+
     def load(self, wanted: Iterable[int]) -> None:
         """Code several columns in one pass."""
         known = {k: (defaultdict(count().__next__), []) for k in wanted if k not in self._done}
