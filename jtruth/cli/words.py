@@ -8,7 +8,7 @@ import re
 
 _OPTIONS = {
     "abstain", "assume", "at_least", "classes", "common_only", "contains", "cost", "drop", "gold", "label", "labelers", "map", "pass_at", "scale",
-    "labelers_are", "level", "margin", "method", "missing", "noise", "positive", "prior", "repeats", "scale",
+    "labelers_are", "level", "margin", "method", "missing", "noise", "positive", "prior", "repeats",
     "sep", "target", "task", "threshold", "worker",
 }  # fmt: skip
 _OTHERWISE = {"repeat": "--repeats", "split": "--folds"}

@@ -342,7 +342,7 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     names = ("key", "inner")
     if any(roles) or (not any(turned) and 3 * len(inner) <= 2 * len(boxes)):
         names = ("task", "worker")
-    elif any(turned) or many:
+    elif any(turned):
         names = ("worker", "task")
     rows = [
         {names[0]: key, names[1]: name} | (value if isinstance(value, dict) else {"label": value})
