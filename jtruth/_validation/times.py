@@ -83,7 +83,9 @@ def _moments(values: list, name: str) -> np.ndarray | None:
     if (ranks[0] != ranks[-1]).any():
         k = int(np.flatnonzero(seconds[0] != seconds[1])[0])
         either = " or ".join(f"{one[k]:%Y-%m-%d}" for one in fits)
-        raise ValueError(f"{name}: {brief(values[k])} may be {either}, and no row decides. Write dates so")
+        raise ValueError(
+            f"{name}: {brief(values[k])} may be {either}, and no row decides. Write year-month-day"
+        )
     return seconds[0]
 
 
