@@ -97,7 +97,7 @@ def _plain_keys(record: dict) -> dict[str, Any]:
     return {re.sub(r"[ _]", "", key).lower(): value for key, value in record.items()}
 
 
-@verdicts("score")
+@verdicts("score name")
 def langfuse(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
     """Scores by trace and observation; what people scored in the interface has source ANNOTATION."""
     for rows.record, one in enumerate(map(_plain_keys, records)):
