@@ -423,6 +423,8 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
             f"{file.name}: the header is one field, {brief(header[0])}. Is the separator {other[0]!r}? "
             f"Then say sep={other[0]!r}."
         )
+    if "Status" in header and any(name.startswith("[") for name in header):  # promptfoo's, after each output
+        header = tuple(f"{name} {k}" if name in header[:k] else name for k, name in enumerate(header))
     check_visible(header, header, "column name", Source(file.name, "column", 1))
     twice = duplicates(name for name in header if name)
     if twice:

@@ -34,7 +34,7 @@ def pairs(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[V
     rows.wanted = None if label in fields else label
     question, judge, first = _questions(records), _judges(records), {}
     for rows.record, one in enumerate(records):
-        side = next(side for side in _SIDES if set(side) <= set(one))
+        side = next((side for side in _SIDES if set(side) <= set(one)), _SIDES[0])
         models = as_text(one[side[0]]), as_text(one[side[1]])
         same = first.setdefault(frozenset(models), models)
         swap = {} if same == models else dict(zip(side, side[::-1], strict=True))
@@ -67,7 +67,7 @@ def _judges(records: list[dict]) -> Callable[[dict], str]:
     """What a judge is called, with its prompt only where it sees a turn of a question by two prompts."""
     prompts = defaultdict(set)
     for one in records:
-        name, *prompt = texts(one.get("judge", "judge"))
+        name, *prompt = texts(one.get("judge", "judge")) or [""]
         prompts[name, as_text(one.get("turn")), as_text(one.get("question_id"))].add(tuple(prompt))
     hidden = "$^" if any(len(some) > 1 for some in prompts.values()) else r"(pair|single)\b"
     names = lambda one: texts(one.get("judge", "judge"))  # noqa: E731
@@ -97,7 +97,7 @@ def _plain_keys(record: dict) -> dict[str, Any]:
     return {re.sub(r"[ _]", "", key).lower(): value for key, value in record.items()}
 
 
-@verdicts("score")
+@verdicts("score name")
 def langfuse(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
     """Scores by trace and observation; what people scored in the interface has source ANNOTATION."""
     for rows.record, one in enumerate(map(_plain_keys, records)):
