@@ -132,7 +132,9 @@ def _cells(table: TextTable, plan: Plan) -> LabelRows:
     row, column = np.divmod(kept, len(names))
     of_row, of_column = Coded(key.codes[row], key.names), Coded(column.astype(np.int32), names)
     label = Coded(cells.codes[kept], cells.names)
-    source = Source(table.source.name, table.source.unit, 0, lambda k: table.source.number(int(row[k])))
+    numbers = table.source.numbers
+    numbers = row + table.source.first if numbers is None else np.asarray(numbers, object)[row]
+    source = Source(table.source.name, table.source.unit, 0, numbers)
     task, worker = (of_column, of_row) if turned else (of_row, of_column)
     rows = LabelRows(task, worker, _first_seen(label), source)
     said = [n for n in plan.roles if plan.roles[n] in ("gold", "derived", "prediction")]

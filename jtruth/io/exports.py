@@ -56,7 +56,6 @@ _TOOLS: tuple[tuple[str, Callable[[dict], Any], Callable], ...] = (  # the first
     ("Argilla export", tools.is_argilla, tools.argilla),
     ("doccano export", tools.is_doccano, tools.doccano),
     ("file with lists of ratings", judgments.has_ratings, judgments.rating_lists),
-    ("JSON object of tasks", judgments.is_nested, judgments.nested),
 )
 
 
@@ -86,8 +85,7 @@ def of_table(table: TextTable, label: str | None) -> LabelRows | None:
 
 def _tool(records: list[dict]) -> tuple[str, Callable, Callable] | None:
     """The line of the tool that wrote one of the first records."""
-    known = [tool for tool in _TOOLS if tool[2] is not judgments.nested or len(records) == 1]
-    return next((tool for tool in known if any(_fits(tool[1], one) for one in records[:_FIRST])), None)
+    return next((tool for tool in _TOOLS if any(_fits(tool[1], one) for one in records[:_FIRST])), None)
 
 
 def _fits(recognizes: Callable[[dict], Any], record: dict) -> bool:

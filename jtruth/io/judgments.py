@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jtruth._validation.words import Source, number_in
+from jtruth._validation.words import number_in
 from jtruth.io.label_rows import LabelRows, as_text, first_of
 from jtruth.io.verdicts import Verdict, called_human, texts, verdicts
 
@@ -181,29 +181,3 @@ def rating_lists(rows: LabelRows, records: list[dict], label: str | None) -> Ite
             for place, rating in enumerate(ratings, 1):
                 who = f"{_RATINGS.sub('', key) or 'rater'} {place}"
                 yield rows.record if sample is None else sample, who, rating.get(quality), more
-
-
-def is_nested(record: dict) -> bool:
-    """Whether this is {task: {worker: label}}: few different labels, and more tasks than workers."""
-    inside = list(record.values())
-    if len(inside) < 2 or not all(isinstance(one, dict) and one for one in inside):
-        return False
-    cells = [value for one in inside for value in one.values()]
-    columns = all(
-        list(one) == [str(k) for k in range(len(one))] for one in inside
-    )  # as pandas writes a frame
-    plain = all(isinstance(value, str | int | float | None) for value in cells)
-    return plain and not columns and 2 * len(set(map(as_text, cells))) <= len(cells)
-
-
-@verdicts("worker", people=False)
-def nested(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """Tasks outside and workers inside, or the other way around where every worker has all tasks."""
-    outer, inner = records[0], {name for one in records[0].values() for name in one}
-    turned = len(outer) < len(inner) and all(set(one) == inner for one in outer.values())
-    if len(outer) == len(inner) or (len(outer) < len(inner) and not turned):
-        raise rows.unreadable("it does not show which names are tasks and which are workers")
-    rows.source = Source(rows.source.name, "entry")
-    for rows.record, (one, entries) in enumerate(outer.items()):
-        for other, value in entries.items():
-            yield (other, one, value, {}) if turned else (one, other, value, {})

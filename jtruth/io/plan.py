@@ -57,6 +57,7 @@ _REPEAT = re.compile(
 _INDEX = re.compile(r"unnamed: \d+|index|row([_ .-]?(id|no|num|number))?|line|no\.?|#|")
 _META = re.compile(r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page"
                    r"|position|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*")  # fmt: skip
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _FEW_ROWS = 5  # of fewer, whole numbers 1 to n may be grades
 _RATER = set(COLUMN_WORDS["worker"].split()) | {
     "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer", "evaluator",
@@ -391,8 +392,9 @@ def _may_label(columns: Columns, name: str) -> bool:
 
 def _words_of(columns: Columns, name: str) -> set[str]:
     """Cells as they are compared: yes is true is pass, 1.0 is 1."""
-    words = {value: number_in(value) for value in columns.values(name)}
-    return {str(SIDE.get(v.casefold(), v.casefold() if x != x else f"{x:g}")) for v, x in words.items()}
+    words = {value: value.casefold() for value in columns.values(name)}
+    plain = {v: f"{number_in(v):g}" if _NUMBER.fullmatch(v) else word for v, word in words.items()}
+    return {str(SIDE.get(word, word)) for word in plain.values()}
 
 
 def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> bool:
@@ -408,7 +410,8 @@ def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> 
 def _transposed(columns: Columns, plan: Plan, worker: str, names: list[str], free: list[str]) -> Plan:
     """Rows are labelers, and columns samples."""
     why = f"the column {worker!r} names labelers, and no column names samples"
-    rest = [n for n in free if n not in (worker, *names) and role_of(n) is None and _may_label(columns, n)]
+    rest = [n for n in free if n not in (worker, *names) and role_of(n) is None and columns.values(n)]
+    rest = [name for name in rest if not columns.is_time(name)]
     if rest:
         text = (
             f"rows are labelers ({worker!r}), and columns {quoted(rest)} have answers that no other column has. "
