@@ -296,6 +296,16 @@ def test_promptfoo_tables_of_both_versions(read):
     )
 
 
+def test_promptfoo_tables_repeat_a_header_for_each_output(read):
+    several = (
+        "q,[x] p,Status,Score,[y] p,Status,Score\na,out,PASS,1,[PASS],FAIL,0\nb,out,ERROR,0,out,PASS,1\n"
+    )
+    rows = read("c.csv", several)
+    assert (rows.task, rows.label) == (["0 | x", "0 | y", "1 | y"], ["pass", "fail", "pass"])
+    with pytest.raises(ValueError, match="the header has 'Status' more than once"):
+        read("d.csv", "q,Status,Status\na,b,c\n")
+
+
 def test_deepeval_in_its_versions(read):
     """No score or error is no verdict; without `success` the threshold decides, equal names have inputs."""
     metrics = [{"name": "m", "score": None, "success": True}, {"name": "n", "score": 0.6, "threshold": 0.7},
