@@ -516,6 +516,7 @@ def _long(columns: Columns, plan: Plan, asked: Plan, free: list[str]) -> Plan:
     rest = [name for name in free if name not in (*task, worker, label)]
     workers, chosen = columns.values(worker), asked.labelers
     aside = {name: role for name in workers if (role := role_of(name, of_worker=True))}
+    aside |= asked.aside
     aside = aside if chosen is None else {name: "left out" for name in workers if name not in chosen}
     if len(aside) < len(workers):
         plan = replace(plan, aside=aside, labelers=chosen)
