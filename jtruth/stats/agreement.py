@@ -329,13 +329,12 @@ def overall(
 ) -> dict[str, Agreement]:  # fmt: skip
     """The coefficients of all labelers together, by name.
 
-    Alpha comes a second time by the `scale` of three or more classes that have one (by ranks only where a table
-    of all pairs of classes fits into memory).
+    Alpha comes a second time by the `scale` of three or more classes that have one (by ranks only where a
+    table of all pairs of classes fits into memory).
     """
-    classes = votes.shape[1]
-    beside = scale != "nominal" and classes > 2
+    beside = scale != "nominal" and votes.shape[1] > 2
     if beside and scale == "ordinal":
-        beside = collapse_rows(votes)[0].size * classes**2 <= 10 * _AT_ONCE
+        beside = collapse_rows(votes)[0].size * votes.shape[1] ** 2 <= 10 * _AT_ONCE
     kinds = {"": differences} | ({f"_{scale}": scale} if beside else {})
     coefficients = {f"krippendorff{name}": krippendorff(votes, one, places) for name, one in kinds.items()}
     for make in (fleiss, gwet_ac1, brennan_prediger):
