@@ -144,12 +144,14 @@ def cohen(
     return np.column_stack([w[row, column], margin[row], margin[column]]), times, value, imagined
 
 
-def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
-    """Krippendorff's alpha; kind is nominal, ordinal or interval (classes are then 0, 1, 2, ...)."""
+def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: Any = "nominal") -> Coefficient:
+    """Krippendorff's alpha; kind: nominal, ordinal, interval (classes are 0, 1, ...), or all differences."""
+    given, kind = (None, kind) if isinstance(kind, str) else (kind, "nominal")
     choose("differences", kind, DIFFERENCES)
     votes, times = _distinct(votes[votes.sum(axis=1) > 1])
     codes = np.arange(votes.shape[1])
     apart = (codes[:, None] - codes[None, :]) ** 2.0 if kind == "interval" else 1 - np.eye(codes.size)
+    apart = apart if given is None else given
 
     def features(votes: np.ndarray) -> np.ndarray:
         others = np.maximum(votes.sum(axis=-1, keepdims=True) - 1, 1)
@@ -163,8 +165,8 @@ def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal
 
     def value(mean: Any, size: float) -> Any:  # 1 - (n - 1) sum o_kl d_kl / sum n_k n_l d_kl
         number = size * mean[..., 1:]
-        expected = np.einsum("...k,kl,...l->...", number, apart, number)
-        return _disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
+        expected = ((number @ apart) * number).sum(axis=-1)
+        return disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
 
     return _of_votes(votes, times, features, _ordinal_alpha if kind == "ordinal" else value)
 
@@ -296,10 +298,10 @@ def _ordinal_alpha(mean: Any, size: float) -> Any:
     rank = np.cumsum(number, axis=-1) - number / 2
     apart = (rank[..., :, None] - rank[..., None, :]) ** 2
     expected = np.einsum("...k,...kl,...l->...", number, apart, number)
-    return _disagreement((together * apart).sum(axis=(-2, -1)), number.sum(axis=-1), expected)
+    return disagreement((together * apart).sum(axis=(-2, -1)), number.sum(axis=-1), expected)
 
 
-def _disagreement(observed: Any, number: Any, expected: Any) -> Any:
+def disagreement(observed: Any, number: Any, expected: Any) -> Any:
     """1 - (n - 1) observed / expected; NaN where nothing could disagree."""
     possible = expected > 1e-9
     return np.where(possible, 1 - (number - 1) * observed / np.where(possible, expected, 1.0), np.nan)
