@@ -115,7 +115,7 @@ def set_agreement(
     if first.size < 2 or first.size > _MOST_SETS:
         raise ValueError(
             f"alpha of sets needs 2 to {_MOST_SETS} different sets; those that can be compared are "
-            f"{'all equal' if first.size < 2 else first.size}. Ask a yes-or-no question for each class instead"
+            f"{'all equal' if first.size < 2 else first.size}. Ask one binary question per class instead"
         )
     votes = np.zeros((task[-1] + 1, first.size), np.int64)
     np.add.at(votes, (task, code), 1)

@@ -72,7 +72,7 @@ ANSWERS = {
     "MetricPosterior": lambda: jt.metric_posterior(brier, SCORES, LABELS, **KNOWN),
     "Consensus": lambda: jt.consensus(LABELS, "majority_vote"),
     "LabelerAgreement": lambda: jt.labeler_agreement(LABELS),
-    "SetAgreement": lambda: jt.set_agreement(*LONG, [["a", "b"][: z + (k > 90)] for k, z in enumerate(Z.flat)]),
+    "SetAgreement": lambda: jt.set_agreement(*LONG, [["a", "b"][:k] for k in Z.ravel() + (LONG[0] > 30)]),
     "RatingAgreement": lambda: jt.rating_agreement(*LONG, Y[LONG[0]] + RNG.normal(0, 0.5, 3 * N)),
     "Issues": issues,
     "PlanSearch": plan,

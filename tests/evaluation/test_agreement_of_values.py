@@ -87,12 +87,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("ask", "columns", "message"), REFUSED, ids=[said for *_, said in REFUSED])
-def test_refused(ask, columns, message):
+def test_refused(as_installed, ask, columns, message):
     with pytest.raises(ValueError, match=message):
         ask(*columns)
 
 
-def test_text_is_no_set_of_its_letters():
+def test_text_is_no_set_of_its_letters(as_installed):
     with pytest.raises(ValueError, match="row 0: 'cat' is no set of classes"):
         fit_multilabel([0], ["x"], ["cat"], classes=["c", "a", "t"])
     assert members([["b", "a"], ()], ["b", "a", "c"])[0].tolist() == [[True, True, False], [False] * 3]
