@@ -59,37 +59,31 @@ class SetAgreement(Answer):
             {"class": name, **one._asdict(), "share": self.shares[name], "next": binary.format(name)}
             for name, one in self.by_class.items()
         ]
-        first, columns = self.overall[self.distance], (Column("value", "alpha", ("low", "high")),
-                                                       Column("share", "share of sets"))  # fmt: skip
+        columns = (Column("value", "alpha", ("low", "high")), Column("share", "share of sets"))
+        first = self.overall[self.distance]
         order = np.argsort([row["value"] for row in classes], kind="stable").tolist()  # undefined ones last
         known = [classes[k] for k in order if not np.isnan(classes[k]["value"])]
-        sentence = (
-            f"Krippendorff's alpha of sets ({_TITLES[self.distance]}) is {first}; 0 is chance, 1 is full "
-            "agreement."
-        )
+        sentence = f"Alpha of sets ({_TITLES[self.distance]}) is {first}; 0 is chance, 1 is full agreement."
         if len(known) > 1:
             ends = [f"{plain(row['class'])!r} ({row['value']:.3f})" for row in (known[0], known[-1])]
             sentence += f" Labelers agree least on {ends[0]} and most on {ends[1]}."
         blocks = (
-            _together(self.overall, "Alpha of whole sets"),
+            _together(self.overall, "Krippendorff's alpha of whole sets"),
             Table("classes", "Is the class in the set? Least agreement first", "class", columns, classes,
                   missing="undefined", order=order),
             warning_notes(self.warnings), facts_of(self, "distance", "num_sets"), facts(level=first.level),
         )  # fmt: skip
-        about = f"{self.num_sets} sets of {first.num_samples} tasks, {len(classes)} classes"
+        about = (
+            f"{self.num_sets} sets of {first.num_samples} tasks; classes {some(map(plain, self.by_class))}"
+        )
         following = known[0]["next"] if known else ""
         return Document("How much do labelers agree on sets?", about, sentence, blocks, next=following)
 
 
 def set_agreement(
-    task: Iterable,
-    worker: Iterable,
-    sets: Iterable[Iterable],
-    *,
-    distance: str = "masi",
-    level: float = 0.95,
-    key: Key | None = None,
-) -> SetAgreement:
+    task: Iterable, worker: Iterable, sets: Iterable[Iterable], *, distance: str = "masi",
+    level: float = 0.95, key: Key | None = None,
+) -> SetAgreement:  # fmt: skip
     """Krippendorff's alpha of sets of classes, with posterior intervals; and of each class by itself.
 
     Args:
@@ -152,11 +146,11 @@ class RatingAgreement(Answer):
         far = [-max(-row["lower"]["mean"], row["upper"]["mean"]) for row in pairs]
         order = np.argsort(far, kind="stable")[:_SHOWN].tolist()
         left = len(pairs) - len(order) + self.num_left_out
-        note = "95 % of the differences of two raters lie between their limits."
+        note = "95 % of the differences of two raters lie between their limits, if they are normal."
         note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
         ways = "" if self.complete else ", approximate since some ratings are missing (Henderson's method 3)"
-        titles = {"bias": "bias", "lower": "lower limit", "upper": "upper limit"}
-        columns = [law_column(name, title, ".3g") for name, title in titles.items()]
+        titles = ("bias", "lower limit", "upper limit")
+        columns = [law_column(title.split()[0], title, ".3g") for title in titles]
         blocks = (
             _together(self.overall, "All raters together"),
             Table("pairs", "First rater minus second, widest limits of agreement first", "pair",
@@ -236,5 +230,5 @@ def _shared(
         )
     known, labeler = np.unique(values.labeler[rows], return_inverse=True)
     alone = [plain(values.workers[t]) for t in sorted(set(range(len(values.workers))) - set(known.tolist()))]
-    note = f"{number_of(len(alone), what)} shared no task with others and is left out: {some(alone)}."
+    note = f"{number_of(len(alone), what)} left out for want of a task in common with others: {some(alone)}."
     return rows, task, labeler, tuple(str(values.workers[t]) for t in known), (note,) * bool(alone)

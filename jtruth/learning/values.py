@@ -188,22 +188,15 @@ def members(
 
     Raises:
         ValueError: a row that is no set of classes, or a name that is no class.
-
-    >>> members([{"b"}, [], ("a", "b")])
-    (array([[False,  True],
-           [False, False],
-           [ True,  True]]), ('a', 'b'))
     """
     sets = []
     for row, one in enumerate(named):
         try:
-            sets.append(None if isinstance(one, str | bytes) else set(one))
-        except TypeError:  # nothing that can be iterated, or lists inside
-            sets.append(None)
-        if sets[-1] is None:
+            sets.append(set(None if isinstance(one, str | bytes) else one))  # type: ignore[arg-type]
+        except TypeError:  # no collection, or one of lists
             raise ValueError(
                 f"row {row}: {brief(one)} is no set of classes; give a list, which is empty where none holds"
-            )
+            ) from None
     names = sorted(set().union(*sets), key=str) if classes is None else classes
     code = {name: k for k, name in enumerate(names)}
     unknown = [(row, name) for row, one in enumerate(sets) for name in one if name not in code]

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
-from scipy.sparse.linalg import lsmr
 from scipy.special import fdtri, nctdtrit, ndtri, stdtrit
 
 from jtruth._validation import choose
@@ -115,6 +114,8 @@ def intraclass(
 
 def _sums_of_squares(task: np.ndarray, rater: np.ndarray, value: np.ndarray) -> Float[np.ndarray, " 3"]:
     """Of tasks given raters, of raters given tasks, and of the error; values are scaled to variance 1."""
+    from scipy.sparse.linalg import lsmr  # here, since it loads what few answers need
+
     y, rows = (value - value.mean()) / value.std(), np.arange(value.size)
     design = sparse.hstack([sparse.csr_array((np.ones(y.size), (rows, code))) for code in (task, rater)])
     fitted = lsmr(design, y, atol=1e-12, btol=1e-12, conlim=0, maxiter=10_000)[0]

@@ -47,7 +47,7 @@ def test_sentence_and_screen(ratings):
 
 def test_who_shares_nothing_is_left_out_and_said(ratings):
     found = jt.rating_agreement([*TASK, 77, 78], [*WORKER, "dan", "ann"], [*ratings, 1e6, -1e6])
-    assert found.warnings == ("1 rater shared no task with others and is left out: dan.",)
+    assert found.warnings == ("1 rater left out for want of a task in common with others: dan.",)
     assert found.overall == jt.rating_agreement(TASK, WORKER, ratings).overall
 
 
