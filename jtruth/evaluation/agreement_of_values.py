@@ -17,7 +17,7 @@ from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_
 from jtruth.answers.blocks import facts_of, law_column
 from jtruth.evaluation.agreement import MOST_PAIRS
 from jtruth.learning.values import Values, members
-from jtruth.stats.agreement import Agreement, agreement, krippendorff, labeler_pairs
+from jtruth.stats.agreement import Agreement, agreement, krippendorff, labeler_pairs, separate_groups
 from jtruth.stats.estimates import check_level
 from jtruth.stats.raters import DISTANCES, alpha_of_numbers, intraclass, limits_of_agreement, set_distances
 
@@ -38,7 +38,8 @@ _WORDS = {0.5: "poorly", 0.75: "moderately", 0.9: "well", np.inf: "very well"}  
 def _together(found: dict[str, Agreement], title: str) -> Table:
     rows = [{"coefficient": name, **one._asdict()} for name, one in found.items()]
     columns = (Column("value", "value", ("low", "high")), Column("num_samples", "tasks"))
-    return Table("overall", title, "coefficient", columns, rows, by_name=True, say=_TITLES.__getitem__)
+    return Table("overall", title, "coefficient", columns, rows, missing="undefined", by_name=True,
+                 say=_TITLES.__getitem__)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -201,6 +202,8 @@ def rating_agreement(
     if (y == y[0]).all():
         raise ValueError(f"all values that can be compared are {y[0]:g}: agreement is undefined")
     size = (len(names), int(task[-1]) + 1)
+    if (groups := separate_groups(task, rater, size)) > 1:
+        notes += (f"The raters form {groups} groups without a common task; levels are compared within them.",)
     overall, k = intraclass(task, rater, y, level)
     overall["krippendorff"] = agreement(alpha_of_numbers(task, y), as_key(key), level)
     shared = labeler_pairs(task, rater, np.zeros_like(task), size).shared

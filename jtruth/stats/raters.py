@@ -14,8 +14,7 @@ With A tasks, B raters and N ratings, mean squares are of tasks given raters, of
 the error of the additive fit (Henderson's method 3). The first has expectation var error + var task (N - B) /
 (A - 1), the second likewise. For complete tables this is McGraw and Wong (1996, table 7): intervals by F,
 exact for ICC(3,1), with Satterthwaite's degrees of freedom for ICC(2,1). With gaps the mean squares of tasks
-and of raters are only nearly chi-squared. An interval ends at 0, as shares of variance do, or at a negative
-estimate.
+and of raters are only nearly chi-squared. What is below 0, where shares of variance end, is said to be 0.
 
 Limits of agreement of two raters are mean +- 1.96 sd of their differences (Bland and Altman 1999), each with
 the exact interval of a normal quantile (Carkeet 2015). Coverage of all: `benchmarks/raters.py`.
@@ -104,9 +103,10 @@ def intraclass(
 
     def icc(noise: float, degrees: float, k: float = 1.0) -> Agreement:
         tail = (1 - level) / 2
-        part = of_task / np.array([1.0, *fdtri(free[0], degrees, [1 - tail, tail])]) - error
-        value, low, high = (k * part / (k * part + per_task * noise)).tolist()
-        return Agreement(value, np.nan, max(low, min(value, 0.0)), max(high, value), level, size[0], 0.0)
+        part = np.maximum(of_task / np.array([1.0, *fdtri(free[0], degrees, [1 - tail, tail])]) - error, 0)
+        with np.errstate(invalid="ignore"):  # neither tasks nor errors: undefined
+            value, low, high = (k * part / (k * part + per_task * noise)).tolist()
+        return Agreement(value, np.nan, low, high, level, size[0], 0.0)
 
     return {"icc_2_1": icc(other, degrees), "icc_2_k": icc(other, degrees, k),
             "icc_3_1": icc(error, free[2])}, k  # fmt: skip

@@ -48,7 +48,11 @@ def test_sentence_and_screen(ratings):
 def test_who_shares_nothing_is_left_out_and_said(ratings):
     found = jt.rating_agreement([*TASK, 77, 78], [*WORKER, "dan", "ann"], [*ratings, 1e6, -1e6])
     assert found.warnings == ("1 rater left out for want of a task in common with others: dan.",)
-    assert found.overall == jt.rating_agreement(TASK, WORKER, ratings).overall
+    expected = jt.rating_agreement(TASK, WORKER, ratings).overall
+    assert {name: one[2:4] for name, one in found.overall.items()} == {k: v[2:4] for k, v in expected.items()}
+    task, worker = [*TASK, *(k + 20 for k in TASK)], [*WORKER, *(f"{name} 2" for name in WORKER)]
+    (note,) = jt.rating_agreement(task, worker, np.tile(ratings, 2)).warnings
+    assert note.startswith("The raters form 2 groups without a common task")
 
 
 def test_classes_of_sets_are_binary_questions():

@@ -93,6 +93,10 @@ def test_gaps_against_dense_matrices(blocks):
 def test_full_agreement_and_too_few():
     found = intraclass(*long(np.repeat(JUDGED[:, :1], 3, axis=1)))[0]
     assert [(one.value, one.low, one.high) for one in found.values()] == [(1, 1, 1)] * 3
+    found = intraclass(*long(np.array([[1.0, 2], [2, 1]])))[0]  # by formula minus infinity
+    assert [one.value for one in found.values()] == [0.0] * 3
+    found = intraclass(*long(np.array([[1.0, 2], [1, 2]])))[0]  # nothing but levels
+    assert found["icc_2_1"].value == 0 and np.isnan(found["icc_3_1"].value)
     with pytest.raises(ValueError, match="4 ratings of 2 tasks by 3 raters are too few"):
         intraclass(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), np.array([1.0, 2, 3, 5]))
 
@@ -154,13 +158,8 @@ def test_limits_of_agreement():
 
 
 def test_intervals_cover():
-    """Exact ones of 1000 tables with gaps and 2000 pairs; a false alarm has probability 1e-4."""
+    """Of 500 tables with gaps, where exact 95 % are nearly so; a false alarm has probability below 1e-4."""
     rng, hits = np.random.default_rng(4), 0
-    for _ in range(2000):
-        one = limits_of_agreement(rng.normal(size=8))["upper"]
-        hits += one["low"] <= 1.959964 <= one["high"]
-    assert binom.ppf(5e-5, 2000, 0.95) <= hits <= binom.ppf(1 - 5e-5, 2000, 0.95)
-    hits = 0
     for _ in range(500):
         y = rng.normal(size=(20, 1)) + rng.normal(size=4) + rng.normal(size=(20, 4))
         y[rng.random((20, 4)) < 0.15] = np.nan
