@@ -71,7 +71,7 @@ def of_sets(setting, sets):
     def alphas(z):
         votes = np.stack([(z == c).sum(axis=1) for c in range(16)], axis=1)
         seen = votes.any(axis=0)  # who computes alpha knows the sets that were given
-        return {d: krippendorff(votes[:, seen], set_distances(d, every[seen])) for d in DISTANCES}
+        return {d: krippendorff(votes[:, seen], apart=set_distances(d, every[seen])) for d in DISTANCES}
 
     true = {d: point(one) for d, one in alphas(named(np.random.default_rng(7), *setting[:2], 10**6)).items()}
     for seed in range(sets):

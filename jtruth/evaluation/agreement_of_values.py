@@ -115,7 +115,7 @@ def set_agreement(
     votes = np.zeros((task[-1] + 1, first.size), np.int64)
     np.add.at(votes, (task, code), 1)
     apart = {name: set_distances(name, member[first]) for name in dict.fromkeys((distance, *DISTANCES))}
-    overall = {name: agreement(krippendorff(votes, d), key, level) for name, d in apart.items()}
+    overall = {name: agreement(krippendorff(votes, apart=d), key, level) for name, d in apart.items()}
     by_class = {
         str(name): agreement(
             krippendorff(np.stack([votes[:, ~inside].sum(axis=1), votes[:, inside].sum(axis=1)], axis=1)),

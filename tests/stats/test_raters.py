@@ -139,7 +139,7 @@ def test_alpha_of_sets_by_enumeration():
             for a, b in itertools.permutations([s for s, t in zip(sets, task, strict=True) if t == i], 2)
         ]
         among = [apart(kind, a, b) / (len(sets) - 1) for a, b in itertools.permutations(sets, 2)]
-        found = point(krippendorff(votes, set_distances(kind, member)))
+        found = point(krippendorff(votes, apart=set_distances(kind, member)))
         assert np.isclose(found, 1 - sum(inside) / sum(among))
     assert np.isclose(found, point(krippendorff(votes)))  # equal or not: nominal
 
