@@ -1,6 +1,6 @@
 """Do intervals of agreement on numbers and on sets cover what they are about?
 
-Run: python -m benchmarks raters [SETS, 1000]
+Run: python -m benchmarks raters [SETS, 400]
 
 Numbers are normal: task, rater and error with the variances that a setting names; raters are drawn anew for
 each set, for ICC; alpha is about more tasks of the same raters. Sets of four classes: a class is in a task's
@@ -95,7 +95,7 @@ def of_limits(n, sets):
 
 def main():
     """Simulate and judge: coverage / mean width."""
-    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     jobs = [(of_numbers, one) for one in NUMBERS] + [(of_sets, one) for one in SETS]
     for job, setting in [*jobs, *((of_limits, n) for n in (5, 20, 100))]:
         text = ", ".join(f"{k} {c:.3f} / {w:.2f}" for k, (c, w) in job(setting, sets).items())
