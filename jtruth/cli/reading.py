@@ -12,7 +12,7 @@ import numpy as np
 from jtruth._validation import check_columns, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
-from jtruth.io import Gold, FilePlan, apply, read_noise, read_predictions, read_scores
+from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.cells import silent_by_map, typed_map, typed_names
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table

@@ -9,6 +9,19 @@ from jtruth.io.reading import Data, read, read_labels, read_shard, write_labels
 from jtruth.io.tables import read_features, read_predictions, read_scores
 
 __all__ = [
-    "Data", "File", "Gold", "FilePlan", "TextTable", "inspect_file", "read", "read_features", "read_gold",
-    "read_labels", "read_noise", "read_predictions", "read_scores", "read_shard", "write_labels",
+    "Data",
+    "File",
+    "FilePlan",
+    "Gold",
+    "TextTable",
+    "inspect_file",
+    "read",
+    "read_features",
+    "read_gold",
+    "read_labels",
+    "read_noise",
+    "read_predictions",
+    "read_scores",
+    "read_shard",
+    "write_labels",
 ]  # fmt: skip
