@@ -12,7 +12,7 @@ from jtruth.io.reading import as_asked, opened
 
 _ASK = (
     "jtruth needs three columns: which task, which worker, which label.",
-    "Say which they are: --task NAME --worker NAME --label NAME; or name the labelers' columns: --labelers A,B",
+    "Say which they are: --task NAME --worker NAME --label NAME; or name columns of labelers: --labelers A,B",
 )
 
 
