@@ -80,7 +80,7 @@ def _unknown(table: TextTable, plan: FilePlan) -> ValueError:
     except MissingColumn as problem:
         more = "If each labeler has a column, name them: labelers=... (at the command line --labelers A,B)"
         if found := plan.roles.get("proposed"):
-            more = f"By its structure each row may be a label: at the command line {found}"
+            more = found
         return MissingColumn(f"{problem} {more}.")
     return ValueError(table.source.says("which column is the labeler? say worker=..."))
 
@@ -187,11 +187,14 @@ def check_single(rows: LabelRows, plan: FilePlan) -> None:
     """Refuse sets of classes, and numbers on a continuous scale, where one class a label is needed."""
     if not plan.unsaid or plan.classes is not None:
         return
-    objects = [name for name in different(rows.label) if name[:1] in "[{" and "{" in name and "}" in name]
-    if objects:
-        text = f"a label is an object of JSON ({objects[0]:.60}): write a row, or a column, for each label"
+    sets = sets_of(rows.label)
+    lists = [name for name in different(rows.label) if name[:1] in "[{" and name[-1:] in "]}"]
+    if lists and sets is None:
+        text = (
+            f"a label is a list or an object of JSON ({lists[0]:.50}): write a row, or a column, for each one"
+        )
         raise ValueError(rows.source.says(text))
-    if (sets := sets_of(rows.label)) is not None:
+    if sets is not None:
         names = [name for name, _ in Counter(c for one in sets.values() for c in one).most_common()]
         cell = next(value for value in sets if len(sets[value]) > 1)
         text = (

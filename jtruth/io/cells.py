@@ -85,7 +85,7 @@ def _without_marks(
     named = {*known, *(plan.classes or ()), *(plan.map or ())}
     marks = [value for value in different(values) if value.strip() in MARKS and value not in named]
     others = [value for value in different(values) if value not in marks and not says_nothing(value, plan)]
-    if not marks or not others or "+" in others:
+    if not marks or not any(re.search(r"\w", other) for other in others):
         return values, ()
     number = sum(map(set(marks).__contains__, values))
     note = f"{number_of(number, 'cell')} {quoted(marks)} {'has' if number == 1 else 'have'} no label"
@@ -130,7 +130,7 @@ def _json_list(text: str) -> frozenset[str] | None:
     except ValueError:
         return None
     plain = isinstance(read, list) and all(isinstance(one, str | int) for one in read)
-    return frozenset(map(str, read)) if plain else None
+    return frozenset(map(str, read)) if plain and len(set(map(str, read))) == len(read) else None
 
 
 def _containing(
@@ -154,7 +154,7 @@ def _from_grade_up(
     names = [v for v in different(values) if not says_nothing(v, plan) and v not in (FAIL, PASS)]
     scale, order, *_ = scale_of(plan.classes or names, plan.scale, named=plan.classes is not None)
     if scale == "nominal" and names:
-        text = f"pass_at={plan.pass_at!r} needs an order of {quoted(names, 8)}: say scale='ordinal', classes=[...]"
+        text = f"pass_at={plan.pass_at!r} needs an order of {quoted(names, 5)}; say scale='ordinal', classes=[...]"
         raise ValueError(source.says(text))
     up = at_least(order, str(plan.pass_at))
     note = f"Labels from {plan.pass_at!r} up ({quoted(up, 8)}) are {PASS}, those below it {FAIL}."

@@ -94,7 +94,7 @@ def _advice(columns: Columns, plan: FilePlan) -> list[str]:
         return [
             *_ASK,
             *more,
-            *([f"By its structure each row may be a label: {proposed}"] if proposed else []),
+            *([proposed] if proposed else []),
         ]
     lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:

@@ -224,6 +224,8 @@ def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
 def _label_called(columns: Columns, worker: str | None, names: list[str]) -> str | None:
     """The column that is called a label; ids (answer_id) and what never repeats are none."""
     name = column_called("label", [n for n in names if not re.search(r"[\W_]id$|Id$|ID$", n)])
+    if name is None and worker is not None:
+        return next((n for n in names if n.casefold() in ("score", "grade", "pass", "passed")), None)
     once = name not in (None, "label") and worker is None and columns.size > 3 and columns.unique((name,))
     return None if once else name
 
@@ -258,13 +260,23 @@ def _unknown(columns: Columns, plan: FilePlan, free: list[str]) -> FilePlan:
     """Names say too little: the three columns that structure would propose, for the message alone."""
     few = [name for name in free if 1 < len(columns.values(name)) <= columns.size // 2][:6]
     few = [name for name in few if not (columns.is_text(name) or columns.is_time(name))]
+    key = plan.task or tuple(n for n in free if columns.unique((n,)) and not columns.is_time(n))[:1]
+    many = [
+        n for n in free if n not in key and role_of(n) is None and not is_beside(n) and columns.numbers(n)
+    ]
+    if key and columns.unique(key) and len(many) > 1:
+        words = shlex.join(["--task", ",".join(key), "--labelers", ",".join(many)])
+        proposed = f"If these columns of numbers are labelers, and no features: {words}"
+        return replace(plan, layout=UNKNOWN, roles={"proposed": proposed})
     for task in plan.task or few:
         others = [name for name in few if name != task]
         who = [name for name in others if columns.unique((task, name)) and name != plan.label]
         labels = [name for name in others if name not in who and len(columns.values(name)) <= MOST]
         if len(who) == 1 and len(labels) == 1:
             words = shlex.join(["--task", task, "--worker", who[0], "--label", labels[0]])
-            return replace(plan, layout=UNKNOWN, roles={"proposed": words})
+            return replace(
+                plan, layout=UNKNOWN, roles={"proposed": f"By structure each row is a label: {words}"}
+            )
     return replace(plan, layout=UNKNOWN)
 
 
@@ -284,7 +296,7 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str],
 def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list[str]) -> FilePlan:
     """A wide table, unless names say that its rows are labelers; a doubt where nothing says which."""
     rest = [name for name in free if name not in alike and name.casefold() not in COUNT_WORDS]
-    ids = [name for name in rest if columns.size > 1 and columns.unique((name,))]
+    ids = [n for n in rest if columns.size > 1 and columns.unique((n,)) and not columns.is_time(n)]
     if plan.task or not ids:
         return _wide(columns, plan, alike)
     who = [name for name in ids if names_people(columns, name)]
@@ -306,7 +318,8 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
     task, rest = plan.task, [name for name in columns.header if name not in names]
     if task is None:
         named = column_called("task", rest)
-        task = (named,) if named else tuple(n for n in rest if columns.values(n) and columns.unique((n,)))[:1]
+        ids = [n for n in rest if columns.values(n) and columns.unique((n,)) and not columns.is_time(n)]
+        task = (named,) if named else tuple(ids[:1])
     names = [name for name in names if name not in task]
     roles = {name: role_of(name) or "ignored" for name in rest if name not in task}
     if plan.labelers is None and plan.layout != WIDE:
