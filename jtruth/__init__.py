@@ -52,8 +52,8 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         metric_posterior,
         prevalence,
     )
-    from jtruth.inspection import inspect_file, inspect_labels
-    from jtruth.io import read_gold, read_labels, read_noise, read_predictions
+    from jtruth.inspection import inspect_labels
+    from jtruth.io import inspect_file, read, read_gold, read_labels, read_noise, read_predictions
     from jtruth.labels import Labels
     from jtruth.posterior import class_posterior, class_posterior_given_prediction
     from jtruth.simulation import simulate, simulate_difficulty_fallibility
@@ -67,8 +67,8 @@ _HOMES = {  # names that are no rooms, and the module of each
             "evaluate_batch", "evaluate_class_scores", "evaluate_labelers", "evaluate_scores",
             "labeler_agreement", "metric_posterior", "prevalence",
         ),
-        "inspection": ("inspect_file", "inspect_labels"),
-        "io": ("read_gold", "read_labels", "read_noise", "read_predictions"),
+        "inspection": ("inspect_labels",),
+        "io": ("inspect_file", "read", "read_gold", "read_labels", "read_noise", "read_predictions"),
         "labels": ("Labels",),
         "posterior": ("class_posterior", "class_posterior_given_prediction"),
         "simulation": ("simulate", "simulate_difficulty_fallibility"),
@@ -81,8 +81,8 @@ __all__ = [
     "consensus", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
     "evaluate_scores", "evaluation", "histograms", "information", "inspect_file", "inspect_labels",
     "inspection", "io", "labeler_agreement", "labels", "lam_stork", "latent", "learning", "metric_posterior",
-    "noise", "planning", "plots", "posterior", "prevalence", "read_gold", "read_labels", "read_noise",
-    "read_predictions", "simulate", "simulate_difficulty_fallibility", "simulation", "stats",
+    "noise", "planning", "plots", "posterior", "prevalence", "read", "read_gold", "read_labels",
+    "read_noise", "read_predictions", "simulate", "simulate_difficulty_fallibility", "simulation", "stats",
     "tables", "testing", "training", "use_compilation_cache",
 ]  # fmt: skip
 

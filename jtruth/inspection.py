@@ -7,15 +7,12 @@ wrong: each finding says what it may mean, and `next_steps` names the commands t
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from jtruth._host import cross_table
-from jtruth._validation import quoted
-from jtruth._validation.guess import FileLook, look_at
-from jtruth._validation.text import File, TextTable, read_table
+from jtruth._validation import places, quoted, some
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
 from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, facts, finding_notes, how
 from jtruth.labels import Labels, must_be_labels
@@ -34,6 +31,10 @@ from jtruth.stats.agreement import (
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
+HARDLY, _LISTED = (
+    0.1,
+    8,
+)  # kappa of labelers with themselves that says no more than chance; how many are named
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +44,7 @@ class Inspection(Answer):
     num_samples: int
     num_labelers: int
     num_labels: int
-    num_repeats: int  # labels beyond the first of a labeler for the same sample
+    num_repeats: int  # labels beyond the first of a labeler for the same sample, counted or not
     classes: tuple
     class_shares: tuple  # share of all labels that each class has
     labels_per_sample: dict  # number of labels -> how many samples have so many
@@ -66,7 +67,7 @@ class Inspection(Answer):
         counts = how(
             ("labels per sample", _distribution(self.labels_per_sample)),
             ("labels per labeler", f"{each['min']} to {each['max']}, median {each['median']:g}"),
-            ("agreement of label pairs", alike),
+            ("pairs of different labelers agree", alike),
             title="Counts",
         )  # fmt: skip
         blocks = (
@@ -124,13 +125,13 @@ def inspect_labels(
     """
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
-    pairs = _pairs(labels)
-    alpha = overall(votes, key)
+    pairs, own = _pairs(labels), labels.self_agreement
+    alpha = overall(votes, key, places=places(labels), scale=labels.scale)
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,
         num_labels=labels.num_labels,
-        num_repeats=labels.num_labels - pairs.num_first,
+        num_repeats=0 if own is None else int(own["repeats"].sum()),
         classes=labels.class_names,
         class_shares=tuple((votes.sum(axis=0) / max(1, votes.sum())).tolist()),
         labels_per_sample={int(k): int(n) for k, n in enumerate(np.bincount(per_sample)) if n},
@@ -150,25 +151,6 @@ def inspect_labels(
             )
         ),
     )
-
-
-def inspect_file(
-    path: str | PathLike | File | TextTable,
-    *,
-    sep: str | None = None,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-) -> FileLook:
-    """What the columns of a text table look like, and how to read it if they are not task, worker, label.
-
-    Args:
-        path: the file, or "-" for standard input; or its table.
-        sep: separator, a comma (in .tsv files a tab) unless given.
-        task, worker, label: columns that are known; advice keeps to them.
-    """
-    table = path if isinstance(path, TextTable) else read_table(path, sep)
-    return look_at(table, {"task": task, "worker": worker, "label": label})
 
 
 def suspicions(labels: Labels) -> tuple[Check, ...]:
@@ -294,10 +276,24 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
     if single:
         text = f"{single} of {labels.num_samples} samples have one label: nothing there checks the labeler."
         yield Check("single_label", message=text)
-    repeats = labels.num_labels - pairs.num_first
-    if repeats:
-        text = f"{repeats} labels repeat a labeler on the same sample: they count as independent labels."
-        yield Check("repeats", message=text)
+    own = labels.self_agreement
+    if own is not None:
+        yield Check("repeats", message=" ".join(_of_repeats(labels, own, totals)))
+
+
+def _of_repeats(labels: Labels, own: np.ndarray, totals: np.ndarray) -> Iterator[str]:
+    """How often labelers agree with themselves, who does how often, and what that may mean."""
+    number, pairs, agree = (own[name].sum() for name in ("repeats", "pairs", "agree"))
+    yield f"{number_of(int(number), 'label')} given again: labelers agree with themselves in"
+    share = own["agree"] / np.maximum(own["pairs"], 1)
+    often = [t for t in np.argsort(share, kind="stable") if own["repeats"][t] >= FEW_LABELS]
+    each = some([f"{labels.worker_names[t]!r} {share[t]:.0%}" for t in often], _LISTED)
+    yield f"{agree / pairs:.0%} of repeats{f' ({each})' if each else ''}."
+    if labels.has_repeats():
+        yield "All count as independent evidence: intervals are too narrow (--repeats majority counts one)."
+    chance = ((_used(labels) / np.maximum(totals, 1)[:, None]) ** 2).sum(axis=1) @ own["pairs"] / pairs
+    if agree / pairs - chance < HARDLY * (1 - chance) and number >= FEW_LABELS:
+        yield "That is hardly more than chance: are they different questions? Name both columns (--task a,b)."
 
 
 def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Check]:

@@ -1,9 +1,9 @@
 """Noisy labels in long form: one entry for every label that a labeler gave to a sample.
 
 `Labels` is what every noise model and every learner takes: a JAX pytree whose leaves are its three integer
-arrays and whose sizes are static, so it passes through `jax.jit` and `jax.vmap`; names and notes are gone
-from one that came out of a transformation. The factories check everything; they and the methods run on the
-host.
+arrays and whose sizes are static, so it passes through `jax.jit` and `jax.vmap`; names, notes and the scale
+are gone from one that came out of a transformation (`with_names` gives them back). The factories check
+everything; they and the methods run on the host.
 """
 
 from collections.abc import Iterable
@@ -30,6 +30,10 @@ class Labels:
     Entry k says: labeler `labeler[k]` gave class `label[k]` to sample `sample[k]`. A label of -1 is no
     label; it contributes nothing anywhere (simulated and padded labels use it).
 
+    Where labelers labelled samples again, `self_agreement` is an array (labelers,) with the fields "repeats"
+    (labels beyond the first of a sample), "pairs" (of labels of one sample), how many of these "agree", and
+    "effective", the number of independent pairs that say as much; of all samples that were read.
+
     Example:
         >>> labels = Labels.from_long(["a", "a", "b"], ["ann", "bob", "bob"], ["no", "yes", "no"])
         >>> labels.classes, labels.counts().tolist()
@@ -47,6 +51,8 @@ class Labels:
     classes: tuple | None = None  # name of each class
     notes: tuple = ()  # sentences: what was left out or read in a special way
     inferred: tuple = ()  # "tasks", "classes": names in an order that nobody gave (first seen, alphabetical)
+    scale: str = "nominal"  # of the classes; "ordinal": they are in order; "interval": numbers, `values`
+    self_agreement: Any = None  # what repeats said (see above); None without them
 
     def __repr__(self) -> str:
         """One line."""
@@ -74,10 +80,11 @@ class Labels:
         workers: Iterable | None = None,
         classes: Iterable | None = None,
         num_classes: int | None = None,
-        repeats: str = "error",
+        repeats: str = "majority",
         missing: str = "error",
         abstain: Iterable = (),
         allow_unlabelled: bool = False,
+        scale: str | None = None,
         source: check.Source = _PYTHON_ROWS,
     ) -> "Labels":
         """Labels from three columns with one row per label.
@@ -86,14 +93,18 @@ class Labels:
             task, worker: ids, text or whole numbers. Samples and labelers are numbered in the order of
                 `tasks` and `workers` where given; ids 0..n-1 as they are; others by first appearance.
             label: class codes 0..C-1 or class names. Without `classes` and `num_classes`, whole numbers
-                0, 1, ... without a gap are codes; anything else is a name, and names are sorted.
+                0, 1, ... without a gap are codes; anything else is a name, and names are sorted: numbers by
+                value, words of a common scale (low, medium, high) in its order, others by the alphabet.
             classes: names in order of their codes; labels are these names, or the codes.
             num_classes: C, when the labels are codes.
-            repeats: for a worker who labelled a task more than once: "error"; "keep" (independent labels
-                of the same labeler); "first" or "last" (in order of rows).
+            repeats: what counts of a worker who labelled a task more than once: "majority", the most
+                frequent label (of a tie the first given); "first" or "last" in order of rows; "keep", all
+                of them as independent evidence, which makes intervals too narrow; "error" refuses them.
             missing: "error" or "drop", for rows without a label (None, NaN, -1, or text such as "NA").
             abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
             allow_unlabelled: accept samples without any label.
+            scale: "nominal", "ordinal" (in the order of `classes`) or "interval" (classes are numbers). If
+                None: interval for numbers, ordinal for words of a common scale, otherwise nominal.
             source: where the rows came from, for messages.
 
         Raises:
@@ -101,7 +112,8 @@ class Labels:
         """
         columns = {"task": task, "worker": worker, "label": label}
         orders = {"tasks": tasks, "workers": workers, "classes": classes, "num_classes": num_classes}
-        encoded = check.encode_columns(columns, **orders, rules=(repeats, missing, abstain), source=source)
+        encoded = check.encode_columns(columns, **orders, rules=(repeats, missing, abstain), source=source,
+                                       scale=scale)  # fmt: skip
         labels = cls(*encoded)
         labelled = labels._number("sample", labels.num_samples) > 0
         if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
@@ -119,17 +131,19 @@ class Labels:
         classes: Iterable | None = None,
         missing: Any = -1,
         allow_unlabelled: bool = False,
+        scale: str | None = None,
     ) -> "Labels":
         """Labels from a (samples, labelers) table, with `missing` or None where there is no label.
 
         Args:
             z: class codes (whole numbers in a float matrix, too) or class names. A data frame gives its
                 columns as workers, its index as tasks, and NaN where there is no label.
-            num_classes, classes, allow_unlabelled: as in `from_long`.
+            num_classes, classes, allow_unlabelled, scale: as in `from_long`; columns of categories as in
+                `from_frame`.
             missing: what stands where there is no label; numpy.nan is possible.
         """
         check.class_names(classes, num_classes)
-        return cls(*check.matrix_entries(z, num_classes, classes, missing))._checked(allow_unlabelled)
+        return cls(*check.matrix_entries(z, num_classes, classes, missing, scale))._checked(allow_unlabelled)
 
     @classmethod
     def from_frame(
@@ -139,17 +153,22 @@ class Labels:
 
         A lazy one (a Polars LazyFrame, a relation of DuckDB, a PySpark frame) may be larger than memory: its
         engine finds the ids and sorts, and only codes come here. It has no order of rows, so samples and
-        labelers are in the order of their ids, and repeated labels cannot be told by which came first.
+        labelers are in the order of their ids, and of repeated labels none came first: ties of
+        repeats="majority" go to the first class.
 
         Args:
             frame: one row per label. Values are taken as they are: 1 and "1" are different.
             task, worker, label: names of its columns.
-            options: those of `from_long`. Row numbers in messages count from 0.
+            options: those of `from_long`. Row numbers in messages count from 0. Ordered categories (pandas)
+                and an Enum (polars, DuckDB) say `classes` and scale="ordinal"; other categories are nominal.
 
         Raises:
             ValueError: as `from_long`; repeats="first" or "last" of a lazy frame.
         """
         columns, source = check.frame_columns(frame, {"task": task, "worker": worker, "label": label})
+        classes, scale = (options.get(name) for name in ("classes", "scale"))
+        classes, scale = check.frame_order(frame, [label], classes, scale)
+        options |= {"classes": classes, "scale": scale}
         if source is None:
             labels = cls.from_long(*columns, **options)
             return replace(labels, notes=(*check.frame_counts(frame, (task, worker, label)), *labels.notes))
@@ -169,6 +188,11 @@ class Labels:
     def class_names(self) -> tuple:
         """Names of the classes in order of their codes: `classes`, or "0", "1", ... without them."""
         return self.classes or tuple(map(str, range(self.num_classes)))
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """The numbers that the classes are, in order of their codes, where the scale is "interval"."""
+        return tuple(map(float, self.class_names)) if self.scale == "interval" else None
 
     @property
     def task_names(self) -> tuple:
@@ -336,14 +360,22 @@ class Labels:
         tasks: Iterable | None = None,
         workers: Iterable | None = None,
         classes: Iterable | None = None,
+        scale: str | None = None,
     ) -> "Labels":
-        """The same labels with names attached, for instance those lost in a JAX transformation."""
+        """The same labels with names attached, for instance those lost in a JAX transformation.
+
+        Without `scale` new names of classes say it, as in `from_long`; ordinal classes stay ordinal.
+        """
         named: dict[str, Any] = {
             "tasks": check.names_for(tasks, "tasks", self.num_samples),
             "workers": check.names_for(workers, "workers", self.num_labelers),
             "classes": check.names_for(classes, "classes", self.num_classes),
         }
         renamed = {axis: names for axis, names in named.items() if names is not None}
+        if scale is not None or classes is not None:
+            new = tuple(map(str, named["classes"] or self.class_names))
+            known = scale or ("ordinal" if self.scale == "ordinal" else None)
+            renamed["scale"] = check.scale_of(new, known, named=True)[0]
         return replace(self, **renamed, inferred=tuple(axis for axis in self.inferred if axis not in renamed))
 
     def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
@@ -356,7 +388,9 @@ class Labels:
         leaves[axis] = codes[codes >= 0]
         known = getattr(self, names)
         kept = None if known is None else tuple(known[i] for i in chosen)
-        return replace(self, **leaves, **{size: int(chosen.size), names: kept})
+        own = self.self_agreement
+        own = own if own is None or axis == "sample" else own[chosen]
+        return replace(self, **leaves, **{size: int(chosen.size), names: kept}, self_agreement=own)
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""

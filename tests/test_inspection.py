@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from jtruth.inspection import inspect_file, inspect_labels
+from jtruth.inspection import inspect_labels
+from jtruth.io import inspect_file
 from jtruth.labels import Labels
 from jtruth.stats.agreement import labeler_pairs
 
@@ -124,7 +125,7 @@ def test_look_alikes_and_repeats():
     text, differ = look.summary(full=True), "differ only in case, spaces or leading zeros"
     assert f"Some class names {differ}: 'Yes', 'yes'. Are" in text
     assert f"Some worker ids {differ}: '07', '7'. Are they" in text
-    assert look.num_repeats == 1 and "1 labels repeat a labeler" in text
+    assert look.num_repeats == 1 and "1 label given again: labelers agree with themselves in 100%" in text
     # The repeat is no pair of different labelers: (07, 7) disagree, both labels of 7 agree with that of b.
     assert look.agreement == 2 / 3
 
@@ -176,8 +177,8 @@ LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
             {"task": "item", "worker": "Rater ID", "label": "rating"},
             "--task item --worker 'Rater ID' --label rating",
         ),
-        ("task,label\n1,0\n2,1\n3,0\n", "one row per task", None, "--predictions THIS.csv"),
-        ("task,label\n1,0\n1,1\n3,0\n4,0\n", "one row per task", None, "no column says who gave the label"),
+        ("task,label\n1,0\n2,1\n3,0\n", "one label each", None, "--predictions THIS.csv"),
+        ("task,label\n1,0\n1,1\n3,0\n4,0\n", "unknown", None, "no column says who gave them"),
         (
             "tooth,picture,when\n" + "".join(f"x{k},p{k},{1990 + k}\n" for k in range(9)),
             "unknown",
@@ -188,7 +189,7 @@ LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
             "tooth,r1,r2,r3\n" + "".join(f"x{k},{k % 2},{k % 3 % 2},{k % 5 // 4 or ''}\n" for k in range(9)),
             "wide",
             None,
-            "('r1', 'r2', 'r3'); the task is 'tooth'.",
+            "'r1', 'r2', 'r3'; the sample is 'tooth'.",
         ),
         ("0,1,2\n" + LONG, "unknown", None, "The first line looks like data"),
     ],

@@ -1,5 +1,6 @@
 """Labels: factories and what they refuse, views, selections, and invariances."""
 
+import itertools
 from dataclasses import replace
 
 import hypothesis.strategies as st
@@ -10,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from jtruth.io import read_labels
 from jtruth.labels import Labels
@@ -102,10 +103,10 @@ BAD = [
     (long(classes=["no", "yes"], num_classes=3), "num_classes is 3 but classes has 2"),
     (long(num_classes=1), "num_classes must be at least 2; got 1"),
     (
-        long(["x", "y", "x"], ["v", "v", "v"], [0, 1, 0]),
-        "rows 0, 2: worker 'v' labelled task 'x' 2 times (1 such repeats in all). Set repeats='keep'",
+        long(["x", "y", "x"], ["v", "v", "v"], [0, 1, 0], repeats="error"),
+        "rows 0, 2: worker 'v' labelled task 'x' 2 times (1 such repeats in all). Set repeats='majority'",
     ),
-    (long(repeats="drop"), "repeats must be one of 'error', 'keep', 'first', 'last'"),
+    (long(repeats="drop"), "repeats must be one of 'majority', 'first', 'last', 'keep', 'error'"),
     (long(missing="ignore"), "missing must be one of 'error', 'drop'; got 'ignore'"),
     (long(tasks=["x", "q", "y"]), "1 of 3 samples have no label: 'q'. Leave them out, or set"),
     (long(label=[None, None], missing="drop"), "no label is given: name all classes"),
@@ -142,17 +143,73 @@ def test_repeats():
     columns = ["x", "x", "y", "x"], ["v", "v", "v", "w"], [0, 1, 1, 1]
     kept = Labels.from_long(*columns, repeats="keep")
     first, last = (Labels.from_long(*columns, repeats=how) for how in ("first", "last"))
-    assert kept.num_labels == 4 and kept.has_repeats() and kept.notes == ()
+    assert kept.num_labels == 4 and kept.has_repeats()
+    assert kept.notes == (
+        "1 label repeats a labeler on the same sample. With repeats='keep' all count as independent "
+        "evidence, and intervals are too narrow; repeats='majority' counts one label of each.",
+    )
     assert first.label.tolist() == [0, 1, 1] and last.label.tolist() == [1, 1, 1]
     assert first.notes == (
-        "1 repeated labels of a worker for the same task were left out (repeats='first').",
+        "1 label repeats a labeler on the same sample: the first label of each counts (repeats='first').",
     )
+    assert Labels.from_long(*columns).notes[0].endswith(" 1 tie went to the label that was given first.")
     assert kept.counts().tolist() == [[1, 2], [0, 1]]
     assert kept.labels_of("v", repeat="first").tolist() == [0, 1]
     assert kept.labels_of("v", repeat="last").tolist() == [1, 1]
     for use in (kept.to_matrix, lambda: kept.labels_of("v")):
         with pytest.raises(ValueError, match=r"more than once|repeatedly"):
             use()
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
+
+
+def by_pair(rows):
+    """The labels that each labeler gave each sample, in their order."""
+    given = {}
+    for task, worker, label in rows:
+        given.setdefault((f"t{task}", f"w{worker}"), []).append(label)
+    return given
+
+
+@pytest.mark.parametrize("repeats", ["majority", "first", "last"])
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(rows=ROWS)
+def test_one_label_of_each_and_what_repeats_said_by_loops(repeats, rows):
+    given = by_pair(rows)
+    most = {pair: max(map(own.count, own)) for pair, own in given.items()}
+    best = {pair: [c for c in own if own.count(c) == most[pair]] for pair, own in given.items()}
+    place = -1 if repeats == "last" else 0
+    kept = {pair: own[place] for pair, own in (best if repeats == "majority" else given).items()}
+    columns = [[f"t{i}" for i, _, _ in rows], [f"w{t}" for _, t, _ in rows], [c for _, _, c in rows]]
+    labels = Labels.from_long(*columns, num_classes=3, repeats=repeats)
+    found = zip(*(a.tolist() for a in labels.arrays), strict=True)
+    assert {(labels.tasks[i], labels.workers[t]): c for i, t, c in found} == kept
+    ties = sum(len(set(one)) > 1 for one in best.values()) if repeats == "majority" else 0
+    assert any(f" {ties} tie" in note for note in labels.notes) == (ties > 0)
+    if len(rows) == len(given):
+        assert labels.self_agreement is None and "repeat" not in str(labels.notes)
+        return
+    assert labels.notes[0].startswith(f"{len(rows) - len(given)} label")
+    for worker, counted in zip(labels.workers, labels.self_agreement, strict=True):
+        mine = [own for (_, name), own in given.items() if name == worker and len(own) > 1]
+        pairs = [[a == b for a, b in itertools.combinations(own, 2)] for own in mine]
+        number, agree = sum(map(len, pairs)), sum(map(sum, pairs))
+        share = agree / max(number, 1)
+        spread = sum((sum(one) - share * len(one)) ** 2 for one in pairs)
+        worth = (
+            len(mine) if share in (0, 1) else min(number, share * (1 - share) * number**2 / max(spread, 1e-9))
+        )
+        assert counted.item() == (sum(map(len, mine)) - len(mine), number, agree, pytest.approx(worth))
+
+
+def test_what_repeats_said_goes_with_the_labelers():
+    labels = Labels.from_long(list("aabbbc"), list("vvwwww"), [0, 1, 1, 1, 1, 0])
+    assert labels.self_agreement["agree"].tolist() == [0, 3]
+    assert labels.select_labelers([1, 0]).self_agreement["agree"].tolist() == [3, 0]
+    assert labels.without_labeler("v").self_agreement["pairs"].tolist() == [3]
+    assert labels.restrict([2]).with_names(tasks=["z"]).self_agreement["agree"].tolist() == [0, 3]
+    assert jax.tree.map(lambda a: a, labels).self_agreement is None
 
 
 def test_missing_labels_are_dropped_only_on_request_and_counted():

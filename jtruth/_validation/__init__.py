@@ -18,7 +18,13 @@ from jtruth._validation.coded import (
     row_codes,
     unused,
 )
-from jtruth._validation.columns import encode_columns, frame_columns, frame_counts, matrix_entries
+from jtruth._validation.columns import (
+    encode_columns,
+    frame_columns,
+    frame_counts,
+    frame_order,
+    matrix_entries,
+)
 from jtruth._validation.ids import (
     MISSING_TEXT,
     Aligned,
@@ -33,4 +39,5 @@ from jtruth._validation.ids import (
     names_for,
     with_tasks,
 )
+from jtruth._validation.scale import places, scale_of
 from jtruth._validation.words import Source, brief, choose, duplicates, position, present, quoted, some

@@ -13,6 +13,7 @@ import numpy as np
 
 from jtruth._validation.coded import as_coded, different, recode, types_of
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_missing, kind_name
+from jtruth._validation.scale import scale_of
 from jtruth._validation.words import (
     Source,
     alike_note,
@@ -146,17 +147,19 @@ def encode_classes(
     if_missing: str | None,
     length: int | None = None,
     silent: Container = (),
-) -> tuple[np.ndarray, tuple, tuple]:
-    """(int32 codes of a column of labels, -1 where one is missing; class names; notes on how it was read).
+    scale: str | None = None,
+) -> tuple[np.ndarray, tuple, tuple, str]:
+    """(int32 codes of a column of labels, -1 where one is missing; class names; notes; scale of the classes).
 
     Missing labels are refused with the advice `if_missing`, or accepted if it is None; `silent` ones are as
-    missing, and never refused. `length` is that of the column where `values` are its different ones.
+    missing, and never refused. `length` is that of the column where `values` are its different ones; `scale`
+    is as in `scale_of`.
     """
     named = class_names(classes, num_classes)
     _check_one_type(values, source)
     _check_number(values, named, len(values) if length is None else length)
     labelled = [value for value in different(values) if value not in silent]
-    names = {value: _class_name(value, named, values, source) for value in labelled}
+    names = {value: _class_name(value, named, values, source, scale) for value in labelled}
     if if_missing is not None and None in names.values():
         rows = [k for k, v in enumerate(values) if names.get(v, "") is None]
         found = values[rows[0]]
@@ -166,7 +169,7 @@ def encode_classes(
         )
     present = list(dict.fromkeys(name for name in names.values() if name is not None))
     check_visible(present, values, "label", source)
-    order, notes = _class_order(present, named, num_classes)
+    order, notes, scale = _class_order(present, named, num_classes, scale)
     code = {name: k for k, name in enumerate(order)}
     unnamed = all(map(is_integer, present)) and not code.keys() >= set(present)
     if named and unnamed and not any(map(is_integer, named)):
@@ -181,7 +184,7 @@ def encode_classes(
         )
     codes = {value: code[name] for value, name in names.items() if name is not None}
     notes += alike_note(order, "class names")
-    return recode(values, lambda value: codes.get(value, -1)), order, notes
+    return recode(values, lambda value: codes.get(value, -1)), order, notes, scale
 
 
 def check_labelers(labeler: np.ndarray, codes: np.ndarray, workers: Sequence | None) -> None:
@@ -260,14 +263,19 @@ def _check_one_type(values: Sequence, source: Source) -> None:
         raise ValueError(f"labels mix types: {kinds}. Make all of them text, or all whole numbers.")
 
 
-def _class_name(value: Any, named: tuple | None, values: Sequence, source: Source) -> str | None:
-    """The text of one label, or None if it is missing. A name in `classes` is never missing."""
+def _class_name(
+    value: Any, named: tuple | None, values: Sequence, source: Source, scale: str | None
+) -> str | None:
+    """The text of one label, or None if it is missing. A name in `classes` is never missing.
+
+    Decimal numbers are classes where that was said, by their names or a scale.
+    """
     if is_missing(value):
         return None
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
         name = str(int(value))
-    elif isinstance(value, str):
-        name = value
+    elif isinstance(value, str) or (isinstance(value, float) and (scale or str(value) in (named or ()))):
+        name = str(value)
     else:
         rows = [k for k, v in enumerate(values) if v == value]
         raise ValueError(
@@ -278,26 +286,27 @@ def _class_name(value: Any, named: tuple | None, values: Sequence, source: Sourc
     return None if name.casefold() in MISSING_TEXT else name
 
 
-def _class_order(present: list[str], named: tuple | None, num_classes: int | None) -> tuple[tuple, tuple]:
-    """The classes in order of their codes, and notes."""
+def _class_order(
+    present: list[str], named: tuple | None, num_classes: int | None, scale: str | None
+) -> tuple[tuple, tuple, str]:
+    """The classes in order of their codes, notes, and the scale."""
+    if named is None and num_classes is not None:
+        named = tuple(map(str, range(num_classes)))
     if named is not None:
-        return named, ()
-    if num_classes is not None:
-        return tuple(map(str, range(num_classes))), ()
+        return named, (), scale_of(named, scale, named=True)[0]
     if len(present) < 2:
         only = f"the only label is {present[0]!r}" if present else "no label is given"
         raise ValueError(f"{only}: name all classes in `classes` (or set num_classes).")
     check_different_numbers(present, "class names")
+    found, names, _, notes = scale_of(present, scale)
     if not all(map(is_integer, present)):
-        return tuple(sorted(present)), ()
-    numbers = sorted(map(int, present))
-    names = tuple(map(str, numbers))
-    if numbers[0] > 0:
-        return names, (f"Labels {some(names, 8)} are class names; their codes are 0..{len(names) - 1}.",)
-    if numbers[-1] >= len(numbers):
-        absent = next(k for k, number in enumerate(numbers) if number != k)
+        return names, notes, found
+    if int(names[0]) > 0:
+        notes += (f"Labels {some(names, 8)} are class names; their codes are 0..{len(names) - 1}.",)
+    elif int(names[-1]) >= len(names) and scale is None:
+        absent = next(k for k, name in enumerate(names) if int(name) != k)
         raise ValueError(
             f"labels are {some(names, 8)}, but nobody gave {absent}: name all classes in `classes` "
             f"(or set num_classes)."
         )
-    return names, ()
+    return names, notes, found

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._validation.words import Source, quoted, some
+from jtruth._validation.words import Source, number_of, quoted, some
 
 _CHUNK = 1 << 16  # rows at a time where somebody goes through all of them
 
@@ -91,33 +91,100 @@ def merged(codes: np.ndarray, names: Sequence) -> Coded:
     return Coded(np.array([place[name] for name in names], np.int32)[codes], list(place))
 
 
-def keep_one_label_each(
-    sample: np.ndarray, labeler: np.ndarray, rows: np.ndarray, repeats: str, names: tuple, source: Source
-) -> tuple[np.ndarray, tuple]:
-    """The rows to use when a worker may have labelled a task several times, and notes."""
-    tasks, workers = names
-    if repeats == "keep":
-        return rows, ()
-    every = rows.size == sample.size  # then there is nothing to pick, and no copy to make of many rows
-    key = (sample if every else sample[rows]).astype(np.int64)
-    key *= len(workers)
-    key += labeler if every else labeler[rows]
-    if not has_duplicates(key):
-        return rows, ()
+REPEATS = ("majority", "first", "last", "keep", "error")
+OWN = np.dtype([*((name, np.int64) for name in ("repeats", "pairs", "agree")), ("effective", np.float64)])
+
+
+def _labelled_again(key: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Entries whose key occurs again, by key and then as they came, and the number of the key of each.
+
+    And of each different label of a key: the number of the key, where it stands first in these, how often.
+    """
     by_key = np.argsort(key, kind="stable")
-    again = np.zeros(len(rows), bool)  # in sorted order: the same pair as the entry before
-    again[1:] = np.diff(key[by_key]) == 0
+    again = np.append(False, np.diff(key[by_key]) == 0)
+    several = again | np.append(again[1:], False)
+    entry, of = by_key[several], np.cumsum(~again[several]) - 1
+    classes = int(label.max()) + 1
+    cell, place, number = np.unique(of * classes + label[entry], return_index=True, return_counts=True)
+    return entry, of, cell // classes, place, number
+
+
+def _one_of_each(again: tuple[np.ndarray, ...], repeats: str, ordered: bool) -> tuple[np.ndarray, int]:
+    """An entry of each key, and how many ties there were.
+
+    Of a tie the label that was given first counts; of rows without an order the first class.
+    """
+    entry, of, owner, place, number = again
+    if repeats != "majority":
+        new = of[1:] != of[:-1]
+        return entry[np.append(new, True) if repeats == "last" else np.append(True, new)], 0
+    best = np.lexsort((place if ordered else np.arange(place.size), -number, owner))
+    same = owner[1:] == owner[:-1]
+    start, tied = np.append(True, ~same), np.append(same & (np.diff(number[best]) == 0), False)
+    return entry[place[best[start]]], int(np.count_nonzero(tied & start))
+
+
+def _own_agreement(labeler: np.ndarray, again: tuple[np.ndarray, ...], num_labelers: int) -> np.ndarray:
+    """(labelers,) of `OWN`; "effective" pairs have the standard error of these, by samples.
+
+    (A ratio; Korn and Graubard 1998.) Of pairs that all agree, or never do, it is the number of samples.
+    """
+    entry, of, owner, _, number = again
+    times = np.bincount(of)
+    who, pairs = np.empty(times.size, np.int64), times * (times - 1) // 2
+    who[of] = labeler[entry]
+    alike = np.bincount(owner, number * (number - 1) // 2)
+    repeats, met, agree = (np.bincount(who, one, num_labelers) for one in (times - 1, pairs, alike))
+    spread = np.bincount(who, (alike - (agree / np.maximum(met, 1))[who] * pairs) ** 2, num_labelers)
+    worth = np.minimum(met, agree * (met - agree) / np.maximum(spread, 1e-9))
+    worth = np.where((agree == 0) | (agree == met), np.bincount(who, minlength=num_labelers), worth)
+    return np.array(list(zip(repeats, met, agree, worth, strict=True)), OWN)
+
+
+def keep_one_label_each(
+    codes: tuple, rows: np.ndarray, repeats: str, names: tuple, source: Source
+) -> tuple[np.ndarray, tuple, np.ndarray | None]:
+    """The rows to use when a worker may have labelled a task several times, notes, and what repeats say."""
+    (tasks, workers), every = names, rows.size == codes[0].size
+    # Where every row is a label there is nothing to pick, and no copy to make of many rows.
+    sample, labeler, label = codes if every else (one[rows] for one in codes)
+    key = sample.astype(np.int64)
+    key *= len(workers)
+    key += labeler
+    if not has_duplicates(key):
+        return rows, (), None
+    again = _labelled_again(key, label)
+    extra = int(again[0].size - again[1][-1]) - 1
     if repeats == "error":
-        pair = rows[key == key[by_key[again].min()]]
-        task, worker = tasks[sample[pair[0]]], workers[labeler[pair[0]]]
+        pair = rows[key == key[again[0][1:][np.diff(again[1]) == 0].min()]]
+        task, worker = tasks[codes[0][pair[0]]], workers[codes[1][pair[0]]]
         raise ValueError(
-            f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times "
-            f"({again.sum()} such repeats in all). Set repeats='keep' if they are independent labels, "
-            f"or 'first' or 'last' to use one of them."
+            f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times ({extra} such "
+            "repeats in all). Set repeats='majority' to count the most frequent label of each, or 'first' or "
+            "'last'; 'keep' takes them for independent labels."
         )
-    drop = again if repeats == "first" else np.append(again[1:], False)
-    note = f"{again.sum()} repeated labels of a worker for the same task were left out (repeats={repeats!r})."
-    return rows[np.sort(by_key[~drop])], (note,)
+    own = _own_agreement(labeler, again, len(workers))
+    if repeats == "keep":
+        return rows, (repeats_note(extra, repeats),), own
+    ordered, kept = not callable(source.numbers), np.ones(rows.size, bool)  # rows of an engine have no order
+    chosen, ties = _one_of_each(again, repeats, ordered)
+    kept[again[0]] = False
+    kept[chosen] = True
+    return rows[kept], (repeats_note(extra, repeats, ties, ordered),), own
+
+
+def repeats_note(extra: int, repeats: str, ties: int = 0, ordered: bool = True) -> str:
+    """What became of so many labels beyond the first of a labeler for the same sample."""
+    note = f"{number_of(extra, 'label')} {'repeats' if extra == 1 else 'repeat'} a labeler on the same sample"
+    if repeats == "keep":
+        return (
+            f"{note}. With repeats='keep' all count as independent evidence, and intervals are too narrow; "
+            "repeats='majority' counts one label of each."
+        )
+    which = "most frequent" if repeats == "majority" else repeats
+    first = "label that was given first" if ordered else "first class, since these rows have no order"
+    more = f" {number_of(ties, 'tie')} went to the {first}." if ties else ""
+    return f"{note}: the {which} label of each counts (repeats={repeats!r}).{more}"
 
 
 def has_duplicates(key: np.ndarray) -> bool:

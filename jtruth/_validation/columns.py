@@ -7,7 +7,7 @@ says. For `lazy_patterns` it groups its rows into distinct patterns of labels: a
 which every worker has some bits (label code + 1, 0 is no label). Powers of 2 are exact in every engine.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ from scipy.special import bdtrc
 
 from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
-from jtruth._validation.coded import Coded, different, keep_one_label_each, unused
-from jtruth._validation.guess import unused_counts
+from jtruth._validation.coded import REPEATS, Coded, different, keep_one_label_each, repeats_note, unused
+from jtruth._validation.scale import scale_of
 from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
 
 # What was read, as the fields of `Labels` in their order.
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, tuple | None, tuple | None,
-              tuple, tuple]  # fmt: skip
+              tuple, tuple, str, np.ndarray | None]  # fmt: skip
 
 
 def encode_columns(
@@ -34,13 +34,14 @@ def encode_columns(
     num_classes: int | None,
     rules: tuple[str, str, Iterable],
     source: Source,
+    scale: str | None = None,
 ) -> Found:
     """Codes of "task", "worker" and "label", options as in `Labels.from_long`.
 
     `rules` are its `repeats`, `missing` and `abstain`.
     """
     repeats, missing, abstain = rules
-    choose("repeats", repeats, ("error", "keep", "first", "last"))
+    choose("repeats", repeats, REPEATS)
     choose("missing", missing, ("error", "drop"))
     task, worker, label = (ids.as_list(columns[name], name) for name in ("task", "worker", "label"))
     if not len(task) == len(worker) == len(label):
@@ -52,7 +53,9 @@ def encode_columns(
     labeler, worker_ids = ids.encode_ids(worker, "worker", workers, source)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
     silent, remarks = _silent(label, abstain)
-    codes, names, notes = encode_classes(label, classes, num_classes, source, advice, silent=silent)
+    codes, names, notes, scale = encode_classes(
+        label, classes, num_classes, source, advice, silent=silent, scale=scale
+    )
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, worker_ids)
     notes += alike_note(worker_ids, "worker ids") + rounded_note(task_ids, "task ids") + remarks
@@ -60,15 +63,14 @@ def encode_columns(
     if lost:
         notes += (f"{lost} of {len(label)} rows have no label and were left out (missing='drop').",)
     _check_no_counts(sample, labeler, codes, worker_ids, source)
-    rows, more = keep_one_label_each(
-        sample, labeler, np.flatnonzero(codes >= 0), repeats, (task_ids, worker_ids), source
-    )
+    both, labelled = (sample, labeler, codes), np.flatnonzero(codes >= 0)
+    rows, more, own = keep_one_label_each(both, labelled, repeats, (task_ids, worker_ids), source)
     inferred = ("tasks",) if tasks is None and not ids.in_order(task_ids) else ()
     inferred += inferred_classes(names, classes, num_classes)
     if rows.size < len(label):
         sample, labeler, codes = sample[rows], labeler[rows], codes[rows]
     sizes = len(task_ids), len(worker_ids), len(names)
-    return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred)
+    return (sample, labeler, codes, *sizes, task_ids, worker_ids, names, notes + more, inferred, scale, own)
 
 
 _FALSE_ALARM = 1e-4
@@ -112,8 +114,72 @@ def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | 
     table = ids.read_frame(frame, lazy=True)
     if not hasattr(table, "collect"):
         ids.check_columns(table.columns, columns, Source())
-        return tuple(table[name].to_list() for name in columns.values()), None
+        return tuple(_whole(table[name].to_list()) for name in columns.values()), None
     return lazy_columns(table, columns)
+
+
+COUNT_WORDS = {
+    "n", "count", "counts", "freq", "frequency", "weight", "votes", "num_votes", "n_votes", "num_labels",
+}  # fmt: skip
+
+
+def count_something(values: Iterable) -> bool:
+    """Whether numbers count something: whole, some above 1, and not each of them different."""
+    texts = [str(value).strip().removesuffix(".0") for value in values]
+    if not all(text.isascii() and text.isdigit() for text in texts):
+        return False
+    return max(map(int, texts), default=0) > 1 and (len(set(texts)) < len(texts) or len(texts) == 1)
+
+
+def unused_counts(
+    header: Sequence[str], used: Container[str], values_of: Callable[[str], Sequence], source: Source
+) -> tuple[str, ...]:
+    """Said of a column of counts that is not `used`."""
+    for name in (name for name in header if str(name).strip().casefold() in COUNT_WORDS and name not in used):
+        values = values_of(name)
+        if count_something(values):
+            text = (
+                f"column {name!r} was not used, and it may count how often a label was given (up to "
+                f"{max(int(float(v)) for v in different(values))}): here a row is one label. Write a row for "
+                "each of them, with a worker of its own, or remove the column."
+            )
+            return (LOOK + source.says(text),)
+    return ()
+
+
+def frame_order(
+    frame: Any, columns: Iterable[str], classes: Iterable | None, scale: str | None
+) -> tuple[Any, str | None]:
+    """Classes and scale as the types of label columns declare them, where nobody gave them.
+
+    An ordered Categorical and an Enum have an order, and may have classes that nobody gave.
+
+    Raises:
+        ValueError: columns whose orders differ.
+    """
+    import narwhals as nw
+
+    schema = ids.read_frame(frame, lazy=True).collect_schema()
+    kinds = [schema[name] for name in columns]
+    text = lambda one: f"{one:g}" if isinstance(one, float) else str(one)  # noqa: E731
+    orders = [list(map(text, kind.categories)) for kind in kinds if isinstance(kind, nw.Enum)]
+    if not orders:
+        plain = classes is None and all(kind == nw.Categorical for kind in kinds)
+        return classes, scale or ("nominal" if plain else None)
+    longest = max(orders, key=len)
+    for order in orders:
+        if [name for name in longest if name in order] != order:
+            both = f"{quoted(longest, 8)}, and {quoted(order, 8)}"
+            raise ValueError(f"columns order their classes in two ways: {both}. Say the order in `classes`")
+    return longest if classes is None else classes, scale or "ordinal"
+
+
+def _whole(values: list) -> list:
+    """Values in which 1.0 is 1, if all their fractions are 0: pandas has whole numbers beside gaps so."""
+    fractions = {value for value in values if type(value) is float and value == value}
+    if not fractions or not all(value.is_integer() for value in fractions):
+        return values
+    return [int(value) if type(value) is float and value == value else value for value in values]
 
 
 def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:
@@ -186,19 +252,18 @@ def lazy_patterns(
     coded, rows, workers, codes, names, notes = _read(picked, classes, missing)
     bits = len(codes).bit_length()
     patterns = collected(_grouped(coded, len(workers), bits))
+    extra = 0
     if (patterns["most"].to_numpy() > 1).any():
-        times = nw.col("code of label").count().alias("times")
-        twice = coded.group_by("task", "worker").agg(times).filter(nw.col("times") > 1)
-        first = collected(twice.head(1)).rows(named=True)[0]
-        raise ValueError(
-            f"row {_row_text(first)}: labelled the task more than once: keep one label of each in the query"
-        )
+        coded, extra, ties = _most_frequent(coded, codes, len(names) + 1)
+        notes += (repeats_note(extra, "majority", ties, False),)
+        codes, bits = np.append(np.arange(len(names)), -1), (len(names) + 1).bit_length()
+        patterns = collected(_grouped(coded, len(workers), bits))
     numbers = np.stack([patterns[name].to_numpy() for name in patterns.columns[:-2]], axis=1)
     place, labeler, value = _unpacked(numbers, len(workers), bits)
     label = codes[value]
     labelled, number = label >= 0, patterns["tasks"].to_numpy().astype(np.int64)
     length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
-    some, lost = length > 0, rows - int((length * number).sum())
+    some, lost = length > 0, rows - extra - int((length * number).sum())
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
     labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
     notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
@@ -226,7 +291,8 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     ids.encode_ids(different, "worker", None, _rows_of(picked, "worker", different))
     different = values + [None] * (size["label"] > 0)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
-    codes, names, notes = encode_classes(
+    classes, _ = frame_order(picked, ["label"], classes, None)
+    codes, names, notes, _ = encode_classes(
         different, classes, None, _rows_of(picked, "label", different), advice, size["rows"]
     )
     if not (codes >= 0).any():
@@ -288,6 +354,29 @@ def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
     return grouped.select(*names, "tasks", "most").sort(*names)
 
 
+def _most_frequent(coded: Any, codes: np.ndarray, size: int) -> tuple[Any, int, int]:
+    """The class that each worker gave a task most often, of a tie the first, `size` - 1 for none.
+
+    And how many labels that leaves out, and the number of ties.
+    """
+    import narwhals as nw
+
+    place, key = nw.lit(0), ("task", "code of worker")
+    for k, code in enumerate(codes.tolist()):
+        place = nw.when(nw.col("code of label") == k).then(nw.lit(code + 1)).otherwise(place)
+    rows = coded.with_columns(place.cast(nw.Int64).alias("place")).group_by(*key, "place")
+    rows, place, n = rows.agg(nw.len().alias("n")), nw.col("place"), nw.col("n").cast(nw.Int64)
+    ranks = {"first": n * size + size - place, "last": n * size + place, "n": n}
+    ranks = [nw.when(place > 0).then(one).otherwise(nw.lit(0)).alias(name) for name, one in ranks.items()]
+    each = rows.with_columns(*ranks).group_by(*key)
+    each = each.agg(nw.col("first").max(), nw.col("last").max(), nw.col("n").sum())
+    each = each.with_columns((size - 1 - nw.col("first") % size).alias("code of label"))
+    tied = nw.col("last") % size != (nw.col("code of label") + 1) % size
+    found = each.select("n", given=(nw.col("n") > 0).cast(nw.Int64), ties=tied.cast(nw.Int64))
+    given, labels, ties = collected(found.select(nw.col("given", "n", "ties").sum())).row(0)
+    return each, int(labels) - int(given), int(ties)
+
+
 def _unpacked(
     numbers: Int[np.ndarray, "patterns numbers"], num_workers: int, bits: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -312,11 +401,15 @@ def _row_text(row: dict[str, Any]) -> str:
 _COUNTED, _USUAL = 30, 0.7  # rows before equal sums are odd, and how probable one sum is among labels
 
 
-def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, missing: Any) -> Found:
+def matrix_entries(
+    z: Any, num_classes: int | None, classes: Iterable | None, missing: Any, scale: str | None = None
+) -> Found:
     """The labels of a (samples, labelers) array or wide data frame; `missing` marks empty cells.
 
     Numbers are codes 0..num_classes-1; names, and numbers without `num_classes`, as in `encode_classes`.
     """
+    if ids.is_frame(z) and num_classes is None:
+        classes, scale = frame_order(z, ids.read_frame(z, "z").columns, classes, scale)
     table, tasks, workers = _axes(z)
     if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "biufOU":
         what = f"shape {table.shape}, dtype {table.dtype}"
@@ -326,7 +419,8 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
         if workers is not None and table.dtype.kind == "f":
             table = np.where(np.isnan(table), missing, table)
         sizes = len(table), table.shape[1], num_classes
-        return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, ())
+        found = scale_of(map(str, range(num_classes)), scale, named=True)[0]
+        return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, (), found, None)
     cells = table.tolist()
     numbers = [
         (i, t)
@@ -336,15 +430,15 @@ def matrix_entries(z: Any, num_classes: int | None, classes: Iterable | None, mi
     ]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
-    codes, names, remarks = encode_classes(
-        values, classes, num_classes, Source("z", "cell", numbers=numbers), advice
+    codes, names, remarks, scale = encode_classes(
+        values, classes, num_classes, Source("z", "cell", numbers=numbers), advice, scale=scale
     )
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, workers)
     inferred = inferred_classes(names, classes, num_classes)
     sizes, notes = (len(table), table.shape[1], len(names)), remarks + notes
-    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred)
+    return (sample, labeler, codes, *sizes, tasks, workers, names, notes, inferred, scale, None)
 
 
 def _like_counts(table: np.ndarray) -> tuple[str, ...]:

@@ -2,20 +2,24 @@
 
 Readers that guess turn a worker "NA" into a missing value and "001" into 1, and move all columns by one
 when a row has a field too many. Here every field stays the text it is and every row must fit the header.
-Long plain tables are split as whole blocks of text, all others, and every table with a fault, by the csv
-module (`tests/io/test_long_tables.py` compares both).
+Rows without any text are skipped, which the notes of the table say, as they do of changed letters. Long plain
+tables are split as whole blocks of text, all others, and every table with a fault, by the csv module
+(`tests/io/test_long_tables.py` compares both).
 """
 
 import csv
 import gzip
 import io
 import os
+import re
 import sys
+import unicodedata
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
+from dataclasses import replace
+from itertools import count, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,17 +28,23 @@ import numpy as np
 
 from jtruth._files import unescaped
 from jtruth._one_line import one_line
-from jtruth._validation.coded import Coded, different
-from jtruth._validation.ids import check_columns
-from jtruth._validation.words import Source, brief, check_visible, duplicates, quoted, some
+from jtruth._validation.coded import Coded, different, renamed
+from jtruth._validation.ids import MISSING_TEXT, check_columns
+from jtruth._validation.words import (
+    Source,
+    brief,
+    check_visible,
+    duplicates,
+    number_in,
+    number_of,
+    quoted,
+    some,
+)
 
 BLOCK = 1 << 20  # bytes that are looked at together: beside a file only its codes are kept
 _LIFT, _GIGABYTES = "JTRUTH_UNPACK_GB", 4.0  # what a compressed file may become
-_RATIO, _SMALL = (
-    200,
-    1e8,
-)  # times its size, or bytes that are no burden; labels shrink to a tenth or a hundredth
-_LIMIT = 131_072  # the csv module refuses longer fields
+_RATIO, _SMALL = 200, 1e8  # times its size, or bytes that are no burden; labels shrink to 1/10 or 1/100
+_FIELD = 2**31 - 1  # characters that the csv module may read into one field; by itself it stops at 131 072
 _NEWLINE, _BOM = 10, b"\xef\xbb\xbf"
 
 
@@ -70,42 +80,54 @@ class PlainColumns(Sequence):
             self._done[k] = Coded(np.concatenate(codes), list(numbers))
 
 
-def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str], PlainColumns] | None:
-    """(header, columns) of UTF-8 without quotation marks or faults; None: the csv module has to look."""
+def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str], PlainColumns, int] | None:
+    """Header, columns, and number of empty rows at the end, of UTF-8 without quotation marks or faults.
+
+    None: the csv module has to look.
+    """
     data = data.removeprefix(_BOM).replace(b"\r\n", b"\n") if b"\r" in data else data.removeprefix(_BOM)
     if b'"' in data or b"\0" in data or b"\r" in data or not sep.isascii() or _is_escaped(data):
         return None
-    begin, end = data.find(b"\n") + 1, len(data.rstrip(b"\n"))
-    width, blocks, start = data[:begin].count(sep.encode()) + 1, [], begin
-    if not 0 < begin < end or width < 2:
+    begin, end = data.find(b"\n") + 1, data.find(b"\n", len(data.rstrip(b"\n" + sep.encode())))
+    end = len(data) if end < 0 else end
+    empty, head = data.count(b"\n", end) - data.endswith(b"\n", end), data[: max(begin - 1, 0)]
+    width, blocks, start = head.count(sep.encode()) + 1, [], begin
+    if not 0 < begin < end or not all(head.split(sep.encode())[1:]) or width < 2:
+        return None  # with columns that have no name, or a title above the names
+    if b"\n" + head + b"\n" in data or b"\n" + _BOM in data:
         return None
     try:
         if not data.isascii():
             data.decode()
     except UnicodeDecodeError:
         return None
-    line = np.array([ord(sep)] * (width - 1) + [_NEWLINE])
+    line, blank = np.array([ord(sep)] * (width - 1) + [_NEWLINE]), [ord(x) for x in " \t" if x != sep]
     while start < end:
         stop = data.find(b"\n", min(start + block, end), end)
         stop = end if stop < 0 else stop
         raw = np.frombuffer(data, np.uint8, stop - start, start)
-        at = np.flatnonzero((raw == ord(sep)) | (raw == _NEWLINE))
-        marks = np.append(raw[at], _NEWLINE)
+        at = np.append(np.flatnonzero((raw == ord(sep)) | (raw == _NEWLINE)), raw.size)
+        marks = np.append(raw[at[:-1]], _NEWLINE)
         if marks.size % width or (marks.reshape(-1, width) != line).any():
             return None
-        if np.diff(at, prepend=0, append=raw.size).max() > _LIMIT:
+        ends = at[width - 1 :: width]  # of its rows; one may be empty, or begin with a space
+        first = raw[np.append(0, ends[:-1] + 1)]
+        if np.diff(ends, prepend=-1).min() <= width or np.isin(first, blank).any():
             return None
         blocks.append(slice(start, stop))
         start = stop + 1
-    return data[: begin - 1].decode().split(sep), PlainColumns(data, blocks, sep, width)
+    return head.decode().split(sep), PlainColumns(data, blocks, sep, width), max(empty, 0)
 
 
 _NO_TEXT = {  # first bytes of files that are no text tables
     b"PK\x03\x04": "an Excel or zip file. Save the table as CSV",
     b"PAR1": "a Parquet file. It can be read as labels or predictions, not here",
-    b"\xff\xfe": "UTF-16 text. Save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
+    b"\xff\xfe": "damaged UTF-16 text. Save it as UTF-8",
+    b"\xfe\xff": "damaged UTF-16 text. Save it as UTF-8",
 }
+_MARKED = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_NO_1252 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+|[\x81\x83\x88\x8d\x8f\x90\x98\x9d\xff]")
+_SEEN = 500  # rows that are compared with the names of columns
 _SHORT = 1 << 16  # bytes: the csv module reads so many in the time that a second reader takes to begin
 
 
@@ -164,6 +186,47 @@ def check_size(size: int, name: str, packed: int) -> None:
         )
 
 
+def decoded(file: File) -> tuple[File, tuple[str, ...]]:
+    """The file as UTF-8 whose letters are composed (NFC), and what had to be done; no text stays as it is."""
+    data, notes = file.data, ()
+    if data.isascii():
+        return file, ()
+    mark = next((name for mark, name in _MARKED.items() if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(mark)
+    except UnicodeDecodeError:
+        text = _western(data) if mark == "utf-8" else ""
+        if not text:
+            return file, ()
+        notes = (f"{file.name}: this is not UTF-8, and was read as Windows-1252 text.",)
+    if not unicodedata.is_normalized("NFC", text):
+        notes += joined_note(set(re.split(r'[",;\t|\r\n]', text)), file.name)
+        text = unicodedata.normalize("NFC", text)
+    elif mark == "utf-8" and not notes:
+        return file, ()
+    return file._replace(data=text.encode("utf-8", "surrogatepass")), notes
+
+
+def _western(data: bytes) -> str:
+    """Text in Windows-1252, where the bytes can hardly be anything else; "" for other bytes.
+
+    Its letters beyond ASCII stand one or two together beside letters of ASCII, as in "Größe", or one alone.
+    """
+    text = "" if _NO_1252.search(data) else data.decode("cp1252")
+    found = re.findall(r"([A-Za-z]?)([^\x00-\x7f]+)([A-Za-z]?)", text)
+    runs = [(bool(a or b), run, sum(map(str.isalpha, run))) for a, run, b in found]
+    odd = any(letters > 2 or (letters and len(run) > (3 if beside else 1)) for beside, run, letters in runs)
+    sure = any(beside for beside, _, letters in runs if letters) or not any(letters for *_, letters in runs)
+    return text if sure and not odd else ""
+
+
+def joined_note(names: Iterable[str], name: str) -> tuple[str, ...]:
+    """A sentence about names that are one in composed letters (NFC), and were different before."""
+    twice = duplicates(unicodedata.normalize("NFC", one) for one in set(names))
+    text = f"{quoted(sorted(twice))} was written in two ways that look the same, and is one name now."
+    return (Source(name).says(text),) if twice else ()
+
+
 class TextTable(NamedTuple):
     """A text table."""
 
@@ -171,6 +234,7 @@ class TextTable(NamedTuple):
     columns: Sequence  # text of each column: a list, or `Coded`
     source: Source
     decimal: str | None = None  # what stands before the decimals of numbers; None: found in them
+    notes: tuple[str, ...] = ()  # sentences about what was skipped or changed
 
     __repr__ = one_line
 
@@ -197,45 +261,131 @@ class TextTable(NamedTuple):
 
 def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTable:
     """A whole text table ("-": standard input); `sep`: a comma (.tsv: a tab), or what alone a header has."""
-    file = read_bytes(path)
+    file, notes = decoded(read_bytes(path))
     if sep is None:
-        sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]
+        sep, lines = "\t" if ".tsv" in file.suffixes else ",", islice(io.BytesIO(file.data), 5)
+        header = next((line for line in lines if any(mark in line for mark in b",;\t|")), b"")
         other = [mark for mark in ",;\t|" if mark.encode() in header]
         sep = other[0] if len(other) == 1 else sep
     long = len(file.data) >= _SHORT and not file.data.startswith(tuple(_NO_TEXT))
-    columns = plain_columns(file.data, sep) if long else None
-    if columns is None:
-        return _any_table(file, sep)
-    return TextTable(header_of(columns[0], file, sep), columns[1], Source(file.name, "line", 2))
+    found = plain_columns(file.data, sep) if long else None
+    if found is None:
+        return _any_table(file, sep, notes)
+    header, columns, empty = header_of(found[0], file, sep), *found[1:]
+    first = islice(io.BytesIO(file.data), 1, _SEEN + 1)
+    check_names(header, [tuple(line.decode().strip("\r\n").split(sep)) for line in first], file.name, 1)
+    notes += (f"{file.name}: {number_of(empty, 'empty row')} at the end skipped.",) * (empty > 0)
+    return TextTable(header, columns, Source(file.name, "line", 2), None, notes)
 
 
-def _any_table(file: File, sep: str) -> TextTable:
+def _any_table(file: File, sep: str, notes: tuple[str, ...] = ()) -> TextTable:
     """A table by the csv module, which also says what is wrong with it."""
     rows: list[tuple[str, ...]] = []  # of tuples, which keep the garbage collector less busy than lists
     with _records(file, sep) as reader:
-        header = header_of(next(reader, []), file, sep)
-        starts = [reader.line_num + 1]  # the line on which each record starts
+        starts = [1]  # the line on which each record starts
         for row in reader:
             rows.append(tuple(row))
             starts.append(reader.line_num + 1)
-    while rows and not rows[-1]:
-        rows.pop()
-    for row, line in zip(rows, starts, strict=False):
-        if not row:
-            raise ValueError(f"{file.name}, line {line} is empty. Delete the line.")
-        if len(row) != len(header):
+    if _is_escaped(file.data):
+        rows = rows[:1] + [tuple(map(unescaped, row)) for row in rows[1:]]  # names are in `header_of`
+    plain = starts[-1] == len(rows) + 1  # no field contains a line break: row k is line k + 1
+    return rows_table(rows, Source(file.name, "line", 1, None if plain else starts), file, sep, notes)
+
+
+def rows_table(
+    rows: Sequence[Sequence[str]], source: Source, file: File, sep: str = ",", notes: tuple[str, ...] = ()
+) -> TextTable:
+    """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
+    full = [k for k, row in enumerate(rows) if "".join(row).strip(" \t")]
+    written = set(full)
+    while len(full) > 1 and _is_title(rows[full[0]], rows[full[1]]):
+        place = full.pop(0)
+        notes += (f"{source.at([place])}: a title, skipped ({brief(rows[place][0], 60)}).",)
+    begin, *body = full or [0]
+    header = header_of(list(rows[begin]) if full else [], file, sep)
+    for k in body:
+        if len(rows[k]) != len(header):
             raise ValueError(
-                f"{file.name}, line {line}: {len(row)} fields where the header has {len(header)} "
-                f"({some(header, 8)}): {quoted(row, 8)}. A field that contains {sep!r} must stand in "
+                f"{source.at([k])}: {len(rows[k])} fields where the header has {len(header)} "
+                f"({some(header, 8)}): {quoted(rows[k], 8)}. A field that contains {sep!r} must stand in "
                 "quotation marks."
             )
-    if not rows:
+    if not body:
         raise NoRows(f"{file.name}: the file has a header but no rows")
-    columns = tuple(map(list, zip(*rows, strict=True)))
-    if _is_escaped(file.data):
-        columns = tuple(list(map(unescaped, column)) for column in columns)
-    plain = starts[len(rows) - 1] == len(rows) + 1  # no field contains a line break: row k is line k + 2
-    return TextTable(header, columns, Source(file.name, "line", 2, None if plain else starts[: len(rows)]))
+    top, *rest = rows[begin]
+    again = [k for k in body if rows[k][0].lstrip("\ufeff") == top and list(rows[k][1:]) == rest]
+    if again and rest:
+        where = f"{source.at(again)}: the names of the columns stand here again"
+        raise ValueError(f"{where}. Were files put together? Remove these lines.")
+    check_names(header, [rows[k] for k in body[:_SEEN]], file.name, source.number(begin))
+    columns = tuple(map(list, zip(*(rows[k] for k in body), strict=True)))
+    kept = [k for k, name in enumerate(header) if name or any(columns[k])]  # no names and no text: no columns
+    notes += _skipped(rows, written, body[-1], source)
+    header, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
+    consecutive = source.numbers is None and body[-1] - begin == len(body)
+    place = replace(source, first=source.first + begin + 1) if consecutive else source.only(body)
+    return TextTable(header, columns, place, None, notes)
+
+
+def _is_title(row: Sequence[str], below: Sequence[str]) -> bool:
+    """Whether a row is one cell above the names of several columns."""
+    alone = row[0].strip() and not any(map(str.strip, row[1:])) and not re.search("[;|\t]", row[0])
+    return bool(alone and below[0].strip()) and sum(map(bool, below)) > 1
+
+
+def _skipped(rows: Sequence, full: set[int], last: int, source: Source) -> tuple[str, ...]:
+    """Sentences about rows without any text, before the last row and behind it."""
+    inside, behind = [k for k in range(last) if k not in full], len(rows) - 1 - last
+    notes = (f"{source.at(inside)}: {number_of(len(inside), 'empty row')} skipped.",) * bool(inside)
+    return notes + (f"{source.name}: {number_of(behind, 'empty row')} at the end skipped.",) * (behind > 0)
+
+
+def _shape(cell: str) -> str:
+    """What cells of a kind have in common: "number", or the text with 0 for its digits."""
+    return "number" if number_in(cell) == number_in(cell) else re.sub("[0-9]+", "0", cell)
+
+
+def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str, line: Any) -> None:
+    """Refuse a header that looks like data: cells that stand again below, numbers, ids like those below."""
+    columns = list(zip(*(row for row in rows if len(row) == len(header)), strict=True))
+    counted = any(list(header) == [str(k + first) for k in range(len(header))] for first in (0, 1))
+    if len(header) < 2 or not columns or not all(header) or counted:
+        return
+    for cell, column in zip(header, columns, strict=True):
+        below, kind = [value for value in column if value], _shape(cell)
+        alike = kind != cell and sum(_shape(value) == kind for value in below) >= 0.9 * max(len(below), 1)
+        if not (cell in column or alike or len(cell.split()) > 3):
+            return
+    sizes = [len(set(column)) for column in columns]
+    first, *rest = sorted(range(len(header)), key=lambda k: -sizes[k])
+    long = len(rest) == 2 and sizes[first] < len(columns[0])
+    names = ("worker", "label") if long else [f"labeler{k}" for k in sorted(rest)]
+    roles = {first: "task"} | dict(zip(rest if long else sorted(rest), names, strict=True))
+    raise ValueError(
+        f"{name}, line {line}: this looks like data and not like names of columns ({quoted(header, 6)}). "
+        f"Put a line with names before it, for instance {','.join(roles[k] for k in range(len(header)))}"
+    )
+
+
+_WHOLE, _PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?"), re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+
+
+def whole_numbers(column: Sequence) -> Sequence:
+    """A column of numbers in which 4.0 is 4, as pandas writes whole numbers beside gaps; others stay.
+
+    So are columns of whole numbers alone, and of numbers with and without a point; "001" is no number.
+
+    >>> whole_numbers(["1.0", "", "2.0"]), whole_numbers(["1.0", "1.5"]), whole_numbers(["001", "1.0"])
+    (['1', '', '2'], ['1.0', '1.5'], ['001', '1.0'])
+    """
+    names = [name for name in different(column) if isinstance(name, str)]
+    if ".0" not in "\n".join(names):
+        return column
+    given = [name for name in names if name.strip().casefold() not in MISSING_TEXT - {"-1"}]
+    whole = {name: name.partition(".")[0] for name in given if _WHOLE.fullmatch(name)}
+    mixed = any("." not in name for name in whole) and all(map(_PLAIN.fullmatch, given))
+    whole = {name: "0" if number == "-0" else number for name, number in whole.items()}
+    return renamed(column, whole) if mixed or len(whole) == len(given) else column
 
 
 def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
@@ -265,7 +415,7 @@ def _records(file: File, sep: str) -> Iterator:
         if file.data.startswith(magic):
             raise ValueError(f"{file.name}: this is {what}.")
     text = io.TextIOWrapper(io.BytesIO(file.data), "utf-8-sig", newline="")
-    reader = csv.reader(text, delimiter=sep, strict=True)
+    reader, limit = csv.reader(text, delimiter=sep, strict=True), csv.field_size_limit(_FIELD)
     try:
         yield reader
     except csv.Error as problem:
@@ -274,3 +424,5 @@ def _records(file: File, sep: str) -> Iterator:
     except UnicodeDecodeError as problem:
         text = f"{file.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason})"
         raise ValueError(f"{text}. Save it as UTF-8.") from None
+    finally:
+        csv.field_size_limit(limit)

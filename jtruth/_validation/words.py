@@ -90,6 +90,7 @@ class Source:
     unit: str = "row"
     first: int = 0
     numbers: Sequence[Any] | Callable[[int], Any] | None = None  # a function where names cost a query
+    notes: tuple[str, ...] = ()  # what was done to the letters of a file that is no table yet
 
     __repr__ = one_line
 

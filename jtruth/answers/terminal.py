@@ -37,12 +37,15 @@ _GAP = "  "
 
 
 def terminal_text(
-    document: Document, *, full: bool = False, width: int | None = None, words: Words = str
+    document: Document, *, full: bool = False, width: int | None = None, words: Words = str, read: str = ""
 ) -> str:
-    """Lines of at most `width` columns (None: the terminal's, or 80), in the `words` of this reader."""
+    """Lines of at most `width` columns (None: the terminal's, or 80), in the `words` of this reader.
+
+    `read` is a sentence that says how the input was read.
+    """
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
-    say = lambda text, before="": wrapped(escaped(words(text)), width, before)  # noqa: E731
+    say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
     lines = [line for text in document.alarms for line in say(text)]
     lines += say(document.sentence)
     about = [document.about] if document.about else []
@@ -54,6 +57,7 @@ def terminal_text(
             lines += ["", *found] if found else []
     else:
         lines += _brief(document, width, words)
+    lines += say(read)
     if document.next:
         command, _, comment = escaped(words(document.next)).partition("  # ")
         lines += [*([""] if full else []), *_command(f"next: {command}", width)]

@@ -183,23 +183,10 @@ def suspicious_labels(
     rng = host_rng(as_key(key), "number of wrong labels")
     sample, labeler, label = labels.entries()
     posteriors = {name: _posterior(posterior, labels, name) for name, posterior in several.items()}
-    own_errors, caution, tells = 0.0, _OF_MODEL, True
+    own_errors, caution = 0.0, _OF_MODEL
     if probabilities is not None:
         features = _by_task(probabilities, labels, "probabilities")
-        shape = (labels.num_samples, labels.num_classes)
-        prior = by_class(prior, labels.class_names)
-        if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
-            why = f"probabilities must be {shape}, samples by classes, with the class prior beside them"
-            raise ValueError(why)
-        # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
-        lift = log(features) - log(np.asarray(prior, np.float64))[None]
-        posteriors = {name: softmax(log(draws) + lift[None], axis=2) for name, draws in posteriors.items()}
-        if (labels.labels_per_sample() == 1).all():  # of several labels the classifier has little say
-            own_errors, caution = _OWN_ERRORS * float((1 - features.max(axis=1)).sum()), _MEASURED
-            agreed = float((features[sample].argmax(axis=1) == label).mean())
-            common = float(np.bincount(label).max() / label.size)
-            if agreed < common + _NO_NEWS:
-                tells, caution = False, _NO_BETTER.format(agreed, common)
+        posteriors, own_errors, caution = _with_features(posteriors, features, prior, labels)
     counts = np.asarray(labels.counts(), np.float64)
     means = [draws.mean(axis=0) for draws in posteriors.values()]
     rows = [1 - mean[sample, label] for mean in means]
@@ -211,6 +198,7 @@ def suspicious_labels(
             numbers = [(n + off).clip(0, label.size) for n, off in zip(numbers, errors, strict=True)]
         ends = [np.quantile(n, tails) for n in numbers]
         expected = float(rows[0].sum())
+        tells = caution in (_OF_MODEL, _MEASURED)
         interval = float(min(e[0] for e in ends)) if tells else 0.0, float(max(e[1] for e in ends))
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
@@ -228,6 +216,27 @@ def suspicious_labels(
         interval, np.bincount(labeler, wrong, labels.num_labelers),
         np.bincount(label, wrong, labels.num_classes), caution, labels, level,
     )  # fmt: skip
+
+
+def _with_features(
+    posteriors: Mapping[str, np.ndarray], features: np.ndarray, prior: Any, labels: Labels
+) -> tuple[dict[str, np.ndarray], float, str]:
+    """Posteriors by labels and features, a classifier's own errors that pass for wrong labels, a caution."""
+    shape, prior = (labels.num_samples, labels.num_classes), by_class(prior, labels.class_names)
+    if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
+        raise ValueError(
+            f"probabilities must be {shape}, samples by classes, with the class prior beside them"
+        )
+    # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
+    lift = log(features) - log(np.asarray(prior, np.float64))[None]
+    both = {name: softmax(log(draws) + lift[None], axis=2) for name, draws in posteriors.items()}
+    if (labels.labels_per_sample() != 1).any():  # of several labels the classifier has little say
+        return both, 0.0, _OF_MODEL
+    sample, _, label = labels.entries()
+    agreed = float((features[sample].argmax(axis=1) == label).mean())
+    common = float(np.bincount(label).max() / label.size)
+    caution = _NO_BETTER.format(agreed, common) if agreed < common + _NO_NEWS else _MEASURED
+    return both, _OWN_ERRORS * float((1 - features.max(axis=1)).sum()), caution
 
 
 def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:

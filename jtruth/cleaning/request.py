@@ -109,7 +109,7 @@ def queue(
     if path is not None:
         write_state(path, request.state)
     rows = [
-        {"task": task, "reason": reason, "score": float(score), "expected_gain": float(score)}
+        {"task": task, "reason": reason, "score": float(score)}
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
     advice = stopping_advice(state, min(_ADVISED, num_open), key=state.seed)

@@ -76,7 +76,7 @@ def evaluate(args: Any) -> None:
 def _next(args: Any, kind: str) -> str:
     """The command worth running next: gold where only gold helps, else a look at the labels."""
     if kind == "predictive":
-        why = f"columns {args.task}, {args.label}: the truth of 30 random samples"
+        why = f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples"
         return next_step(args, "--gold GOLD.csv", why)
     return next_step(args, "", "what the labels look like, and what is suspicious", "inspect")
 
@@ -199,5 +199,7 @@ def compare(args: Any) -> None:
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
     more = f"{shlex.join(map(str, args.files))} --gold GOLD.csv"
-    step = next_step(args, more, f"columns {args.task}, {args.label}: the truth of 30 random samples")
+    step = next_step(
+        args, more, f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples"
+    )
     give(args, comparison, "" if args.gold is not None else step)

@@ -110,7 +110,7 @@ def plan(args: Any) -> None:
     from jtruth.cli.reading import class_code, labels_of, numbers
     from jtruth.planning import best_plan, read_setting
 
-    labels = None if args.file is None else labels_of(args.file, args)
+    labels = None if args.file is None else labels_of(args)
     positive = class_code(args.positive, labels)
     setting = read_setting(
         args.labeler or (), labels, key=args.seed, prior=numbers(args.prior),
@@ -125,6 +125,22 @@ def plan(args: Any) -> None:
         )  # fmt: skip
     step = next_step(args, "--cost-gold 1", "what answers of an expert at that price would save")
     give(args, search, step if args.cost_gold == float("inf") else "")
+
+
+def _features(tables: Any, path: Path) -> Any:
+    """Columns of numbers of a table beside the labels, or of their own file but for what is used there."""
+    from jtruth.cli.reading import column_of
+    from jtruth.io import read_features
+
+    args, plan = tables.args, tables.plan
+    table, task = tables.keyed(path, args.pred_task)
+    if path == args.file:
+        used = {plan.worker, plan.label, *(plan.labelers or ()), *plan.roles, *(plan.task or ())} - {task}
+        used |= {column_of(one) for one in (args.gold, args.predictions)}
+        kept = [k for k, name in enumerate(table.header) if name not in used]
+        columns = [table.columns[k] for k in kept]
+        table = table._replace(header=tuple(table.header[k] for k in kept), columns=columns)
+    return read_features(table, tables.labels, task=task)
 
 
 @command(
@@ -148,22 +164,15 @@ def clean(args: Any) -> None:
     from jtruth.answers import Note, Notes
     from jtruth.cleaning.request import begin, issues, queue
     from jtruth.cli import reading
-    from jtruth.io import read_features, read_scores
+    from jtruth.io import read_scores
 
     files = args.gold, args.features, args.predictions, args.costs, args.noise
     tables = reading.Tables(args, *files)
     labels, (noise, prior) = tables.labels, tables.noise()
-    features, costs, predicted = (
-        None if one is None else reading.table_of(one, args)
-        for one in (args.features, args.costs, args.predictions)
-    )
-    features, costs = (
-        None if one is None else read_features(one, labels, task=reading.task_of(one.header, args.task))
-        for one in (features, costs)
-    )
+    features, costs = (None if one is None else _features(tables, one) for one in (args.features, args.costs))
     probabilities: Any = None
-    if predicted is not None:
-        task = reading.task_of(predicted.header, args.task)
+    if args.predictions is not None:
+        predicted, task = tables.keyed(args.predictions, args.pred_task)
         probabilities = read_scores(predicted, labels, task=task, common_only=None).probabilities
         if probabilities is None:
             raise ValueError(f"{args.predictions} has no column of probabilities for each class")
@@ -172,7 +181,10 @@ def clean(args: Any) -> None:
     if args.features is None:
         document = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
                        budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
-        more, why = "--gold GOLD.csv", f"columns {args.task}, {args.label}: how many are wrong"
+        more, why = (
+            "--gold GOLD.csv",
+            f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong",
+        )
         step = "" if args.gold is not None else next_step(args, more, why)
     else:
         how: dict[str, Any] = {

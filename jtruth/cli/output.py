@@ -34,7 +34,8 @@ def give(args: Any, document: Any, next: str = "") -> None:
         made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
         write_page(args.report_file, document, made=made, words=shell_words)
     piped = str(args.json_file) == "-"  # standard output is JSON and nothing else; people read the other one
-    typer.echo(terminal_text(document, full=args.full, words=shell_words), err=piped)
+    read = "" if args.full else getattr(args, "how_read", "")
+    typer.echo(terminal_text(document, full=args.full, words=shell_words, read=read), err=piped)
     if args.json_file is not None:
         answer = answer_dict(document) | ({} if seed is None else {"key": seed})
         text = json.dumps(answer, indent=1, allow_nan=False) + "\n"

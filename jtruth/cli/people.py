@@ -4,6 +4,7 @@ import json
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_table, write_text
@@ -34,39 +35,37 @@ QUICK = (
 
 @command(
     "LABELS.csv", LABELS, OUTPUT,
-    # A first look takes repeated labels and missing ones as they are.
-    repeats=(LABELS["repeats"][0], "keep"),
-    missing=(LABELS["missing"][0], "drop"),
+    save_plan=written("Write how the file is read, for --plan of every command."),
 )  # fmt: skip
 def inspect(args: Any) -> None:
-    """Say what a label file looks like, what can be estimated from it, and what is suspicious."""
-    from jtruth._validation.ids import MissingColumn
-    from jtruth.cli.reading import labels_of
-    from jtruth.inspection import inspect_file, inspect_labels
-    from jtruth.io.parsing import as_table, parsed
-    from jtruth.io.reading import beside_of
+    """Say how a label file is read, what can be estimated from it, and what is suspicious."""
+    from jtruth.cli.reading import open_labels
+    from jtruth.inspection import inspect_labels
+    from jtruth.io import inspect_file
+    from jtruth.io.apply import found_beside
+    from jtruth.io.plan import UNKNOWN
+    from jtruth.io.reading import labels_of_rows
 
-    file = parsed(args.file, args.sep)  # once: a pipe cannot be read again, and a long file takes time
-    try:
-        labels = labels_of(file, args)
-    except MissingColumn:
-        look = inspect_file(as_table(file), task=args.task, worker=args.worker, label=args.label)
-        give(args, _file(look))
-    else:
-        beside = beside_of(file, label=args.label)
-        needed = _needed(args, labels)
-        give(args, inspect_labels(labels, file=str(args.file), options=needed, beside=beside))
+    args.missing = args.missing or "drop"  # a first look takes missing labels as they are
+    file = open_labels(args)  # once: a pipe cannot be read again, and a long file takes time
+    if args.save_plan is not None:
+        plan = replace(file.plan, missing=None) if file.plan.missing == "drop" else file.plan
+        write_text(args.save_plan, json.dumps(plan.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    if file.plan.doubts or file.plan.layout == UNKNOWN:
+        return give(args, _file(inspect_file(file)))
+    rows = file.rows()
+    labels = labels_of_rows(rows, file.plan)
+    beside = found_beside(rows, file.plan)
+    give(args, inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside))
 
 
 def _needed(args: Any, labels: Any) -> str:
     """The options that other commands need to read this file; they are stricter than a first look."""
-    options = [typed(args)]
-    if args.repeats == "keep" and labels.has_repeats():
-        options.append("--repeats keep")
-    dropped = args.missing == "drop" and any("missing='drop'" in note for note in labels.notes)
-    if dropped and not labels.notes[0].startswith("Read as wide"):
-        options.append("--missing drop")
-    return " ".join(filter(None, options))
+    dropped = any("missing='drop'" in note for note in labels.notes)
+    wide = any(note.startswith("Read as a wide") for note in labels.notes)
+    plain = SimpleNamespace(**vars(args) | {"missing": "drop" if dropped and not wide else None,
+                                            "save_plan": None})  # fmt: skip
+    return typed(plain)
 
 
 def _file(look: Any) -> Any:
@@ -89,15 +88,15 @@ def _file(look: Any) -> Any:
 
 @command(
     "LABELS.csv --weights quadratic --full", TABLE,
-    weights=option("nominal, linear or quadratic in the order of the classes.", "nominal"),
-    differences=option("Of alpha: nominal, ordinal or interval."),
+    weights=option("nominal, linear or quadratic: distances of numbers, or of ranks.", "nominal"),
+    differences=option("Of alpha: nominal, ordinal or interval; also by the scale if unset."),
 )  # fmt: skip
 def agreement(args: Any) -> None:
     """Coefficients of agreement with intervals: of all labelers, and of every two who share samples."""
     from jtruth.cli.reading import labels_of, with_notes
     from jtruth.evaluation import labeler_agreement
 
-    labels = labels_of(args.file, args)
+    labels = labels_of(args)
     answer = labeler_agreement(labels, weights=args.weights, differences=args.differences,
                               level=args.level, key=args.seed)  # fmt: skip
     step = next_step(args, "", "how good each labeler is", "labelers")
@@ -250,7 +249,7 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
     options: dict[str, Any] = {"key": args.seed, "level": args.level}
     if args.update is not None:
         return _updated(args, args.update, options)
-    labels = labels_of(args.file, args)
+    labels = labels_of(args)
     if args.model is not None:
         with progress("steps of the model") as advance:
             from jtruth.latent import NutsSettings, Progress
@@ -268,7 +267,7 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     from jtruth.learning.em.streaming import begin_stream, read_stream, update, write_stream
 
     old = read_stream(path) if path.exists() else None
-    labels = labels_of(args.file, args, classes=None if old is None else old.classes)
+    labels = labels_of(args, classes=None if old is None else old.classes)
     if old is None:
         state = begin_stream(labels, smoothing=the_prior(labels.num_classes))
         how = f"there was no file {path.name}, so this is the first set"
@@ -318,7 +317,7 @@ def models(args: Any) -> None:
     from jtruth.latent import NutsSettings, Progress
 
     names = STANDARD_MODELS if args.models is None else [n.strip() for n in args.models.split(",")]
-    labels = labels_of(args.file, args)
+    labels = labels_of(args)
     with progress("model", len(names)) as advance:
         warmup, samples = (500 if n is None else n for n in (args.warmup, args.samples))
         long = NutsSettings(num_warmup=warmup, num_samples=samples)

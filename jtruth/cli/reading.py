@@ -2,27 +2,28 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from jtruth._validation import check_columns, quoted, with_tasks
+from jtruth._validation import check_columns, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
-from jtruth.io import Gold, Reading, Words, read_labels, read_noise, read_predictions, read_scores
-from jtruth.io.exports import of_records
+from jtruth.io import Gold, Plan, apply, read_noise, read_predictions, read_scores
+from jtruth.io.cells import silent_by_map, typed_map, typed_names
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
-from jtruth.io.parsing import as_table, parsed
-from jtruth.io.reading import export_table
-from jtruth.io.tables import looks_like, one_column, probability_columns, task_table, tasks_by_group
-from jtruth.io.vocabulary import typed_map
+from jtruth.io.parsing import as_table
+from jtruth.io.plan import role_of
+from jtruth.io.reading import Opened, labels_of_rows, opened
+from jtruth.io.tables import one_column, probability_columns
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
 
 _STDIN = Path("-")
-_COLUMN, _EXPORT = "column:", "export:"
+_COLUMN, _EXPORT, _WORKER = "column:", "export:", "worker:"
 IS_GOLD = LOOK + "column {0!r} is called like gold, and was graded as predictions. Is it --gold column:{0}?"
 UNUSED = "column {!r} of the gold has no say in this answer"
 
@@ -32,9 +33,20 @@ def table_of(path: Any, columns: Any) -> TextTable:
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
 
 
-def task_of(header: Sequence[str], wanted: str) -> str:
-    """The column of tasks of a table beside the labels: as was typed, else by its name; ids must agree."""
-    return (column_called("task", header) or wanted) if wanted == "task" else wanted
+def keyed(path: Path, args: Any, plan: Plan, wanted: str | None) -> tuple[TextTable, str]:
+    """A table beside the labels, and the column of its tasks: as was typed, as the labels have it, by name."""
+    table = table_of(path, args)
+    key = tuple(typed_names([wanted])) if wanted else tuple(plan.task or ())
+    if not wanted and not (key and set(key) <= set(table.header)):
+        key = (column_called("task", table.header) or "task",)
+    check_columns(table.header, {"task": key[0]} if len(key) == 1 else dict(zip(key, key, strict=True)),
+                  table.source, option="--" if wanted is None else "--pred-")  # fmt: skip
+    if len(key) == 1:
+        return table, key[0]
+    ids = apply.ids_of(table, Plan(task=key))
+    return table._replace(
+        header=(" | ".join(key), *table.header), columns=(ids, *table.columns[:])
+    ), " | ".join(key)
 
 
 class Tables:
@@ -44,15 +56,20 @@ class Tables:
         """`others` are read beside the labels; `by` is a column of groups, each of which has its samples."""
         if [args.file, *others].count(_STDIN) > 1:
             raise ValueError("only one file can be '-': standard input is read once")
-        self.args, self.by = args, by
-        self.file, self.group_of = parsed(args.file, args.sep), {}
+        self.args, self.by, self.group_of = args, by, {}
+        names = [name for path in others if (name := column_of(path)) is not None]
+        names += [name for name in (by, getattr(args, "order", None)) if name is not None]
+        self.opened = opened(args.file, asked_of(args), args.sep, names)
         if by is not None:
-            if not isinstance(self.file, TextTable) and of_records(*self.file, None):
-                why = "this is an export of an annotation tool, in which --by finds no column"
-                raise ValueError(self.file[1].says(f"{why}; save it as a table"))
-            self.file, self.group_of = tasks_by_group(table_of(self.file, args), args.task, by)
-            others = (*others, Path(f"{_COLUMN}{by}"))
-        self.labels = labels_of(self.file, args, others)
+            plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
+            self.opened = self.opened._replace(plan=replace(plan, doubts=()))
+        self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
+        self.labels = labels_of_rows(self.rows, self.opened.plan)
+
+    @property
+    def plan(self) -> Plan:
+        """How the file of labels is read."""
+        return self.opened.plan
 
     @property
     def positive(self) -> int | None:
@@ -66,12 +83,6 @@ class Tables:
         from jtruth.evaluation.groups import Groups
 
         tasks = list(map(str, self.labels.task_names))
-        lost = [task for task in tasks if task not in self.group_of]
-        if lost:
-            raise ValueError(
-                f"the column {self.by!r} says no group of {quoted(lost, 3)}: groups are read from tables "
-                "with a column of tasks; say which by --task"
-            )
         both = [self.group_of[task] for task in tasks]
         group, item = (with_tasks(np.array(one), self.labels.tasks) for one in zip(*both, strict=True))
         return Groups(group, item, positive)
@@ -101,9 +112,8 @@ class Tables:
              request.names[of[i]], int(request.sizes[of[i]])]
             for i in (*request.samples, *np.flatnonzero(known >= 0))
         ]  # fmt: skip
-        names = [
-            getattr(self.args, f"gold_{what}", None) or getattr(self.args, what) for what in ("task", "label")
-        ]
+        names = [getattr(self.args, f"gold_{what}", None) or getattr(self.args, what, None) or what
+                 for what in ("task", "label")]  # fmt: skip
         return [*names, STRATUM, SIZE], rows
 
     def noise(self) -> tuple[NoiseModel | None, Any]:
@@ -132,7 +142,7 @@ class Tables:
         read = read_predictions(table, self.labels, common_only=self.args.common_only, **options)
         self._keep(read.samples)
         name = column_of(path) or ""
-        like = (IS_GOLD.format(name),) if name and looks_like("gold", name) else ()
+        like = (IS_GOLD.format(name),) if name and role_of(name) == "gold" else ()
         return read.y_pred, (*like, *read.notes)
 
     def scores(self, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -178,12 +188,15 @@ class Tables:
         return split.y_pred, (note,)
 
     def order(self) -> np.ndarray | None:
-        """When each sample was labelled, from a column of numbers; None if none was named."""
+        """When each sample was labelled, from a column of times or numbers; None if none was named."""
         name = self.args.order
         if name is None:
             return None
-        table = task_table(self.file, self.args.task, name, sep=self.args.sep)
-        return _number_each(dict(zip(*table.columns, strict=True)), self.labels, f"--order {name}")
+        return apply.order_of(self.opened.table, self.plan, name, self.labels)
+
+    def keyed(self, path: Path, wanted: str | None = None) -> tuple[TextTable, str]:
+        """A table beside the labels, and the column of its tasks."""
+        return keyed(path, self.args, self.plan, wanted)
 
     def _keep(self, samples: np.ndarray) -> bool:
         """Leave the labels of other samples out; whether there are any."""
@@ -197,17 +210,13 @@ class Tables:
 
         Of two columns that which is not the tasks' holds the classes, whatever its name.
         """
-        args, options = self.args, {"words": words_of(self.args)}
+        args, options = self.args, {"plan": self.plan}
         table = self._inside(path)
         if table is not None:
             return table, options | {"task": table.header[0], "label": table.header[1]}
         columns = {role: getattr(args, f"{kind}_{role}", None) for role in ("task", "label")}
-        wanted = {"task": columns["task"] or args.task, "label": columns["label"] or args.label}
-        table = table_of(path, args)
-        if columns["task"] is None:
-            wanted["task"] = task_of(table.header, wanted["task"])
-        if self.by in table.header:
-            table, _ = tasks_by_group(table, wanted["task"], str(self.by))
+        table, task = keyed(path, args, self.plan, columns["task"])
+        wanted = {"task": task, "label": columns["label"] or args.label or "label"}
         others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
         if columns["label"] is None and len(table.header) == 2 and len(others) == 1:
             wanted["label"] = others[0]
@@ -223,7 +232,7 @@ class Tables:
             )
         check_columns(table.header, wanted, table.source, option=f"--{kind}-")
         if columns["label"] is None and "label" in wanted:
-            one_column(table, wanted["label"], "gold" if kind == "gold" else "predictions", self.labels)
+            one_column(table, wanted["label"], "gold" if kind == "gold" else "prediction", self.labels)
         return table, options | wanted
 
     def _scored(self, path: Path) -> tuple[Any, dict[str, Any]]:
@@ -231,51 +240,56 @@ class Tables:
         table = self._inside(path)
         if table is not None:
             return table, {"task": table.header[0], "score": table.header[1]}
-        table = table_of(path, self.args)
-        wanted = {"task": task_of(table.header, self.args.pred_task or self.args.task)}
-        check_columns(table.header, wanted, table.source, option="--pred-")
-        return table, wanted
+        table, task = keyed(path, self.args, self.plan, self.args.pred_task)
+        return table, {"task": task}
 
     def _inside(self, path: Path) -> TextTable | None:
-        """The table of column:NAME, or of export:NAME, both in the file of labels; None for a file."""
+        """The table of column:NAME, export:NAME or worker:NAME, in the file of labels; None for a file."""
         name = column_of(path)
         if name is None:
             return None
-        if str(path).startswith(_EXPORT):
-            return export_table(self.file, name, label=self.args.label)
-        return task_table(table_of(self.file, self.args), self.args.task, name)
+        if str(path).startswith(_COLUMN):
+            return apply.beside(self.opened.table, self.plan, name)
+        return apply.of_worker(self.rows, name)
 
 
-def labels_of(
-    file: Any,
-    columns: Any,
-    beside: tuple[Path | None, ...] = (),
-    classes: Sequence[str] | None = None,
-) -> Labels:
-    """The labels of a file; columns `beside` are no labelers, and `--classes` must be the `classes` known."""
-    typed = None if columns.classes is None else [name.strip() for name in columns.classes.split(",")]
-    if classes is not None and typed is not None and list(classes) != typed:
-        names = ", ".join(classes)
-        raise ValueError(f"--classes {columns.classes}: the state has {names}; leave --classes out")
-    classes = typed if classes is None else classes
-    leave_out = tuple(name for path in beside if (name := column_of(path)) is not None)
-    return read_labels(
-        file, task=columns.task, worker=columns.worker, label=columns.label, sep=columns.sep,
-        classes=classes, repeats=columns.repeats, missing=columns.missing,
-        abstain=columns.abstain.split(",") if columns.abstain else (),
-        how=Reading(columns.wide, leave_out, words_of(columns)),
+def asked_of(args: Any) -> Plan:
+    """What was typed about how the file of labels is read."""
+    names = {what: None if not getattr(args, what) else typed_names([getattr(args, what)])
+             for what in ("task", "labelers", "abstain")}  # fmt: skip
+    classes = typed_names(args.classes) if args.classes else None
+    plan = Plan.asked(
+        args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker,
+        label=args.label, labelers=names["labelers"], classes=classes, scale=args.scale,
+        repeats=args.repeats, missing=args.missing, silent=names["abstain"],
+        map=typed_map(args.map) if args.map else None, pass_at=args.pass_at, contains=args.contains,
     )  # fmt: skip
+    return silent_by_map(plan)
 
 
-def words_of(columns: Any) -> Words:
-    """What labels mean, as far as that was said."""
-    return Words(None if columns.map is None else typed_map(columns.map), columns.pass_at).with_silent(())
+def open_labels(args: Any) -> Opened:
+    """The file of labels and its plan."""
+    file = opened(args.file, asked_of(args), args.sep)
+    args.how_read = file.plan.sentence()
+    return file
+
+
+def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:
+    """The labels of a file; `--classes` must be the `classes` known."""
+    file = open_labels(args)
+    if classes is not None:
+        typed = file.plan.classes
+        if typed is not None and list(classes) != list(typed):
+            names = ", ".join(classes)
+            raise ValueError(f"--classes {','.join(typed)}: the state has {names}; leave --classes out")
+        file = file._replace(plan=replace(file.plan, classes=tuple(classes)))
+    return labels_of_rows(file.rows(), file.plan)
 
 
 def column_of(path: Path | None) -> str | None:
     """The name in column:NAME or export:NAME; None for a file."""
     begin, _, name = str(path).partition(":")
-    return name if f"{begin}:" in (_COLUMN, _EXPORT) else None
+    return name if f"{begin}:" in (_COLUMN, _EXPORT, _WORKER) else None
 
 
 def inclusion_of(path: Path, labels: Labels) -> np.ndarray:

@@ -47,7 +47,7 @@ def prevalence(args: Any) -> None:
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
-    named = ", ".join(filter(None, (args.task, args.by, args.label)))
+    named = ", ".join(filter(None, (args.task or "task", args.by, args.label or "label")))
     step = next_step(args, "--gold GOLD.csv", f"columns {named}")
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
@@ -84,21 +84,22 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
 )  # fmt: skip
 def calibrate(args: Any) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""
-    from jtruth.cli.reading import Tables, table_of, with_notes
+    from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.histograms import MergedBins
     from jtruth.io import read_scores
 
-    labels = Tables(args, args.predictions, args.fit_on).labels
-    table = table_of(args.predictions, args)
-    read = read_scores(table, labels, task=args.task, common_only=args.common_only)
+    tables = Tables(args, args.predictions, args.fit_on)
+    labels, (table, task) = tables.labels, tables.keyed(args.predictions)
+    read = read_scores(table, labels, task=task, common_only=args.common_only)
     if read.probabilities is None:
         names = ", ".join(f"p_{name}" for name in labels.class_names)
         raise ValueError(f"{args.predictions.name} has no class probabilities; give the columns {names}")
     bins = MergedBins(args.bins) if args.merge_bins else args.bins
     labels = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
+    tables.labels = labels
     report = evaluate_calibration(
-        read.probabilities, labels, method=args.method, split=_split(args, labels), bins=bins,
+        read.probabilities, labels, method=args.method, split=_split(args, tables), bins=bins,
         level=args.level, drop=args.drop, key=args.seed,
     )  # fmt: skip
     if args.out is not None:
@@ -107,16 +108,17 @@ def calibrate(args: Any) -> None:
     give(args, with_notes(report, (*labels.notes, *read.notes)), "" if args.out is not None else step)
 
 
-def _split(args: Any, labels: Any) -> Any:
+def _split(args: Any, tables: Any) -> Any:
     """Mask of the samples that a file names; without one the number of folds."""
     import numpy as np
 
     from jtruth._validation import quoted
-    from jtruth._validation.text import read_table
 
     if args.fit_on is None:
         return args.folds
-    (chosen,) = read_table(args.fit_on, args.sep).pick({"task": args.task})
+    table, task = tables.keyed(args.fit_on)
+    (chosen,) = table.pick({"task": task})
+    labels = tables.labels
     tasks = list(map(str, labels.task_names))
     unknown = sorted(set(chosen) - set(tasks))
     if unknown:

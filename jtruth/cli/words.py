@@ -8,8 +8,8 @@ import re
 
 _OPTIONS = {
     "abstain", "assume", "at_least", "classes", "common_only", "cost", "drop", "gold", "label",
-    "labelers_are", "level", "margin", "method", "missing", "noise", "positive", "prior", "repeats", "sep",
-    "target", "task", "threshold", "worker",
+    "labelers_are", "level", "margin", "method", "missing", "noise", "positive", "prior", "repeats", "scale",
+    "sep", "target", "task", "threshold", "worker",
 }  # fmt: skip
 _OTHERWISE = {"repeat": "--repeats", "split": "--folds"}
 _FILL_IN = {"gold": "FILE", "noise": "FILE", "prior": ".8,.2"}

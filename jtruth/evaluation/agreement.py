@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth._random import Stated, as_key, stated, stream
+from jtruth._validation import choose, places
 from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of
@@ -24,6 +25,7 @@ from jtruth.learning import Fit
 from jtruth.learning.methods import deserted, method_called
 from jtruth.stats.agreement import (
     TITLES,
+    WEIGHTS,
     Agreement,
     agreement,
     cohen,
@@ -47,6 +49,7 @@ class LabelerAgreement(Answer):
     pairs: dict[tuple[str, str], Agreement]  # the most samples in common first
     weights: str
     differences: str
+    scale: str  # of the classes; with an order, alpha by it stands beside the nominal one
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
     warnings: tuple[str, ...] = ()
 
@@ -65,7 +68,7 @@ class LabelerAgreement(Answer):
                   missing="undefined", by_name=True, say=lambda name: TITLES[name]),
             Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
                   note, missing="undefined", aside=("pair",), say=str),
-            warning_notes(self.warnings), facts_of(self, "weights", "differences", "num_left_out"),
+            warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
         about = f"{len(self.pairs)} pairs of labelers; {self.weights} weights, {self.differences} differences"
@@ -91,26 +94,33 @@ def labeler_agreement(
 
     Args:
         labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs.
-        weights: "nominal", "linear" or "quadratic" in the distance of classes in their order.
-        differences: of Krippendorff's alpha, "nominal", "ordinal" or "interval"; None: nominal, and interval
-            for quadratic weights.
+        weights: "nominal", "linear" or "quadratic" in the distance of the classes: of their numbers
+            (`labels.values`), or of their ranks where their scale is ordinal.
+        differences: of Krippendorff's alpha, "nominal", "ordinal" or "interval" (distances as above). None:
+            interval for quadratic weights, else nominal, with a second alpha by the scale of the classes.
         level: of the intervals.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: unknown weights or differences; linear weights without differences.
+        ValueError: unknown weights or differences; linear weights without differences; an order or distances
+            of three or more classes that are nominal.
 
     >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
     >>> round(found.pairs["0", "1"].value, 3), round(found.overall["gwet_ac1"].value, 3)
     (0.667, 0.676)
     """
+    labels, beside = must_be_labels(labels), "nominal"
     if differences is None:
         if weights == "linear":
             raise ValueError("alpha has no linear differences: say differences='ordinal' or 'interval'")
-        differences = "interval" if weights == "quadratic" else "nominal"
-    labels = must_be_labels(labels)
+        differences, beside = ("interval", beside) if weights == "quadratic" else ("nominal", labels.scale)
+    choose("weights", weights, WEIGHTS)
+    kinds = {"weights": weights, "differences": differences}
+    at = places(labels, next((f"{name}={kind!r}" for name, kind in kinds.items() if kind != "nominal"), ""))
     key, size = as_key(key), (labels.num_labelers, labels.num_samples)
-    together = overall(labels.counts(), key, kind=weights, differences=differences, level=level)
+    together = overall(
+        labels.counts(), key, kind=weights, differences=differences, places=at, scale=beside, level=level
+    )
     sample, labeler, label = labels.entries()
     shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()
     enough = shared.data > 1
@@ -121,10 +131,11 @@ def labeler_agreement(
     pairs = {}
     for a, b in zip(shared.row[enough][order].tolist(), shared.col[enough][order].tolist(), strict=True):
         one, two = (code[[t]].toarray()[0] - 1 for t in (a, b))
-        kappa = cohen(one, two, labels.num_classes, weights)
+        kappa = cohen(one, two, labels.num_classes, weights, at)
         pairs[names[a], names[b]] = agreement(kappa, stream(key, "agreement of two", a, b), level)
     odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
-    return LabelerAgreement(together, pairs, weights, differences, shared.data.size - len(pairs), odd)
+    left_out = shared.data.size - len(pairs)
+    return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, odd)
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ from jtruth.answers import Check
 from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, laws_of, rests_on
 from jtruth.evaluation.checks.verdicts import refused
-from jtruth.evaluation.habits import behaviour_of
+from jtruth.evaluation.habits import behaviour_of, with_repeats
 from jtruth.evaluation.inputs import as_labels, read_labels_alone
 from jtruth.evaluation.labelers import ONLY_GOLD, LabelerReport, ends_of, labeler_rows, report_of
 from jtruth.inspection import suspicions
@@ -104,7 +104,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
     if named is not None:
         rows, likely = _habits_of_some(named, draws, rows, key)
-        odd = (*likely, *odd)
+        odd, rows = (*likely, *odd), with_repeats(rows, named, level)
     warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
@@ -150,6 +150,7 @@ def labelers_by_model(
     if fit.usable:
         accuracies = list(zip(*ends_of(draws.labeler_accuracy, level).values(), strict=True))
         rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), accuracies, draws, level)
+        rows = with_repeats(rows, labels, level)
         warnings, checks = (*draws.warnings, BY_MODEL.format(draws.how), BY_ONE_MODEL), ()
     else:
         rows, warnings, checks = (), fit.warnings, refused(fit.warnings[0])

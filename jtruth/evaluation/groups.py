@@ -248,12 +248,16 @@ def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarra
 
 
 def same_items(groups: Groups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-    """Pairs of groups that have the same items, the truth of both answers known to some: rows of both."""
+    """Rows of pairs of groups with the same items, if half of either's gold is of items known in both.
+
+    With less of it, the gold of each group by itself says more of their difference.
+    """
     by_item = np.argsort(groups.item)
     order = enumerate(by_item[groups.group[by_item] == g] for g in range(len(groups.names)))
     return {
         (first, second): (a, b) for (first, a), (second, b) in combinations(order, 2)
-        if np.array_equal(groups.item[a], groups.item[b]) and (known[a] & known[b]).sum() >= FEW
+        if np.array_equal(groups.item[a], groups.item[b])
+        and (known[a] & known[b]).sum() >= max(FEW, 0.5 * known[a].sum(), 0.5 * known[b].sum())
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Who answers by habit, copies, changes, or says one class for another: rows and sentences.
+"""Who answers by habit, copies, changes, repeats himself, or says one class for another: rows and sentences.
 
 Probabilities and tests come from `jtruth.learning.behaviour`; what is more probable than not is a sentence.
 """
@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
 
 from jtruth._validation.words import number_of
-from jtruth.answers import Check
+from jtruth.answers import Check, Column, Table
 from jtruth.answers.data import plain_json
 from jtruth.evaluation.checks.of_labels import drift_findings
 from jtruth.evaluation.inputs import Inputs
@@ -109,3 +110,43 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
         "understood, or correct their labels."
     )
     return (Check("swaps", message=text),)
+
+
+def with_repeats(rows: Sequence[dict[str, Any]], labels: Labels, level: float) -> tuple[dict[str, Any], ...]:
+    """Rows in which whoever labelled samples again has `self_agreement`: how often two such labels agree.
+
+    With Jeffreys' interval, the number of pairs, and two bounds. Of two labels that differ at most one is
+    right. So at agreement r a label is right in at most (1 + r) / 2; and at accuracy a one that is wrong is
+    wrong again in at least 1 - (1 - r) / (2 (1 - a)), exact for two classes (in 1 - a if errors were new each
+    time). Where one label of each is kept, a is its accuracy, hardly less than that of the others.
+    """
+    own = labels.self_agreement
+    if own is None:
+        return tuple(rows)
+    place = {str(name): t for t, name in enumerate(labels.worker_names)}
+    return tuple(row | _repeats_of(row, own[place[row["worker"]]], level) for row in rows)
+
+
+def _repeats_of(row: Mapping[str, Any], own: Any, level: float) -> dict[str, Any]:
+    _, pairs, agree, worth = own.item()
+    if not pairs:
+        return {}
+    share, wrong = agree / pairs, 1 - (row["accuracy"] or 0.0)
+    ends = betaincinv(share * worth + 0.5, (1 - share) * worth + 0.5, [(1 - level) / 2, (1 + level) / 2])
+    low, high = float(ends[0]) * (agree > 0), float(ends[1]) if agree < pairs else 1.0
+    again = max(0.0, 1 - (1 - share) / (2 * wrong)) if 0 < wrong < 1 else None
+    said = {"share": share, "low": low, "high": high, "pairs": pairs}
+    return {"self_agreement": said | {"right_at_most": (1 + share) / 2, "wrong_again": again}}
+
+
+def repeats_table(rows: Sequence[dict[str, Any]]) -> tuple[Table, ...]:
+    """How often each labeler agrees with its own repeats, and what follows; nothing without repeats."""
+    of = lambda name: ("self_agreement", name)  # noqa: E731
+    columns = (Column(of("share"), "agrees with own repeats", (of("low"), of("high")), ".2f"),
+               Column(of("pairs"), "pairs"), Column(of("right_at_most"), "right at most", form=".2f"),
+               Column(of("wrong_again"), "if wrong, wrong again at least", form=".2f"))  # fmt: skip
+    note = "Where errors repeat, more labels of the same labeler do not remove them: another labeler may."
+    rows = [row for row in rows if "self_agreement" in row]
+    return (
+        Table("", "Labels of the same labeler for the same sample", "worker", columns, rows, note),
+    ) * bool(rows)

@@ -414,9 +414,20 @@ def warnings(data: Inputs) -> list[str]:
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds."""
+    """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds.
+
+    A time for each label is an array (samples, labelers), NaN where there is no label.
+    """
     if order is None:
         return None
+    if getattr(order, "ndim", 1) == 2:
+        sample, labeler, _ = data.labels.entries()
+        times, size = np.asarray(order, np.float64), (data.labels.num_samples, data.labels.num_labelers)
+        if times.shape != size or not np.isfinite(times[sample, labeler]).all():
+            raise ValueError(
+                f"order has shape {times.shape}; a time for each label needs {size}, without gaps"
+            )
+        return times
     by_sample = aligned(order, "order", data)
     times = by_sample.values
     if times.dtype == object and any(isinstance(v, date) for v in times):

@@ -42,7 +42,7 @@ from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_che
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
 from jtruth.evaluation.gold import tables
-from jtruth.evaluation.habits import behaviour_of, swap_findings
+from jtruth.evaluation.habits import behaviour_of, repeats_table, swap_findings, with_repeats
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone, read_order
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
@@ -87,7 +87,7 @@ class LabelerReport(Answer):
         prior = parts.listed(self.classes, [f"{p:.3f}" for p in self.prior])
         named = [{"name": name, "sentence": text} for name, text in self.assumptions]
         shown_blocks = (
-            parts.labeler_table(rows, self.level, estimand), *_of_classes(self),
+            parts.labeler_table(rows, self.level, estimand), *repeats_table(rows), *_of_classes(self),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
             blocks.sentence_notes("advice", "What would help", self.advice, "do"),
@@ -342,6 +342,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
     rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
                         alone, level, means)  # fmt: skip
+    rows = with_repeats(rows, labels, level)
     readings = tuple((member.name, member.sentence) for member in members)
     clear, clear_if = _clear(data, rows, draws, laws, fit, checks)
     if not by_gold and all_refused(checks):  # what each assumption says means nothing then

@@ -2,12 +2,13 @@
 
 from jtruth._validation.text import File, TextTable
 from jtruth.io.gold import Gold, read_gold
+from jtruth.io.look import inspect_file
 from jtruth.io.noise import read_noise
-from jtruth.io.reading import Reading, read_labels, read_shard, write_labels
+from jtruth.io.plan import Plan
+from jtruth.io.reading import Data, read, read_labels, read_shard, write_labels
 from jtruth.io.tables import read_features, read_predictions, read_scores
-from jtruth.io.vocabulary import Words
 
 __all__ = [
-    "File", "Gold", "Reading", "TextTable", "Words", "read_features", "read_gold", "read_labels",
-    "read_noise", "read_predictions", "read_scores", "read_shard", "write_labels",
+    "Data", "File", "Gold", "Plan", "TextTable", "inspect_file", "read", "read_features", "read_gold",
+    "read_labels", "read_noise", "read_predictions", "read_scores", "read_shard", "write_labels",
 ]  # fmt: skip

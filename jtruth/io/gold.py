@@ -17,11 +17,11 @@ from jtruth._one_line import one_line
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, TextTable
 from jtruth.io.parsing import as_table
+from jtruth.io.plan import Plan
 from jtruth.io.tables import align_rows, class_codes, numbers, one_column, only_rows
-from jtruth.io.vocabulary import Words
 from jtruth.labels import Labels
 
-_WORDS = Words()
+_PLAN = Plan()
 _NOTHING = MISSING_TEXT - {"-1"}  # in a column of labels; "-1" may be a class
 INCLUSION, STRATUM, SIZE = "inclusion", "stratum", "stratum_size"  # columns of a table of gold
 NOT_ANSWERED = (
@@ -84,7 +84,7 @@ def read_gold_sample(
     label: str | None = None,
     common_only: bool = False,
     sep: str | None = None,
-    words: Words = _WORDS,
+    plan: Plan = _PLAN,
 ) -> Gold:
     """Gold and how it was chosen, for `evaluate(gold=...)` and its like; arguments as `read_predictions`.
 
@@ -102,7 +102,7 @@ def read_gold_sample(
         one_column(table, label, "gold", labels)
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
     known, empty = _labelled(table, label) if ways else (table, 0)
-    codes, remarks = class_codes(known, task, label, labels, words)
+    codes, remarks = class_codes(known, task, label, labels, plan)
     gold = np.full(labels.num_samples, -1, np.int32)
     whole = align_rows(table, task, labels, common_only, complete=False)
     rows, samples, notes = whole if known is table else align_rows(known, task, labels, common_only, False)

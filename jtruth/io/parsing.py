@@ -1,34 +1,42 @@
 """Any file as objects or as a table of text: JSON, JSON lines, Parquet, Excel, CSV and TSV, or a zip of one.
 
-What a file is, its first bytes say; its name is not asked. Objects whose values are plain become a table.
-Values become the text that a table would have: 1 stays "1" and 1.0 "1.0", which are different names; what is
-in an object inside has the names of both ("verdicts.gpt").
+What a file is, its first bytes say; its name is not asked. Objects whose values are plain become a table, and
+so do lists of columns or of rows, and labels by task and labeler (`_unwrapped`). Values become the text that
+a table would have: times in ISO form, durations in seconds, 1.0 as 1 where all numbers of a column are whole;
+what is in an object inside has the names of both ("verdicts.gpt").
 """
 
 import io
 import json
 import re
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from datetime import date, time
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jtruth._validation.coded import merged
+from jtruth._validation.coded import different, merged, renamed
+from jtruth._validation.ids import is_missing
 from jtruth._validation.text import (
     File,
     TextTable,
+    check_names,
     check_size,
-    header_of,
+    decoded,
+    joined_note,
     largest,
     read_bytes,
     read_table,
+    rows_table,
 )
-from jtruth._validation.words import Source, duplicates, present, quoted
-from jtruth.io.exports import as_text
+from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, present, quoted
+from jtruth.io.eval_archive import eval_log
+from jtruth.io.label_rows import as_text
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects
@@ -42,6 +50,8 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
     data, source = file.data, Source(file.name, "object")
     if data.startswith(b"PAR1"):
         return _parquet(file.name, data)
+    if data.startswith(b"PK\x03\x04") and (log := eval_log(file)):
+        return {"": [log]}, source
     if data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
         read = {Path(one.name).stem: parsed(one, sep) for one in inside}
         if len(read) == 1 and isinstance(only := next(iter(read.values())), TextTable):
@@ -54,8 +64,8 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
         raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
     if data.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in data:
         return _sheet(file)
-    if data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
-        objects, source = _objects(data, source)
+    if data[:64].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:1] in (b"{", b"["):
+        objects, source = _objects(file)
         return {"": objects}, source
     return read_table(file, sep)
 
@@ -90,28 +100,70 @@ def _sheet(file: File) -> TextTable:
     except ImportError:
         why = "this is an Excel file, and reading it needs openpyxl (pip install openpyxl); or save it as CSV"
         raise ValueError(f"{file.name}: {why}") from None
+    sheets: dict[str, dict[int, dict[int, str]]] = {}  # sheet -> row -> column -> text of what is not empty
     try:
-        book = load_workbook(io.BytesIO(file.data), read_only=True, data_only=True)
-        sheets = {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+        for sheet in load_workbook(io.BytesIO(file.data), read_only=True, data_only=True).worksheets:
+            sheet.reset_dimensions()  # what a file says of its own size may be wrong: then rows would be lost
+            for k, row in enumerate(sheet.iter_rows(values_only=True), 1):
+                if cells := {j: text for j, value in enumerate(row) if (text := text_of(value)).strip()}:
+                    sheets.setdefault(sheet.title, {})[k] = cells
     except Exception as problem:  # of a damaged file openpyxl raises whatever its parts did
         raise ValueError(f"{file.name}: this Excel file is damaged ({problem})") from None
-    sheets = {name: rows for name, rows in sheets.items() if any(map(any, rows))}
     if len(sheets) != 1:
         names = quoted(sheets) if sheets else "none"
         raise ValueError(f"{file.name}: one sheet with a table is read; there are {len(sheets)} ({names})")
-    rows = [[_cell(value) for value in row] for row in next(iter(sheets.values()))]
-    while not any(rows[-1]):
-        rows.pop()
-    width = max(k + 1 for row in rows for k, cell in enumerate(row) if cell)
-    columns = tuple(list(column) for column in zip(*(row[:width] for row in rows[1:]), strict=True))
-    return TextTable(header_of(rows[0][:width], file, ","), columns, Source(file.name, "row", 2))
+    rows = next(iter(sheets.values()))
+    used = sorted({j for cells in rows.values() for j in cells})
+    source, empty = Source(file.name, "row", 0, list(rows)), max(rows) - len(rows)
+    notes = (source.says(f"{empty} empty rows skipped."),) * (empty > 0)
+    return _composed(
+        rows_table([[c.get(j, "") for j in used] for c in rows.values()], source, file, notes=notes)
+    )
 
 
-def _cell(value: Any) -> str:
-    """A cell of Excel, which has no whole numbers of its own, as text."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value.isoformat() if isinstance(value, date | time) else as_text(value)
+def text_of(value: Any) -> str:
+    """A value of any type as text that means the same: ISO times, seconds, true; whole numbers have no point.
+
+    >>> text_of(datetime(2026, 1, 2, 9)), text_of(timedelta(minutes=1.5)), text_of(2.0), text_of(b"cat")
+    ('2026-01-02T09:00:00', '90', '2', 'cat')
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str | bool) or is_missing(value):
+        return "" if is_missing(value) else as_text(value)
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, float):
+        return as_text(int(value) if value.is_integer() and abs(value) < 1e15 else value)
+    if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
+        value = value.date()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        read = value.decode(errors="replace")
+        return read if read.isprintable() and "\ufffd" not in read else value.hex()
+    if isinstance(value, int | list | tuple | dict | np.ndarray):
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        return json.dumps(value, ensure_ascii=False, default=text_of)
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def texts_of(values: Sequence) -> list[str]:
+    """Values of a column as text; 1.0 stays "1.0" beside 1.5 where no number is written without a point."""
+    types = set(map(type, values))
+    points = float in types and int not in types and any(type(v) is float and v % 1 > 0 for v in values)
+    return [as_text(value) if points and type(value) is float else text_of(value) for value in values]
+
+
+def _composed(table: TextTable) -> TextTable:
+    """A table whose letters are composed (NFC)."""
+    columns, notes = [], table.notes
+    for column in (list(table.header), *table.columns):
+        names = different(column)
+        if not unicodedata.is_normalized("NFC", "\n".join(names)):
+            notes += joined_note(names, table.source.name)
+            column = renamed(column, {name: unicodedata.normalize("NFC", name) for name in names})
+        columns.append(column)
+    return table._replace(header=tuple(columns[0]), columns=tuple(columns[1:]), notes=notes)
 
 
 def strict_json(text: str) -> Any:
@@ -133,9 +185,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
+def _objects(file: File) -> tuple[list[dict], Source]:
+    file, notes = decoded(file)
+    source = Source(file.name, "object", notes=notes)
     try:
-        text = data.decode("utf-8-sig")
+        text = file.data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise ValueError(source.says(f"not UTF-8 text ({problem.reason}). Save it as UTF-8.")) from None
     if text.lstrip().startswith("["):
@@ -148,7 +202,17 @@ def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
             raise ValueError(source.says(str(problem))) from None
     else:
         records, lines = _lines(text, source.name)
-        source = Source(source.name, "line", 1, lines)
+        source = Source(source.name, "line", 1, lines, notes)
+    plain = json.dumps(records, ensure_ascii=False) if "\\u" in text else ""
+    if not unicodedata.is_normalized("NFC", plain):
+        source = Source(source.name, source.unit, source.first, source.numbers,
+                        notes + joined_note(plain.split('"'), source.name))  # fmt: skip
+        records = json.loads(unicodedata.normalize("NFC", plain))
+    if len(records) > 1 and all(isinstance(row, list) for row in records):
+        records, source = (
+            _of_rows(records[0], records[1:], source),
+            Source(source.name, "row", 1, None, notes),
+        )
     bad = next((k for k, one in enumerate(records) if not isinstance(one, dict)), None)
     if bad is not None:
         needed = "an object with names and values is needed"
@@ -156,6 +220,18 @@ def _objects(data: bytes, source: Source) -> tuple[list[dict], Source]:
     if not records:
         raise ValueError(source.says("there is nothing in this file"))
     return records, source
+
+
+def _of_rows(header: list, rows: list, source: Source) -> list[dict]:
+    """Objects of a list of names and lists of values."""
+    if not all(isinstance(name, str) for name in header) or duplicates(header):
+        what = "the first list must hold the names of the columns, each once"
+        raise ValueError(source.says(f"{what}; got {quoted(header, 8)}"))
+    bad = [k for k, row in enumerate(rows, 1) if not isinstance(row, list) or len(row) != len(header)]
+    if bad:
+        raise ValueError(f"{source.at(bad)}: a list of {len(header)} values is needed ({quoted(header, 8)})")
+    check_names(header, [texts_of(row) for row in rows[:500]], source.name, 1)
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 def _lines(text: str, name: str) -> tuple[list[Any], list[int]]:
@@ -178,13 +254,101 @@ def _lines(text: str, name: str) -> tuple[list[Any], list[int]]:
 
 
 def table_of(records: Iterable[dict], source: Source) -> TextTable:
-    """Objects as a table of text; what an object lacks is missing."""
+    """Objects as a table of text; what an object lacks is missing. One may hold all (`_unwrapped`)."""
+    records, notes = list(records), source.notes
+    if len(records) == 1 and (inside := _unwrapped(records[0], source)):
+        records, how = inside
+        source, notes = Source(source.name, "entry", 1), (*notes, source.says(f"read as {how}."))
     records = list(map(_flat, records))
     header = tuple(dict.fromkeys(str(name) for one in records for name in one))
     if not header:
         raise ValueError(source.says("the objects are empty: there are no names and values to read"))
-    columns = tuple([as_text(one.get(name)) for one in records] for name in header)
-    return TextTable(header, columns, source)
+    columns = tuple(texts_of([one.get(name) for one in records]) for name in header)
+    return TextTable(header, columns, source, None, notes)
+
+
+def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | None:
+    """The objects that an object holds, and how; None: it is one of them itself.
+
+    A list of objects beside other things; columns as lists; names, index and rows apart (pandas' "split");
+    objects in objects (`_by_keys`); or any of these inside a single object.
+    """
+    lists = {name: value for name, value in one.items() if isinstance(value, list) and value}
+    boxes = {name: value for name, value in one.items() if isinstance(value, dict) and value}
+    objects = [name for name, value in lists.items() if all(isinstance(entry, dict) for entry in value)]
+    if "columns" in lists and all(isinstance(row, list) for row in lists.get("data", [0])):
+        rows = _of_rows(lists["columns"], lists["data"], source)
+        index = lists.get("index", [])
+        if len(index) == len(rows) and index != list(range(len(rows))):
+            rows = [{"index": name} | row for name, row in zip(index, rows, strict=True)]
+        return rows, "rows beside the names of their columns"
+    if len(objects) > 1:
+        raise ValueError(source.says(f"{quoted(objects)} are lists of objects: leave the one to read"))
+    if objects:
+        rows, rest = lists[objects[0]], [name for name in one if name != objects[0]]
+        key = (boxes.get("schema", {}).get("primaryKey") or [None])[0]
+        if [row.get(key) for row in rows] == list(range(len(rows))):  # an index of pandas
+            rows = [{name: value for name, value in row.items() if name != key} for row in rows]
+        return rows, f"the list {objects[0]!r}" + (f"; {quoted(rest)} beside it not used" if rest else "")
+    if len(lists) == len(one):
+        sizes = {name: len(value) for name, value in lists.items()}
+        most = max(sizes.values())
+        if len(set(sizes.values())) > 1 or (len(one) > most and not _has_words(one)):
+            raise ValueError(source.says(
+                f"lists {quoted(sizes)} of {quoted(set(sizes.values()))} values: are they columns, or "
+                "the labels of one sample each? Columns are equally long, and one is called label; of labels "
+                'write {"task": ..., "worker": ..., "label": ...} for each'
+            ))  # fmt: skip
+        rows = [dict(zip(one, row, strict=True)) for row in zip(*one.values(), strict=True)]
+        return rows, f"columns {quoted(one, 8)}"
+    if len(boxes) == len(one) > 1 and all(boxes.values()):
+        return _by_keys(boxes)
+    if len(boxes) == 1 and not lists:
+        name, box = next(iter(boxes.items()))
+        inside = _unwrapped(box, source) if all(isinstance(v, dict | list) for v in box.values()) else None
+        return inside and (inside[0], f"{inside[1]}, in {name!r}")
+    return None
+
+
+def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
+    """Objects in objects: columns by the index of a row, rows by their index, or labels by task and labeler.
+
+    Labelers are fewer than tasks. Where names and numbers do not decide, the columns are "key" and "inner".
+    """
+    inner = list(dict.fromkeys(name for box in boxes.values() for name in box))
+    numbered = inner == [str(k) for k in range(len(inner))]
+    if numbered or _has_words(boxes, ("label",)):
+        key = "task" if not column_called("task", list(boxes)) else "index"
+        index = [{} if numbered else {key: name} for name in inner]
+        rows = [index[k] | {c: box.get(name) for c, box in boxes.items()} for k, name in enumerate(inner)]
+        return rows, f"columns {quoted(boxes, 8)} by the index of a row"
+    if _has_words(inner, ("label",)):
+        key = "task" if not column_called("task", inner) else "index"
+        return [{key: name, **box} for name, box in boxes.items()], f"rows by their {key}"
+    roles = [_starts(names, role) for role, names in (("worker", inner), ("task", boxes))]
+    turned = [_starts(names, role) for role, names in (("task", inner), ("worker", boxes))]
+    names = ("key", "inner")
+    if any(roles) or (not any(turned) and 3 * len(inner) <= 2 * len(boxes)):
+        names = ("task", "worker")
+    elif any(turned) or 3 * len(boxes) <= 2 * len(inner):
+        names = ("worker", "task")
+    rows = [
+        {names[0]: key, names[1]: name} | (value if isinstance(value, dict) else {"label": value})
+        for key, box in boxes.items()
+        for name, value in box.items()
+    ]
+    return rows, f"labels by {names[0]} and {names[1]}"
+
+
+def _has_words(names: Iterable[str], roles: Iterable[str] = COLUMN_WORDS) -> bool:
+    """Whether some name is that of a column with such a role; numbered names are not."""
+    plain = [name for name in names if not re.search("[0-9]", name)]
+    return any(column_called(role, plain) for role in roles)
+
+
+def _starts(names: Iterable[str], role: str) -> bool:
+    """Whether all names begin with words for a role: "rater 1", "rater 2"."""
+    return all(name.casefold().startswith(tuple(COLUMN_WORDS[role].split())) for name in names)
 
 
 def _flat(record: dict, before: str = "") -> dict[str, Any]:
@@ -198,7 +362,7 @@ def _flat(record: dict, before: str = "") -> dict[str, Any]:
 
 def _parquet(name: str, data: bytes) -> TextTable:
     try:
-        from pyarrow import parquet
+        from pyarrow import parquet, types
     except ImportError:
         why = "this is a Parquet file, and reading it needs pyarrow: pip install 'jtruth[frames]'"
         raise ValueError(f"{name}: {why}") from None
@@ -213,20 +377,37 @@ def _parquet(name: str, data: bytes) -> TextTable:
         raise ValueError(f"{name}: this Parquet file cannot be read ({problem})") from None
     check_size(size, name, len(data))
     table = present(table, "the table")
-    return TextTable(tuple(table.column_names), tuple(map(_column, table.columns)), Source(name, "row"))
+    while any(map(types.is_struct, table.schema.types)):
+        table = table.flatten()  # an object's values are columns of their own: "verdicts.gpt"
+    header, columns = tuple(table.column_names), tuple(map(_column, table.columns))
+    return _composed(TextTable(header, columns, Source(name, "row")))
 
 
 def _column(column: Any) -> Sequence[str]:
     """A column of Arrow as text; Arrow finds its different values, and only these become text."""
     import pyarrow as pa
 
-    if pa.types.is_nested(column.type) or not len(column):
-        return [as_text(value) for value in column.to_pylist()]
     if pa.types.is_dictionary(column.type):  # its values may stand in any order, and some nowhere
         column = column.cast(column.type.value_type)
-    chunks = column.dictionary_encode(null_encoding="encode").unify_dictionaries().chunks
+    try:
+        chunks = column.dictionary_encode(null_encoding="encode").unify_dictionaries().chunks
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of lists and the like
+        return texts_of(column.to_pylist())
+    if not chunks:
+        return []
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
-    return merged(codes, [as_text(value) for value in chunks[0].dictionary.to_pylist()])
+    names = chunks[0].dictionary
+    if pa.types.is_temporal(names.type) and not pa.types.is_time(names.type):
+        return merged(codes, _times(names.to_numpy(zero_copy_only=False), getattr(names.type, "tz", None)))
+    return merged(codes, texts_of(names.to_pylist()))
+
+
+def _times(values: np.ndarray, zone: str | None) -> list[str]:
+    """Times of NumPy in ISO form, without zeros at the end; durations in seconds."""
+    if values.dtype.kind == "m":
+        return [text_of(value) for value in (values / np.timedelta64(1, "s")).tolist()]
+    texts = [np.datetime_as_string(value, "auto") for value in values]
+    return ["" if text == "NaT" else f"{text}{'Z' if zone else ''}" for text in texts]
 
 
 def as_table(path: Any, sep: str | None = None) -> TextTable:

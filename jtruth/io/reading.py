@@ -1,15 +1,15 @@
-"""Labels from files of any kind: tables long and wide, and exports of annotation tools.
+"""Labels from files of any kind: parse, plan, apply. Open this file first.
 
-Fields are read as text and every field stays what it is: "001" is not 1, a worker may be called "NA", and a
-row that does not fit the header is an error with its line number. Only the *label* can be missing: empty, or
-text such as "NA" or "null" that is not named in `classes`. How a file that is no table of task, worker, label
-was read is said in a note.
+`opened` parses a file and makes its plan (`jtruth.io.plan`); `jtruth.io.apply` makes rows of it; `read` and
+`read_labels` make `Labels` of the rows. Fields are read as text and every field stays what it is: "001" is
+not 1, a worker may be called "NA", and a row that does not fit the header is an error with its line number.
+How a file was read is its labels' first note, where anything had to be decided.
 
 Where labels lie on several machines each process reads its own file, a shard with all labels of some tasks,
 and they tell one another which labelers and classes there are (docs/many_devices.md).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -20,158 +20,244 @@ import numpy as np
 from jtruth import _mesh
 from jtruth import _validation as check
 from jtruth._files import write_table
+from jtruth._one_line import one_line
 from jtruth._validation.coded import different
-from jtruth._validation.guess import look_at, unused_counts
 from jtruth._validation.text import NoRows, TextTable
-from jtruth._validation.words import column_called
-from jtruth.io import exports
-from jtruth.io.exports import GOLD, LabelRows
-from jtruth.io.parsing import as_table, parsed
-from jtruth.io.tables import columns_beside, wide_rows
-from jtruth.io.vocabulary import Words, in_words
+from jtruth.io import apply, exports
+from jtruth.io.cells import in_words, silent_by_map
+from jtruth.io.exports import LabelRows
+from jtruth.io.gold import read_gold_sample
+from jtruth.io.parsing import as_table, as_text, parsed
+from jtruth.io.plan import Plan, make_plan, role_of
+from jtruth.io.tables import read_predictions
 from jtruth.labels import Labels
 
-
-class Reading(NamedTuple):
-    """How to read a file that is no table of task, worker, label."""
-
-    wide: bool = False  # every other column is a labeler; tables that look wide are read so anyway
-    leave_out: tuple[str, ...] = ()  # columns of a wide table that are no labelers
-    words: Words = Words()  # what the labels mean
+PathOrTable = Any  # a path, "-", a data frame, a matrix of codes, a `TextTable`, what `parsed` gave
 
 
-_READING = Reading()
+class Opened(NamedTuple):
+    """A file with its plan; `rows` makes its labels, and refuses doubts."""
+
+    table: TextTable
+    plan: Plan
+    export: LabelRows | None = None  # what a known format holds beside its rows
+
+    __repr__ = one_line
+
+    def rows(self) -> LabelRows:
+        """One row for each label."""
+        rows = apply.rows_of(self.table, self.plan)
+        if self.export is not None:
+            rows.beside |= self.export.beside
+            rows.notes = (*self.export.notes, *rows.notes)
+        return rows
+
+
+class Data(NamedTuple):
+    """What a file says: labels, and what stands beside them, by sample in the order of the labels."""
+
+    labels: Labels
+    gold: Any  # (samples,) class codes, -1 unknown; None: no column is called like gold
+    predictions: dict[str, Any]  # by column: (samples,) class codes
+    scores: dict[str, Any]  # by column: (samples,) numbers
+    groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
+    times: Any  # (samples,) seconds; None: no column of times, or several times a sample
+    plan: Plan
+    notes: tuple  # sentences: how the file was read, what was left out
+
+    __repr__ = one_line
+
+
+def opened(
+    path: PathOrTable, asked: Plan | None = None, sep: str | None = None, leave_out: Iterable[str] = ()
+) -> Opened:
+    """Parse a file and make its plan.
+
+    Args:
+        path: the file, or "-" for standard input; a data frame; or what is parsed already.
+        asked: what somebody said about it (`Plan.asked`).
+        sep: separator; what the header says unless given.
+        leave_out: columns that are used for something else, and so are no labelers.
+    """
+    asked = asked or Plan()
+    if isinstance(path, Opened):
+        return path
+    file = _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
+    given = {*(asked.task or ()), asked.worker, asked.label, *(asked.labelers or ())} - {None}
+    rows = None
+    if not isinstance(file, TextTable):
+        rows = exports.of_records(*file, asked.label)
+    elif not given <= set(file.header) or not asked.labelers:
+        complete = {"task", "worker", "label"} <= set(file.header) or (asked.task and asked.worker)
+        rows = None if complete or asked.labelers else exports.of_table(file, asked.label)
+    if rows is None:
+        table = as_table(file)
+        return Opened(table, make_plan(table, asked, tuple(leave_out)))
+    header = ("task", "worker", "label", *rows.more)
+    table = TextTable(header, (rows.task, rows.worker, rows.label, *rows.more.values()), rows.source)
+    inside = {name for name in given if name not in header}  # the field of the export, or its own names
+    asked = replace(asked, layout=None, form=rows.form, label=None if asked.label in inside else asked.label,
+                    task=asked.task if asked.task and not inside & set(asked.task) else ("task",),
+                    worker=None if asked.worker in inside else asked.worker)  # fmt: skip
+    return Opened(table, make_plan(table, asked), rows)
+
+
+def _of_frame(frame: Any) -> TextTable:
+    """A data frame as a table of text; its whole numbers and times as they are written."""
+    from jtruth._validation.ids import read_frame
+
+    table = read_frame(frame)
+    columns = tuple([as_text(value) for value in table[name].to_list()] for name in table.columns)
+    return TextTable(tuple(map(str, table.columns)), columns, check.Source("the frame", "row", 0))
+
+
+def read(path: PathOrTable, *, plan: Plan | str | PathLike | None = None, sep: str | None = None,
+         **options: Any) -> Data:  # fmt: skip
+    r"""Everything that a file says: labels, gold, predictions, scores, groups and times, and the plan of it.
+
+    Args:
+        path: any file that `read_labels` takes.
+        plan: how to read it, as `jtruth inspect --save-plan` writes it; made from the file unless given.
+        sep: separator.
+        options: edits of the plan: those of `read_labels`.
+
+    Example:
+        >>> import tempfile; from pathlib import Path
+        >>> path = Path(tempfile.mkdtemp()) / "wide.csv"
+        >>> _ = path.write_text("item,ann,bob,truth\\n1,yes,yes,yes\\n2,no,yes,no\\n3,no,no,\\n")
+        >>> data = read(path)
+        >>> data.labels.worker_names, data.gold.tolist(), data.plan.layout
+        (('ann', 'bob'), [1, 0, -1], 'wide')
+    """
+    file = opened(path, as_asked(plan, options), sep)
+    rows = file.rows()
+    labels = labels_of_rows(rows, file.plan)
+    data = Data(labels, None, {}, {}, {}, None, file.plan, labels.notes)
+    return _with_columns(data, file, rows)
+
+
+def _with_columns(data: Data, file: Opened, rows: LabelRows) -> Data:
+    """What stands beside the labels, by name of its column; what cannot be read is said."""
+    from jtruth._validation.times import times_of
+    from jtruth.io.tables import numbers, per_sample
+
+    labels, plan, notes = data.labels, file.plan, list(data.notes)
+    used = {*(plan.task or ()), plan.worker, plan.label, *(plan.labelers or ())}
+    tables = {name: apply.of_worker(rows, name) for name in rows.beside}
+    for name in [] if plan.layout == "transposed" else [n for n in file.table.header if n not in used]:
+        try:
+            tables[name] = apply.beside(file.table, plan, name)
+        except ValueError:  # several values a sample
+            continue
+    gold, times = data.gold, data.times
+    for name, table in tables.items():
+        role = plan.roles.get(name) or plan.aside.get(name) or role_of(name)
+        how: dict[str, Any] = {"task": "task", "label": table.header[1], "common_only": True, "plan": plan}
+        try:
+            if role == "gold" and gold is None:
+                gold = read_gold_sample(table, labels, **how).classes
+            elif role == "prediction":
+                data.predictions[name] = np.asarray(read_predictions(table, labels, **how).y_pred)
+            elif role == "score":
+                data.scores[name] = per_sample(table, labels, numbers(table, name), np.nan)
+            elif role in (None, "ignored") and (seconds := times_of(list(table.columns[1]))) is not None:
+                times = per_sample(table, labels, seconds, np.nan)
+            elif role in (None, "ignored") and 1 < len(set(table.columns[1])) <= len(table.columns[1]) // 2:
+                data.groups[name] = per_sample(table, labels, np.array(table.columns[1], object), "")
+        except ValueError as problem:
+            notes.append(f"Column {name!r} was not used: {problem}")
+    return data._replace(gold=gold, times=times, notes=tuple(notes))
+
+
+def as_asked(plan: Any, options: Mapping[str, Any]) -> Plan:
+    """A plan with options as `read_labels` takes them."""
+    abstain = options.get("abstain", ())
+    rest = {name: value for name, value in options.items() if name != "abstain"}
+    return silent_by_map(Plan.asked(plan, silent=tuple(map(str, abstain)), **rest))
 
 
 def read_labels(
-    path: Any,
+    path: PathOrTable,
     *,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
+    task: str | Iterable[str] | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    labelers: Iterable[str] | None = None,
     classes: Iterable | None = None,
-    repeats: str = "error",
-    missing: str = "error",
+    scale: str | None = None,
+    repeats: str | None = None,
+    missing: str | None = None,
     abstain: Iterable = (),
+    map: Mapping[str, str] | None = None,
+    pass_at: float | None = None,
+    contains: str | None = None,
+    plan: Plan | str | PathLike | None = None,
     sep: str | None = None,
-    how: Reading = _READING,
 ) -> Labels:
-    """Labels from any file: a table with a row for each label, a wide table, an export of an annotation tool.
+    """Labels from any file: a table with a row for each label, a wide table, a log or export of a tool.
 
-    CSV and TSV (possibly gzipped), JSON, JSON lines and Parquet; exports of Label Studio, Prodigy, Argilla,
-    doccano and Mechanical Turk; a matrix of codes (.npy, -1 where there is no label). What a file was read
-    as is the first of the labels' notes.
+    CSV and TSV (possibly gzipped), Excel, JSON, JSON lines and Parquet; exports of annotation tools and logs
+    of evaluation tools (`jtruth.io.exports` lists them); a matrix of codes (.npy, -1 where there is no
+    label). How a file was read is the first of the labels' notes, where anything had to be decided.
 
     Args:
         path: the file, or "-" for standard input; or a data frame (eager or lazy: see `Labels.from_frame`),
             or a matrix of codes, or what `jtruth.io.parsing.parsed` made of a file.
-        task, worker, label: which columns to read. Others are ignored. In an export `label` is the field.
+        task: column of samples, or several that together name one.
+        worker, label: columns of labelers and labels. In an export `label` is the field.
+        labelers: columns of a wide table that are one labeler each.
         classes: class names in order of their codes, for instance ("no", "yes").
-        repeats: "error", "keep", "first" or "last", when a worker labelled a task more than once.
-        missing: "error" or "drop", for rows without a label.
+        scale: "nominal", "ordinal" or "interval"; as in `Labels.from_long`.
+        repeats: "majority", "first", "last", "keep" or "error", when a worker labelled a task again.
+        missing: "error" or "drop", for rows without a label; cells of wide tables are dropped.
         abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
+        map: label in the file -> class. pass_at: numbers of at least this are "pass", others "fail".
+            contains: of sets of classes, whether this one is among them, "yes" or "no".
+        plan: a plan, or the JSON file of one: how a file like this is read.
         sep: separator; a comma (in .tsv files a tab), or what alone stands in the header, unless given.
-        how: wide tables, and words for classes.
 
     Raises:
-        ValueError: naming the file and the first lines that cannot be used, and what to do.
+        ValueError: naming the file and the first lines that cannot be used, and what to do; or two ways to
+            read the file that are about as good, with what chooses each.
     """
-    read = isinstance(path, tuple)  # a `File`, or what `parsed` made of it
-    if not read and check.is_frame(path):
-        return Labels.from_frame(path, task=task, worker=worker, label=label, classes=classes,
-                                 repeats=repeats, missing=missing, abstain=abstain)  # fmt: skip
-    if not read and (matrix := _matrix(path)) is not None:
-        return Labels.from_matrix(matrix, None if classes else int(matrix.max()) + 1, classes=classes)
-    rows = label_rows(path, task=task, worker=worker, label=label, sep=sep, how=how)
-    words = how.words.with_silent(abstain)
-    words = words if classes is None or not words.unsaid else words._replace(recognise=False)
-    in_classes, remarks = in_words(rows.label, words, rows.source)
-    form = (f"Read as {rows.form}.",) if rows.form else ()
+    options = {"task": task, "worker": worker, "label": label, "labelers": labelers, "classes": classes,
+               "scale": scale, "repeats": repeats, "missing": missing, "abstain": abstain, "map": map,
+               "pass_at": pass_at, "contains": contains}  # fmt: skip
+    if not isinstance(path, tuple):
+        if not check.is_frame(path) and (matrix := _matrix(path)) is not None:
+            size = None if classes else int(matrix.max()) + 1
+            return Labels.from_matrix(matrix, size, classes=classes)
+        names = (task or "task", worker or "worker", label or "label")
+        if check.is_frame(path) and _plain_frame(path, names, options):
+            found = {"classes": classes, "scale": scale, "repeats": repeats, "missing": missing}
+            given = {name: value for name, value in found.items() if value is not None}
+            columns = dict(zip(("task", "worker", "label"), names, strict=True))
+            return Labels.from_frame(path, **columns, abstain=abstain, **given)
+    asked = as_asked(plan, options)
+    file = opened(path, asked, sep)
+    return labels_of_rows(file.rows(), file.plan)
+
+
+def _plain_frame(frame: Any, names: tuple, options: Mapping[str, Any]) -> bool:
+    """Whether a frame has a row for each label and needs no plan; a lazy one is never collected."""
+    from jtruth._validation.ids import read_frame
+
+    table = read_frame(frame, lazy=True)
+    header = table.collect_schema().names() if hasattr(table, "collect") else list(table.columns)
+    said = any(options[name] is not None for name in ("map", "pass_at", "contains", "labelers"))
+    return hasattr(table, "collect") or (not said and set(names) <= set(header))
+
+
+def labels_of_rows(rows: LabelRows, plan: Plan) -> Labels:
+    """The labels of rows, in the words of the plan."""
+    apply.check_single(rows, plan)
+    in_classes, remarks = in_words(rows.label, plan, rows.source)
     labels = Labels.from_long(
-        rows.task, rows.worker, in_classes, classes=classes, repeats=repeats,
-        missing="drop" if rows.form.startswith("wide") else missing,  # a cell of who was not asked
-        abstain=words.silent, source=rows.source,
+        rows.task, rows.worker, in_classes, classes=plan.classes, repeats=plan.repeats or "majority",
+        missing=plan.missing or "error", abstain=plan.silent, scale=plan.scale, source=rows.source,
     )  # fmt: skip
+    form = (rows.form,) if rows.form else ()
     return replace(labels, notes=(*form, *rows.notes, *remarks, *labels.notes))
-
-
-def label_rows(
-    path: Any,
-    *,
-    task: Any = "task",
-    worker: Any = "worker",
-    label: Any = "label",
-    sep: str | None = None,
-    how: Reading = _READING,
-) -> LabelRows:
-    """Task, worker and label of every row of a file; arguments as `read_labels`."""
-    file, named = parsed(path, sep), None if label == "label" else label
-    rows = None if isinstance(file, TextTable) else exports.of_records(*file, named)
-    if rows is not None:
-        return rows
-    table = as_table(file)
-    wanted, form = {"task": task, "worker": worker, "label": label}, ""
-    there = set(wanted.values()) <= set(table.header)
-    rows = None if there and not how.wide else exports.of_table(table, named)
-    if rows is None and not there and not how.wide:
-        wanted, form, there = _by_words(table, wanted)
-    if rows is None and (how.wide or not there):
-        known = task if task in table.header else None
-        rows = wide_rows(table, known, forced=how.wide, leave_out=how.leave_out)
-    if rows is None and not there and worker == "worker":
-        rows = _by_one(table, wanted)
-    if rows is not None:
-        return rows
-    columns = table.pick(wanted)
-    every = lambda name: table.columns[:][table.header.index(name)]  # noqa: E731
-    remarks = unused_counts(table.header, set(wanted.values()), every, table.source)
-    return LabelRows(columns[0], columns[1], columns[2], table.source, form, remarks)
-
-
-def beside_of(path: Any, *, label: str = "label") -> dict[str, str]:
-    """Gold, predictions and scores that stand beside the labels of a file, as they are asked for there."""
-    file, named = parsed(path), None if label == "label" else label
-    rows = None if isinstance(file, TextTable) else exports.of_records(*file, named)
-    if rows is None:
-        return columns_beside(as_table(file))
-    models = [name for name in rows.beside if name != GOLD]
-    asked = {"gold": [GOLD] if GOLD in rows.beside else [], "predictions": models[:1]}
-    return {role: f"export:{names[0]}" for role, names in asked.items() if names}
-
-
-def export_table(path: Any, name: str, *, label: str = "label") -> TextTable:
-    """What a model or gold says beside the labels of an export, as a table task, label."""
-    rows = label_rows(path, label=label)
-    if name not in rows.beside:
-        there = check.quoted(rows.beside) if rows.beside else "none"
-        raise ValueError(rows.source.says(f"no predictions or gold called {name!r} here; there are {there}"))
-    columns = list(rows.beside[name]), list(rows.beside[name].values())
-    return TextTable(("task", "label"), columns, check.Source(f"export:{name}", "entry"))
-
-
-def _by_words(table: TextTable, wanted: dict[str, str]) -> tuple[dict[str, str], str, bool]:
-    """The three columns by other words for them, how that is said, and whether all three are there."""
-    mapping = look_at(table, wanted).mapping
-    if mapping is None or any(mapping[role] != name != role for role, name in wanted.items()):
-        return wanted, "", False
-    remarks = ", ".join(f"{role} {name!r}" for role, name in mapping.items())
-    form = f"{remarks}, by the names of the columns (task=..., worker=..., label=... say otherwise)"
-    return mapping, form, True
-
-
-def _by_one(table: TextTable, wanted: dict[str, str]) -> LabelRows | None:
-    """One label for each task and no column that says who gave it, as one labeler; None: not such a table."""
-    task, label = (
-        name if name in table.header else column_called(role, table.header) if name == role else None
-        for role, name in wanted.items()
-        if role != "worker"
-    )
-    if task is None or label is None or column_called("worker", table.header) is not None:
-        return None
-    tasks, labels = (table.columns[table.header.index(name)] for name in (task, label))
-    form = f"one label {label!r} for each task {task!r}, all by one labeler: no column says who gave them"
-    rows = LabelRows(tasks, [label] * len(tasks), labels, table.source, form)
-    return rows if len(different(tasks)) == len(tasks) else None
 
 
 def _matrix(path: Any) -> np.ndarray | None:
@@ -195,7 +281,7 @@ def read_shard(
     classes: Iterable | None = None,
     repeats: str = "error",
     missing: str = "error",
-    how: Reading | None = None,
+    plan: Plan | None = None,
     **columns: Any,
 ) -> Labels:
     """This process's part of the labels, with labelers and classes of all parts; every process must call it.
@@ -205,15 +291,14 @@ def read_shard(
         classes: names in the order of their codes, the same in every process. Otherwise all labels of all
             parts are the classes, in the order that `read_labels` would give them.
         repeats, missing, columns: as in `read_labels`.
-        how: words for classes, only such as are said: nothing is recognised by what one part happens to hold.
+        plan: how each part is read; nothing is recognised by what one part happens to hold.
 
     Raises:
         ValueError: in every process, what one of them finds: bad rows, other classes than process 0 was given
             (both are shown), a task of which two parts have labels.
     """
-    how = how or Reading()
-    how = how._replace(words=how.words._replace(recognise=False))
-    rows, label = _mesh.together(lambda: _rows(path, how, columns))
+    asked = replace(as_asked(plan, columns), recognise=False)
+    rows, label = _mesh.together(lambda: _rows(path, asked))
     class_names = None if classes is None else [str(name) for name in classes]
     _mesh.same_everywhere("classes", class_names)
     workers = _of_all(different(rows.worker))
@@ -235,13 +320,14 @@ def read_shard(
     return replace(labels, notes=(*rows.notes, *kept))
 
 
-def _rows(path: Any, how: Reading, columns: dict[str, Any]) -> tuple[LabelRows, Any]:
+def _rows(path: Any, asked: Plan) -> tuple[LabelRows, Any]:
     """Rows of a file, none of one that has only a header, and their labels in the words of the classes."""
     try:
-        rows = label_rows(path, how=how, **columns)
+        file = opened(path, asked)
     except NoRows:
-        rows = LabelRows([], [], [], check.Source(str(path)), "")
-    return rows, in_words(rows.label, how.words, rows.source)[0]
+        return LabelRows([], [], [], check.Source(str(path))), []
+    rows = file.rows()
+    return rows, in_words(rows.label, file.plan, rows.source)[0]
 
 
 def _of_all(names: list) -> tuple:

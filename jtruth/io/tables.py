@@ -1,8 +1,8 @@
-"""Tables with one row for each task: predictions and gold beside labels, numbers, and wide tables of labels.
+"""Tables with one row for each sample beside labels: predictions, scores, gold, numbers.
 
 Task ids connect the files. They are compared as text, so labels built in Python with tasks 1, 2, 3 meet the
 ids "1", "2", "3" of a file; where labels have no ids, the number of the sample is its id. Predictions and
-gold may also be a column of the file of labels: `task_table` makes a table of it.
+gold may also be a column of the file of labels (`jtruth.io.apply.beside`).
 """
 
 import re
@@ -15,19 +15,17 @@ from jaxtyping import Float, Int
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
-from jtruth._validation.guess import COUNT_WORDS, look_at
-from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, number_in, number_of, quoted
-from jtruth.io.exports import LabelRows
+from jtruth._validation.words import LOOK, number_in
+from jtruth.io.cells import in_words
 from jtruth.io.parsing import as_table
-from jtruth.io.vocabulary import Words, in_words
+from jtruth.io.plan import Plan, role_of
 from jtruth.labels import Labels
 
 _MOST_CONTRADICT, _LEAST_ROWS, _LEAST_EACH = 0.5, 20, 5  # rows whose class is not the most probable one
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")  # or decimals: 1,234
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")  # or decimals: 1,234
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
-_WORDS = Words()
+_PLAN = Plan()
 _ROUNDED_TEXT = 1e-2  # ... and this closely they were rounded when written: rescaled, with a note
 
 
@@ -68,7 +66,7 @@ def read_predictions(
     score: str | None = None,
     common_only: bool = False,
     sep: str | None = None,
-    words: Words = _WORDS,
+    plan: Plan = _PLAN,
 ) -> Predictions:
     """Predictions of one classifier, in the order of the samples of `labels`.
 
@@ -82,7 +80,7 @@ def read_predictions(
         common_only: use the tasks that have labels and a prediction, and say in `notes` what was left out.
             By default any difference is an error.
         sep: separator, a comma (in .tsv files a tab) unless given.
-        words: what labels mean, as for the labels themselves.
+        plan: what labels mean, as for the labels themselves.
 
     Probabilities are read if there is one column for each class, called by the name of the class, or by
     p_ or prob_ and the name.
@@ -93,20 +91,20 @@ def read_predictions(
     table = as_table(path, sep)
     column = label or "label"
     if label is None:
-        one_column(table, column, "predictions", labels)
+        one_column(table, column, "prediction", labels)
     if label is None and column not in table.header and probability_columns(table.header, labels):
         read, rows = _scores(table, labels, task, score, common_only)
         y_pred, remarks = _most_probable(np.asarray(read.probabilities), rows, table.source)
     else:
-        codes, remarks = class_codes(table, task, column, labels, words)
+        codes, remarks = class_codes(table, task, column, labels, plan)
         read, rows = _scores(table, labels, task, score, common_only, label=column)
         y_pred = codes[rows]
         remarks += _against_probabilities(table, column, y_pred, read.probabilities)
     number = np.bincount(y_pred, minlength=labels.num_classes)
     unused = check.unused(number, labels.class_names, "classes are never predicted")
-    if words.pass_at is not None and number.max() == y_pred.size > 1:
+    if plan.pass_at is not None and number.max() == y_pred.size > 1:
         name = labels.class_names[y_pred[0]]
-        text = f"every prediction is {name!r} after the cut at {words.pass_at:g}: is this the labels' scale?"
+        text = f"every prediction is {name!r} after the cut at {plan.pass_at:g}: is this the labels' scale?"
         unused = (LOOK + table.source.says(text),)
     notes = read.notes + remarks + unused
     y_pred = check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes)
@@ -173,69 +171,14 @@ def _against_probabilities(
     return (LOOK + table.source.says(text),)
 
 
-def task_table(path: Any, task: str, name: str, *, sep: str | None = None) -> TextTable:
-    """Column `name` of a table beside its tasks, a row for each task that has a value there, and one only.
-
-    Where there is no column `task`, the number of the row is the task.
-    """
-    table = as_table(path, sep)
-    (values,) = table.pick({"label": name})
-    column = task if task in table.header else look_at(table).wide_task
-    ids = [str(k) for k in range(len(values))] if column is None else table.pick({"task": column})[0]
-    first: dict[str, int] = {}
-    for k, (one, value) in enumerate(zip(ids, values, strict=True)):
-        if value.strip().casefold() in MISSING_TEXT - {"-1"}:
-            continue
-        before = first.setdefault(one, k)
-        if values[before] != value:
-            raise ValueError(
-                f"{table.source.at([before, k])}: task {one!r} has {name} {values[before]!r} and {value!r}"
-            )
-    kept = list(first.values())
-    columns = [ids[k] for k in kept], [values[k] for k in kept]
-    return table._replace(header=(task, name), columns=columns, source=table.source.only(kept))
-
-
-def tasks_by_group(table: TextTable, task: str, name: str) -> tuple[TextTable, dict[str, tuple[str, str]]]:
-    """A table whose tasks lie in one group each, by the column `name`, and the group and item of every task.
-
-    A task that stands in several groups (one question, several systems) is a sample in each: it is called
-    "task | group" then, and so are all others. The item is the task as it was.
-    """
-    if name not in table.header:
-        there = check.quoted(table.header, 12)
-        raise ValueError(table.source.says(f"no column {name!r} to group by; the columns are {there}"))
-    (groups,), look = table.pick({"group": name}), look_at(table, {"task": task})
-    column = task if task in table.header else (look.mapping or {}).get("task") or look.wide_task
-    if column in (None, name) and look.layout == "wide":  # its tasks are the numbers of the rows
-        ids = [str(k) for k in range(len(groups))]
-        table, column = table._replace(header=(task, *table.header), columns=(ids, *table.columns[:])), task
-    ids = list(groups) if column is None else table.pick({"task": column})[0]
-    empty = [k for k, one in enumerate(groups) if not one]
-    if empty:
-        raise ValueError(
-            f"{table.source.at(empty)}: no {name}; each row needs the group it is of. Fill it in, or leave "
-            "such rows out of the file"
-        )
-    pairs = dict.fromkeys(zip(ids, groups, strict=True))
-    if len(pairs) == len({one for one, _ in pairs}):
-        return table, {one: (group, one) for one, group in pairs}
-    named = {pair: f"{pair[0]} | {pair[1]}" for pair in pairs}
-    if len(set(named.values())) < len(named):
-        raise ValueError(table.source.says("tasks and groups with ' | ' in their names cannot be told apart"))
-    columns = list(table.columns[:])
-    columns[table.header.index(column)] = [named[pair] for pair in zip(ids, groups, strict=True)]
-    return table._replace(columns=tuple(columns)), {named[pair]: (pair[1], pair[0]) for pair in pairs}
-
-
 def class_codes(
-    table: TextTable, task: str, label: str, labels: Labels, words: Words
+    table: TextTable, task: str, label: str, labels: Labels, plan: Plan
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Codes of the label column of a table with one row per task, and how its words were read."""
     _, values = table.pick({"task": task, "label": label})
     names = tuple(map(str, labels.class_names))
     coded = "classes" not in labels.inferred
-    values, remarks = in_words(values, words, table.source, known=names)
+    values, remarks = in_words(values, plan, table.source, known=names)
     codes = check.class_codes(
         values, names, table.source, coded=coded, if_missing="Leave such rows out.", what="label "
     )
@@ -273,27 +216,54 @@ def align_rows(
     return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
 
 
+def per_sample(table: TextTable, labels: Labels, values: np.ndarray, fill: Any) -> np.ndarray:
+    """Values of the rows of a table with a column `task`, by sample; `fill` where there is no row."""
+    rows, samples, _ = align_rows(table, "task", labels, True, complete=False)
+    found = np.full(labels.num_samples, fill, values.dtype)
+    found[samples] = values[rows]
+    return check.with_tasks(found, labels.tasks)
+
+
 def numbers(table: TextTable, name: str) -> np.ndarray:
-    """A column of finite numbers, float64."""
+    """A column of finite numbers, float64; commas in them stand before decimals or between thousands."""
     (column,) = table.pick({name: name})
-    texts = column
-    if (table.decimal or _decimal_of(column)) == ",":
-        texts = [text if "." in text else text.replace(",", ".") for text in column]
-    values = np.array([number_in(text) for text in texts])
+    mark = table.decimal or _decimal_of(different(column))
+    points = any("." in text and "," in text for text in different(column))  # 1.234,5 beside 1.234
+    plain = {}
+    for text in different(column):
+        other = text.translate({44: ".", 46: ","}) if mark == "," else text
+        other = other if "," in text or (points and _THOUSANDS.fullmatch(other)) else text
+        plain[text] = other.replace(",", "") if mark and _THOUSANDS.fullmatch(other) else other
+    values = np.array([number_in(plain[text]) for text in column])
     bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size and not mark and _THOUSANDS.fullmatch(text := column[bad[0]]):
+        meant = f"{text.replace(',', '')} or {text.replace(',', '.')}. If its comma stands before decimals"
+        how = "say --decimal , and if it separates thousands, say --decimal ."
+        raise ValueError(f"{table.source.entry(bad, f'{name} ', text)} {meant}, {how}")
     if bad.size:
         where = table.source.entry(bad, f"{name} ", column[bad[0]])
-        hint = " If its comma stands before decimals, say --decimal ,." if "," in column[bad[0]] else ""
+        hint = (
+            " If its comma stands before decimals, say --decimal ,."
+            if "," in column[bad[0]] and mark == "."
+            else ""
+        )
         raise ValueError(f"{where} not a finite number.{hint}")
     return values
 
 
-def _decimal_of(column: Sequence[str]) -> str:
-    """A comma where numbers have commas that stand before decimals and not between thousands."""
-    commas = [text for text in different(column) if "," in text]
-    if not commas or any("." in text for text in different(column)):
-        return "."
-    return "," if any(not _THOUSANDS.fullmatch(text) for text in commas) else "."
+def _decimal_of(texts: Sequence[str]) -> str:
+    """A comma where numbers have commas before their decimals, a point otherwise; "" where it is unclear.
+
+    Commas that three digits follow stand between thousands beside points, or whole numbers of 10 to 999.
+    """
+    commas = [text for text in texts if "," in text]
+    if not commas or any("." in text for text in texts):
+        last = {text.rfind(",") > text.rfind(".") for text in commas if "." in text}
+        return "," if last == {True} else "."
+    if not all(map(_THOUSANDS.fullmatch, commas)):
+        return ","
+    whole = {len(text.lstrip("+-")) for text in texts if text.lstrip("+-").isdecimal()}
+    return "." if max(whole, default=0) in (2, 3) or any(text.count(",") > 1 for text in commas) else ""
 
 
 def probability_columns(header: Iterable[str], labels: Labels) -> tuple[str, list[str]] | None:
@@ -357,23 +327,9 @@ def read_features(
     return np.stack([numbers(table, name) for name in names], axis=1)[rows]
 
 
-# A column of this name is the truth, a classifier or its score, and no labeler, unless somebody says so.
-_BESIDE = {
-    "gold": re.compile(r"(.*[_. -])?(gold|truth)|true|ground|expected|target|y(_?true)?$"),
-    "predictions": re.compile(r"pred|model|y_?pred$"),
-    "scores": re.compile(r"score|prob|confidence|p_"),
-}
-_JUDGED = re.compile(f"{_BESIDE['gold'].pattern}|{_BESIDE['predictions'].pattern}|consensus|majority")
-
-
-def looks_like(role: str, name: str) -> bool:
-    """Whether a column is called like gold, predictions or scores."""
-    return _BESIDE[role].match(name.casefold()) is not None
-
-
 def one_column(table: TextTable, label: str, role: str, labels: Labels) -> None:
     """Refuse a table whose column `label` differs from one of classes that is called by its role."""
-    names = [name for name in table.header if looks_like(role, name) and name != label]
+    names = [name for name in table.header if role_of(name) == role and name != label]
     for name in names if label in table.header else ():
         first, second = (
             [value.strip() for value in column] for column in table.pick({"a": label, "b": name})
@@ -386,43 +342,3 @@ def one_column(table: TextTable, label: str, role: str, labels: Labels) -> None:
                 f"{table.source.at(rows)}: {label!r} and {name!r} differ, and either may be the {role}: "
                 f"say which by label=... (at the command line --{option} {name})"
             )
-
-
-def columns_beside(table: TextTable) -> dict[str, str]:
-    """Columns that look like gold, predictions and scores by their names, the first of each, to ask for."""
-    names = tuple(reversed(table.header))
-    roles = {role: name for role in _BESIDE for name in names if looks_like(role, name)}
-    return {role: f"column:{name}" for role, name in roles.items()}
-
-
-def wide_rows(
-    table: TextTable, task: str | None, *, forced: bool = False, leave_out: Sequence[str] = ()
-) -> LabelRows | None:
-    """Rows of a wide table; None if it does not look like one and nobody said that it is (`forced`).
-
-    Without a column `task` it is guessed, or the number of the row; every column but it and `leave_out` is a
-    labeler where forced.
-    """
-    look = look_at(table, {} if task is None else {"task": task})
-    if not forced and look.layout != "wide":
-        return None
-    task = task if task in table.header else look.wide_task
-    out = {task, *leave_out}
-    names = [c for c in (table.header if forced else look.labelers) if c not in out]
-    names = [c for c in names if forced or not _JUDGED.match(c.casefold())]
-    counts = [c for c in table.header if c.casefold() in COUNT_WORDS and c not in leave_out]
-    if counts:
-        text = f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own"
-        raise ValueError(table.source.says(text))
-    if not names:
-        raise ValueError(table.source.says("there is no column of a labeler in this wide table"))
-    picked = dict(zip(names, map(list, table.pick({name: name for name in names})), strict=True))
-    size = len(table.columns[0])
-    ids = list(table.pick({"task": task})[0]) if task else [str(k) for k in range(size)]
-    rows = [(k, ids[k], name, column[k]) for k in range(size) for name, column in picked.items() if column[k]]
-    form = f"wide table, {number_of(len(names), 'labeler')}: {quoted(names, 8)}"
-    form += f", task {task!r}" if task else ", tasks are the numbers of the rows"
-    rest = [c for c in table.header if c not in names and c not in out]
-    notes = (f"{quoted(rest, 8)} was not read as a labeler (--wide does).",) if rest else ()
-    task_of, worker, label = ([row[j] for row in rows] for j in (1, 2, 3))
-    return LabelRows(task_of, worker, label, table.source.only([k for k, *_ in rows]), form, notes)

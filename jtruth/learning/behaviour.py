@@ -67,7 +67,7 @@ def labeler_behaviour(
     prior: Float[np.ndarray, " classes"],
     matrices: Float[np.ndarray, "labelers classes classes"],
     *,
-    order: Num[np.ndarray, " samples"] | None = None,
+    order: Num[np.ndarray, "samples ..."] | None = None,
     gold: Int[np.ndarray, " samples"] | None = None,
     key: Any = None,
 ) -> Behaviour:
@@ -76,7 +76,8 @@ def labeler_behaviour(
     Args:
         labels: the noisy labels.
         prior, matrices: learned from them; a row of a matrix may not hold an exact 0.
-        order: when each sample was labelled, on any scale; without it drift is not asked.
+        order: when each sample was labelled, or each label (samples, labelers), on any scale; without it
+            drift is not asked.
         gold: known classes, -1 where unknown.
         key: of the random signs behind the test of drift; 0 if None.
 
@@ -108,8 +109,10 @@ def labeler_behaviour(
     spam = expit(_evidence(used, np.ones(classes)) - bound + logit(BEFORE["spam"]))  # one row for all classes
     change = [None, *np.full((3, size, classes), np.nan)]
     if order is not None:
-        posterior = _by_period(joint - _host.log(prior), prior, np.asarray(order), gold)
-        change = _change(labels, posterior, matrices, np.asarray(order), host_rng(as_key(key), "drift"))
+        when = np.asarray(order)
+        each = when if when.ndim == 1 else np.nanmean(when, axis=1)
+        posterior = _by_period(joint - _host.log(prior), prior, each, gold)
+        change = _change(labels, posterior, matrices, when, host_rng(as_key(key), "drift"))
     duplicates = _duplicates(labels, without, matrices)
     return Behaviour(np.where(used.sum(axis=1) > 0, spam, np.nan), *change, *duplicates)
 
@@ -193,7 +196,8 @@ def _change(
 ) -> tuple[Float[np.ndarray, "labelers classes"], ...]:
     """p-values of a change, its moment, and the share of right labels before and after, see the module."""
     sample, labeler, label = labels.entries()
-    when, (size, classes) = order[sample], matrices.shape[:2]
+    when = order[sample] if order.ndim == 1 else order[sample, labeler]
+    size, classes = matrices.shape[:2]
     by_time = np.lexsort((when, labeler))
     number = np.bincount(labeler, minlength=size)
     first = np.concatenate([[True], (np.diff(when[by_time]) != 0) | (np.diff(labeler[by_time]) != 0)])

@@ -29,6 +29,7 @@ from jaxtyping import Array, Float, Int
 from jtruth import _validation as check
 from jtruth._arrays import AnyArray, safe_log
 from jtruth._iterate import inside_simplex, normalised
+from jtruth.labels import Labels
 
 Weights = Float[AnyArray, "labels classes"]
 _WORTH = 2.0  # labels of each class that the mean of all labelers counts as, where a channel leans on it
@@ -70,6 +71,21 @@ class Values(NamedTuple):
                 f"row {again}: worker {workers[again]!r} gave task {tasks[again]!r} a second value"
             )
         return cls(sample, labeler, value, task_names, worker_names)
+
+    @classmethod
+    def grades(cls, labels: Labels) -> "Values":
+        """Labels as grades 0..C-1 for `OrdinalLink`, in the order of their classes.
+
+        Raises:
+            ValueError: classes without an order, or a labeler who graded a sample twice.
+        """
+        rank = np.argsort(np.argsort(check.places(labels, "OrdinalLink")))
+        sample, labeler, label = labels.entries()
+        if labels.has_repeats():
+            raise ValueError(
+                "some labelers graded a sample more than once: OrdinalLink takes one label of each"
+            )
+        return cls(sample, labeler, rank[label], labels.task_names, labels.worker_names)
 
     def codes(self, most: int, what: str) -> Int[np.ndarray, " labels"]:
         """The values as codes 0..most-1, or a ValueError that names the first that is none."""

@@ -2,7 +2,8 @@
 
 All compare an observed weighted agreement a with the one e that chance would give, (a - e) / (1 - e); they
 differ in what they call chance. With votes r_ik (labels of class k for sample i), r_i of them, weights w_kl
-(1 on the diagonal) and shares p_k of the classes among the labels, samples weighing alike:
+(1 on the diagonal, less for distant classes: by their numbers, or by ranks where they only have an order) and
+shares p_k of the classes among the labels, samples weighing alike:
 
     a = mean over samples with r_i >= 2 of sum_k r_ik (sum_l w_kl r_il - 1) / (r_i (r_i - 1))
     Fleiss            e = sum_kl w_kl p_k p_l                        (Scott's pi for two labelers)
@@ -50,6 +51,8 @@ _MOST_DISTINCT = (
 )
 TITLES = {
     "krippendorff": "Krippendorff's alpha",
+    "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
+    "krippendorff_interval": "Krippendorff's alpha, interval",
     "fleiss": "Fleiss' kappa",
     "gwet_ac1": "Gwet's AC1",
     "brennan_prediger": "Brennan-Prediger",
@@ -84,6 +87,12 @@ Imagined = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any], Imagined]
 
 
+Votes = Int[np.ndarray, "samples classes"]
+Places = (
+    Float[np.ndarray, " classes"] | None
+)  # where the classes stand: numbers in any order; None: 0, 1, ...
+
+
 def point(coefficient: Coefficient) -> float:
     """The coefficient of all samples; NaN where it is undefined."""
     features, times, value, _ = coefficient
@@ -94,42 +103,50 @@ def point(coefficient: Coefficient) -> float:
         return float(value(times @ features / size, size))
 
 
-def weights(kind: str, classes: int) -> Float[np.ndarray, "classes classes"]:
+def weights(kind: str, classes: int, places: Places = None) -> Float[np.ndarray, "classes classes"]:
     """Weight of two labels: 1 if equal; linear or quadratic in how far apart their classes are."""
     choose("weights", kind, WEIGHTS)
     if kind == "nominal":
         return np.eye(classes)
-    apart = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes))) / max(classes - 1, 1)
+    at = _steps(classes, places)
+    apart = np.abs(at[:, None] - at) / max(classes - 1, 1)
     return 1 - (apart if kind == "linear" else apart**2)
 
 
-def fleiss(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
+def _steps(classes: int, places: Places) -> Float[np.ndarray, " classes"]:
+    """Where the classes stand, the first and last as far apart as codes: 0 to C - 1."""
+    if places is None:
+        return np.arange(classes) * 1.0
+    return (places - places.min()) * ((classes - 1) / (np.ptp(places) or 1.0))
+
+
+def fleiss(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Fleiss' kappa, any number of labels a sample, weighted."""
-    w = weights(kind, votes.shape[1])
+    w = weights(kind, votes.shape[1], places)
     return _by_votes(votes, w, lambda p: np.einsum("...k,kl,...l->...", p, w, p))
 
 
-def brennan_prediger(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
+def brennan_prediger(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Brennan and Prediger's coefficient: by chance all classes are alike."""
-    w = weights(kind, votes.shape[1])
+    w = weights(kind, votes.shape[1], places)
     return _by_votes(votes, w, lambda p: np.full(p.shape[:-1], w.sum() / w.size))
 
 
-def gwet_ac1(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
+def gwet_ac1(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Gwet's AC1 (with weights: AC2)."""
-    w, classes = weights(kind, votes.shape[1]), votes.shape[1]
+    w, classes = weights(kind, votes.shape[1], places), votes.shape[1]
     scale = w.sum() / max(classes * (classes - 1), 1)
     return _by_votes(votes, w, lambda p: scale * (p * (1 - p)).sum(axis=-1))
 
 
 def cohen(
     first: Int[np.ndarray, " samples"], second: Int[np.ndarray, " samples"], classes: int,
-    kind: str = "nominal",
+    kind: str = "nominal", places: Places = None,
 ) -> Coefficient:  # fmt: skip
     """Cohen's kappa of two labelers; samples that one of them left out (-1) say nothing."""
     shared = (first >= 0) & (second >= 0)
     pairs, times = np.unique(first[shared] * classes + second[shared], return_counts=True)
-    w, margin, (row, column) = weights(kind, classes), np.eye(classes), np.divmod(pairs, classes)
+    w, margin, (row, column) = weights(kind, classes, places), np.eye(classes), np.divmod(pairs, classes)
 
     def value(mean: Any, _: float) -> Any:  # of weighted agreement and both margins
         row, column = np.split(mean[..., 1:], 2, axis=-1)
@@ -144,12 +161,13 @@ def cohen(
     return np.column_stack([w[row, column], margin[row], margin[column]]), times, value, imagined
 
 
-def krippendorff(votes: Int[np.ndarray, "samples classes"], kind: str = "nominal") -> Coefficient:
-    """Krippendorff's alpha; kind is nominal, ordinal or interval (classes are then 0, 1, 2, ...)."""
+def krippendorff(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
+    """Krippendorff's alpha; kind is nominal, ordinal or interval."""
     choose("differences", kind, DIFFERENCES)
-    votes, times = _distinct(votes[votes.sum(axis=1) > 1])
-    codes = np.arange(votes.shape[1])
-    apart = (codes[:, None] - codes[None, :]) ** 2.0 if kind == "interval" else 1 - np.eye(codes.size)
+    at = _steps(votes.shape[1], places)
+    votes, times = _distinct(votes[votes.sum(axis=1) > 1][:, np.argsort(at, kind="stable")])
+    at, codes = np.sort(at), np.arange(at.size)
+    apart = (at[:, None] - at) ** 2 if kind == "interval" else 1 - np.eye(at.size)
 
     def features(votes: np.ndarray) -> np.ndarray:
         others = np.maximum(votes.sum(axis=-1, keepdims=True) - 1, 1)
@@ -306,16 +324,22 @@ def _disagreement(observed: Any, number: Any, expected: Any) -> Any:
 
 
 def overall(
-    votes: Int[np.ndarray, "samples classes"], key: Key, *, kind: str = "nominal",
-    differences: str = "nominal", level: float = 0.95,
+    votes: Votes, key: Key, *, kind: str = "nominal",
+    differences: str = "nominal", places: Places = None, scale: str = "nominal", level: float = 0.95,
 ) -> dict[str, Agreement]:  # fmt: skip
-    """The coefficients of all labelers together, by name."""
-    coefficients = {
-        "krippendorff": krippendorff(votes, differences),
-        "fleiss": fleiss(votes, kind),
-        "gwet_ac1": gwet_ac1(votes, kind),
-        "brennan_prediger": brennan_prediger(votes, kind),
-    }
+    """The coefficients of all labelers together, by name.
+
+    Alpha comes a second time by the `scale` of three or more classes that have one (by ranks only where a table
+    of all pairs of classes fits into memory).
+    """
+    classes = votes.shape[1]
+    beside = scale != "nominal" and classes > 2
+    if beside and scale == "ordinal":
+        beside = collapse_rows(votes)[0].size * classes**2 <= 10 * _AT_ONCE
+    kinds = {"": differences} | ({f"_{scale}": scale} if beside else {})
+    coefficients = {f"krippendorff{name}": krippendorff(votes, one, places) for name, one in kinds.items()}
+    for make in (fleiss, gwet_ac1, brennan_prediger):
+        coefficients[make.__name__] = make(votes, kind, places)
     return {name: agreement(coefficient, key, level) for name, coefficient in coefficients.items()}
 
 

@@ -9,7 +9,7 @@ it is NaN.
 or quadratic ones it is no metric of the registry.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -69,9 +69,14 @@ def mcc(y: Classes, y_pred: Classes, num_classes: int = 2) -> Float[Array, ""]:
     return named_metric("mcc").of_table(_table(y, y_pred, num_classes))
 
 
-def kappa(weights: str = "nominal", num_classes: int = 2) -> Callable[[Classes, Classes], Float[Array, ""]]:
-    """Cohen's kappa with "nominal", "linear" or "quadratic" weights."""
-    apart = 1 - agreement_weights(weights, num_classes)
+def kappa(
+    weights: str = "nominal", num_classes: int = 2, values: Sequence[float] | None = None
+) -> Callable[[Classes, Classes], Float[Array, ""]]:
+    """Cohen's kappa with "nominal", "linear" or "quadratic" weights, by distances of `values`.
+
+    These are `labels.values`. Without them codes are ranks, an order only of labels whose scale is ordinal.
+    """
+    apart = 1 - agreement_weights(weights, num_classes, None if values is None else np.array(values, float))
 
     def of_labels(y: Classes, y_pred: Classes) -> Float[Array, ""]:
         table = _table(y, y_pred, num_classes)

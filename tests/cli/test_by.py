@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from jtruth.io.parsing import as_table
-from jtruth.io.tables import tasks_by_group
+from jtruth.io.apply import by_group, ids_of
+from jtruth.io.reading import opened
 from tests.cli.files import rows_of, write
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
@@ -98,13 +98,18 @@ def test_wide_tables_and_exports(run, refusal, folder, tmp_path):
 
 
 def test_tasks_get_the_names_of_their_groups_only_where_they_stand_in_several(folder, tmp_path):
-    table, group_of = tasks_by_group(as_table(folder / "wide.csv"), "task", "system")
-    assert table.columns[0][0] == "base 0" and group_of["base 0"] == ("base", "base 0")
-    table, group_of = tasks_by_group(as_table(folder / "labels.csv"), "task", "system")
-    assert group_of["q3 | tuned"] == ("tuned", "q3") and set(table.columns[0]) == set(group_of)
+    def grouped(path):
+        file = opened(path)
+        plan, group_of = by_group(file.table, file.plan, "system")
+        return ids_of(file.table, plan), group_of
+
+    ids, group_of = grouped(folder / "wide.csv")
+    assert ids[0] == "base 0" and group_of["base 0"] == ("base", "base 0")
+    ids, group_of = grouped(folder / "labels.csv")
+    assert group_of["q3 | tuned"] == ("tuned", "q3") and set(ids) == set(group_of)
     odd = [("a | b", "c", "j", "1"), ("a", "b | c", "j", "1"), ("a", "d", "j", "1")]
-    with pytest.raises(ValueError, match="cannot be told apart"):
-        tasks_by_group(as_table(write(tmp_path / "odd.csv", LONG, odd)), "task", "system")
+    with pytest.raises(ValueError, match="joined names are ambiguous"):
+        grouped(write(tmp_path / "odd.csv", LONG, odd))
 
 
 def test_a_classifier_in_every_group(answer, refusal, folder, tmp_path, monkeypatch):

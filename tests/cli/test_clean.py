@@ -71,7 +71,7 @@ def test_costs_strategy_seed_and_prior_change_the_queue(answer, files):
     drawn = [queue("--strategy", "random", "--seed", s)[0] for s in (1, 2)]
     assert drawn[0] != drawn[1]
     first = queue("--strategy", "sort_noise", "--prior", ".6,.4")[1]["queue"][0]
-    np.testing.assert_allclose(first["expected_gain"], 0.6 * 0.4 / (0.6 * 0.4 + 0.4 * 0.9))  # Bayes
+    np.testing.assert_allclose(first["score"], 0.6 * 0.4 / (0.6 * 0.4 + 0.4 * 0.9))  # Bayes
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_one_noisy_label_a_row_and_features_find_wrong_labels(answer, tmp_path):
     assert found["strategy"] == "wrong_label"
     for row in found["queue"]:
         assert row["reason"].startswith(f"labelled {names[z[int(row['task'])]]}; the model says")
-    gains = [row["expected_gain"] for row in found["queue"]]
+    gains = [row["score"] for row in found["queue"]]
     assert gains == sorted(gains, reverse=True)
     assert "error rates are learned from one label" in " ".join(text.split())
     gold = gold_of(

@@ -85,7 +85,7 @@ UNUSABLE = [
     (["inspect", "x.csv", "--json", "examples"], "this is a folder"),
     (["inspect", CARIES, "--sep", "ab"], "one character"),
     (["evaluate", CARIES, "--rater", "5", "--sep", "\\t"], "for a tab type"),
-    (["evaluate", ANESTHESIA, "--rater", "2"], "Set --repeats keep"),
+    (["evaluate", ANESTHESIA, "--rater", "2", "--repeats", "error"], "Set --repeats majority"),
     (["inspect", CARIES, "--sep", ";", "--task", "x"], "say --sep ,"),
     (["labelers", CARIES, "--report", "nowhere/page.html"], "there is no folder 'nowhere'"),
     (["correct"], "give --differ 68/1000"),

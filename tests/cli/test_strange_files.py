@@ -154,8 +154,9 @@ def test_an_excel_file_needs_openpyxl_or_is_read(answer, refusal, tmp_path, monk
     assert "reading it needs openpyxl (pip install openpyxl); or save it as CSV" in err
     rows = [(float(i // 3), w, c, None) for i, (_, w, c) in enumerate(long(z))]
     rows = [("task", "worker", "label", None), *rows]
-    sheet = types.SimpleNamespace(title="one", iter_rows=lambda values_only: [*rows, (None,) * 4])
-    empty = types.SimpleNamespace(title="two", iter_rows=lambda values_only: [(None,)])
+    sheet = {"title": "one", "iter_rows": lambda values_only: [*rows, (None,) * 4]}
+    empty = {"title": "two", "iter_rows": lambda values_only: [(None,)]}
+    sheet, empty = (types.SimpleNamespace(reset_dimensions=list, **one) for one in (sheet, empty))
     fake = types.ModuleType("openpyxl")
     fake.load_workbook = lambda *_, **__: types.SimpleNamespace(worksheets=[sheet, empty])
     monkeypatch.setitem(sys.modules, "openpyxl", fake)

@@ -41,7 +41,7 @@ def odd(tmp_path):
 
 def test_inspect_and_evaluate_agree_on_what_is_suspicious(answer, odd):
     looked, first = answer("inspect", odd / "labels.csv")
-    graded = ("--predictions", odd / "pred.csv", "--noise", odd / "noise.json", "--repeats", "keep")
+    graded = ("--predictions", odd / "pred.csv", "--noise", odd / "noise.json")
     found, out = answer("evaluate", odd / "labels.csv", *graded, "--report", odd / "out.html")
     assert tuple(one["name"] for one in found["suspicious"]) == ODD
     assert found["suspicious"] == looked["findings"]
@@ -53,7 +53,7 @@ def test_inspect_and_evaluate_agree_on_what_is_suspicious(answer, odd):
 
 @pytest.mark.slow
 def test_labelers_find_the_same_oddities(odd, few_lineages):
-    labels = jt.read_labels(odd / "labels.csv", repeats="keep")
+    labels = jt.read_labels(odd / "labels.csv", repeats="majority")
     report = jt.evaluate_labelers(labels)
     known = inspect_labels(labels).findings
     assert len(known) == len(ODD) and report.suspicious[-len(ODD) :] == known

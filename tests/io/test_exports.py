@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jtruth.io import Reading, read_gold, read_labels, read_predictions
-from jtruth.io.tables import task_table
+from jtruth.io import read_gold, read_labels, read_predictions
+from jtruth.io import apply
+from jtruth.io.reading import opened
 
 FOLDER = Path(__file__).parent / "exports"
 ANN, BOB = ["pos", "pos", "neg", "neg"], ["pos", "neg", "neg", None]  # of the tasks 1 to 4
@@ -26,7 +27,7 @@ FORMS = {
     "argilla_feedback.jsonl": "Argilla export, 2 annotators, question 'sentiment'",
     "mturk.csv": "Mechanical Turk batch, 2 annotators, answer 'sentiment'",
     "mturk_json.csv": "Mechanical Turk batch, 2 annotators, answer 'sentiment'",
-    "wide.csv": "wide table, 2 labelers: 'ann', 'bob', task 'item'",
+    "wide.csv": "a wide table, 2 labelers: 'ann', 'bob'; the sample is 'item'",
     "long.jsonl": "",
 }
 
@@ -48,13 +49,20 @@ def test_the_same_labels_in_every_export(name):
     assert labels.notes[0].startswith(f"Read as {form}") if form else not labels.notes, labels.notes
 
 
+def task_table(path, name):
+    """A column beside the samples of a file."""
+    file = opened(path)
+    return apply.beside(file.table, file.plan, name)
+
+
 def test_what_was_left_out_is_counted():
     notes = {name: " ".join(read_labels(FOLDER / name).notes) for name in FORMS}
     assert "1 cancelled annotations were left out" in notes["label_studio.json"]
     assert "1 ignored questions were left out" in notes["prodigy.jsonl"]
     assert "1 discarded responses were left out" in notes["argilla_feedback.jsonl"]
     assert "1 rejected assignments were left out" in notes["mturk.csv"]
-    assert "'gold', 'model' was not read as a labeler" in notes["wide.csv"]
+    assert "Column 'gold' is called like verified labels, so it is no labeler" in notes["wide.csv"]
+    assert "Column 'model' is called like a classifier" in notes["wide.csv"]
 
 
 def test_doccano_by_a_file_for_each_user(tmp_path):
@@ -106,7 +114,7 @@ def test_wide_tables_are_long_ones_with_empty_cells(write):
     many = "task," + ",".join("abc") + "\n" + "".join(f"{k},{k},{k + 1},{k}\n" for k in range(4))
     with pytest.raises(ValueError, match="no columns 'worker', 'label'"):
         read_labels(write(many))  # different values everywhere: does not look wide
-    assert read_labels(write(many), how=Reading(wide=True)).num_labelers == 3
+    assert read_labels(write(many), labelers=list("abc")).num_labelers == 3
     with pytest.raises(ValueError, match="'count' may count rows"):
         read_labels(write("task,a,b,count\n1,0,0,5\n2,0,1,2\n3,1,1,3\n4,1,1,9\n"))
 
@@ -115,7 +123,7 @@ def test_predictions_and_gold_in_columns_of_the_same_file():
     path = FOLDER / "wide.csv"
     labels = read_labels(path)
     for read, name in ((read_predictions, "model"), (read_gold, "gold")):
-        table = task_table(path, "task", name)
+        table = task_table(path, name)
         found = read(table, labels, task=table.header[0], label=table.header[1])
         codes = getattr(found, "y_pred", found)
         expected = {"model": ["pos", "pos", "pos", "neg"], "gold": ANN}[name]
@@ -124,11 +132,11 @@ def test_predictions_and_gold_in_columns_of_the_same_file():
 
 def test_one_column_of_a_long_table(write):
     content = "task,worker,label,truth\n1,a,x,x\n1,b,y,\n2,a,y,y\n2,b,y,y\n3,a,x,\n"
-    table = task_table(write(content), "task", "truth")
+    table = task_table(write(content), "truth")
     assert table.columns == (["1", "2"], ["x", "y"])
     assert read_gold(table, read_labels(write(content)), label="truth").tolist() == [0, 1, -1]
     with pytest.raises(ValueError, match=r"lines 2, 3: task '1' has truth 'x' and 'y'"):
-        task_table(write(content.replace("1,b,y,", "1,b,y,y")), "task", "truth")
+        task_table(write(content.replace("1,b,y,", "1,b,y,y")), "truth")
 
 
 def changed(name, change):
@@ -148,7 +156,6 @@ def two_choices(records):
 
 BAD = {
     "several fields": (changed("label_studio.json", two_fields), "several choice fields .*'sentiment', 'top"),
-    "several choices": (changed("label_studio.json", two_choices), "object 1: 'sentiment' has 2 values at"),
     "no object": ("[1, 2]", "object 0: an object with names and values is needed; got 1"),
     "broken line": ('{"task": 1}\n{"task": ', "line 2: this is no JSON"),
     "broken list": ('[{"task": 1},\n{"task" 2}]', "line 2: this is no JSON"),
@@ -167,6 +174,12 @@ BAD = {
 def test_bad_exports(write, content, message):
     with pytest.raises(ValueError, match=message):
         read_labels(write(content, "export.json"))
+
+
+def test_several_choices_are_a_set(write):
+    """Of one label that has two classes; then all are sets, written in one order."""
+    labels = read_labels(write(changed("label_studio.json", two_choices), "export.json"))
+    assert labels.classes == ('["neg", "pos"]', '["neg"]', '["pos"]') and labels.num_labels == 7
 
 
 def test_a_field_can_be_named(write):
@@ -305,7 +318,7 @@ def test_an_entry_that_is_no_entry_says_where(tmp_path):
     lines = (FOLDER / "prodigy.jsonl").read_text().splitlines()
     lines[2] = lines[2].replace('"answer"', '"anser"')
     (tmp_path / "p.jsonl").write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=r"p.jsonl, line 3: not as an export of prodigy has it \('answer'"):
+    with pytest.raises(ValueError, match=r"p.jsonl, line 3: not as a Prodigy export has it \('answer'"):
         read_labels(tmp_path / "p.jsonl")
     (tmp_path / "e.json").write_text("[{}, {}]")
     with pytest.raises(ValueError, match="the objects are empty"):

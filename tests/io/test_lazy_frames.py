@@ -78,13 +78,19 @@ def test_what_a_frame_is_refused_for_an_engine_is_refused_for(engine, change, op
 
 
 @engines
-def test_repeated_labels_are_named(engine):
-    """A worker who labelled a task twice."""
+def test_repeated_labels(engine):
+    """A worker who labelled a task twice is refused by option; a tie goes to the first class."""
     columns = {name: [*values, values[0]] for name, values in rows().items()}
     task, worker = columns["item"][0], columns["rater"][0]
     with pytest.raises(ValueError, match=rf"worker '{worker}' labelled task '{task}' 2 times"):
-        jt.Labels.from_frame(engine(columns), **NAMES)
+        jt.Labels.from_frame(engine(columns), repeats="error", **NAMES)
     assert jt.Labels.from_frame(engine(columns), repeats="keep", **NAMES).num_labels == 121
+    columns["rating"][0], columns["rating"][-1] = "maybe", "yes"
+    for names in (["maybe", "no", "yes"], ["yes", "no", "maybe"]):
+        labels = jt.Labels.from_frame(engine(columns), classes=names, **NAMES)
+        found, notes = facts(labels)
+        assert (task, worker, names[0]) in found and len(found) == 120
+        assert notes[0].endswith(" 1 tie went to the first class, since these rows have no order.")
 
 
 @engines

@@ -22,6 +22,7 @@ from jax.flatten_util import ravel_pytree
 from numpyro import handlers
 from numpyro.distributions import biject_to, constraints
 from numpyro.infer.util import constrain_fn, potential_energy
+from scipy.special import logit
 
 from jtruth._cache import keep_programs
 from jtruth._random import host_rng, stream
@@ -234,14 +235,14 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
         return jax.vmap(one, -1, -1)(named(arrays, x))
 
     def draw(arrays: Any, rng: np.random.Generator, number: int) -> np.ndarray:
-        keys = jax.random.split(jax.random.key(rng.integers(2**31)), number)
-        with handlers.seed(rng_seed=keys[0]):
+        key = jax.random.key(rng.integers(2**31))
+        with handlers.seed(rng_seed=key):
             laws = {"prior": dist.Dirichlet(arrays[0]["class_concentration"]), **parameters(*args(arrays))}
         if all(isinstance(law, dist.Distribution) for law in laws.values()):
-            every = {name: _on_host(law, rng, number) for name, law in sorted(laws.items())}
-            free = [biject_to(laws[name].support).inv(np.float32(x)) for name, x in every.items()]
+            free = [_drawn_free(law, rng, number) for _, law in sorted(laws.items())]
             points = np.concatenate([np.asarray(x).reshape(number, -1) for x in free], axis=1)
         else:  # laws that depend on what was drawn before
+            keys = jax.random.split(key, number)
             points = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
         return np.clip(np.nan_to_num(np.asarray(points, np.float32).T), -_FARTHEST, _FARTHEST)
 
@@ -251,23 +252,25 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
     return Kind(log_prior, meaning, named, draw, size)
 
 
-def _on_host(law: Any, rng: np.random.Generator, number: int) -> np.ndarray:
-    """So many draws of a law (number, ...); of the usual ones by NumPy, which compiles nothing."""
+def _drawn_free(law: Any, rng: np.random.Generator, number: int) -> Any:
+    """Draws in NumPyro's coordinates without bounds; of the usual laws by NumPy, which compiles nothing."""
     base, shape = law, (number, *law.shape())
     while isinstance(base, dist.Independent | dist.ExpandedDistribution):
         base = base.base_dist
-    match base:
-        case dist.Dirichlet():
-            x = rng.standard_gamma(np.asarray(base.concentration, np.float64), shape)
-            return x / x.sum(axis=-1, keepdims=True)
-        case dist.Beta():
-            first, second = (np.asarray(a) for a in (base.concentration1, base.concentration0))
-            return rng.beta(first, second, shape)
-        case dist.Normal():
-            return np.asarray(base.loc) + np.asarray(base.scale) * rng.standard_normal(shape)
-        case dist.HalfNormal():
-            return np.abs(np.asarray(base.scale) * rng.standard_normal(shape))
-    return np.asarray(law.sample(jax.random.key(rng.integers(2**31)), (number,)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # what is infinite is cut later
+        match base:
+            case dist.Dirichlet():
+                x = rng.standard_gamma(np.asarray(base.concentration, np.float64), shape)
+                after = x[..., ::-1].cumsum(axis=-1)[..., -2::-1]
+                return np.log(x[..., :-1] / after * np.arange(shape[-1] - 1, 0, -1))
+            case dist.Beta():
+                first, second = (np.asarray(a) for a in (base.concentration1, base.concentration0))
+                return logit(rng.beta(first, second, shape))
+            case dist.Normal():
+                return np.asarray(base.loc) + np.asarray(base.scale) * rng.standard_normal(shape)
+            case dist.HalfNormal():
+                return np.log(np.abs(np.asarray(base.scale) * rng.standard_normal(shape)))
+    return biject_to(law.support).inv(law.sample(jax.random.key(rng.integers(2**31)), (number,)))
 
 
 def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:

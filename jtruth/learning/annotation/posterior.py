@@ -39,7 +39,7 @@ _MOST = 40_000_000  # draws x rows
 _NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 _AT_ONCE = 4_000_000  # numbers of the draws that are averaged together
-REPLICATES = 200
+REPLICATES, _TOGETHER = 200, 8  # draws, and how many channels are computed at once
 _MOST_PAIRS = 2_000_000  # pairs of labels in one simulated set; larger data are checked on some samples
 _ALARM = 0.01
 
@@ -261,10 +261,11 @@ _confusion = jax.jit(confusion, static_argnums=1)
 def channels(channel, draws, hyper, num_labelers, number):
     """The `Channel` at so many draws spread over all (chains, draws, ...), one after the other."""
     chains, length = next(iter(draws.values())).shape[:2]
-    for place in np.linspace(0, chains * length - 1, min(number, chains * length)).astype(int):
-        draw = {name: x[place // length, place % length][None] for name, x in draws.items()}
+    places = np.linspace(0, chains * length - 1, min(number, chains * length)).astype(int)
+    for some in np.split(places, range(_TOGETHER, places.size, _TOGETHER)):
+        draw = {name: x[some // length, some % length] for name, x in draws.items()}
         values = _of_draws(_itself, channel, num_labelers, draw, hyper)
-        yield Channel(*(a[0] for a in values))
+        yield from (Channel(*(a[k] for a in values)) for k in range(some.size))
 
 
 def _of_draws(function: Callable, channel: Callable, num_labelers: int, *data: Any) -> Any:

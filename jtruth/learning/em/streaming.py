@@ -165,7 +165,7 @@ def stream_of_table(
 
     Args:
         frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or whatever narwhals calls lazy; a
-            row for each label, in any order.
+            row for each label, in any order. What a worker says of a task most often is his label.
         task, worker, label: names of its columns.
         classes: names in order of their codes; left out, the different labels, sorted.
         missing: "error" or "drop", for rows without a label.
@@ -176,8 +176,7 @@ def stream_of_table(
         `Labels.from_frame` would note.
 
     Raises:
-        ValueError: a table in memory, a worker who labelled a task twice, and what `Labels.from_frame`
-            refuses.
+        ValueError: a table in memory, and what `Labels.from_frame` refuses.
 
     >>> import polars as pl
     >>> rows = {"task": [1, 1, 1, 2, 2, 2, 3, 3, 3], "worker": list("abc" * 3), "label": list("xxxyyyxxy")}

@@ -108,13 +108,21 @@ def test_missing_labels(engine, given):
 
 
 @engines
-def test_a_worker_who_labelled_a_task_twice(engine, given):
-    """A sum of two labels would be another label, or another worker's."""
-    columns = {name: [*values, values[4]] for name, values in given.items()}
-    with pytest.raises(
-        ValueError, match=rf"task {given['item'][4]}, worker '{given['rater'][4]}'.*more than"
-    ):
-        stream_of_table(engine(columns), **NAMES)
+@pytest.mark.parametrize("classes", [None, ["yes", "no", "maybe"]])
+def test_a_worker_who_labels_a_task_again_gives_one_label(engine, given, classes):
+    """The patterns, and what is said, of the labels in memory: a majority, a tie, a label and none."""
+    columns = {name: list(values) for name, values in given.items()}
+    rng = np.random.default_rng(0)
+    for k in rng.choice(len(columns["item"]), 200).tolist():
+        for name in ("item", "rater"):
+            columns[name].append(columns[name][k])
+        columns["rating"].append(["no", "yes", "maybe", None][rng.integers(4)])
+    options = NAMES | {"classes": classes, "missing": "drop"}
+    labels = jt.Labels.from_frame(engine(columns), **options)
+    state = stream_of_table(engine(columns), **options, smoothing=SMOOTH)
+    assert patterns(state) == patterns(begin_stream(labels, smoothing=SMOOTH))
+    assert " ties went to the first class" in " ".join(labels.notes)
+    assert set(labels.notes) <= set(state.warnings)
 
 
 SIZE = 60

@@ -1,0 +1,252 @@
+"""What the cells of labels mean: nothing, one class, several classes at once, or a number.
+
+A lone punctuation mark says nothing unless somebody names it as a class. `map` says word by word what labels
+mean, `pass_at` cuts numbers, `contains` asks of sets of classes whether one is among them. Without any of
+these, where every label is one of the common words for yes and no, and more than one pair of them or more
+than one spelling is in use, they are read as two classes; 1 and 0 are such words only beside others. "001"
+and 1 stay apart. Whatever is done leaves a sentence.
+"""
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from jtruth._validation.coded import different, renamed
+from jtruth._validation.ids import MISSING_TEXT
+from jtruth._validation.text import whole_numbers
+from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
+from jtruth.io.plan import MARKS, NOTHING, Plan
+
+FAIL, PASS = "fail", "pass"
+NO, YES = "no", "yes"
+_SIDE = SIDE | {"0": 0, "1": 1}
+_MANY_NUMBERS = 20  # different numbers, some with decimals, that are no classes; whole ones may be fifty
+
+
+def says_nothing(value: str, plan: Plan) -> bool:
+    """Whether a label is missing or silent."""
+    word = value.strip().casefold()
+    return word in MISSING_TEXT or word in NOTHING or word in map(str.casefold, plan.silent)
+
+
+def silent_by_map(plan: Plan) -> Plan:
+    """The same plan, where labels that the map maps to nothing are silent."""
+    nothing = tuple(key for key, name in (plan.map or {}).items() if not name)
+    kept = {key: name for key, name in (plan.map or {}).items() if name} or None
+    return plan if not nothing else replace(plan, map=kept, silent=(*plan.silent, *nothing))
+
+
+def in_words(
+    values: Sequence[str], plan: Plan, source: Source, known: Sequence[str] = ()
+) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Labels in the words of the classes (of those `known`, where there are some), and what was done."""
+    values, notes = _without_marks(whole_numbers(values), plan, known)
+    if plan.contains is not None:
+        return _containing(values, plan, source, notes)
+    if not plan.unsaid:
+        found, more = _by_map(list(values), plan, source)
+        return found, notes + more
+    labels = [value for value in different(values) if not says_nothing(value, plan)]
+    usual = {value: value.casefold() for value in labels if value not in known}
+    words = set(usual.values())
+    recognised = plan.recognise and plan.classes is None and bool(words - {"0", "1"})
+    if known and plan.recognise and words and words <= set(_SIDE):
+        return _as_known(values, usual, known, notes)
+    if known or not recognised or not words <= set(_SIDE) or (words & {"0", "1"} and len(words) < 3):
+        return values, notes
+    pairs = {pair for pair in YES_NO for word in usual.values() if word in pair}
+    if len(pairs) == 1 and all(value == word for value, word in usual.items()) and not words & {"0", "1"}:
+        return values, notes
+    names = next(iter(pairs)) if len(pairs) == 1 else (FAIL, PASS)
+    table = {value: names[_SIDE[word]] for value, word in usual.items()}
+    note = (
+        f"{quoted(sorted(labels), 12)} were read as two classes, {names[0]} and {names[1]} (to keep them "
+        "apart, say classes=...)."
+    )
+    return renamed(values, table), (*notes, note)
+
+
+def _without_marks(
+    values: Sequence[str], plan: Plan, known: Sequence[str]
+) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Lone punctuation marks are no label, unless they are named, or are all there is."""
+    named = {*known, *(plan.classes or ()), *(plan.map or ())}
+    marks = [value for value in different(values) if value.strip() in MARKS and value not in named]
+    others = [value for value in different(values) if value not in marks and not says_nothing(value, plan)]
+    if not marks or not others or "+" in others:
+        return values, ()
+    number = sum(map(set(marks).__contains__, values))
+    note = f"{number_of(number, 'cell')} {quoted(marks)} {'has' if number == 1 else 'have'} no label"
+    return renamed(values, dict.fromkeys(marks, "")), (f"{note} (to keep such a class, name all classes).",)
+
+
+_JOINTS = {
+    ";": False,
+    "#": False,
+    "|": False,
+    ",": True,
+    "+": True,
+    "&": True,
+}  # whether each must stand alone
+
+
+def sets_of(values: Sequence[str]) -> dict[str, frozenset[str]] | None:
+    """The set of classes that each different cell names; None where cells are no sets.
+
+    JSON lists are sets. Names joined by ; # | are where one of them stands alone somewhere, or all of them
+    in several cells; joined by , + & where each of them stands alone.
+    """
+    cells = [value for value in different(values) if value.strip()]
+    lists = {value: _json_list(value) for value in cells if value.startswith("[")}
+    if lists and None not in lists.values():
+        return {v: lists.get(v) or frozenset([v] if v not in lists else []) for v in cells}
+    for mark, strict in _JOINTS.items():
+        joined = [value for value in cells if mark in value.strip(mark)]
+        parts = {value: [part.strip() for part in value.split(mark)] for value in joined}
+        every = Counter(part for some in parts.values() for part in set(some))
+        alone = {part for part in every if part in cells}
+        if not joined or "" in every or any(len(set(some)) < len(some) for some in parts.values()):
+            continue
+        if every.keys() == alone or (not strict and (alone or min(every.values()) > 1)):
+            return {value: frozenset(parts.get(value, [value])) for value in cells}
+    return None
+
+
+def _json_list(text: str) -> frozenset[str] | None:
+    try:
+        read = json.loads(text)
+    except ValueError:
+        return None
+    plain = isinstance(read, list) and all(isinstance(one, str | int) for one in read)
+    return frozenset(map(str, read)) if plain else None
+
+
+def _containing(
+    values: Sequence[str], plan: Plan, source: Source, notes: tuple[str, ...]
+) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Yes or no: whether the set of a cell contains one class."""
+    sets = sets_of(values) or {value: frozenset([value]) for value in different(values)}
+    names = sorted(set().union(*sets.values()))
+    if plan.contains not in names:
+        raise ValueError(
+            source.says(f"no set contains {plan.contains!r}; their classes are {quoted(names, 12)}")
+        )
+    table = {value: YES if plan.contains in some else NO for value, some in sets.items()}
+    return renamed(values, table), (*notes, f"Labels say whether {plan.contains!r} is in the set.")
+
+
+def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
+    """The number of each different cell where they are scores on a continuous scale; else None."""
+    found = {
+        value: number_in(value) for value in different(values) if value.strip().casefold() not in NOTHING
+    }
+    decimals = any(number % 1 for number in found.values())
+    many = len(found) > (_MANY_NUMBERS if decimals else 2.5 * _MANY_NUMBERS)
+    return found if many and all(number == number for number in found.values()) else None
+
+
+def _as_known(
+    values: Sequence[str], usual: Mapping[str, str], known: Sequence[str], notes: tuple[str, ...]
+) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Predictions or gold beside labels whose classes are such a pair of plan."""
+    names = {SIDE.get(name): name for name in known}
+    if len(known) != 2 or set(names) != {0, 1} or not set(usual.values()) <= set(SIDE):
+        return values, notes
+    table = {value: names[SIDE[word]] for value, word in usual.items()}
+    note = f"{quoted(sorted(usual), 12)} were read as the classes {names[0]} and {names[1]}."
+    return renamed(values, table), (*notes, note)
+
+
+def _by_map(values: list[str], plan: Plan, source: Source) -> tuple[list, tuple]:
+    """By `map` first, then by `pass_at`; what neither names stays, and is said."""
+    table = {key.casefold(): name for key, name in (plan.map or {}).items()}
+    exact = dict(plan.map or {})
+    mapped, left, many, cut = [], Counter(), 0, {}  # cut: number -> its first place
+    for k, value in enumerate(values):
+        name = exact.get(value, table.get(value.casefold()))
+        if name is None and plan.pass_at is not None and not says_nothing(value, plan):
+            name = value if value in (FAIL, PASS, *table.values()) else None
+            if name is None:
+                number = _number(value, plan.pass_at, source, k)
+                name, many = (PASS if number >= plan.pass_at else FAIL), many + 1
+                cut.setdefault(number, k)
+        if name is None and not says_nothing(value, plan):
+            left[value] += 1
+        mapped.append(value if name is None else name)
+    notes = []
+    if plan.pass_at is not None:
+        _grades(cut, plan.pass_at, values, source)
+        side = f": at least that is {PASS}, below it {FAIL}." if many else ": none of them is a number."
+        notes.append(
+            f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {plan.pass_at:g}{side}"
+        )
+    if left and plan.map is not None:
+        names = quoted(sorted(left), 8)
+        notes.append(f"{sum(left.values())} labels are not in the map and stay as they are: {names}.")
+    present = {value.casefold() for value in values}
+    never = [key for key in plan.map or {} if key.casefold() not in present]
+    if never:
+        notes.append(f"The map names labels that never occur: {quoted(never, 8)}.")
+    return mapped, tuple(notes)
+
+
+def _number(value: str, at: float, source: Source, k: int) -> float:
+    """The number that a label is; of a comma with one or two digits behind it (4,5) a decimal one."""
+    number = number_in(value.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", value) else value)
+    if number != number:
+        where = source.entry([k], "label ", value)
+        raise ValueError(f"{where} not a number, so it cannot be cut at {at:g}. Name it in the map.")
+    return number
+
+
+def _grades(cut: Mapping[float, int], at: float, values: Sequence[str], source: Source) -> None:
+    """Refuse probabilities among grades: decimals in (0, 1) but quarters, where numbers above 1 are whole."""
+    between = [k for number, k in cut.items() if 0 < number < 1 and number * 4 % 1]
+    if between and (at >= 1 or max(cut) > 1) and all(number < 1 or number % 1 == 0 for number in cut):
+        k = between[0]
+        raise ValueError(
+            f"{source.entry([k], 'label ', values[k])} between 0 and 1, as a probability is, and grades are "
+            f"cut at {at:g}. Leave its labeler out, or write pass or fail there first (probabilities of a "
+            "classifier are graded by --scores)."
+        )
+
+
+def typed_names(texts: Sequence[str]) -> list[str]:
+    """Names as they are typed: one option with commas between names, or an option for each name.
+
+    >>> typed_names(["low,mid"]), typed_names(['"Pain, acute",none']), typed_names(["Pain, acute", "none"])
+    (['low', 'mid'], ['Pain, acute', 'none'], ['Pain, acute', 'none'])
+    """
+    if len(texts) > 1:
+        return [text.strip() for text in texts]
+    return [
+        name.strip()
+        for text in texts
+        for name in next(csv.reader([text], skipinitialspace=True), []) or [text]
+    ]
+
+
+def typed_map(text: str | Sequence[str]) -> dict[str, str]:
+    """A map as it is typed: yes=pass,no=fail; what holds a comma by itself, or in quotation marks.
+
+    >>> typed_map("yes=pass, no=fail, unsure=")
+    {'yes': 'pass', 'no': 'fail', 'unsure': ''}
+    >>> typed_map(["Pain, acute=acute", '"Pain, other"=other,none=other'])
+    {'Pain, acute': 'acute', 'Pain, other': 'other', 'none': 'other'}
+    """
+    mapping: dict[str, str] = {}
+    texts = [text] if isinstance(text, str) else text
+    for part in (
+        one for t in texts for one in ([t] if t.count("=") == 1 and '"' not in t else typed_names([t]))
+    ):
+        key, equals, name = (piece.strip() for piece in part.rpartition("="))
+        if not (key and equals):
+            how = "write label=class, separated by commas, such as yes=pass,no=fail"
+            raise ValueError(f"map {part!r}: {how}")
+        if mapping.get(key, name) != name:
+            raise ValueError(f"map {part!r}: {key!r} is given two classes")
+        mapping[key] = name
+    return mapping
