@@ -93,6 +93,18 @@ def test_findings(spoil, name, text):
     assert text in look.findings[0].message and look.findings[0].message in look.summary(full=True)
 
 
+def test_findings_do_not_depend_on_the_order_of_rows():
+    """Eight labelers, whose patterns are too many for one number each: one labeler after another, or shuffled."""
+    z = matrix(3, t=8)
+    copied(z)
+    sample, labeler = (a.ravel(order="F") for a in np.indices(z.shape))
+    for order in (np.arange(z.size), np.random.default_rng(0).permutation(z.size)):
+        i, t = sample[order], labeler[order]
+        labels = Labels.from_long(i, t, z[i, t], num_classes=2)
+        assert inspect_labels(labels).findings == inspect_labels(Labels.from_matrix(z, 2)).findings
+        assert "copies" in names_of(inspect_labels(labels))
+
+
 def test_totals_are_the_sums_over_pairs_and_pairs_of_few_labels_are_left_out():
     rng = np.random.default_rng(0)
     sample, labeler, label = rng.integers(0, 12, 60), rng.integers(0, 6, 60), rng.integers(0, 3, 60)

@@ -305,8 +305,8 @@ def _class_order(
         notes += (f"Labels {some(names, 8)} are class names; their codes are 0..{len(names) - 1}.",)
     elif int(names[-1]) >= len(names) and scale is None:
         absent = next(k for k, name in enumerate(names) if int(name) != k)
-        raise ValueError(
-            f"labels are {some(names, 8)}, but nobody gave {absent}: name all classes in `classes` "
-            f"(or set num_classes)."
+        notes += (
+            f"Labels {some(names, 8)} are class names, and nobody gave {absent}; if it is a class, name all "
+            "classes in `classes` (or set num_classes).",
         )
     return names, notes, found

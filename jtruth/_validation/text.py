@@ -31,9 +31,11 @@ from jtruth._one_line import one_line
 from jtruth._validation.coded import Coded, different, renamed
 from jtruth._validation.ids import MISSING_TEXT, check_columns
 from jtruth._validation.words import (
+    COLUMN_WORDS,
     Source,
     brief,
     check_visible,
+    column_called,
     duplicates,
     number_in,
     number_of,
@@ -67,6 +69,11 @@ class PlainColumns(Sequence):
         wanted = range(self._width)[key]
         self.load(wanted if isinstance(wanted, range) else [wanted])
         return tuple(map(self._done.get, wanted)) if isinstance(wanted, range) else self._done[wanted]
+
+    def head(self, number: int) -> list[list[str]]:
+        """The first rows; no column is coded for them."""
+        rows = self._data[self._blocks[0]].split(b"\n", number)[:number]
+        return [row.decode().split(self._sep) for row in rows]
 
     def load(self, wanted: Iterable[int]) -> None:
         """Code several columns in one pass."""
@@ -263,8 +270,7 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTab
     """A whole text table ("-": standard input); `sep`: a comma (.tsv: a tab), or what alone a header has."""
     file, notes = decoded(read_bytes(path))
     if sep is None:
-        sep, lines = "\t" if ".tsv" in file.suffixes else ",", islice(io.BytesIO(file.data), 5)
-        header = next((line for line in lines if any(mark in line for mark in b",;\t|")), b"")
+        sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]
         other = [mark for mark in ",;\t|" if mark.encode() in header]
         sep = other[0] if len(other) == 1 else sep
     long = len(file.data) >= _SHORT and not file.data.startswith(tuple(_NO_TEXT))
@@ -296,65 +302,71 @@ def rows_table(
     rows: Sequence[Sequence[str]], source: Source, file: File, sep: str = ",", notes: tuple[str, ...] = ()
 ) -> TextTable:
     """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
-    full = [k for k, row in enumerate(rows) if "".join(row).strip(" \t")]
-    written = set(full)
-    while len(full) > 1 and _is_title(rows[full[0]], rows[full[1]]):
-        place = full.pop(0)
-        notes += (f"{source.at([place])}: a title, skipped ({brief(rows[place][0], 60)}).",)
-    begin, *body = full or [0]
+    full = [k for k, row in enumerate(rows) if row and (row[0].strip() or "".join(row).strip(" \t"))]
+    titles = _titles([rows[k] for k in full[:5]])
+    notes += tuple(f"{source.at([k])}: a title, skipped ({brief(rows[k][0], 60)})." for k in full[:titles])
+    begin, *body = full[titles:] or [0]
     header = header_of(list(rows[begin]) if full else [], file, sep)
-    for k in body:
-        if len(rows[k]) != len(header):
-            raise ValueError(
-                f"{source.at([k])}: {len(rows[k])} fields where the header has {len(header)} "
-                f"({some(header, 8)}): {quoted(rows[k], 8)}. A field that contains {sep!r} must stand in "
-                "quotation marks."
-            )
+    below = [rows[k] for k in body]
+    if set(map(len, below)) - {len(header)}:
+        k, row = next((k, rows[k]) for k in body if len(rows[k]) != len(header))
+        raise ValueError(
+            f"{source.at([k])}: {len(row)} fields where the header has {len(header)} "
+            f"({some(header, 8)}): {quoted(row, 8)}. A field that contains {sep!r} must stand in "
+            "quotation marks."
+        )
     if not body:
         raise NoRows(f"{file.name}: the file has a header but no rows")
-    top, *rest = rows[begin]
-    again = [k for k in body if rows[k][0].lstrip("\ufeff") == top and list(rows[k][1:]) == rest]
-    if again and rest:
-        where = f"{source.at(again)}: the names of the columns stand here again"
+    columns = tuple(map(list, zip(*below, strict=True)))
+    twice = body if len(header) > 1 and rows[begin][-1] in columns[-1] else []
+    twice = [k for k in twice if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == list(rows[begin])]
+    seen = [row for k, row in zip(body[:_SEEN], below, strict=False) if k not in twice]
+    check_names(header, seen, file.name, source.number(begin))
+    if twice:
+        where = f"{source.at(twice)}: the names of the columns stand here again"
         raise ValueError(f"{where}. Were files put together? Remove these lines.")
-    check_names(header, [rows[k] for k in body[:_SEEN]], file.name, source.number(begin))
-    columns = tuple(map(list, zip(*(rows[k] for k in body), strict=True)))
     kept = [k for k, name in enumerate(header) if name or any(columns[k])]  # no names and no text: no columns
-    notes += _skipped(rows, written, body[-1], source)
+    notes += _skipped(rows, full, body[-1], source)
     header, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
     consecutive = source.numbers is None and body[-1] - begin == len(body)
     place = replace(source, first=source.first + begin + 1) if consecutive else source.only(body)
     return TextTable(header, columns, place, None, notes)
 
 
-def _is_title(row: Sequence[str], below: Sequence[str]) -> bool:
-    """Whether a row is one cell above the names of several columns."""
-    alone = row[0].strip() and not any(map(str.strip, row[1:])) and not re.search("[;|\t]", row[0])
-    return bool(alone and below[0].strip()) and sum(map(bool, below)) > 1
+def _titles(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first rows are one cell, no name of a column, above names of columns that are known."""
+    alone = [not any(map(str.strip, row[1:])) for row in rows]
+    number = (*alone, False).index(False)
+    names = rows[number] if 0 < number < len(rows) else ()
+    known = [[column_called(role, [row[0].strip()]) for row in rows[:number]] for role in COLUMN_WORDS]
+    named = any(column_called(role, [name.strip() for name in names]) for role in COLUMN_WORDS)
+    return number if named and not any(map(any, known)) else 0
 
 
-def _skipped(rows: Sequence, full: set[int], last: int, source: Source) -> tuple[str, ...]:
+def _skipped(rows: Sequence, written: list[int], last: int, source: Source) -> tuple[str, ...]:
     """Sentences about rows without any text, before the last row and behind it."""
-    inside, behind = [k for k in range(last) if k not in full], len(rows) - 1 - last
+    inside = sorted({*range(last)}.difference(written)) if len(written) <= last else []
+    behind = len(rows) - 1 - last
     notes = (f"{source.at(inside)}: {number_of(len(inside), 'empty row')} skipped.",) * bool(inside)
     return notes + (f"{source.name}: {number_of(behind, 'empty row')} at the end skipped.",) * (behind > 0)
 
 
 def _shape(cell: str) -> str:
-    """What cells of a kind have in common: "number", or the text with 0 for its digits."""
-    return "number" if number_in(cell) == number_in(cell) else re.sub("[0-9]+", "0", cell)
+    """What cells of a kind have in common: that they are numbers, or the text but for its digits."""
+    return "#" if number_in(cell) == number_in(cell) else re.sub("[0-9]+", "#", cell)
 
 
 def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str, line: Any) -> None:
     """Refuse a header that looks like data: cells that stand again below, numbers, ids like those below."""
     columns = list(zip(*(row for row in rows if len(row) == len(header)), strict=True))
-    counted = any(list(header) == [str(k + first) for k in range(len(header))] for first in (0, 1))
-    if len(header) < 2 or not columns or not all(header) or counted:
+    names, below = list(filter(None, header)), set().union(*columns) - {""}
+    counted = any(names == [str(k + first) for k in range(len(names))] for first in (0, 1))
+    if len(names) < 2 or not columns or counted:
         return
     for cell, column in zip(header, columns, strict=True):
-        below, kind = [value for value in column if value], _shape(cell)
-        alike = kind != cell and sum(_shape(value) == kind for value in below) >= 0.9 * max(len(below), 1)
-        if not (cell in column or alike or len(cell.split()) > 3):
+        kind, kinds = _shape(cell), [_shape(value) for value in column if value]
+        alike = kind != cell and kinds.count(kind) >= 0.9 * max(len(kinds), 1)
+        if cell and not (cell in below or alike or len(cell.split()) > 3):
             return
     sizes = [len(set(column)) for column in columns]
     first, *rest = sorted(range(len(header)), key=lambda k: -sizes[k])
@@ -404,7 +416,10 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
     check_visible(header, header, "column name", Source(file.name, "column", 1))
     twice = duplicates(name for name in header if name)
     if twice:
-        raise ValueError(f"{file.name}: the header has {quoted(twice)} more than once. Rename or remove one.")
+        raise ValueError(
+            f"{file.name}: the header has {quoted(twice)} more than once. Rename or remove one; if this "
+            "is data, put a line with names before it."
+        )
     return header
 
 

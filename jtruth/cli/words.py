@@ -7,7 +7,7 @@ Python does. This is the one place that says what each is called on the command 
 import re
 
 _OPTIONS = {
-    "abstain", "assume", "at_least", "classes", "common_only", "cost", "drop", "gold", "label",
+    "abstain", "assume", "at_least", "classes", "common_only", "contains", "cost", "drop", "gold", "label", "labelers", "map", "pass_at", "scale",
     "labelers_are", "level", "margin", "method", "missing", "noise", "positive", "prior", "repeats", "scale",
     "sep", "target", "task", "threshold", "worker",
 }  # fmt: skip

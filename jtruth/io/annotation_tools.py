@@ -19,6 +19,7 @@ What is left out is counted, several classes at once are a list, and what names 
   is one worker's.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,8 +27,16 @@ from jtruth.io.label_rows import GOLD, NOBODY, LabelRows, as_text, first_of, fro
 
 _VALUE_OF = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy",
              "pairwise": "selected"}  # type of a result -> key of its value  # fmt: skip
-MIN_KEYS = {"annotation_id", "annotator"}  # of JSON-MIN, and columns of CSV
-_META_KEYS = MIN_KEYS | {"id", "created_at", "updated_at", "lead_time", "agreement", "completed_by"}
+_META_KEYS = {
+    "annotation_id",
+    "annotator",
+    "id",
+    "created_at",
+    "updated_at",
+    "lead_time",
+    "agreement",
+    "completed_by",
+}
 _FEW = 20  # values of a field of choices; texts and images have more
 
 
@@ -53,7 +62,7 @@ def label_studio(rows: LabelRows, records: list[dict], label: str | None) -> Lab
             elif one.get("ground_truth"):
                 rows.aside(GOLD, name, _answer(one, field, rows))
             else:
-                who, time = _person(one.get("completed_by")), one.get("created_at")
+                who, time = _person(first_of(one, "completed_by")), one.get("created_at")
                 rows.add(name, who, _answer(one, field, rows), time=time)
         for guess in task.get("predictions") or []:
             if isinstance(guess, dict) and "result" in guess:
@@ -86,7 +95,7 @@ def _is_label(result: dict) -> bool:
 
 def _person(who: Any) -> Any:
     """Who annotated: a number, or an object with an address."""
-    return who.get("email", who.get("id")) if isinstance(who, dict) else who
+    return (first_of(who, "email", "id") if isinstance(who, dict) else who) or NOBODY
 
 
 def label_studio_rows(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
@@ -114,9 +123,6 @@ def _choice_fields(records: list[dict], label: str | None) -> list[str]:
         return list(keys)
     values = {key: {as_text(_choices(row.get(key))) for row in records} - {""} for key in keys}
     return [key for key, texts in values.items() if 0 < len(texts) <= min(_FEW, max(1, len(records) // 2))]
-
-
-PRODIGY = {"_input_hash", "_task_hash", "answer"}
 
 
 def prodigy(rows: LabelRows, records: list[dict], _: str | None) -> LabelRows:
@@ -185,9 +191,10 @@ def _responses(record: dict) -> Iterator[tuple[str, Any, Any, Any]]:
         for question, value in (one.get("values") or {}).items() if isinstance(one, dict) else ():
             value = value.get("value") if isinstance(value, dict) else value
             yield question, one.get("user_id"), one.get("status"), value
-    for key, values in record.items():
-        if key.endswith(_RESPONSES) and isinstance(values, list):
-            users, states = (record.get(f"{key}.{k}") or [None] * len(values) for k in ("users", "status"))
+    for key, cell in record.items():
+        if key.endswith(_RESPONSES) and isinstance(values := from_json(cell), list):
+            beside = (from_json(record.get(f"{key}.{k}")) for k in ("users", "status"))
+            users, states = (some or [None] * len(values) for some in beside)
             for user, status, value in zip(users, states, values, strict=True):
                 yield key.removesuffix(_RESPONSES), user, status, value
 
@@ -196,9 +203,15 @@ def is_doccano(record: dict) -> bool:
     """Whether this is a document with its labels."""
     labels, old = record.get("label", record.get("labels")), record.get("annotations")
     named = isinstance(old, list) and all({"label", "user"} <= set(a) for a in old if isinstance(a, dict))
-    cells = isinstance(labels, str) and {"id", "Comments"} <= set(record)  # the CSV
+    cells = isinstance(labels, str) and "id" in record and ("Comments" in record or _joined(record))  # CSV
     text = any(key in record for key in ("text", "data", "filename"))
     return text and (isinstance(labels, list) or cells or named)
+
+
+def _joined(record: dict) -> bool:
+    """Whether a row of nothing but a document has several labels: "neg#pos"."""
+    plain = set(record) <= {"id", "text", "data", "label"}
+    return plain and re.fullmatch(r"[^#\s]+(#[^#\s]+)+", as_text(record.get("label"))) is not None
 
 
 def doccano(rows: LabelRows, files: dict[str, list[dict]], _: str | None) -> LabelRows:

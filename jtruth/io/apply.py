@@ -110,7 +110,7 @@ def _no_labeler(who: str, role: str, name: str) -> str:
     if role == "gold":
         return f"{who} is called like verified labels, so it is no labeler; to use it, --gold {name}"
     if role == "left out":
-        return f"{who} is left out, as labelers=... says"
+        return f"{who} is not among the labelers that were named"
     if role == "derived":
         return f"{who} is called like a consensus of the others, so it is no labeler"
     return f"{who} is called like a classifier, so it is no labeler; to use it, --predictions {name}"
@@ -169,9 +169,9 @@ def check_single(rows: LabelRows, plan: Plan) -> None:
         cell = next(value for value in sets if len(sets[value]) > 1)
         raise ValueError(
             rows.source.says(
-                f"labels are sets of classes ({cell!r}), and this needs one class a label. Ask about one class: "
-                f"contains={names[0]!r} (--contains {names[0]}), or say what each set means by map=... (--map). "
-                "`jtruth agreement` compares sets"
+                f"labels are sets of classes (such as {cell!r}), and this needs one class a label. Ask about one "
+                f"class, contains={names[0]!r}, or say by map=... what each set means. `jtruth agreement` "
+                "compares sets"
             )
         )
     if (numbers := numbers_of(rows.label)) is not None:
@@ -179,7 +179,7 @@ def check_single(rows: LabelRows, plan: Plan) -> None:
         raise ValueError(
             rows.source.says(
                 f"labels are {len(numbers)} different numbers from {low:g} to {high:g}, and this needs classes: "
-                "say pass_at=... (--pass-at), or name all classes. `jtruth agreement` compares numbers"
+                "cut them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
             )
         )
 
@@ -264,9 +264,10 @@ def order_of(table: TextTable, plan: Plan, name: str, labels: Labels) -> np.ndar
         ValueError: a cell that is no time, dates that two conventions read differently, a sample without one.
     """
     (cells,) = table.pick({name: name})
-    when = times_of(cells)
+    numbers = np.array([number_in(cell) for cell in cells])
+    when = numbers if np.isfinite(numbers).all() else times_of(cells, f"column {name!r}")
     if when is None:
-        bad = next(k for k, cell in enumerate(cells) if not np.isfinite(number_in(cell)))
+        bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
         where = table.source.entry([bad], f"{name} ", cells[bad])
         raise ValueError(f"{where} neither a number nor a date: write 2026-01-31 09:30, or seconds")
     place = {str(task): i for i, task in enumerate(labels.task_names)}

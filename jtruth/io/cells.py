@@ -50,6 +50,9 @@ def in_words(
         found, more = _by_map(list(values), plan, source)
         return found, notes + more
     labels = [value for value in different(values) if not says_nothing(value, plan)]
+    if labels == ["1"] and "-1" in different(values) and not known and plan.classes is None:
+        text = "labels are 1 and -1, and -1 may be a class or no label: say classes=['-1', '1'] or abstain=['-1']"
+        raise ValueError(source.says(text))
     usual = {value: value.casefold() for value in labels if value not in known}
     words = set(usual.values())
     recognised = plan.recognise and plan.classes is None and bool(words - {"0", "1"})

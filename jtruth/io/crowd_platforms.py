@@ -14,6 +14,7 @@ What is left out is counted, several classes at once are a list, and what names 
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -122,11 +123,6 @@ def appen(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     return rows.done(f"answer {field!r}", "worker")
 
 
-def is_zooniverse(record: dict) -> bool:
-    """Whether this is a classification."""
-    return {"classification_id", "annotations", "subject_ids"} <= set(record)
-
-
 def zooniverse(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """Rows of the classifications, by the answer to one task of the workflow."""
     answers = []
@@ -165,17 +161,21 @@ def _option(value: Any) -> Any:
     return first_of(value, "choice", "label", "value") if named else value
 
 
+_IMPORT_ID = re.compile(r"""\{.?ImportId['"]: ?['"]([^'"]+)""")
+_QUESTION = re.compile(r"(.*_)?QID\d+(?!.*TEXT)")
+
+
 def is_qualtrics(record: dict) -> bool:
     """Whether this is the third row of names."""
     cells = [value for value in record.values() if value]
-    return bool(cells) and all(isinstance(cell, str) and cell.startswith('{"ImportId"') for cell in cells)
+    return bool(cells) and all(isinstance(cell, str) and _IMPORT_ID.match(cell) for cell in cells)
 
 
 def qualtrics(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
     """Rows of respondents (labelers) and questions (tasks)."""
     third = next(k for k, row in enumerate(records) if is_qualtrics(row))
-    ids = {name: json.loads(cell)["ImportId"] for name, cell in records[third].items() if cell}
-    asked = [name for name, code in ids.items() if code.startswith("QID") and not code.endswith("_TEXT")]
+    ids = {name: _IMPORT_ID.sub(r"\1", cell.rstrip("\"'}")) for name, cell in records[third].items() if cell}
+    asked = [name for name, code in ids.items() if _QUESTION.match(code)]
     answers = {name: {row[name] for row in records[third + 1 :]} - {""} for name in asked}
     items = _same_answers(answers) if label is None else [rows.one_of(asked, label, "question")]
     person = next((name for name, code in ids.items() if code in ("_recordId", "responseId")), "ResponseId")

@@ -4,9 +4,10 @@ import io
 import json
 import zipfile
 import zlib
+from contextlib import suppress
 from typing import Any
 
-from jtruth._validation.text import File, check_size, largest
+from jtruth._validation.text import File, check_size
 
 _HEADERS = (
     "header.json",
@@ -23,33 +24,40 @@ _KEPT = {
     "error",
     "invalidation",
 }  # messages and events are large
-_ZSTANDARD = 93  # a way of packing that Python's zipfile knows from 3.14 on
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    RuntimeError,
+    EOFError,
+    OSError,
+)  # NotImplementedError is a RuntimeError
 
 
 def eval_log(file: File) -> dict | None:
     """The log as its JSON would have it; None: another zip, or a damaged one."""
+    with suppress(ImportError):
+        import zipfile_zstd  # noqa: F401  # pyright: ignore[reportMissingImports]  # teaches zipfile Zstandard
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
-            entries = {one.filename: one for one in archive.infolist()}
-            header = next((name for name in _HEADERS if name in entries), None)
-            samples = [name for name in entries if name.startswith(_SAMPLES) and name.endswith(".json")]
-            samples = samples or [name for name in _SUMMARIES if name in entries]
-            if header is None or not (samples or "_journal/start.json" in entries):
+            names = archive.namelist()
+            header = next((name for name in _HEADERS if name in names), None)
+            samples = [name for name in names if name.startswith(_SAMPLES) and name.endswith(".json")]
+            samples = samples or [name for name in _SUMMARIES if name in names]
+            if header is None or not (samples or "_journal/start.json" in names):
                 return None
-            size = sum(one.file_size for one in entries.values())
-            if size > largest(len(file.data)):
-                check_size(size, file.name, len(file.data))
-            if any(entries[name].compress_type == _ZSTANDARD for name in (header, *samples)):
-                _with_zstandard(file.name)
-            log = _read(archive, header, file.name)
-            if not isinstance(log, dict) or "eval" not in log:
-                return None
-            read = [_read(archive, name, file.name) for name in samples]
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError):
+            check_size(sum(one.file_size for one in archive.infolist()), file.name, len(file.data))
+            log, *read = (_read(archive, name, file.name) for name in (header, *samples))
+    except NotImplementedError:
+        how = f"pip install zipfile-zstd, or inspect log convert {file.name} --to json --output-dir logs"
+        raise ValueError(
+            f"{file.name}: this inspect_ai log is packed by a newer method (Zstandard): {how}"
+        ) from None
+    except _DAMAGE:
+        return None
+    if not isinstance(log, dict) or "eval" not in log:
         return None
     listed = [sample for one in read for sample in (one if isinstance(one, list) else [one])]
-    log["samples"] = [{key: one[key] for key in _KEPT & set(one)} for one in listed]
-    return log
+    return log | {"samples": [{key: one[key] for key in _KEPT & set(one)} for one in listed]}
 
 
 def _read(archive: zipfile.ZipFile, name: str, file: str) -> Any:
@@ -57,16 +65,3 @@ def _read(archive: zipfile.ZipFile, name: str, file: str) -> Any:
         return json.loads(archive.read(name))
     except ValueError as problem:
         raise ValueError(f"{file}/{name}: this is no JSON ({problem})") from None
-
-
-def _with_zstandard(name: str) -> None:
-    """Teaches zipfile this way of packing, where a package for it is there."""
-    if hasattr(zipfile, "ZIP_ZSTANDARD"):
-        return
-    try:
-        import zipfile_zstd  # noqa: F401  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise ValueError(
-            f"{name}: this inspect_ai log is packed with Zstandard. pip install zipfile-zstd, or convert it: "
-            "inspect log convert --to json --output-dir logs " + name
-        ) from None

@@ -139,7 +139,7 @@ _CELL = re.compile(r"\[?(PASS|FAIL|ERROR)\b")
 
 
 def outputs(row: dict) -> dict[str, str]:
-    """Output column of promptfoo's CSV -> PASS, FAIL or ERROR, in its cell or in the column Status after it."""
+    """Column of an output in promptfoo's CSV -> PASS, FAIL or ERROR: in its cell or in Status after it."""
     found = {}
     for (name, cell), (behind, status) in pairwise([*row.items(), ("", "")]):
         word = status if behind.startswith("Status") else cell if as_text(cell)[:1] == "[" else ""
@@ -171,7 +171,7 @@ _CASES = ("testCases", "test_cases", "testResults", "test_results", "conversatio
 _METRICS = ("metricsData", "metrics_data", "metricsMetadata", "metrics_metadata")
 
 
-def deepeval_cases(record: dict) -> list[tuple[dict, str]]:
+def deepeval_cases(record: dict) -> list[tuple[dict, Any]]:
     """Test cases of a test run of deepeval, and the model."""
     runs = [record, *(record[k] for k in ("testRunData", "test_run_data") if isinstance(record.get(k), dict))]
     model = first_of(record.get("hyperparameters") or {}, "model")
@@ -216,6 +216,7 @@ def lm_eval(rows: LabelRows, records: list[dict], label: str | None) -> Iterator
     """Documents x metrics of one filter; `label` is a metric, a filter, or both: "acc,none"."""
     tasks = {task: some for record in records for task, some in _samples(record).items()} or {"": records}
     lines = [(task, line) for task, some in tasks.items() for line in some]
+    rows.source = rows.source if "" in tasks else Source(rows.source.name, "sample")
     filters = list(dict.fromkeys(as_text(line.get("filter")) for _, line in lines))
     metric, _, wanted = (label or "").rpartition(",")
     if label is not None and wanted not in filters:

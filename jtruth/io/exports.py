@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from jtruth._validation.text import TextTable
+from jtruth._validation.text import PlainColumns, TextTable
 from jtruth._validation.words import Source
 from jtruth.io import annotation_tools as tools
 from jtruth.io import crowd_platforms as crowd
@@ -27,14 +27,18 @@ def _keys(*names: str) -> Callable[[Iterable[str]], bool]:
     return set(names).issubset
 
 
-_TOOLS: tuple[tuple[str, Callable[[dict], bool], Callable], ...] = (  # the first that recognises a record
+_TOOLS: tuple[tuple[str, Callable[[dict], Any], Callable], ...] = (  # the first that recognises a record
     ("Label Studio export", tools.is_label_studio, tools.label_studio),
-    ("Label Studio export (one row for each annotation)", tools.MIN_KEYS.issubset, tools.label_studio_rows),
-    ("Prodigy export", tools.PRODIGY.issubset, tools.prodigy),
+    (
+        "Label Studio export (one row for each annotation)",
+        _keys("annotation_id", "annotator"),
+        tools.label_studio_rows,
+    ),
+    ("Prodigy export", _keys("_input_hash", "_task_hash", "answer"), tools.prodigy),
     ("Mechanical Turk batch", crowd.is_mechanical_turk, crowd.mechanical_turk),
     ("Toloka result", crowd.is_toloka, crowd.toloka),
     ("Appen report", crowd.is_appen, crowd.appen),
-    ("Zooniverse export", crowd.is_zooniverse, crowd.zooniverse),
+    ("Zooniverse export", _keys("classification_id", "annotations", "subject_ids"), crowd.zooniverse),
     ("Qualtrics survey", crowd.is_qualtrics, crowd.qualtrics),
     ("SageMaker Ground Truth manifest", crowd.is_manifest, crowd.ground_truth),
     ("inspect_ai log", logs.is_inspect, logs.inspect_log),
@@ -43,7 +47,7 @@ _TOOLS: tuple[tuple[str, Callable[[dict], bool], Callable], ...] = (  # the firs
     ("deepeval test run", logs.deepeval_cases, logs.deepeval),
     ("lm-evaluation-harness log", logs.is_lm_eval, logs.lm_eval),
     ("file of pairwise judgments", judgments.is_pair, judgments.pairs),
-    ("file of MT-bench judgments", judgments.is_single, judgments.singles),
+    ("file of MT-bench judgments", _keys("question_id", "model", "judge", "score"), judgments.singles),
     ("alpaca_eval file", _keys("instruction", "output_1", "output_2", "preference"), judgments.alpaca),
     ("langfuse export of scores", judgments.is_langfuse, judgments.langfuse),
     ("LangSmith export of feedback", _keys("run_id", "key", "score"), judgments.langsmith),
@@ -57,7 +61,9 @@ _TOOLS: tuple[tuple[str, Callable[[dict], bool], Callable], ...] = (  # the firs
 
 def of_records(files: dict[str, list[dict]], source: Source, label: str | None) -> LabelRows | None:
     """Rows of objects by their file in a zip ("": one file); None: no known export. `label`: its field."""
-    found = {_tool(records) for records in files.values()}
+    found, (first, *_) = {_tool(records) for records in files.values()}, files.values()
+    if found == {None} and len(first) == len(files) == 1 and (inner := _only_list(first[0])):
+        return of_records({"": inner}, Source(source.name, "object"), label)
     name, _, reader = found.pop() or ("", None, None)
     if reader is None or found or (len(files) > 1 and reader not in (tools.doccano, logs.inspect_log)):
         return None
@@ -67,12 +73,13 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
 
 def of_table(table: TextTable, label: str | None) -> LabelRows | None:
     """Rows of a text table that is an export; None: no known one."""
-    first = [
-        dict(zip(table.header, row, strict=True)) for row in islice(zip(*table.columns, strict=True), _FIRST)
-    ]
+    columns = table.columns
+    plain = isinstance(columns, PlainColumns)
+    head = columns.head(_FIRST) if plain else islice(zip(*columns, strict=True), _FIRST)
+    first = [dict(zip(table.header, row, strict=True)) for row in head]
     if _tool(first) is None:
         return None
-    records = [dict(zip(table.header, row, strict=True)) for row in zip(*table.columns, strict=True)]
+    records = [dict(zip(table.header, row, strict=True)) for row in zip(*columns, strict=True)]
     return of_records({"": records}, table.source, label)
 
 
@@ -80,6 +87,12 @@ def _tool(records: list[dict]) -> tuple[str, Callable, Callable] | None:
     """The line of the tool that wrote one of the first records."""
     known = [tool for tool in _TOOLS if tool[2] is not judgments.nested or len(records) == 1]
     return next((tool for tool in known if any(map(tool[1], records[:_FIRST]))), None)
+
+
+def _only_list(record: dict) -> list[dict]:
+    """The records inside an object as interfaces answer with: {"data": [...], "meta": {...}}."""
+    lists = [value for value in record.values() if isinstance(value, list) and value]
+    return lists[0] if len(lists) == 1 and all(isinstance(one, dict) for one in lists[0]) else []
 
 
 def _read(reader: Callable, rows: LabelRows, data: Any, label: str | None) -> LabelRows:

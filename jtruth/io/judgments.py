@@ -15,7 +15,7 @@ from typing import Any
 
 from jtruth._validation.words import Source, number_in
 from jtruth.io.label_rows import LabelRows, as_text, first_of
-from jtruth.io.verdicts import Verdict, texts, verdicts
+from jtruth.io.verdicts import Verdict, called_human, texts, verdicts
 
 _SIDES = (("model_1", "model_2"), ("model_a", "model_b"))
 _WINNERS = ("winner", "g1_winner", "g2_winner")
@@ -46,11 +46,6 @@ def pairs(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[V
             yield " | ".join([question(one), *same]), judge(one), swap.get(as_text(value), value), more
 
 
-def is_single(record: dict) -> bool:
-    """Whether this is a judgment of one answer."""
-    return {"question_id", "model", "judge", "score"} <= set(record)
-
-
 @verdicts("judge", people=False)
 def singles(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
     """Grades of single answers; a score of -1 is a judgment that could not be read."""
@@ -69,13 +64,14 @@ def _questions(records: list[dict]) -> Callable[[dict], str]:
 
 
 def _judges(records: list[dict]) -> Callable[[dict], str]:
-    """What a judge is called, with his prompt where he sees a turn of a question by two prompts."""
+    """What a judge is called, with its prompt only where it sees a turn of a question by two prompts."""
     prompts = defaultdict(set)
     for one in records:
         name, *prompt = texts(one.get("judge", "judge"))
         prompts[name, as_text(one.get("turn")), as_text(one.get("question_id"))].add(tuple(prompt))
-    part = slice(None if any(len(some) > 1 for some in prompts.values()) else 1)
-    return lambda one: " ".join(texts(one.get("judge", "judge"))[part])
+    hidden = "$^" if any(len(some) > 1 for some in prompts.values()) else r"(pair|single)\b"
+    names = lambda one: texts(one.get("judge", "judge"))  # noqa: E731
+    return lambda one: " ".join(part for part in names(one) if not re.match(hidden, part))
 
 
 @verdicts("annotator", people=False)
@@ -105,7 +101,8 @@ def _plain_keys(record: dict) -> dict[str, Any]:
 def langfuse(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
     """Scores by trace and observation; what people scored in the interface has source ANNOTATION."""
     for rows.record, one in enumerate(map(_plain_keys, records)):
-        sample = " | ".join(filter(None, (as_text(one.get(key)) for key in ("traceid", "observationid"))))
+        places = (as_text(one.get(key)) for key in ("traceid", "sessionid", "observationid"))
+        sample = " | ".join(filter(None, places))
         words = as_text(one.get("datatype")).upper() == "CATEGORICAL"
         value = first_of(one, *(("stringvalue", "value") if words else ("value", "stringvalue")))
         person = as_text(one["source"]).upper() == "ANNOTATION" and one["name"] != label
@@ -115,9 +112,15 @@ def langfuse(rows: LabelRows, records: list[dict], label: str | None) -> Iterato
 
 @verdicts("feedback key")
 def langsmith(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """Feedback by run."""
+    """Feedback by run; what people said in the app has that source."""
     for rows.record, one in enumerate(records):
-        yield one["run_id"], one["key"], first_of(one, "score", "value"), {"time": one.get("created_at")}
+        source = one.get("feedback_source") or {}
+        person = "app" in (
+            one.get("feedback_source.type"),
+            source.get("type") if isinstance(source, dict) else "",
+        )
+        scorer = f"{one['key']} (annotation)" if person and one["key"] != label else one["key"]
+        yield one["run_id"], scorer, first_of(one, "score", "value"), {"time": one.get("created_at")}
 
 
 _RAGAS = {"faithfulness", "answer_relevancy", "answer_relevance", "context_precision", "context_recall",
@@ -139,7 +142,7 @@ def ragas(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[V
     names = [name for name in dict.fromkeys(k for one in records for k in one) if name not in _TEXTS]
     cells = {name: [as_text(one[name]) for one in records if as_text(one.get(name))] for name in names}
     shares = {name for name in names if cells[name] and all(0 <= number_in(v) <= 1 for v in cells[name])}
-    people = {name for name in names if cells[name] and "human" in name.lower()}
+    people = {name for name in names if cells[name] and called_human(name)}
     questions = [as_text(first_of(one, "user_input", "question")) for one in records]
     unique = len(set(questions)) == len(questions)
     for rows.record, (one, question) in enumerate(zip(records, questions, strict=True)):

@@ -91,7 +91,9 @@ class LabelRows:
         self.notes += tuple(f"{number} {why} were left out." for why, number in self.skipped.items())
         for name, tasks in self.beside.items():
             what, option = ("verified labels", "gold") if name == GOLD else (f"model {name}", "predictions")
-            self.notes += (f"Also in this file: {what} of {len(tasks)} tasks (--{option} export:{name}).",)
+            self.notes += (
+                f"Also in this file: {what} of {number_of(len(tasks), 'task')} (--{option} export:{name}).",
+            )
         for column in self.more.values():
             column += [""] * (len(self.task) - len(column))
         values = chain(self.label, *(tasks.values() for tasks in self.beside.values()))

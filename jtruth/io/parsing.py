@@ -13,6 +13,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -34,7 +35,15 @@ from jtruth._validation.text import (
     read_table,
     rows_table,
 )
-from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, present, quoted
+from jtruth._validation.words import (
+    COLUMN_WORDS,
+    Source,
+    column_called,
+    duplicates,
+    number_of,
+    present,
+    quoted,
+)
 from jtruth.io.eval_archive import eval_log
 from jtruth.io.label_rows import as_text
 
@@ -115,7 +124,7 @@ def _sheet(file: File) -> TextTable:
     rows = next(iter(sheets.values()))
     used = sorted({j for cells in rows.values() for j in cells})
     source, empty = Source(file.name, "row", 0, list(rows)), max(rows) - len(rows)
-    notes = (source.says(f"{empty} empty rows skipped."),) * (empty > 0)
+    notes = (source.says(f"{number_of(empty, 'empty row')} skipped."),) * (empty > 0)
     return _composed(
         rows_table([[c.get(j, "") for j in used] for c in rows.values()], source, file, notes=notes)
     )
@@ -205,14 +214,11 @@ def _objects(file: File) -> tuple[list[dict], Source]:
         source = Source(source.name, "line", 1, lines, notes)
     plain = json.dumps(records, ensure_ascii=False) if "\\u" in text else ""
     if not unicodedata.is_normalized("NFC", plain):
-        source = Source(source.name, source.unit, source.first, source.numbers,
-                        notes + joined_note(plain.split('"'), source.name))  # fmt: skip
+        source = replace(source, notes=notes + joined_note(plain.split('"'), source.name))
         records = json.loads(unicodedata.normalize("NFC", plain))
     if len(records) > 1 and all(isinstance(row, list) for row in records):
-        records, source = (
-            _of_rows(records[0], records[1:], source),
-            Source(source.name, "row", 1, None, notes),
-        )
+        source = replace(source, unit="row", first=1)
+        records = _of_rows(records[0], records[1:], source)
     bad = next((k for k, one in enumerate(records) if not isinstance(one, dict)), None)
     if bad is not None:
         needed = "an object with names and values is needed"
@@ -227,7 +233,7 @@ def _of_rows(header: list, rows: list, source: Source) -> list[dict]:
     if not all(isinstance(name, str) for name in header) or duplicates(header):
         what = "the first list must hold the names of the columns, each once"
         raise ValueError(source.says(f"{what}; got {quoted(header, 8)}"))
-    bad = [k for k, row in enumerate(rows, 1) if not isinstance(row, list) or len(row) != len(header)]
+    bad = [k for k, row in enumerate(rows) if not isinstance(row, list) or len(row) != len(header)]
     if bad:
         raise ValueError(f"{source.at(bad)}: a list of {len(header)} values is needed ({quoted(header, 8)})")
     check_names(header, [texts_of(row) for row in rows[:500]], source.name, 1)
@@ -290,24 +296,27 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
         if [row.get(key) for row in rows] == list(range(len(rows))):  # an index of pandas
             rows = [{name: value for name, value in row.items() if name != key} for row in rows]
         return rows, f"the list {objects[0]!r}" + (f"; {quoted(rest)} beside it not used" if rest else "")
-    if len(lists) == len(one):
-        sizes = {name: len(value) for name, value in lists.items()}
-        most = max(sizes.values())
-        if len(set(sizes.values())) > 1 or (len(one) > most and not _has_words(one)):
-            raise ValueError(source.says(
-                f"lists {quoted(sizes)} of {quoted(set(sizes.values()))} values: are they columns, or "
-                "the labels of one sample each? Columns are equally long, and one is called label; of labels "
-                'write {"task": ..., "worker": ..., "label": ...} for each'
-            ))  # fmt: skip
-        rows = [dict(zip(one, row, strict=True)) for row in zip(*one.values(), strict=True)]
-        return rows, f"columns {quoted(one, 8)}"
-    if len(boxes) == len(one) > 1 and all(boxes.values()):
+    if lists and len(lists) == len(one):
+        return _of_columns(lists, source), f"columns {quoted(one, 8)}"
+    if len(boxes) == len(one) > 1:
         return _by_keys(boxes)
     if len(boxes) == 1 and not lists:
         name, box = next(iter(boxes.items()))
         inside = _unwrapped(box, source) if all(isinstance(v, dict | list) for v in box.values()) else None
         return inside and (inside[0], f"{inside[1]}, in {name!r}")
     return None
+
+
+def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
+    """Objects of columns, which are equally long; few of them, or one has a name that is known."""
+    sizes = set(map(len, lists.values()))
+    if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not _has_words(lists)):
+        raise ValueError(source.says(
+            f"lists {quoted(lists)} of {quoted(sizes)} values: are they columns, or the labels of one sample "
+            "each? Columns are equally long, and one is called label; of labels write "
+            '{"task": ..., "worker": ..., "label": ...} for each'
+        ))  # fmt: skip
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
 def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
@@ -317,20 +326,23 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     """
     inner = list(dict.fromkeys(name for box in boxes.values() for name in box))
     numbered = inner == [str(k) for k in range(len(inner))]
-    if numbered or _has_words(boxes, ("label",)):
+    many = 2 * len(inner) >= 3 * len(boxes)
+    if (numbered and (many or _has_words(boxes))) or _has_words(boxes, ("label",)):
         key = "task" if not column_called("task", list(boxes)) else "index"
         index = [{} if numbered else {key: name} for name in inner]
         rows = [index[k] | {c: box.get(name) for c, box in boxes.items()} for k, name in enumerate(inner)]
         return rows, f"columns {quoted(boxes, 8)} by the index of a row"
     if _has_words(inner, ("label",)):
         key = "task" if not column_called("task", inner) else "index"
-        return [{key: name, **box} for name, box in boxes.items()], f"rows by their {key}"
+        counted = list(boxes) == [str(k) for k in range(len(boxes))]
+        rows = [box if counted else {key: name, **box} for name, box in boxes.items()]
+        return rows, f"rows by their {key}"
     roles = [_starts(names, role) for role, names in (("worker", inner), ("task", boxes))]
     turned = [_starts(names, role) for role, names in (("task", inner), ("worker", boxes))]
     names = ("key", "inner")
     if any(roles) or (not any(turned) and 3 * len(inner) <= 2 * len(boxes)):
         names = ("task", "worker")
-    elif any(turned) or 3 * len(boxes) <= 2 * len(inner):
+    elif any(turned) or many:
         names = ("worker", "task")
     rows = [
         {names[0]: key, names[1]: name} | (value if isinstance(value, dict) else {"label": value})
@@ -347,8 +359,9 @@ def _has_words(names: Iterable[str], roles: Iterable[str] = COLUMN_WORDS) -> boo
 
 
 def _starts(names: Iterable[str], role: str) -> bool:
-    """Whether all names begin with words for a role: "rater 1", "rater 2"."""
-    return all(name.casefold().startswith(tuple(COLUMN_WORDS[role].split())) for name in names)
+    """Whether all names begin with words for a role, or a letter for one and a number: "rater 1", "w2"."""
+    words, letter = COLUMN_WORDS[role].replace(" ", "|"), "[tqis]" if role == "task" else "[wraj]"
+    return all(re.match(rf"{words}|{letter}\W?[0-9]", name.casefold()) for name in names)
 
 
 def _flat(record: dict, before: str = "") -> dict[str, Any]:
@@ -406,8 +419,8 @@ def _times(values: np.ndarray, zone: str | None) -> list[str]:
     """Times of NumPy in ISO form, without zeros at the end; durations in seconds."""
     if values.dtype.kind == "m":
         return [text_of(value) for value in (values / np.timedelta64(1, "s")).tolist()]
-    texts = [np.datetime_as_string(value, "auto") for value in values]
-    return ["" if text == "NaT" else f"{text}{'Z' if zone else ''}" for text in texts]
+    texts = ("" if np.isnat(value) else np.datetime_as_string(value, "auto") for value in values)
+    return [f"{text}{'' if 'T' in text else 'T00:00'}Z" if zone and text else text for text in texts]
 
 
 def as_table(path: Any, sep: str | None = None) -> TextTable:

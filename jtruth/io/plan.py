@@ -54,6 +54,10 @@ _REPEAT = re.compile(
     r"(epoch|repeat|repetition|rep|run|trial|attempt|seed|iteration|iter|round|replicate|pass|try|retry)s?"
     r"([_ .-]?(id|no|num|number|index|idx|n))?"
 )
+_INDEX = re.compile(r"unnamed: \d+|index|row([_ .-]?(id|no|num|number))?|line|no\.?|#|")
+_META = re.compile(r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page"
+                   r"|position|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*")  # fmt: skip
+_FEW_ROWS = 5  # of fewer, whole numbers 1 to n may be grades
 _RATER = set(COLUMN_WORDS["worker"].split()) | {
     "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer", "evaluator",
     "person", "team",
@@ -165,8 +169,8 @@ class Plan:
 class Columns:
     """The columns of a table, each looked at when somebody asks."""
 
-    def __init__(self, table: TextTable):
-        self.table, self.header = table, tuple(table.header)
+    def __init__(self, table: TextTable, classes: Sequence[str] | None = None):
+        self.table, self.header, self.classes = table, tuple(table.header), frozenset(classes or ())
         self.size = len(table.columns[0]) if table.header else 0
         self._values: dict[str, list[str]] = {}
 
@@ -176,7 +180,7 @@ class Columns:
     def values(self, name: str) -> list[str]:
         """The different cells of a column that say something."""
         if name not in self._values:
-            self._values[name] = [v for v in different(self[name]) if says_something(v)]
+            self._values[name] = [v for v in different(self[name]) if v in self.classes or says_something(v)]
         return self._values[name]
 
     def codes(self, names: Iterable[str]) -> np.ndarray:
@@ -201,7 +205,7 @@ class Columns:
     def is_text(self, name: str) -> bool:
         """Free text: long, and hardly ever the same."""
         values = self.values(name)
-        return bool(values) and sum(map(len, values)) > _LONG_TEXT * len(values)
+        return 2 * len(values) > self.size and sum(map(len, values)) > _LONG_TEXT * len(values)
 
     def is_time(self, name: str) -> bool:
         """Dates or times."""
@@ -209,11 +213,13 @@ class Columns:
         return bool(values) and all(TIMES.fullmatch(value.strip()) for value in values[:50])
 
     def counts_rows(self, name: str) -> bool:
-        """Whole numbers 0, 1, ... or 1, 2, ... in the order of the rows."""
-        cells = list(self[name][:1000])
-        return len(cells) > 1 and any(
-            cells == [str(k + first) for k in range(len(cells))] for first in (0, 1)
-        )
+        """Whole numbers 0, 1, ... or 1, 2, ..., one for each row: in its order, or of many rows in any order."""
+        if _INDEX.fullmatch(name.casefold()):
+            return True
+        cells = list(self[name]) if len(self.values(name)) == self.size > 1 else []
+        numbers = [int(cell) if cell.isascii() and cell.isdigit() else -1 for cell in cells]
+        ordered = numbers if len(numbers) < _FEW_ROWS else sorted(numbers)
+        return bool(cells) and any(ordered == list(range(k, k + len(cells))) for k in (0, 1))
 
 
 def says_something(value: str) -> bool:
@@ -253,7 +259,8 @@ def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[s
     Raises:
         ValueError: a column that was asked for and is not there.
     """
-    asked, columns = asked or Plan(), Columns(table)
+    asked = asked or Plan()
+    columns = Columns(table, asked.classes)
     named = {"task": asked.task or (), "worker": (asked.worker,), "label": (asked.label,),
              "labelers": asked.labelers or ()}  # fmt: skip
     for role, names in named.items():
@@ -277,7 +284,9 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
     """Which columns are which: the first of these ways that fits."""
     task = asked.task or _called("task", columns, free)
     worker = asked.worker or column_called("worker", free)
-    label = asked.label or _label_called(columns, worker, [n for n in free if n != worker and n not in (task or ())])
+    label = asked.label or _label_called(
+        columns, worker, [n for n in free if n != worker and n not in (task or ())]
+    )
     if task and worker in task:  # one name for two roles
         worker = None
     plan = replace(asked, task=task)
@@ -291,7 +300,8 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
         return replace(plan, layout=UNKNOWN)
     if task and worker and label and _is_long(columns, task, worker, label, asked):
         return replace(plan, layout=LONG, worker=worker, label=label)
-    taken = {*(task or ()), *(() if asked.worker is None else (asked.worker,))}
+    keyed = worker is not None and not task and columns.unique((worker,))
+    taken = {*(task or ()), *((worker,) if asked.worker or keyed else ())}
     alike = labeler_columns(columns, [name for name in free if name not in taken])
     if not task and worker and label is None and len(alike) > 1 and worker not in alike:
         return _transposed(plan, worker, alike)
@@ -349,20 +359,30 @@ def labeler_columns(columns: Columns, names: Sequence[str]) -> list[str]:
         near = [group for group in groups if any(_share(columns, name, other, values) for other in group)]
         groups = [g for g in groups if g not in near] + [[*(one for group in near for one in group), name]]
     groups = [[name for name in group if role_of(name) is None] for group in groups]
-    best = max(groups, key=lambda group: (len(group), -len(groups)), default=[])
+    best = max(groups, key=len, default=[])
     words = set().union(*(values[name] for name in best)) if best else set()
+    stems = {stem(name) for name in best} if len(best) > 1 else set()
+    best = [n for n in names if n in best or (role_of(n) is None and n in values
+            and (values[n] <= words or (len(stems) == 1 and stem(n) in stems)))]  # fmt: skip
     numeric = all(columns.numbers(name) is not None for name in best)
     if numeric and len(words) > _MOST_GRADES and not all(stem(name) in _RATER for name in best):
         return []
-    return [name for name in names if name in best] if len(best) > 1 or len(names) == 1 else best[:1]
+    return best
 
 
 def _may_label(columns: Columns, name: str) -> bool:
     values = columns.values(name)
+    if columns.classes:
+        return bool(values) and set(values) <= columns.classes
     few = 0 < len(values) <= max(_MOST, _MOST_GRADES) or (
         stem(name) in _RATER and bool(columns.numbers(name))
     )
-    odd = name.casefold() in COUNT_WORDS or columns.counts_rows(name) or columns.is_text(name)
+    odd = (
+        name.casefold() in COUNT_WORDS
+        or _META.fullmatch(name.casefold())
+        or _REPEAT.fullmatch(name.casefold())
+    )
+    odd = odd or columns.counts_rows(name) or columns.is_text(name)
     return few and not odd and not columns.is_time(name)
 
 
@@ -374,6 +394,8 @@ def _words_of(columns: Columns, name: str) -> set[str]:
 def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> bool:
     """Whether two columns use the same words; of numbers at least half of them. Or have numbered names."""
     common, least = len(values[a] & values[b]), min(len(values[a]), len(values[b]))
+    if columns.classes:
+        return True
     if columns.numbers(a) is not None and columns.numbers(b) is not None:
         return 2 * common >= least and common > 0
     return common > 0 or (stem(a) == stem(b) != "" and stem(a) in _RATER)
@@ -416,6 +438,14 @@ def _wide(columns: Columns, plan: Plan, names: list[str]) -> Plan:
         task = (named,) if named else tuple(ids[:1])
     names = [name for name in names if name not in task]
     roles = {name: role_of(name) or "ignored" for name in columns.header if name not in (*task, *names)}
+    if plan.layout != WIDE and plan.labelers is None and task and not columns.unique(task):
+        text = (
+            f"columns {quoted(names, 8)} look like one labeler each, but several rows have the same "
+            f"{'+'.join(task)}. If each row is a sample, say labelers=... (at the command line --labelers "
+            f"{','.join(names)}); if each row is a label, say which column is the labeler and which the label: "
+            "worker=..., label=... (at the command line --worker NAME --label NAME)"
+        )
+        plan = replace(plan, doubts=(text,))
     if counts and plan.labelers is None:
         text = f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own"
         plan = replace(plan, doubts=(text,))
@@ -480,7 +510,14 @@ def _long(columns: Columns, plan: Plan, asked: Plan, free: list[str]) -> Plan:
                 "repeats='majority'"
             )
             return replace(plan, doubts=(text,))
-    if asked.task is None and not plan.form and not again and len(workers) > 1 and columns.size > 3 and columns.unique(task):
+    if (
+        asked.task is None
+        and not plan.form
+        and not again
+        and len(workers) > 1
+        and columns.size > 3
+        and columns.unique(task)
+    ):
         ids = [name for name in rest if _may_be_key(columns, name, worker)]
         if ids:
             one = ",".join(task)

@@ -152,12 +152,13 @@ def _with_columns(data: Data, file: Opened, rows: LabelRows) -> Data:
     gold, times = data.gold, data.times
     for name, table in tables.items():
         role = plan.roles.get(name) or plan.aside.get(name) or role_of(name)
-        how: dict[str, Any] = {"task": "task", "label": table.header[1], "common_only": True, "plan": plan}
+        label = table.header[1]
         try:
             if role == "gold" and gold is None:
-                gold = read_gold_sample(table, labels, **how).classes
+                gold = read_gold_sample(table, labels, label=label, common_only=True, plan=plan).classes
             elif role == "prediction":
-                data.predictions[name] = np.asarray(read_predictions(table, labels, **how).y_pred)
+                found = read_predictions(table, labels, label=label, common_only=True, plan=plan)
+                data.predictions[name] = per_sample_codes(found, labels)
             elif role == "score":
                 data.scores[name] = per_sample(table, labels, numbers(table, name), np.nan)
             elif role in (None, "ignored") and (seconds := times_of(list(table.columns[1]))) is not None:
@@ -167,6 +168,13 @@ def _with_columns(data: Data, file: Opened, rows: LabelRows) -> Data:
         except ValueError as problem:
             notes.append(f"Column {name!r} was not used: {problem}")
     return data._replace(gold=gold, times=times, notes=tuple(notes))
+
+
+def per_sample_codes(found: Any, labels: Labels) -> np.ndarray:
+    """Predicted classes by sample, -1 where there is no prediction."""
+    codes = np.full(labels.num_samples, -1, np.int32)
+    codes[found.samples] = found.y_pred
+    return check.with_tasks(codes, labels.tasks)
 
 
 def as_asked(plan: Any, options: Mapping[str, Any]) -> Plan:

@@ -236,19 +236,14 @@ def numbers(table: TextTable, name: str) -> np.ndarray:
         plain[text] = other.replace(",", "") if mark and _THOUSANDS.fullmatch(other) else other
     values = np.array([number_in(plain[text]) for text in column])
     bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size and not mark and _THOUSANDS.fullmatch(text := column[bad[0]]):
-        meant = f"{text.replace(',', '')} or {text.replace(',', '.')}. If its comma stands before decimals"
-        how = "say --decimal , and if it separates thousands, say --decimal ."
-        raise ValueError(f"{table.source.entry(bad, f'{name} ', text)} {meant}, {how}")
-    if bad.size:
-        where = table.source.entry(bad, f"{name} ", column[bad[0]])
-        hint = (
-            " If its comma stands before decimals, say --decimal ,."
-            if "," in column[bad[0]] and mark == "."
-            else ""
-        )
-        raise ValueError(f"{where} not a finite number.{hint}")
-    return values
+    if not bad.size:
+        return values
+    text, hint = column[bad[0]], "If its comma stands before decimals, say --decimal ,"
+    where = table.source.entry(bad, f"{name} ", text)
+    if not mark and _THOUSANDS.fullmatch(text):
+        meant, how = text.replace(",", "."), "and if it separates thousands, say --decimal ."
+        raise ValueError(f"{where} {text.replace(',', '')} or {meant}. {hint} {how}")
+    raise ValueError(f"{where} not a finite number.{f' {hint}.' if ',' in text and mark == '.' else ''}")
 
 
 def _decimal_of(texts: Sequence[str]) -> str:

@@ -33,15 +33,12 @@ def verdicts(who: str = "scorer", people: bool = True) -> Callable:
     def reader_of(generator: Callable[..., Iterator[Verdict]]) -> Callable[..., LabelRows]:
         @wraps(generator)
         def reader(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
-            rows.wanted, rows.empty = label, f"{who}s without a value"
+            rows.wanted, rows.empty = label, "verdicts without a value"
             kept = [(rows.record, *one) for one in generator(rows, records, label)]
-            scorers = [as_text(one[2]) for one in kept]
             if rows.wanted is not None:
-                wanted = rows.one_of(scorers, rows.wanted, who)
-                kept, people_too = [one for one in kept if as_text(one[2]) == wanted], False
-            else:
-                people_too = people
-            return _rows_of(rows, kept, who, people_too)
+                wanted = rows.one_of((as_text(one[2]) for one in kept), rows.wanted, who)
+                kept = [one for one in kept if as_text(one[2]) == wanted]
+            return _rows_of(rows, kept, who, people and rows.wanted is None)
 
         return reader
 
@@ -49,8 +46,9 @@ def verdicts(who: str = "scorer", people: bool = True) -> Callable:
 
 
 def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> LabelRows:
-    scorers = dict.fromkeys(as_text(one[2]) for one in kept)
-    human = [scorer for scorer in scorers if people and _called_human(scorer)]
+    """Rows of verdicts with their records; `people`: whether one scorer who is called human is gold."""
+    scorers = dict.fromkeys(as_text(one[2]) for one in kept if as_text(one[3]))
+    human = [scorer for scorer in scorers if people and called_human(scorer)]
     human = human if len(human) == 1 < len(scorers) else []
     told = _on_one_scale(rows, [one for one in kept if as_text(one[2]) not in human], who)
     models = defaultdict(set)
@@ -68,17 +66,17 @@ def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> Labe
         first, *others = counts.most_common(2)
         rows.aside(GOLD, task, None if others and others[0][1] == first[1] else first[0])
     if human:
-        rows.notes += (f"{quoted(human)} was taken for a person: verified labels, no {who} here.",)
+        rows.notes += (f"{quoted(human)} seems to be a person: verified labels, and no labeler here.",)
     return rows.done(who=who)
 
 
-def _called_human(scorer: str) -> bool:
+def called_human(scorer: str) -> bool:
     """Whether it is called so: "correct_human", "goldLabel"."""
     return not _PEOPLE.isdisjoint(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", scorer))
 
 
 def _on_one_scale(rows: LabelRows, kept: list[tuple], who: str) -> Callable[[Any], Any]:
-    """How values are written: whole numbers without a point, true as 1 if others are numbers, 1 as C among C, I."""
+    """How values are written: whole numbers without a point, true as 1 beside numbers, 1 as C beside I."""
     values: dict[str, set] = defaultdict(set)
     for _, _, scorer, value, _ in kept:
         some = value if isinstance(value, list) else [value]

@@ -391,7 +391,8 @@ def labeler_pairs(
     Matrices leave out labelers with fewer than `at_least` labels. Each label stands for `times` equal samples
     (then none is repeated).
     """
-    first = np.arange(sample.size) if times is not None else first_labels(sample, labeler, size[0])
+    alone = times is not None  # then samples need only come in order
+    first = np.argsort(sample, kind="stable") if alone else first_labels(sample, labeler, size[0])
     times = np.ones(sample.size, np.int64) if times is None else times
     num_first = int(times[first].sum())
     if first.size < sample.size or (np.diff(first) != 1).any():  # else no copy of perhaps ten million labels

@@ -117,7 +117,7 @@ def test_known_classes_say_how_many_are_wrong(answer, files):
     [
         (["--features", "x.csv", "--noise", "noise.json", "--budget", "99"], "more than the 60 samples"),
         (["--features", "x.csv", "--noise", "noise.json", "--gold", "x.csv"], "give the --state file"),
-        (["--features", "labels.csv", "--noise", "noise.json"], "not a finite number"),
+        (["--features", "labels.csv", "--noise", "noise.json"], "there is no column beside 'task'"),
         (["--budget", "3"], "does not say which are wrong"),
         (["--budget", "61"], "more than the 60 labels that there are"),
     ],

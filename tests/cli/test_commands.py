@@ -180,7 +180,7 @@ def test_order_is_a_number_for_each_task(small):
     text = path.read_text()
     for wrong in ("noon", "1_0"):  # Python alone takes the second for ten
         path.write_text(text.replace(",10", f",{wrong}"))
-        with pytest.raises(ValueError, match=f"--order when: task 't0' has '{wrong}'; a number is needed"):
+        with pytest.raises(ValueError, match=f"when '{wrong}' is neither a number nor a date"):
             Tables(as_typed(classifier.evaluate, file=path, order="when")).order()
 
 
@@ -328,7 +328,7 @@ def test_a_command_is_one_function(capsys, small):
         """How many labels there are."""
         if args.least < 0:
             raise ValueError("--least is below 0")
-        number = labels_of(args.file, args).num_labels * (1 + args.twice)
+        number = labels_of(args).num_labels * (1 + args.twice)
         give(args, Document("How many?", "", f"{number} labels", (facts(number=number),)))
 
     program = typer.Typer(rich_markup_mode=None)

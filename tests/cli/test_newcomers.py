@@ -121,13 +121,13 @@ def test_models_and_gold_of_an_export_stand_beside_the_labels(answer, refusal, t
     files(tmp_path)
     agent = "v2" if files is label_studio else "gpt"
     found, out = answer("inspect", tmp_path / name)
-    assert found["num_labelers"] == 4 and f"export:{agent} (60 tasks)" in out
+    assert found["num_labelers"] == 4 and f"model {agent} of 60 tasks (--predictions export:{agent})" in out
     words = ("--predictions", f"export:{agent}", "--method", "majority_vote")
     metrics = answer("evaluate", tmp_path / name, *words)[0]["metrics"]
     votes = sum(GIVEN[who] for who in JUDGES)
     assert metrics["accuracy"]["mean"] == pytest.approx(np.mean((votes > 2) == MODEL), abs=0.2)  # ties
     if files is label_studio:
-        assert "export:ground_truth (20 tasks)" in out
+        assert "verified labels of 20 tasks (--gold export:ground_truth)" in out
         gold = ("--gold", "export:ground_truth", "--method", "majority_vote")
         assert "20" in answer("consensus", tmp_path / name, *gold)[1]
     err = refusal("evaluate", tmp_path / name, "--predictions", "export:no")

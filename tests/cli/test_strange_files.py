@@ -46,7 +46,7 @@ def test_other_words_for_columns_are_understood_and_said(run, answer, tmp_path, 
     path = write(tmp_path / "l.csv", header, long(z))
     found, out = answer("inspect", path)
     task, worker, label = map(repr, header)
-    assert f"Read as task {task}, worker {worker}, label {label}, by the names of the columns" in out
+    assert f"Read as: the sample is {task}, the labeler {worker}, the label {label}." in " ".join(out.split())
     assert found["num_samples"] == 40 and found["num_labelers"] == 3
     truth = write(tmp_path / "p.csv", (header[0], "class"), [(f"c{i}", c) for i, c in enumerate(y)])
     code, _, err = run("evaluate", path, "--predictions", truth, "--method", "majority_vote")
@@ -56,10 +56,10 @@ def test_other_words_for_columns_are_understood_and_said(run, answer, tmp_path, 
 @pytest.mark.parametrize(
     ("header", "typed", "said"),
     [
-        (("item", "rater", "verdict"), ("--label", "grade"), "no columns 'task', 'worker', 'grade'"),
-        (("item", "who", "says"), (), "no columns 'task', 'worker', 'label'; the columns are"),
-        (("item", "who", "says"), (), "Say which one holds the task and the worker and the label by "
-         "--task item --worker NAME --label NAME"),
+        (("item", "rater", "verdict"), ("--label", "grade"), "no column 'grade'"),
+        (("thing", "who", "says"), (), "no columns 'task', 'worker', 'label'; the columns are"),
+        (("thing", "who", "says"), (), "Say which one holds the task and the worker and the label by "
+         "--task NAME --worker NAME --label NAME"),
     ],
 )  # fmt: skip
 def test_missing_columns_are_one_sentence_and_a_name_that_was_typed_is_no_guess(
@@ -175,7 +175,7 @@ def test_columns_of_their_own_and_maps(run, refusal, tmp_path):
     assert code == 0, err
     assert "24 labels were cut at 4: at least that is pass, below it fail." in out and "class 'fail'" in out
     # of two columns the other one holds the predictions, whatever its name; of three it must be said
-    assert run(*asked, "--task", "task", "--pred-task", "place")[1] == out
+    assert run(*asked, "--task", "task", "--pred-task", "place")[1] == out.replace("--pass-at", "--task task --pass-at")
     assert (
         "no columns 'task', 'label'; the columns are 'place', 'says'. Say which one holds the task and the "
         "label by --pred-task NAME --pred-label NAME" in refusal(*asked, "--task", "task")

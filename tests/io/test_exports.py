@@ -178,8 +178,13 @@ def test_bad_exports(write, content, message):
 
 def test_several_choices_are_a_set(write):
     """Of one label that has two classes; then all are sets, written in one order."""
-    labels = read_labels(write(changed("label_studio.json", two_choices), "export.json"))
-    assert labels.classes == ('["neg", "pos"]', '["neg"]', '["pos"]') and labels.num_labels == 7
+    path = write(changed("label_studio.json", two_choices), "export.json")
+    with pytest.raises(ValueError, match="labels are sets of classes.*contains='pos'"):
+        read_labels(path)
+    rows = opened(path).rows()
+    assert set(rows.label) == {'["neg", "pos"]', '["neg"]', '["pos"]'} and len(rows.label) == 7
+    labels = read_labels(path, contains="neg")
+    assert labels.classes == ("no", "yes") and labels.label.sum() == sum("neg" in one for one in rows.label)
 
 
 def test_a_field_can_be_named(write):

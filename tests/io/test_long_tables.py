@@ -144,7 +144,7 @@ def test_errors_of_long_tables_name_the_line(data, old, new, message):
         lines[6001] = lines[6000]
         broken = b"\n".join(lines)
     with pytest.raises(ValueError, match=message):
-        jt.read_labels(File("labels.csv", [".csv"], broken))
+        jt.read_labels(File("labels.csv", [".csv"], broken), worker="worker", repeats="error")
 
 
 def test_a_parsed_file_is_not_parsed_again(data, monkeypatch):

@@ -111,7 +111,7 @@ BAD_LABELS = [
 def test_bad_label_files(write, case):
     content, fragment = case
     with pytest.raises(ValueError) as caught:
-        read_labels(write(content))
+        read_labels(write(content), repeats="error")
     assert fragment in str(caught.value)
 
 
