@@ -24,6 +24,8 @@ import string
 import sys
 import unicodedata
 from collections import Counter, defaultdict
+from datetime import datetime
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,7 +43,7 @@ PLAIN = [*map(of, (  # vocabularies
     "low medium high critical", "never rarely sometimes often always", "A B C D F", "poor fair good",
     "cat dog bird fish horse cow", "Complaint Question Praise", "bénin malin équivoque", "grün blau")),
     ["toxic", "not toxic"], ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"],
-    [1, 0], [0, 1, 2], [1, 2, 3, 4, 5], [1, 2, 5, 10], [0, 10], [3, 4, 7], ["a,b", "b,c"],
+    [1, 0], [True, False], [0, 1, 2], [1, 2, 3, 4, 5], [1, 2, 5, 10], [0, 10], [3, 4, 7], ["a,b", "b,c"],
     ["Pain, acute", "Pain, chronic", "None of these"], ['say "no"', "say, yes"],
     [f"{word} " * 60 + word for word in ("agree", "differ", "abstain")]]
 SPECIAL = {
@@ -74,7 +76,8 @@ BESIDE = {
     "majority": of("final_label consensus majority_vote adjudicated")}
 HARMLESS = ("iso", "text", "constant", "number")
 TEXTS = ("csv", "tsv", "tab.txt", "semicolon.csv", "bom.csv", "utf16.csv", "csv.gz", "pandas.csv")
-TYPED = ("records.json", "jsonl", "data.json", "columns.json", "pandas.json", "parquet")
+TYPED = ("records.json", "jsonl", "data.json", "columns.json", "pandas.json", "parquet", "frame",
+         *["xlsx"] * (find_spec("openpyxl") is not None))
 LAYOUTS = of("long long long wide wide wide anonymous transposed by_item epochs questions gold_worker")
 # fmt: on
 
@@ -109,7 +112,7 @@ class World:
         """Classes, and what kind they are; some need an option."""
         if self.plain or self.r.random() < 0.6:
             values = self.r.choice(PLAIN)
-            kind = "words" if isinstance(values[0], str) else "numbers"
+            kind = "numbers" if type(values[0]) is int else "words"
             return self.r.sample(values, self.r.randint(2, min(6, len(values)))), kind
         kind, values = self.r.choice(list(SPECIAL.items()))
         if kind.startswith("named") or (kind == "-1/1" and self.r.random() < 0.5):
@@ -118,7 +121,11 @@ class World:
 
     def columns_are(self, layout: str) -> None:
         """Usual names, or words that nobody could know; half of these are told to the reader."""
-        usual = self.plain or layout in ("transposed", "questions", "by_item") or self.r.random() < 0.6
+        usual = (
+            self.plain
+            or layout in ("transposed", "questions", "by_item", "anonymous")
+            or self.r.random() < 0.6
+        )
         self.columns = {role: self.r.choice((USUAL if usual else OTHER)[role]) for role in USUAL}
         self.names = "usual" if usual else self.r.choice(("told", "foreign"))
         if self.names == "told":
@@ -248,12 +255,21 @@ def written(r: random.Random, table: dict[str, list], form: str, gap: str, blank
         return gzip.compress(data, mtime=0) if form == "csv.gz" else data
     spelled = None if r.random() < 0.7 else gap
     typed = {name: [spelled if v is None else v for v in column] for name, column in table.items()}
-    if form == "parquet":
+    if form in ("parquet", "frame"):
         import pyarrow as pa
         from pyarrow import parquet
 
         one = {name: list(map(text_or_none, c)) if len(kinds(c)) > 1 else c for name, c in typed.items()}
+        one |= {name: list(map(datetime.fromisoformat, one[name])) for name in {*one} & {*BESIDE["iso"]}}
         parquet.write_table(pa.table({name: pa.array(c) for name, c in one.items()}), packed := io.BytesIO())
+        return packed.getvalue()
+    if form == "xlsx":
+        from openpyxl import Workbook
+
+        book = Workbook()
+        for row in [list(typed), *zip(*typed.values(), strict=True)]:
+            book.active.append(row)
+        book.save(packed := io.BytesIO())
         return packed.getvalue()
     rows = [{name: typed[name][k] for name in typed} for k in range(size)]
     if form == "jsonl":
@@ -334,6 +350,10 @@ def read_back(case: Drawn, folder: Path) -> str:
     path = folder / f"labels.{case.kind[1]}"
     path.write_bytes(case.data)
     try:
+        if case.kind[1] == "frame":
+            import pandas as pd
+
+            path = pd.read_parquet(path)
         return verdict(case, jt.read_labels(path, **case.options))
     except ValueError as why:
         return f"doubt: {why}"
