@@ -51,6 +51,8 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         labeler_agreement,
         metric_posterior,
         prevalence,
+        rating_agreement,
+        set_agreement,
     )
     from jtruth.inspection import inspect_labels
     from jtruth.io import inspect_file, read, read_gold, read_labels, read_noise, read_predictions
@@ -65,7 +67,7 @@ _HOMES = {  # names that are no rooms, and the module of each
         "evaluation": (
             "Comparison", "Consensus", "Evaluation", "compare_classifiers", "consensus", "evaluate",
             "evaluate_batch", "evaluate_class_scores", "evaluate_labelers", "evaluate_scores",
-            "labeler_agreement", "metric_posterior", "prevalence",
+            "labeler_agreement", "metric_posterior", "prevalence", "rating_agreement", "set_agreement",
         ),
         "inspection": ("inspect_labels",),
         "io": ("inspect_file", "read", "read_gold", "read_labels", "read_noise", "read_predictions"),
@@ -81,9 +83,10 @@ __all__ = [
     "consensus", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
     "evaluate_scores", "evaluation", "histograms", "information", "inspect_file", "inspect_labels",
     "inspection", "io", "labeler_agreement", "labels", "lam_stork", "latent", "learning", "metric_posterior",
-    "noise", "planning", "plots", "posterior", "prevalence", "read", "read_gold", "read_labels",
-    "read_noise", "read_predictions", "simulate", "simulate_difficulty_fallibility", "simulation", "stats",
-    "tables", "testing", "training", "use_compilation_cache",
+    "noise", "planning", "plots", "posterior", "prevalence", "rating_agreement", "read", "read_gold",
+    "read_labels", "read_noise", "read_predictions", "set_agreement", "simulate",
+    "simulate_difficulty_fallibility", "simulation", "stats", "tables", "testing", "training",
+    "use_compilation_cache",
 ]  # fmt: skip
 
 

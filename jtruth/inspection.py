@@ -31,10 +31,7 @@ from jtruth.stats.agreement import (
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
-HARDLY, _LISTED = (
-    0.1,
-    8,
-)  # kappa of labelers with themselves that says no more than chance; how many are named
+HARDLY, _LISTED = 0.1, 8  # kappa of labelers with themselves that is hardly above chance; names in a list
 
 
 @dataclass(frozen=True, repr=False)
@@ -276,12 +273,11 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
     if single:
         text = f"{single} of {labels.num_samples} samples have one label: nothing there checks the labeler."
         yield Check("single_label", message=text)
-    own = labels.self_agreement
-    if own is not None:
-        yield Check("repeats", message=" ".join(_of_repeats(labels, own, totals)))
+    if labels.self_agreement is not None and labels.self_agreement["pairs"].any():
+        yield Check("repeats", message=" ".join(_of_repeats(labels, labels.self_agreement)))
 
 
-def _of_repeats(labels: Labels, own: np.ndarray, totals: np.ndarray) -> Iterator[str]:
+def _of_repeats(labels: Labels, own: np.ndarray) -> Iterator[str]:
     """How often labelers agree with themselves, who does how often, and what that may mean."""
     number, pairs, agree = (own[name].sum() for name in ("repeats", "pairs", "agree"))
     yield f"{number_of(int(number), 'label')} given again: labelers agree with themselves in"
@@ -291,7 +287,8 @@ def _of_repeats(labels: Labels, own: np.ndarray, totals: np.ndarray) -> Iterator
     yield f"{agree / pairs:.0%} of repeats{f' ({each})' if each else ''}."
     if labels.has_repeats():
         yield "All count as independent evidence: intervals are too narrow (--repeats majority counts one)."
-    chance = ((_used(labels) / np.maximum(totals, 1)[:, None]) ** 2).sum(axis=1) @ own["pairs"] / pairs
+    used = _used(labels)
+    chance = (used**2).sum(axis=1) / np.maximum(used.sum(axis=1), 1) ** 2 @ own["pairs"] / pairs
     if agree / pairs - chance < HARDLY * (1 - chance) and number >= FEW_LABELS:
         yield "That is hardly more than chance: are they different questions? Name both columns (--task a,b)."
 

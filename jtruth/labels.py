@@ -389,8 +389,8 @@ class Labels:
         known = getattr(self, names)
         kept = None if known is None else tuple(known[i] for i in chosen)
         own = self.self_agreement
-        own = own if own is None or axis == "sample" else own[chosen]
-        return replace(self, **leaves, **{size: int(chosen.size), names: kept}, self_agreement=own)
+        own = own[chosen] if own is not None and axis == "labeler" else own
+        return replace(self, **leaves, **{size: int(chosen.size), names: kept, "self_agreement": own})
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""

@@ -94,7 +94,7 @@ def test_findings(spoil, name, text):
 
 
 def test_findings_do_not_depend_on_the_order_of_rows():
-    """Eight labelers, whose patterns are too many for one number each: one labeler after another, or shuffled."""
+    """One labeler after another, or shuffled; eight have too many patterns for one number each."""
     z = matrix(3, t=8)
     copied(z)
     sample, labeler = (a.ravel(order="F") for a in np.indices(z.shape))

@@ -145,13 +145,11 @@ def test_repeats():
     first, last = (Labels.from_long(*columns, repeats=how) for how in ("first", "last"))
     assert kept.num_labels == 4 and kept.has_repeats()
     assert kept.notes == (
-        "1 label repeats a labeler on the same sample. With repeats='keep' all count as independent "
-        "evidence, and intervals are too narrow; repeats='majority' counts one label of each.",
+        "Repeated labels (1) count as independent evidence: intervals are too narrow. "
+        "repeats='majority' counts one label of a labeler for a sample.",
     )
     assert first.label.tolist() == [0, 1, 1] and last.label.tolist() == [1, 1, 1]
-    assert first.notes == (
-        "1 label repeats a labeler on the same sample: the first label of each counts (repeats='first').",
-    )
+    assert first.notes == ("1 repeated label: the first of a labeler for a sample counts (repeats='first').",)
     assert Labels.from_long(*columns).notes[0].endswith(" 1 tie went to the label that was given first.")
     assert kept.counts().tolist() == [[1, 2], [0, 1]]
     assert kept.labels_of("v", repeat="first").tolist() == [0, 1]
@@ -164,19 +162,13 @@ def test_repeats():
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
 
 
-def by_pair(rows):
-    """The labels that each labeler gave each sample, in their order."""
-    given = {}
-    for task, worker, label in rows:
-        given.setdefault((f"t{task}", f"w{worker}"), []).append(label)
-    return given
-
-
 @pytest.mark.parametrize("repeats", ["majority", "first", "last"])
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(rows=ROWS)
 def test_one_label_of_each_and_what_repeats_said_by_loops(repeats, rows):
-    given = by_pair(rows)
+    given = {}
+    for task, worker, label in rows:
+        given.setdefault((f"t{task}", f"w{worker}"), []).append(label)
     most = {pair: max(map(own.count, own)) for pair, own in given.items()}
     best = {pair: [c for c in own if own.count(c) == most[pair]] for pair, own in given.items()}
     place = -1 if repeats == "last" else 0
@@ -190,7 +182,7 @@ def test_one_label_of_each_and_what_repeats_said_by_loops(repeats, rows):
     if len(rows) == len(given):
         assert labels.self_agreement is None and "repeat" not in str(labels.notes)
         return
-    assert labels.notes[0].startswith(f"{len(rows) - len(given)} label")
+    assert labels.notes[0].startswith(f"{len(rows) - len(given)} repeated label")
     for worker, counted in zip(labels.workers, labels.self_agreement, strict=True):
         mine = [own for (_, name), own in given.items() if name == worker and len(own) > 1]
         pairs = [[a == b for a, b in itertools.combinations(own, 2)] for own in mine]

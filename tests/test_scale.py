@@ -11,6 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 
 import jtruth as jt
 from jtruth._validation import scale as scales
+from jtruth._validation.columns import lazy_patterns
 from jtruth._validation.scale import at_least, scale_of
 from jtruth.evaluation import labeler_agreement
 from jtruth.learning.values import OrdinalLink, Values, fit_values
@@ -117,6 +118,8 @@ def test_a_type_of_column_says_the_order_and_the_classes():
         assert (labels.scale, labels.classes, labels.values) == ("ordinal", tuple(order), None)
         assert labels.label.tolist() == [2, 0, 0] and "never given: 'mid'" in labels.notes[-1]
         assert Labels.from_frame(frame, scale="nominal").scale == "nominal"
+    same = {name: name for name in ("task", "worker", "label")}
+    assert lazy_patterns(frame, same, None, "error")[2] == tuple(order)
     plain = pd.DataFrame(
         {"task": [1, 2, 3], "worker": ["x"] * 3, "label": pd.Categorical(["low", "high", "medium"])}
     )

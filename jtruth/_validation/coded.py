@@ -125,9 +125,9 @@ def _one_of_each(again: tuple[np.ndarray, ...], repeats: str, ordered: bool) -> 
 
 
 def _own_agreement(labeler: np.ndarray, again: tuple[np.ndarray, ...], num_labelers: int) -> np.ndarray:
-    """(labelers,) of `OWN`; "effective" pairs have the standard error of these, by samples.
+    """(labelers,) of `OWN`; "effective": as many independent pairs have this standard error, by samples.
 
-    (A ratio; Korn and Graubard 1998.) Of pairs that all agree, or never do, it is the number of samples.
+    (Korn and Graubard 1998.) Of pairs that all agree, or never do, it is the number of samples.
     """
     entry, of, owner, _, number = again
     times = np.bincount(of)
@@ -165,26 +165,26 @@ def keep_one_label_each(
         )
     own = _own_agreement(labeler, again, len(workers))
     if repeats == "keep":
-        return rows, (repeats_note(extra, repeats),), own
+        return rows, (_repeats_note(extra, repeats),), own
     ordered, kept = not callable(source.numbers), np.ones(rows.size, bool)  # rows of an engine have no order
     chosen, ties = _one_of_each(again, repeats, ordered)
     kept[again[0]] = False
     kept[chosen] = True
-    return rows[kept], (repeats_note(extra, repeats, ties, ordered),), own
+    return rows[kept], (_repeats_note(extra, repeats, ties if ordered else None),), own
 
 
-def repeats_note(extra: int, repeats: str, ties: int = 0, ordered: bool = True) -> str:
-    """What became of so many labels beyond the first of a labeler for the same sample."""
-    note = f"{number_of(extra, 'label')} {'repeats' if extra == 1 else 'repeat'} a labeler on the same sample"
+def _repeats_note(extra: int, repeats: str, ties: int | None = None) -> str:
+    """What became of labels beyond the first of a labeler for a sample; `ties` None: rows have no order."""
     if repeats == "keep":
         return (
-            f"{note}. With repeats='keep' all count as independent evidence, and intervals are too narrow; "
-            "repeats='majority' counts one label of each."
+            f"Repeated labels ({extra}) count as independent evidence: intervals are too narrow. "
+            "repeats='majority' counts one label of a labeler for a sample."
         )
     which = "most frequent" if repeats == "majority" else repeats
-    first = "label that was given first" if ordered else "first class, since these rows have no order"
-    more = f" {number_of(ties, 'tie')} went to the {first}." if ties else ""
-    return f"{note}: the {which} label of each counts (repeats={repeats!r}).{more}"
+    more = f" {number_of(ties, 'tie')} went to the label that was given first." if ties else ""
+    more = " Ties go to the first class, since these rows have no order." if ties is None else more
+    said = f"{number_of(extra, 'repeated label')}: the {which} of a labeler for a sample counts"
+    return f"{said} (repeats={repeats!r}).{more}"
 
 
 def has_duplicates(key: np.ndarray) -> bool:

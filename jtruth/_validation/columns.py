@@ -16,7 +16,7 @@ from scipy.special import bdtrc
 
 from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
-from jtruth._validation.coded import REPEATS, Coded, different, keep_one_label_each, repeats_note, unused
+from jtruth._validation.coded import REPEATS, Coded, different, keep_one_label_each, unused
 from jtruth._validation.scale import scale_of
 from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
 
@@ -232,11 +232,11 @@ _BITS = 62  # of a whole number that holds labels, so that no sum reaches the si
 
 def lazy_patterns(
     frame: Any, columns: dict[str, str], classes: Any, missing: str
-) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple]:
+) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple] | None:
     """Distinct rows of labels of a lazy table; `columns` are the names of "task", "worker" and "label".
 
     Labeler and label of every label of row 0, then of row 1, ...; labels and tasks of each row; names of
-    workers and of classes; and notes.
+    workers and of classes; and notes. None where a worker labelled a task more than once.
     """
     choose("missing", missing, ("error", "drop"))
     table = ids.read_frame(frame, lazy=True)
@@ -252,18 +252,14 @@ def lazy_patterns(
     coded, rows, workers, codes, names, notes = _read(picked, classes, missing)
     bits = len(codes).bit_length()
     patterns = collected(_grouped(coded, len(workers), bits))
-    extra = 0
     if (patterns["most"].to_numpy() > 1).any():
-        coded, extra, ties = _most_frequent(coded, codes, len(names) + 1)
-        notes += (repeats_note(extra, "majority", ties, False),)
-        codes, bits = np.append(np.arange(len(names)), -1), (len(names) + 1).bit_length()
-        patterns = collected(_grouped(coded, len(workers), bits))
+        return None
     numbers = np.stack([patterns[name].to_numpy() for name in patterns.columns[:-2]], axis=1)
     place, labeler, value = _unpacked(numbers, len(workers), bits)
     label = codes[value]
     labelled, number = label >= 0, patterns["tasks"].to_numpy().astype(np.int64)
     length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
-    some, lost = length > 0, rows - extra - int((length * number).sum())
+    some, lost = length > 0, rows - int((length * number).sum())
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
     labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
     notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
@@ -352,29 +348,6 @@ def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
     tasks = tasks.agg(*(nw.col(name).sum().cast(nw.Int64) for name in names), nw.col("times").max())
     grouped = tasks.group_by(*names).agg(nw.len().alias("tasks"), nw.col("times").max().alias("most"))
     return grouped.select(*names, "tasks", "most").sort(*names)
-
-
-def _most_frequent(coded: Any, codes: np.ndarray, size: int) -> tuple[Any, int, int]:
-    """The class that each worker gave a task most often, of a tie the first, `size` - 1 for none.
-
-    And how many labels that leaves out, and the number of ties.
-    """
-    import narwhals as nw
-
-    place, key = nw.lit(0), ("task", "code of worker")
-    for k, code in enumerate(codes.tolist()):
-        place = nw.when(nw.col("code of label") == k).then(nw.lit(code + 1)).otherwise(place)
-    rows = coded.with_columns(place.cast(nw.Int64).alias("place")).group_by(*key, "place")
-    rows, place, n = rows.agg(nw.len().alias("n")), nw.col("place"), nw.col("n").cast(nw.Int64)
-    ranks = {"first": n * size + size - place, "last": n * size + place, "n": n}
-    ranks = [nw.when(place > 0).then(one).otherwise(nw.lit(0)).alias(name) for name, one in ranks.items()]
-    each = rows.with_columns(*ranks).group_by(*key)
-    each = each.agg(nw.col("first").max(), nw.col("last").max(), nw.col("n").sum())
-    each = each.with_columns((size - 1 - nw.col("first") % size).alias("code of label"))
-    tied = nw.col("last") % size != (nw.col("code of label") + 1) % size
-    found = each.select("n", given=(nw.col("n") > 0).cast(nw.Int64), ties=tied.cast(nw.Int64))
-    given, labels, ties = collected(found.select(nw.col("given", "n", "ties").sum())).row(0)
-    return each, int(labels) - int(given), int(ties)
 
 
 def _unpacked(

@@ -9,7 +9,7 @@ F and no E: A, B, C, D may be the answers to a question.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ never, almost never/hardly ever/very rarely, rarely/seldom, occasionally, someti
 very often/very frequently/usually/most of the time, almost always/nearly always, always/every time
 worst, terrible/awful/very poor/very bad, poor/bad, below average, fair/ok/okay/acceptable/adequate, \
 average/neutral, above average, good, very good/great, excellent/outstanding/exceptional, perfect/best
-unsatisfactory, needs improvement, satisfactory, good, outstanding/excellent
-below expectations, meets expectations, exceeds expectations
 impossible, rare/very unlikely/highly unlikely/extremely unlikely, unlikely/improbable, possible/neutral, \
 likely/probable, very likely/highly likely/extremely likely, almost certain, certain
 definitely not, probably not, maybe/possibly/might or might not, probably/probably yes, \
@@ -38,11 +36,9 @@ definitely/definitely yes
 tiny/extra small/very small/xs, small/s, medium/m, large/big/l, extra large/very large/huge/xl, xxl
 none/not at all/not, slightly/a little/a little bit/a bit, somewhat/partly/partially, moderately, \
 quite a bit/quite/mostly/fairly, very/very much/a lot, extremely/completely/fully/entirely
-none/no, partial/some, full/complete/exact
 no/fail/failed/incorrect/wrong/false, partial/partially/partly, yes/pass/passed/correct/right/true
 much worse, worse, slightly worse, same/about the same/equal, slightly better, better, much better
 very easy, easy, medium/moderate/normal, hard/difficult, very hard/very difficult
-beginner/novice/basic, intermediate, advanced, expert
 1 star, 2 stars, 3 stars, 4 stars, 5 stars
 """
 _DEGREES = (
@@ -57,7 +53,12 @@ _OPPOSITES = {
 }  # fmt: skip
 _NOT = ("un", "in", "im", "ir", "il", "dis", "not ", "non ")
 _MOST, _LIKERT = 15, 5  # levels of a scale of words, and of one on which "undecided" is a level
-_GRADE = re.compile(r"([A-F])([+-]?)")
+_LONGEST = 40  # letters of a level
+_GRADES = {
+    f"{letter}{sign}": k - "ABCDEF".index(letter) * 3.0
+    for letter in "ABCDEF"
+    for k, sign in enumerate(("-", "", "+"))
+}
 _HOW_TO = (
     "Say it from lowest to highest: --scale ordinal --classes low,mid,high "
     "(in Python: scale='ordinal', classes=['low', 'mid', 'high'])"
@@ -147,13 +148,15 @@ def _plain(name: str) -> str:
 def _ranks(names: Sequence[str]) -> list[float] | None:
     """The level of each name on a common scale, higher is more; None of words that are on none."""
     plain = [_plain(name) for name in names]
-    if not 2 + (max(map(len, plain), default=0) == 1) <= len(names) <= _MOST:  # two letters may mean anything
+    longest = max(map(len, plain), default=0)
+    if longest > _LONGEST or not 2 + (longest == 1) <= len(names) <= _MOST:  # two letters may mean anything
         return None
-    tried = [_grades(names)]
+    signs = any(name[1:] in ("+", "-") for name in names)
+    sure = signs or ("A" in names and "F" in names and "E" not in names)
+    tried = [[_GRADES.get(name) for name in names]] if sure else []
     for words in (plain, _without_shared(plain)):
-        tried += [
-            [one.get(word) for word in words] for one in (*_ladders(len(words) > 2), *_qualities(words))
-        ]
+        levels = (*_ladders(len(words) > 2), *_qualities(words))
+        tried += [[one.get(word) for word in words] for one in levels]
     for rank in tried:
         known = [level for level in rank if level is not None]
         if len(known) == len(set(known)) == len(names):
@@ -161,29 +164,18 @@ def _ranks(names: Sequence[str]) -> list[float] | None:
     return None
 
 
-@cache
+@lru_cache
 def _ladders(several: bool) -> tuple[dict[str, float], ...]:
     """The level of each word of the common scales; yes and no are on none where they are all."""
     lines = [line.split(", ") for line in _LADDERS.strip().split("\n") if several or "yes" not in line]
     return tuple({w: float(k) for k, level in enumerate(line) for w in level.split("/")} for line in lines)
 
 
-def _without_shared(words: Sequence[str]) -> list[str]:
-    """Without the first or the last word, where all have the same: low risk, high risk."""
+def _without_shared(words: list[str]) -> list[str]:
+    """Without the last word, where all have the same: low risk, high risk."""
     parts = [word.split() for word in words]
-    for end, rest in ((-1, slice(None, -1)), (0, slice(1, None))):
-        if min(map(len, parts)) > 1 and len({part[end] for part in parts}) == 1:
-            return [" ".join(part[rest]) for part in parts]
-    return list(words)
-
-
-def _grades(names: Sequence[str]) -> list[float | None]:
-    """A+ is the highest; of letters that are not surely grades nothing."""
-    found = [_GRADE.fullmatch(name.strip()) for name in names]
-    letters, signs = ("".join(one[k] for one in found if one) for k in (1, 2))
-    surely = signs or ("A" in letters and "F" in letters and "E" not in letters)
-    step = {"+": 1, "-": -1, "": 0}
-    return [step[one[2]] - 3.0 * ord(one[1]) if one and surely else None for one in found]
+    shared = min(map(len, parts)) > 1 and len({part[-1] for part in parts}) == 1
+    return [" ".join(part[:-1]) for part in parts] if shared else words
 
 
 def _qualities(words: Sequence[str]) -> list[dict[str, float]]:
@@ -194,12 +186,11 @@ def _qualities(words: Sequence[str]) -> list[dict[str, float]]:
     return [one for one in found if len(words) > 2 or {abs(one.get(word, 0)) for word in words} - plain]
 
 
-@cache
+@lru_cache
 def _quality(base: str, many: bool) -> dict[str, float]:
     against = [f"{word}{base}" for word in _NOT] + [low for low, high in _OPPOSITES.items() if high == base]
-    level = {f"not {how} {base}": -2.0 for how in ("very", "so", "really", "too")} | {
-        f"not at all {base}": -6.0
-    }
+    level = {f"not {how} {base}": -2.0 for how in ("very", "so", "really", "too")}
+    level[f"not at all {base}"] = -6.0
     level |= dict.fromkeys(["neutral", "neither", "mixed", *["undecided"] * many], 0.0)
     for low in against:
         level |= {f"neither {base} nor {low}": 0.0, f"neither {low} nor {base}": 0.0}

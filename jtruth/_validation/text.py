@@ -280,7 +280,7 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTab
     header, columns, empty = header_of(found[0], file, sep), *found[1:]
     first = islice(io.BytesIO(file.data), 1, _SEEN + 1)
     check_names(header, [tuple(line.decode().strip("\r\n").split(sep)) for line in first], file.name, 1)
-    notes += (f"{file.name}: {number_of(empty, 'empty row')} at the end skipped.",) * (empty > 0)
+    notes += _skipped_at_end(file.name, empty)
     return TextTable(header, columns, Source(file.name, "line", 2), None, notes)
 
 
@@ -304,7 +304,9 @@ def rows_table(
     """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
     full = [k for k, row in enumerate(rows) if row and (row[0].strip() or "".join(row).strip(" \t"))]
     titles = _titles([rows[k] for k in full[:5]])
-    notes += tuple(f"{source.at([k])}: a title, skipped ({brief(rows[k][0], 60)})." for k in full[:titles])
+    notes += tuple(
+        f"{source.at([k])} is a title and was skipped: {brief(rows[k][0], 60)}." for k in full[:titles]
+    )
     begin, *body = full[titles:] or [0]
     header = header_of(list(rows[begin]) if full else [], file, sep)
     below = [rows[k] for k in body]
@@ -323,11 +325,14 @@ def rows_table(
     seen = [row for k, row in zip(body[:_SEEN], below, strict=False) if k not in twice]
     check_names(header, seen, file.name, source.number(begin))
     if twice:
-        where = f"{source.at(twice)}: the names of the columns stand here again"
-        raise ValueError(f"{where}. Were files put together? Remove these lines.")
+        where = f"{source.at(twice)}: the column names appear here again"
+        raise ValueError(f"{where}. Were several files joined? Remove these lines.")
     kept = [k for k, name in enumerate(header) if name or any(columns[k])]  # no names and no text: no columns
     notes += _skipped(rows, full, body[-1], source)
     header, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
+    if len(header) > 2 and not any(header[1:]):
+        what = f"only the first of {len(header)} columns has a name, {brief(header[0])}. If it is a title"
+        raise ValueError(f"{source.at([begin])}: {what}, remove the line; otherwise name every column")
     consecutive = source.numbers is None and body[-1] - begin == len(body)
     place = replace(source, first=source.first + begin + 1) if consecutive else source.only(body)
     return TextTable(header, columns, place, None, notes)
@@ -347,8 +352,13 @@ def _skipped(rows: Sequence, written: list[int], last: int, source: Source) -> t
     """Sentences about rows without any text, before the last row and behind it."""
     inside = sorted({*range(last)}.difference(written)) if len(written) <= last else []
     behind = len(rows) - 1 - last
-    notes = (f"{source.at(inside)}: {number_of(len(inside), 'empty row')} skipped.",) * bool(inside)
-    return notes + (f"{source.name}: {number_of(behind, 'empty row')} at the end skipped.",) * (behind > 0)
+    notes = (f"{source.at(inside)}: empty, so nothing was read from there.",) * bool(inside)
+    return notes + _skipped_at_end(source.name, behind)
+
+
+def _skipped_at_end(name: str, number: int) -> tuple[str, ...]:
+    rows = f"{number_of(number, 'empty row')} at the end {'was' if number == 1 else 'were'} skipped."
+    return (f"{name}: {rows}",) if number > 0 else ()
 
 
 def _shape(cell: str) -> str:
@@ -374,7 +384,7 @@ def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str,
     names = ("worker", "label") if long else [f"labeler{k}" for k in sorted(rest)]
     roles = {first: "task"} | dict(zip(rest if long else sorted(rest), names, strict=True))
     raise ValueError(
-        f"{name}, line {line}: this looks like data and not like names of columns ({quoted(header, 6)}). "
+        f"{name}, line {line}: this looks like data, not like column names ({quoted(header, 6)}). "
         f"Put a line with names before it, for instance {','.join(roles[k] for k in range(len(header)))}"
     )
 
@@ -413,6 +423,8 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
             f"{file.name}: the header is one field, {brief(header[0])}. Is the separator {other[0]!r}? "
             f"Then say sep={other[0]!r}."
         )
+    if "Status" in header and any(name.startswith("[") for name in header):  # promptfoo's, after each output
+        header = tuple(f"{name} {k}" if name in header[:k] else name for k, name in enumerate(header))
     check_visible(header, header, "column name", Source(file.name, "column", 1))
     twice = duplicates(name for name in header if name)
     if twice:

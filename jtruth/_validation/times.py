@@ -6,7 +6,7 @@ nothing decides and the order of the rows depends on it, the column is refused.
 
 import re
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -72,8 +72,12 @@ def _numbers(values: list, name: str) -> np.ndarray | None:
 
 def _moments(values: list, name: str) -> np.ndarray | None:
     """Seconds of times; None: some are no times."""
-    read = [[_moment(value, order) for value in values] for order in (0, 1)]
-    fits = [moments for moments in read if None not in moments]
+    texts = [str(value).strip() for value in values]  # of Python's and pandas' times in ISO form
+    try:
+        fits = [[datetime.fromisoformat(text) for text in texts]]
+    except ValueError:
+        read = [[_moment(text, order) for text in texts] for order in (0, 1)]
+        fits = [moments for moments in read if None not in moments]
     if not fits:
         return None
     if len({moment.tzinfo is None for moment in fits[0] if moment}) > 1:
@@ -83,15 +87,14 @@ def _moments(values: list, name: str) -> np.ndarray | None:
     if (ranks[0] != ranks[-1]).any():
         k = int(np.flatnonzero(seconds[0] != seconds[1])[0])
         either = " or ".join(f"{one[k]:%Y-%m-%d}" for one in fits)
-        raise ValueError(f"{name}: {brief(values[k])} may be {either}, and no row decides. Write dates so")
+        raise ValueError(
+            f"{name}: {brief(values[k])} may be {either}, and no row decides. Write year-month-day"
+        )
     return seconds[0]
 
 
-def _moment(value: Any, order: int) -> datetime | None:
+def _moment(text: str, order: int) -> datetime | None:
     """A time, of a local date with the day (0) or the month (1) first; None: it is none."""
-    if isinstance(value, date):
-        return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
-    text = str(value).strip()
     with suppress(ValueError):
         return datetime.fromisoformat(text)
     clock = _CLOCK.search(text)

@@ -1,6 +1,7 @@
 """How good is a classifier, judged by noisy labels? `evaluate` answers with an `Evaluation`."""
 
 from jtruth.evaluation.agreement import Consensus, consensus, labeler_agreement
+from jtruth.evaluation.agreement_of_values import rating_agreement, set_agreement
 from jtruth.evaluation.any_metric import metric_posterior
 from jtruth.evaluation.batch import evaluate_batch
 from jtruth.evaluation.by_one_model import labelers_by_model, quick_labelers
@@ -18,5 +19,5 @@ __all__ = [
     "Comparison", "Consensus", "Evaluation", "Groups", "Judging", "compare_classifiers", "compare_groups",
     "consensus", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
     "evaluate_scores", "labeler_agreement", "labelers_by_group", "labelers_by_model", "metric_posterior",
-    "prevalence", "quick_labelers",
+    "prevalence", "quick_labelers", "rating_agreement", "set_agreement",
 ]  # fmt: skip

@@ -35,7 +35,7 @@ from jtruth.stats.agreement import (
     overall,
 )
 
-_MOST_PAIRS = 200
+MOST_PAIRS = 200  # of labelers in an answer
 _TIE = 1e-9  # two classes whose probabilities differ by less are tied
 _POINTS = 51  # of a curve
 _NAMED = 6  # labelers who disagree, by name in a line of the text
@@ -124,7 +124,7 @@ def labeler_agreement(
     sample, labeler, label = labels.entries()
     shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()
     enough = shared.data > 1
-    order = np.argsort(-np.asarray(shared.data, np.int64)[enough], kind="stable")[:_MOST_PAIRS]
+    order = np.argsort(-np.asarray(shared.data, np.int64)[enough], kind="stable")[:MOST_PAIRS]
     first = first_labels(sample, labeler, size[0])
     code = sparse.csr_array((label[first] + 1, (labeler[first], sample[first])), shape=size)  # 0: none
     names = tuple(map(str, labels.worker_names))

@@ -120,33 +120,32 @@ def with_repeats(rows: Sequence[dict[str, Any]], labels: Labels, level: float) -
     wrong again in at least 1 - (1 - r) / (2 (1 - a)), exact for two classes (in 1 - a if errors were new each
     time). Where one label of each is kept, a is its accuracy, hardly less than that of the others.
     """
-    own = labels.self_agreement
-    if own is None:
+    if labels.self_agreement is None:
         return tuple(rows)
-    place = {str(name): t for t, name in enumerate(labels.worker_names)}
-    return tuple(row | _repeats_of(row, own[place[row["worker"]]], level) for row in rows)
+    own = dict(zip(map(str, labels.worker_names), labels.self_agreement.tolist(), strict=True))
+    return tuple(row | _repeats_of(own[row["worker"]], row["accuracy"], level) for row in rows)
 
 
-def _repeats_of(row: Mapping[str, Any], own: Any, level: float) -> dict[str, Any]:
-    _, pairs, agree, worth = own.item()
+def _repeats_of(own: tuple[int, int, int, float], accuracy: float | None, level: float) -> dict[str, Any]:
+    _, pairs, agree, worth = own
     if not pairs:
         return {}
-    share, wrong = agree / pairs, 1 - (row["accuracy"] or 0.0)
+    share = agree / pairs
     ends = betaincinv(share * worth + 0.5, (1 - share) * worth + 0.5, [(1 - level) / 2, (1 + level) / 2])
-    low, high = float(ends[0]) * (agree > 0), float(ends[1]) if agree < pairs else 1.0
-    again = max(0.0, 1 - (1 - share) / (2 * wrong)) if 0 < wrong < 1 else None
-    said = {"share": share, "low": low, "high": high, "pairs": pairs}
-    return {"self_agreement": said | {"right_at_most": (1 + share) / 2, "wrong_again": again}}
+    low, high = float(ends[0]) if agree else 0.0, float(ends[1]) if agree < pairs else 1.0
+    wrong = 0.0 if accuracy is None else 1 - accuracy
+    bounds = {"right_at_most": (1 + share) / 2, "wrong_again": None}
+    if wrong > 0:
+        bounds["wrong_again"] = max(0.0, 1 - (1 - share) / (2 * wrong))
+    return {"self_agreement": {"share": share, "low": low, "high": high, "pairs": pairs, **bounds}}
 
 
 def repeats_table(rows: Sequence[dict[str, Any]]) -> tuple[Table, ...]:
     """How often each labeler agrees with its own repeats, and what follows; nothing without repeats."""
-    of = lambda name: ("self_agreement", name)  # noqa: E731
-    columns = (Column(of("share"), "agrees with own repeats", (of("low"), of("high")), ".2f"),
-               Column(of("pairs"), "pairs"), Column(of("right_at_most"), "right at most", form=".2f"),
-               Column(of("wrong_again"), "if wrong, wrong again at least", form=".2f"))  # fmt: skip
-    note = "Where errors repeat, more labels of the same labeler do not remove them: another labeler may."
-    rows = [row for row in rows if "self_agreement" in row]
-    return (
-        Table("", "Labels of the same labeler for the same sample", "worker", columns, rows, note),
-    ) * bool(rows)
+    columns = (Column("share", "agrees with own repeats", ("low", "high"), ".2f"), Column("pairs", "pairs"),
+               Column("right_at_most", "right at most", form=".2f"),
+               Column("wrong_again", "if wrong, wrong again at least", form=".2f"))  # fmt: skip
+    own = [{"worker": row["worker"], **row["self_agreement"]} for row in rows if "self_agreement" in row]
+    note = "More labels of the same labeler do not remove errors that come again: another labeler may."
+    title = "Labels of the same labeler for the same sample"
+    return (Table("", title, "worker", columns, own, note),) if own else ()

@@ -195,6 +195,8 @@ def _responses(record: dict) -> Iterator[tuple[str, Any, Any, Any]]:
         if key.endswith(_RESPONSES) and isinstance(values := from_json(cell), list):
             beside = (from_json(record.get(f"{key}.{k}")) for k in ("users", "status"))
             users, states = (some or [None] * len(values) for some in beside)
+            if not len(users) == len(states) == len(values):
+                raise TypeError(f"{key!r} and its users differ in number")
             for user, status, value in zip(users, states, values, strict=True):
                 yield key.removesuffix(_RESPONSES), user, status, value
 

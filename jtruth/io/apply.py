@@ -66,7 +66,7 @@ def rows_of(table: TextTable, plan: Plan) -> LabelRows:
         used = {*(plan.task or ()), plan.worker, plan.label}
         every = lambda name: table.columns[table.header.index(name)]  # noqa: E731
         rows.notes = (*rows.notes, *unused_counts(table.header, used, every, table.source))
-    rows.form = plan.sentence()
+    rows.form, rows.notes = plan.sentence(), (*table.notes, *rows.notes)
     return rows
 
 
@@ -100,7 +100,7 @@ def _long(table: TextTable, plan: Plan) -> LabelRows:
             rows.beside.setdefault(worker[k], {})[task[k]] = label[k]
     rows.task, rows.worker, rows.label = ([c[k] for k in kept.tolist()] for c in (task, worker, label))
     rows.source = table.source.only(kept)
-    for name, role in plan.aside.items():
+    for name, role in ((name, role) for name, role in plan.aside.items() if role != "used"):
         rows.notes += (f"{_no_labeler(f'Labeler {name!r}', role, f'worker:{name}')}.",)
     return rows
 
@@ -132,7 +132,9 @@ def _cells(table: TextTable, plan: Plan) -> LabelRows:
     row, column = np.divmod(kept, len(names))
     of_row, of_column = Coded(key.codes[row], key.names), Coded(column.astype(np.int32), names)
     label = Coded(cells.codes[kept], cells.names)
-    source = Source(table.source.name, table.source.unit, 0, lambda k: table.source.number(int(row[k])))
+    numbers = table.source.numbers
+    numbers = row + table.source.first if numbers is None else np.asarray(numbers, object)[row]
+    source = Source(table.source.name, table.source.unit, 0, numbers)
     task, worker = (of_column, of_row) if turned else (of_row, of_column)
     rows = LabelRows(task, worker, _first_seen(label), source)
     said = [n for n in plan.roles if plan.roles[n] in ("gold", "derived", "prediction")]

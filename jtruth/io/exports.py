@@ -19,6 +19,7 @@ from jtruth.io import judgments
 from jtruth.io.label_rows import GOLD, LabelRows, as_text
 
 __all__ = ["GOLD", "LabelRows", "as_text", "of_records", "of_table"]
+_DAMAGED = (TypeError, KeyError, AttributeError, IndexError)  # what readers of a damaged record end in
 _FIRST = 20  # records that are asked which tool wrote them
 
 
@@ -55,7 +56,6 @@ _TOOLS: tuple[tuple[str, Callable[[dict], Any], Callable], ...] = (  # the first
     ("Argilla export", tools.is_argilla, tools.argilla),
     ("doccano export", tools.is_doccano, tools.doccano),
     ("file with lists of ratings", judgments.has_ratings, judgments.rating_lists),
-    ("JSON object of tasks", judgments.is_nested, judgments.nested),
 )
 
 
@@ -85,8 +85,15 @@ def of_table(table: TextTable, label: str | None) -> LabelRows | None:
 
 def _tool(records: list[dict]) -> tuple[str, Callable, Callable] | None:
     """The line of the tool that wrote one of the first records."""
-    known = [tool for tool in _TOOLS if tool[2] is not judgments.nested or len(records) == 1]
-    return next((tool for tool in known if any(map(tool[1], records[:_FIRST]))), None)
+    return next((tool for tool in _TOOLS if any(_fits(tool[1], one) for one in records[:_FIRST])), None)
+
+
+def _fits(recognizes: Callable[[dict], Any], record: dict) -> bool:
+    """Whether a record is a tool's; a damaged one is not, and is named when the file is read."""
+    try:
+        return bool(recognizes(record))
+    except _DAMAGED:
+        return False
 
 
 def _only_list(record: dict) -> list[dict]:
@@ -99,6 +106,6 @@ def _read(reader: Callable, rows: LabelRows, data: Any, label: str | None) -> La
     """What the reader makes of it; of an entry that its tool would not write so, an error with the place."""
     try:
         return reader(rows, data, label)
-    except (TypeError, KeyError, AttributeError, IndexError) as problem:
+    except _DAMAGED as problem:
         why = f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
         raise rows.refuse(f"not as a {rows.tool} has it ({why}); is the file damaged?") from None

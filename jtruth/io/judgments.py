@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jtruth._validation.words import Source, number_in
+from jtruth._validation.words import number_in
 from jtruth.io.label_rows import LabelRows, as_text, first_of
 from jtruth.io.verdicts import Verdict, called_human, texts, verdicts
 
@@ -34,7 +34,7 @@ def pairs(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[V
     rows.wanted = None if label in fields else label
     question, judge, first = _questions(records), _judges(records), {}
     for rows.record, one in enumerate(records):
-        side = next(side for side in _SIDES if set(side) <= set(one))
+        side = next((side for side in _SIDES if set(side) <= set(one)), _SIDES[0])
         models = as_text(one[side[0]]), as_text(one[side[1]])
         same = first.setdefault(frozenset(models), models)
         swap = {} if same == models else dict(zip(side, side[::-1], strict=True))
@@ -67,7 +67,7 @@ def _judges(records: list[dict]) -> Callable[[dict], str]:
     """What a judge is called, with its prompt only where it sees a turn of a question by two prompts."""
     prompts = defaultdict(set)
     for one in records:
-        name, *prompt = texts(one.get("judge", "judge"))
+        name, *prompt = texts(one.get("judge", "judge")) or [""]
         prompts[name, as_text(one.get("turn")), as_text(one.get("question_id"))].add(tuple(prompt))
     hidden = "$^" if any(len(some) > 1 for some in prompts.values()) else r"(pair|single)\b"
     names = lambda one: texts(one.get("judge", "judge"))  # noqa: E731
@@ -97,7 +97,7 @@ def _plain_keys(record: dict) -> dict[str, Any]:
     return {re.sub(r"[ _]", "", key).lower(): value for key, value in record.items()}
 
 
-@verdicts("score")
+@verdicts("score name")
 def langfuse(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
     """Scores by trace and observation; what people scored in the interface has source ANNOTATION."""
     for rows.record, one in enumerate(map(_plain_keys, records)):
@@ -181,29 +181,3 @@ def rating_lists(rows: LabelRows, records: list[dict], label: str | None) -> Ite
             for place, rating in enumerate(ratings, 1):
                 who = f"{_RATINGS.sub('', key) or 'rater'} {place}"
                 yield rows.record if sample is None else sample, who, rating.get(quality), more
-
-
-def is_nested(record: dict) -> bool:
-    """Whether this is {task: {worker: label}}: few different labels, and more tasks than workers."""
-    inside = list(record.values())
-    if len(inside) < 2 or not all(isinstance(one, dict) and one for one in inside):
-        return False
-    cells = [value for one in inside for value in one.values()]
-    columns = all(
-        list(one) == [str(k) for k in range(len(one))] for one in inside
-    )  # as pandas writes a frame
-    plain = all(isinstance(value, str | int | float | None) for value in cells)
-    return plain and not columns and 2 * len(set(map(as_text, cells))) <= len(cells)
-
-
-@verdicts("worker", people=False)
-def nested(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """Tasks outside and workers inside, or the other way around where every worker has all tasks."""
-    outer, inner = records[0], {name for one in records[0].values() for name in one}
-    turned = len(outer) < len(inner) and all(set(one) == inner for one in outer.values())
-    if len(outer) == len(inner) or (len(outer) < len(inner) and not turned):
-        raise rows.unreadable("it does not show which names are tasks and which are workers")
-    rows.source = Source(rows.source.name, "entry")
-    for rows.record, (one, entries) in enumerate(outer.items()):
-        for other, value in entries.items():
-            yield (other, one, value, {}) if turned else (one, other, value, {})

@@ -29,6 +29,7 @@ class LabelRows:
     source: Source
     form: str = ""  # "Label Studio export, 2 annotators, choice field 'sentiment'"; "" for a plain table
     notes: tuple[str, ...] = ()
+    person: str = ""  # a labeler whose labels stand beside as gold too
     beside: dict[str, dict[str, Any]] = field(default_factory=dict)  # a model's or verified: task -> class
     more: dict[str, list[str]] = field(default_factory=dict)  # other columns: a text for each label
     tool: str = ""  # what wrote the records

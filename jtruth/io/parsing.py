@@ -124,7 +124,9 @@ def _sheet(file: File) -> TextTable:
     rows = next(iter(sheets.values()))
     used = sorted({j for cells in rows.values() for j in cells})
     source, empty = Source(file.name, "row", 0, list(rows)), max(rows) - len(rows)
-    notes = (source.says(f"{number_of(empty, 'empty row')} skipped."),) * (empty > 0)
+    notes = (source.says(f"{number_of(empty, 'empty row')} skipped among the rows of the sheet."),) * (
+        empty > 0
+    )
     return _composed(
         rows_table([[c.get(j, "") for j in used] for c in rows.values()], source, file, notes=notes)
     )
@@ -159,6 +161,8 @@ def text_of(value: Any) -> str:
 def texts_of(values: Sequence) -> list[str]:
     """Values of a column as text; 1.0 stays "1.0" beside 1.5 where no number is written without a point."""
     types = set(map(type, values))
+    if types <= {str, type(None)}:
+        return [value or "" for value in values]
     points = float in types and int not in types and any(type(v) is float and v % 1 > 0 for v in values)
     return [as_text(value) if points and type(value) is float else text_of(value) for value in values]
 
@@ -264,7 +268,7 @@ def table_of(records: Iterable[dict], source: Source) -> TextTable:
     records, notes = list(records), source.notes
     if len(records) == 1 and (inside := _unwrapped(records[0], source)):
         records, how = inside
-        source, notes = Source(source.name, "entry", 1), (*notes, source.says(f"read as {how}."))
+        source, notes = Source(source.name, "entry", 1), (*notes, source.says(f"this was read as {how}."))
     records = list(map(_flat, records))
     header = tuple(dict.fromkeys(str(name) for one in records for name in one))
     if not header:
@@ -277,7 +281,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
     """The objects that an object holds, and how; None: it is one of them itself.
 
     A list of objects beside other things; columns as lists; names, index and rows apart (pandas' "split");
-    objects in objects (`_by_keys`); or any of these inside a single object.
+    objects in objects (`_by_keys`); labels by their tasks; or any of these inside a single object.
     """
     lists = {name: value for name, value in one.items() if isinstance(value, list) and value}
     boxes = {name: value for name, value in one.items() if isinstance(value, dict) and value}
@@ -295,15 +299,24 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
         key = (boxes.get("schema", {}).get("primaryKey") or [None])[0]
         if [row.get(key) for row in rows] == list(range(len(rows))):  # an index of pandas
             rows = [{name: value for name, value in row.items() if name != key} for row in rows]
-        return rows, f"the list {objects[0]!r}" + (f"; {quoted(rest)} beside it not used" if rest else "")
+        return rows, f"the list {objects[0]!r}" + (f"; {quoted(rest)} beside it was not used" if rest else "")
     if lists and len(lists) == len(one):
         return _of_columns(lists, source), f"columns {quoted(one, 8)}"
     if len(boxes) == len(one) > 1:
         return _by_keys(boxes)
     if len(boxes) == 1 and not lists:
         name, box = next(iter(boxes.items()))
-        inside = _unwrapped(box, source) if all(isinstance(v, dict | list) for v in box.values()) else None
+        deeper = len(one) == 1 or all(isinstance(value, dict | list) for value in box.values())
+        inside = _unwrapped(box, source) if deeper else None
         return inside and (inside[0], f"{inside[1]}, in {name!r}")
+    if (
+        len(one) > 2
+        and not lists
+        and not boxes
+        and len(set(map(type, one.values()))) == 1
+        and not _has_words(one)
+    ):
+        return [{"task": name, "label": value} for name, value in one.items()], "one label for each task"
     return None
 
 
@@ -312,9 +325,9 @@ def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
     sizes = set(map(len, lists.values()))
     if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not _has_words(lists)):
         raise ValueError(source.says(
-            f"lists {quoted(lists)} of {quoted(sizes)} values: are they columns, or the labels of one sample "
-            "each? Columns are equally long, and one is called label; of labels write "
-            '{"task": ..., "worker": ..., "label": ...} for each'
+            f"the lists {quoted(lists)} have {quoted(sizes)} values: are they columns, or the labels of one "
+            "sample each? Columns must be equally long, one of them called label. Write labels as "
+            '{"task": ..., "worker": ..., "label": ...}, one object for each'
         ))  # fmt: skip
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
@@ -342,7 +355,7 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     names = ("key", "inner")
     if any(roles) or (not any(turned) and 3 * len(inner) <= 2 * len(boxes)):
         names = ("task", "worker")
-    elif any(turned) or many:
+    elif any(turned):
         names = ("worker", "task")
     rows = [
         {names[0]: key, names[1]: name} | (value if isinstance(value, dict) else {"label": value})

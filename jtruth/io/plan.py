@@ -25,7 +25,7 @@ from jtruth._one_line import one_line
 from jtruth._validation.coded import different, has_duplicates, recode
 from jtruth._validation.columns import COUNT_WORDS
 from jtruth._validation.ids import MISSING_TEXT, check_columns
-from jtruth._validation.text import TextTable
+from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.words import (
     COLUMN_WORDS,
     SIDE,
@@ -57,6 +57,7 @@ _REPEAT = re.compile(
 _INDEX = re.compile(r"unnamed: \d+|index|row([_ .-]?(id|no|num|number))?|line|no\.?|#|")
 _META = re.compile(r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page"
                    r"|position|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*")  # fmt: skip
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _FEW_ROWS = 5  # of fewer, whole numbers 1 to n may be grades
 _RATER = set(COLUMN_WORDS["worker"].split()) | {
     "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer", "evaluator",
@@ -180,7 +181,8 @@ class Columns:
     def values(self, name: str) -> list[str]:
         """The different cells of a column that say something."""
         if name not in self._values:
-            self._values[name] = [v for v in different(self[name]) if v in self.classes or says_something(v)]
+            cells = different(whole_numbers(self[name]))
+            self._values[name] = [v for v in cells if v in self.classes or says_something(v)]
         return self._values[name]
 
     def codes(self, names: Iterable[str]) -> np.ndarray:
@@ -216,7 +218,7 @@ class Columns:
         """Whole numbers 0, 1, ... or 1, 2, ..., one for each row: in its order, or of many rows in any order."""
         if _INDEX.fullmatch(name.casefold()):
             return True
-        cells = list(self[name]) if len(self.values(name)) == self.size > 1 else []
+        cells = list(self[name]) if len(self.values(name)) == self.size > 2 else []
         numbers = [int(cell) if cell.isascii() and cell.isdigit() else -1 for cell in cells]
         ordered = numbers if len(numbers) < _FEW_ROWS else sorted(numbers)
         return bool(cells) and any(ordered == list(range(k, k + len(cells))) for k in (0, 1))
@@ -292,6 +294,8 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
     plan = replace(asked, task=task)
     if asked.labelers is not None and not (worker and set(asked.labelers) <= set(columns.values(worker))):
         check_columns(columns.header, {"labelers": asked.labelers[0]}, columns.table.source)
+        if asked.worker and not asked.task:
+            return replace(plan, layout=TRANSPOSED, task=(), labelers=asked.labelers)
         return _wide(columns, plan, list(asked.labelers))
     if asked.layout == WIDE:
         key = task or tuple(n for n in free if columns.unique((n,)) and role_of(n) is None)[:1]
@@ -304,7 +308,7 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
     taken = {*(task or ()), *((worker,) if asked.worker or keyed else ())}
     alike = labeler_columns(columns, [name for name in free if name not in taken])
     if not task and worker and label is None and len(alike) > 1 and worker not in alike:
-        return _transposed(plan, worker, alike)
+        return _transposed(columns, plan, worker, alike, free)
     if label and not worker and (asked.label or label not in alike or len(alike) < 3):
         return _without_worker(columns, plan, label, free)
     if task and not label and worker not in alike:
@@ -387,8 +391,10 @@ def _may_label(columns: Columns, name: str) -> bool:
 
 
 def _words_of(columns: Columns, name: str) -> set[str]:
-    """Cells as they are compared: yes is true is pass."""
-    return {str(SIDE.get(value.casefold(), value.casefold())) for value in columns.values(name)}
+    """Cells as they are compared: yes is true is pass, 1.0 is 1."""
+    words = {value: value.casefold() for value in columns.values(name)}
+    plain = {v: f"{number_in(v):g}" if _NUMBER.fullmatch(v) else word for v, word in words.items()}
+    return {str(SIDE.get(word, word)) for word in plain.values()}
 
 
 def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> bool:
@@ -401,8 +407,18 @@ def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> 
     return common > 0 or (stem(a) == stem(b) != "" and stem(a) in _RATER)
 
 
-def _transposed(plan: Plan, worker: str, names: list[str]) -> Plan:
+def _transposed(columns: Columns, plan: Plan, worker: str, names: list[str], free: list[str]) -> Plan:
+    """Rows are labelers, and columns samples."""
     why = f"the column {worker!r} names labelers, and no column names samples"
+    rest = [n for n in free if n not in (worker, *names) and role_of(n) is None and columns.values(n)]
+    rest = [name for name in rest if not columns.is_time(name)]
+    if rest:
+        text = (
+            f"rows are labelers ({worker!r}), and columns {quoted(rest)} have answers that no other column has. "
+            "Name the columns that are samples: labelers=... (at the command line "
+            f"--worker {worker} --labelers {','.join(names[:2])},...)"
+        )
+        plan = replace(plan, doubts=(text,))
     return replace(plan, layout=TRANSPOSED, task=(), worker=worker, labelers=tuple(names),
                    reasons={"layout": why})  # fmt: skip
 
@@ -416,7 +432,7 @@ def _maybe_turned(columns: Columns, plan: Plan, alike: list[str], free: list[str
     key, items = ids[0], [stem(name) in _ITEM for name in alike]
     raters = [stem(value) in _RATER for value in columns.values(key)]
     if (all(items) and stem(key) not in _ITEM) or (all(raters) and not all(stem(n) in _RATER for n in alike)):
-        return _transposed(plan, key, alike)
+        return _transposed(columns, plan, key, alike, free)
     turned = columns.size < 10 and 2 * columns.size < len(alike)
     if turned and not any(stem(name) in _RATER for name in alike):
         text = (
@@ -444,6 +460,16 @@ def _wide(columns: Columns, plan: Plan, names: list[str]) -> Plan:
             f"{'+'.join(task)}. If each row is a sample, say labelers=... (at the command line --labelers "
             f"{','.join(names)}); if each row is a label, say which column is the labeler and which the label: "
             "worker=..., label=... (at the command line --worker NAME --label NAME)"
+        )
+        plan = replace(plan, doubts=(text,))
+    others = [name for name, role in roles.items() if role == "ignored" and not _META.fullmatch(name.casefold())]
+    others = [name for name in others if not (columns.is_time(name) or columns.is_text(name))]
+    alike = all(stem(name) in _RATER for name in names) or (len(names) > 1 and len(set(map(stem, names))) == 1)
+    if plan.labelers is None and plan.layout != WIDE and not task and others and not alike:
+        text = (
+            f"no column names each row, so a row may be a sample with labelers {quoted(names)}, or a label. For "
+            f"the first say labelers=... (at the command line --labelers {','.join(names)}), for the second "
+            "task=..., worker=..., label=... (at the command line --task NAME --worker NAME --label NAME)"
         )
         plan = replace(plan, doubts=(text,))
     if counts and plan.labelers is None:
@@ -490,6 +516,7 @@ def _long(columns: Columns, plan: Plan, asked: Plan, free: list[str]) -> Plan:
     rest = [name for name in free if name not in (*task, worker, label)]
     workers, chosen = columns.values(worker), asked.labelers
     aside = {name: role for name in workers if (role := role_of(name, of_worker=True))}
+    aside |= asked.aside
     aside = aside if chosen is None else {name: "left out" for name in workers if name not in chosen}
     if len(aside) < len(workers):
         plan = replace(plan, aside=aside, labelers=chosen)

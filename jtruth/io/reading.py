@@ -84,21 +84,24 @@ def opened(
         return path
     file = _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
     given = {*(asked.task or ()), asked.worker, asked.label, *(asked.labelers or ())} - {None}
+    said = bool(asked.labelers) or None not in (asked.task, asked.worker, asked.label)  # no format is needed
     rows = None
     if not isinstance(file, TextTable):
-        rows = exports.of_records(*file, asked.label)
-    elif not given <= set(file.header) or not asked.labelers:
-        complete = {"task", "worker", "label"} <= set(file.header) or (asked.task and asked.worker)
-        rows = None if complete or asked.labelers else exports.of_table(file, asked.label)
+        rows = None if said else exports.of_records(*file, asked.label)
+    elif not said and not {"task", "worker", "label"} <= set(file.header):
+        rows = exports.of_table(file, asked.label)
     if rows is None:
         table = as_table(file)
         return Opened(table, make_plan(table, asked, tuple(leave_out)))
     header = ("task", "worker", "label", *rows.more)
-    table = TextTable(header, (rows.task, rows.worker, rows.label, *rows.more.values()), rows.source)
+    columns = (rows.task, rows.worker, rows.label, *rows.more.values())
+    table = TextTable(header, columns, rows.source, notes=getattr(file, "notes", ()))
     inside = {name for name in given if name not in header}  # the field of the export, or its own names
     asked = replace(asked, layout=None, form=rows.form, label=None if asked.label in inside else asked.label,
                     task=asked.task if asked.task and not inside & set(asked.task) else ("task",),
                     worker=None if asked.worker in inside else asked.worker)  # fmt: skip
+    if rows.person and exports.GOLD in leave_out:
+        asked = replace(asked, aside={rows.person: "used"})
     return Opened(table, make_plan(table, asked), rows)
 
 

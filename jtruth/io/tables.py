@@ -238,7 +238,7 @@ def numbers(table: TextTable, name: str) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(values))
     if not bad.size:
         return values
-    text, hint = column[bad[0]], "If its comma stands before decimals, say --decimal ,"
+    text, hint = column[int(bad[0])], "If its comma stands before decimals, say --decimal ,"
     where = table.source.entry(bad, f"{name} ", text)
     if not mark and _THOUSANDS.fullmatch(text):
         meant, how = text.replace(",", "."), "and if it separates thousands, say --decimal ."

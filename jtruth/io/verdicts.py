@@ -2,8 +2,8 @@
 
 A log is read by a generator of `Verdict`s, which `verdicts` makes a reader like all others. Scorers are
 labelers. A model under test is a column `model`, and a part of the task where several models answered one
-sample: what is judged is one answer. One scorer that is called human is no labeler but gold, unless nobody
-else scored. Where the scorers have different scales nothing is guessed.
+sample: what is judged is one answer. One scorer that is called human is proposed as gold, and a labeler
+until it is used so, if its labels are those of the others. Where the scorers have different scales nothing is guessed.
 """
 
 import re
@@ -56,17 +56,20 @@ def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> Labe
         models[as_text(sample)].add(as_text(more.get("model")))
     several = any(len(some) > 1 for some in models.values())
     truth: dict[str, Counter] = defaultdict(Counter)
+    said = {name: {as_text(told(one[3])) for one in kept if (as_text(one[2]) in human) is name} for name in (True, False)}
+    rows.person = human[0] if human and said[True] <= said[False] else ""
     for rows.record, sample, scorer, value, more in kept:
         task = f"{as_text(sample)} | {as_text(more.get('model'))}" if several else as_text(sample)
-        if as_text(scorer) not in human:
+        if as_text(scorer) not in human or rows.person:
             rows.add(task, scorer, told(value), **more)
-        elif as_text(value):
+        if as_text(scorer) in human and as_text(value):
             truth[task][as_text(told(value))] += 1
     for task, counts in truth.items():  # epochs that contradict one another are no truth
         first, *others = counts.most_common(2)
         rows.aside(GOLD, task, None if others and others[0][1] == first[1] else first[0])
     if human:
-        rows.notes += (f"{quoted(human)} seems to be a person: verified labels, and no labeler here.",)
+        what = "one of the labelers here, or" if rows.person else "no labeler here, and with"
+        rows.notes += (f"{quoted(human)} seems to be a person: {what} --gold export:{GOLD} verified labels.",)
     return rows.done(who=who)
 
 

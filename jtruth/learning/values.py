@@ -20,9 +20,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Bool
 
 from jtruth import _host
+from jtruth._validation import brief
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged
@@ -168,16 +169,39 @@ def fit_multilabel(
     >>> [[name for name, fit in found.items() if fit.class_posterior[i, 1] > 0.5] for i in range(3)]
     [['dog'], ['cat'], []]
     """
-    task, worker, chosen = list(task), list(worker), [set(one) for one in named]
-    if not len(task) == len(worker) == len(chosen):
-        raise ValueError(f"task, worker and named have {len(task)}, {len(worker)} and {len(chosen)} rows")
-    unknown = [(row, name) for row, one in enumerate(chosen) for name in one if name not in set(classes)]
-    if unknown:
-        raise ValueError(f"row {unknown[0][0]}: {unknown[0][1]!r} is none of the classes {list(classes)}")
+    task, worker = list(task), list(worker)
+    member, _ = members(named, classes)
+    if not len(task) == len(worker) == len(member):
+        raise ValueError(f"task, worker and named have {len(task)}, {len(worker)} and {len(member)} rows")
     tasks, workers = tuple(dict.fromkeys(task)), tuple(dict.fromkeys(worker))
     fits = {}
-    for name in classes:
-        yes = [int(name in one) for one in chosen]
+    for name, yes in zip(classes, member.T.astype(np.int64), strict=True):
         labels = Labels.from_long(task, worker, yes, tasks=tasks, workers=workers, classes=["no", "yes"])
         fits[name] = fit_dawid_skene(labels, smoothing=smoothing)
     return fits
+
+
+def members(
+    named: Iterable[Iterable], classes: Sequence | None = None
+) -> tuple[Bool[np.ndarray, "rows classes"], tuple]:
+    """Which classes each set names, and the classes: those that are named, in order of their text, if None.
+
+    Raises:
+        ValueError: a row that is no set of classes, or a name that is no class.
+    """
+    sets = []
+    for row, one in enumerate(named):
+        try:
+            sets.append(set(None if isinstance(one, str | bytes) else one))  # type: ignore[arg-type]
+        except TypeError:  # no collection, or one of lists
+            raise ValueError(
+                f"row {row}: {brief(one)} is no set of classes; give a list, which is empty where none holds"
+            ) from None
+    names = sorted(set().union(*sets), key=str) if classes is None else classes
+    code = {name: k for k, name in enumerate(names)}
+    unknown = [(row, name) for row, one in enumerate(sets) for name in one if name not in code]
+    if unknown:
+        raise ValueError(f"row {unknown[0][0]}: {unknown[0][1]!r} is none of the classes {list(names)}")
+    found = np.zeros((len(sets), len(names)), bool)
+    found[[row for row, one in enumerate(sets) for _ in one], [code[n] for one in sets for n in one]] = True
+    return found, tuple(names)

@@ -161,13 +161,16 @@ def cohen(
     return np.column_stack([w[row, column], margin[row], margin[column]]), times, value, imagined
 
 
-def krippendorff(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
-    """Krippendorff's alpha; kind is nominal, ordinal or interval."""
+def krippendorff(
+    votes: Votes, kind: str = "nominal", places: Places = None, apart: np.ndarray | None = None
+) -> Coefficient:
+    """Krippendorff's alpha; kind is nominal, ordinal or interval, or `apart` has all differences."""
     choose("differences", kind, DIFFERENCES)
     at = _steps(votes.shape[1], places)
     votes, times = _distinct(votes[votes.sum(axis=1) > 1][:, np.argsort(at, kind="stable")])
     at, codes = np.sort(at), np.arange(at.size)
-    apart = (at[:, None] - at) ** 2 if kind == "interval" else 1 - np.eye(at.size)
+    if apart is None:
+        apart = (at[:, None] - at) ** 2 if kind == "interval" else 1 - np.eye(at.size)
 
     def features(votes: np.ndarray) -> np.ndarray:
         others = np.maximum(votes.sum(axis=-1, keepdims=True) - 1, 1)
@@ -181,8 +184,8 @@ def krippendorff(votes: Votes, kind: str = "nominal", places: Places = None) -> 
 
     def value(mean: Any, size: float) -> Any:  # 1 - (n - 1) sum o_kl d_kl / sum n_k n_l d_kl
         number = size * mean[..., 1:]
-        expected = np.einsum("...k,kl,...l->...", number, apart, number)
-        return _disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
+        expected = ((number @ apart) * number).sum(axis=-1)
+        return disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
 
     return _of_votes(votes, times, features, _ordinal_alpha if kind == "ordinal" else value)
 
@@ -314,10 +317,10 @@ def _ordinal_alpha(mean: Any, size: float) -> Any:
     rank = np.cumsum(number, axis=-1) - number / 2
     apart = (rank[..., :, None] - rank[..., None, :]) ** 2
     expected = np.einsum("...k,...kl,...l->...", number, apart, number)
-    return _disagreement((together * apart).sum(axis=(-2, -1)), number.sum(axis=-1), expected)
+    return disagreement((together * apart).sum(axis=(-2, -1)), number.sum(axis=-1), expected)
 
 
-def _disagreement(observed: Any, number: Any, expected: Any) -> Any:
+def disagreement(observed: Any, number: Any, expected: Any) -> Any:
     """1 - (n - 1) observed / expected; NaN where nothing could disagree."""
     possible = expected > 1e-9
     return np.where(possible, 1 - (number - 1) * observed / np.where(possible, expected, 1.0), np.nan)
@@ -329,13 +332,12 @@ def overall(
 ) -> dict[str, Agreement]:  # fmt: skip
     """The coefficients of all labelers together, by name.
 
-    Alpha comes a second time by the `scale` of three or more classes that have one (by ranks only where a table
-    of all pairs of classes fits into memory).
+    Alpha comes a second time by the `scale` of three or more classes that have one (by ranks only where a
+    table of all pairs of classes fits into memory).
     """
-    classes = votes.shape[1]
-    beside = scale != "nominal" and classes > 2
+    beside = scale != "nominal" and votes.shape[1] > 2
     if beside and scale == "ordinal":
-        beside = collapse_rows(votes)[0].size * classes**2 <= 10 * _AT_ONCE
+        beside = collapse_rows(votes)[0].size * votes.shape[1] ** 2 <= 10 * _AT_ONCE
     kinds = {"": differences} | ({f"_{scale}": scale} if beside else {})
     coefficients = {f"krippendorff{name}": krippendorff(votes, one, places) for name, one in kinds.items()}
     for make in (fleiss, gwet_ac1, brennan_prediger):

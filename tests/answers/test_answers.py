@@ -35,6 +35,7 @@ PRED, WORSE = (np.where(RNG.random(N) < right, Y, 1 - Y) for right in (0.9, 0.6)
 SCORES = np.clip(0.5 + (Y - 0.5) * 0.4 + RNG.normal(0, 0.2, N), 0.01, 0.99)
 GOLD = np.where(np.arange(N) < 40, Y, -1)
 LABELS = jt.Labels.from_matrix(Z, 2)
+LONG = [code.ravel() for code in np.indices(Z.shape)]
 NOISE, EVEN = jt.noise.Symmetric(0.2, 2), [0.5, 0.5]
 KNOWN = {"noise": NOISE, "prior": EVEN}
 THREE = jt.Labels.from_matrix(RNG.integers(0, 3, (N, 3)), 3)
@@ -71,6 +72,8 @@ ANSWERS = {
     "MetricPosterior": lambda: jt.metric_posterior(brier, SCORES, LABELS, **KNOWN),
     "Consensus": lambda: jt.consensus(LABELS, "majority_vote"),
     "LabelerAgreement": lambda: jt.labeler_agreement(LABELS),
+    "SetAgreement": lambda: jt.set_agreement(*LONG, [["a", "b"][:k] for k in Z.ravel() + (LONG[0] > 30)]),
+    "RatingAgreement": lambda: jt.rating_agreement(*LONG, Y[LONG[0]] + RNG.normal(0, 0.5, 3 * N)),
     "Issues": issues,
     "PlanSearch": plan,
     "LabelRequest": lambda: next_labels(

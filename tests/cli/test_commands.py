@@ -371,6 +371,28 @@ def test_agreement_by_weights_and_level(run, small):
 
 
 @pytest.mark.parametrize(
+    ("words", "kappa"),
+    [
+        (("low", "medium", "high"), "0.286"),  # by hand: 1 - (5 / 6) / (7 / 6)
+        (("1", "2", "10"), "0.512"),  # 1 - (82 / 6) / 28
+        (("ash", "elm", "oak"), None),
+    ],
+)
+def test_agreement_goes_by_what_classes_are(run, tmp_path, words, kappa):
+    pairs = [(0, 0), (0, 1), (1, 1), (2, 2), (2, 0), (1, 1)]
+    rows = [f"{k},{words[a]},{words[b]}" for k, (a, b) in enumerate(pairs)]
+    (tmp_path / "labels.csv").write_text("\n".join(["item,x,y", *rows]) + "\n")
+    asked = ("--wide", "--task", "item", "--weights", "quadratic", "--full")
+    code, out, error = run("agreement", "labels.csv", *asked, folder=tmp_path)
+    if kappa is None:
+        assert code == 2 and "--weights quadratic needs the order" in error and "Python" not in error
+        assert "--scale ordinal --classes low,mid,high" in error
+    else:
+        assert code == 0 and re.search(rf"^x, y +{kappa}", out, re.M), out
+        assert ("--scale nominal" in " ".join(out.split())) == (words[0] == "low")
+
+
+@pytest.mark.parametrize(
     ("more", "message"),
     [
         (("--weights", "linear"), "alpha has no linear differences"),

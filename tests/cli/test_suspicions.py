@@ -45,6 +45,7 @@ def test_inspect_and_evaluate_agree_on_what_is_suspicious(answer, odd):
     found, out = answer("evaluate", odd / "labels.csv", *graded, "--report", odd / "out.html")
     assert tuple(one["name"] for one in found["suspicious"]) == ODD
     assert found["suspicious"] == looked["findings"]
+    assert not any("--repeats" in step["command"] for step in looked["next_steps"])
     for one in found["suspicious"]:
         assert one["message"] in first and one["message"] in out
     page = (odd / "out.html").read_text()

@@ -1,13 +1,13 @@
 """Logs of evaluations, crowd platforms, surveys: what is written in every format is read back, or refused."""
 
 import json
-import re
 import zipfile
 
 import numpy as np
 import pytest
 
 from jtruth._validation.text import TextTable
+from jtruth._validation.words import Source
 from jtruth.io.exports import GOLD, of_records, of_table
 from jtruth.io.parsing import as_table, parsed
 from tests.io import formats
@@ -296,6 +296,16 @@ def test_promptfoo_tables_of_both_versions(read):
     )
 
 
+def test_promptfoo_tables_repeat_a_header_for_each_output(read):
+    several = (
+        "q,[x] p,Status,Score,[y] p,Status,Score\na,out,PASS,1,[PASS],FAIL,0\nb,out,ERROR,0,out,PASS,1\n"
+    )
+    rows = read("c.csv", several)
+    assert (rows.task, rows.label) == (["0 | x", "0 | y", "1 | y"], ["pass", "fail", "pass"])
+    with pytest.raises(ValueError, match="the header has 'Status' more than once"):
+        read("d.csv", "q,Status,Status\na,b,c\n")
+
+
 def test_deepeval_in_its_versions(read):
     """No score or error is no verdict; without `success` the threshold decides, equal names have inputs."""
     metrics = [{"name": "m", "score": None, "success": True}, {"name": "n", "score": 0.6, "threshold": 0.7},
@@ -520,17 +530,38 @@ def test_a_taxonomy_is_its_path_and_a_ranking_is_refused(read):
         read("x.json", json.dumps(ranked))
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
-def test_what_is_missing_is_a_sentence(read, name):
-    """Every key of the objects is renamed once: labels, fewer of them, or an error that names the file."""
-    file, content, words = FORMATS[name](ROWS)
-    if isinstance(content, bytes) or file.endswith(("csv", "tsv")):
-        return
-    for key in sorted(set(re.findall(r'"(\w+)":', content))):
-        text = content.replace(f'"{key}"', f'"x{key}"')
+JUNK = (None, 0, 1.5, "x", [], {}, [1], {"a": 1}, True, ["a", ["b"]], [{"a": 1}], "[1", "{}")
+
+
+def damaged(found, rng):
+    """Somewhere in these objects something is gone, or is something else."""
+    places = [(found, k) for k in range(len(found))]
+    for inside, key in places:
+        deeper = inside[key]
+        if isinstance(deeper, dict | list):
+            places += [(deeper, k) for k in (deeper if isinstance(deeper, dict) else range(len(deeper)))]
+    inside, key = places[rng.integers(len(found), len(places))]
+    if rng.random() < 0.4:
+        del inside[key]
+    else:
+        inside[key] = JUNK[rng.integers(len(JUNK))]
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if "json" in one(ROWS)[0]])
+def test_damaged_files_are_a_sentence(read, name):
+    """Of 60 damaged files each gives labels in whole columns, is no known format, or is refused by name."""
+    rng = np.random.default_rng(7)
+    file, content, _ = FORMATS[name](ROWS)
+    whole = json.loads(content) if file.endswith("json") else list(map(json.loads, content.splitlines()))
+    whole = json.dumps(whole if isinstance(whole, list) else [whole])
+    for _ in range(60):
         try:
-            rows = read(file, text, "coherence" if name == "ratings" else None)
+            rows = of_records({"": damaged(json.loads(whole), rng)}, Source(file), None)
         except ValueError as problem:
             assert str(problem).startswith(file), problem
             continue
-        assert rows is None or set(rows.label) <= set(words), key
+        if rows is not None:
+            columns = (rows.task, rows.worker, rows.label, *rows.more.values())
+            assert len({len(column) for column in columns}) == 1
+            assert all(isinstance(text, str) for column in columns for text in column)

@@ -127,7 +127,7 @@ def test_columns_that_nobody_reads_are_not_coded(data):
         (
             b"\nimage 02000,",
             b"\ntask,worker,label,second\nimage 02000,",
-            "line 6002: the names .* stand here",
+            "line 6002: the column names appear here",
         ),
         (b"\nimage 02000,", b"\nimage\xff02000,", "not UTF-8 text"),
         (b"\nimage 02000,", b'\n"image 02000,', "Check the quotation marks"),

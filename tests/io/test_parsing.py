@@ -51,7 +51,7 @@ def test_every_layout_of_json_is_the_same_table(orient):
     if orient == "records":
         assert rows_of(as_table(file(json.dumps(value).encode("utf-16"), "f.json"))) == ROWS
         found = as_table(file(json.dumps({"version": 3, "results": value}), "f.json"))
-        assert rows_of(found) == ROWS and "'version' beside it not used" in found.notes[0]
+        assert rows_of(found) == ROWS and "'version' beside it was not used" in found.notes[0]
     if orient == "list":
         assert rows_of(as_table(file(json.dumps({"version": 3, "data": value}), "f.json"))) == ROWS
 
@@ -65,6 +65,10 @@ def test_labels_by_task_and_labeler_in_either_order(by):
     assert raw[0] == {"": [nested]} and rows_of(table_of(raw[0][""], raw[1])) == ROWS
     deep = {k: {w: {"label": v, "seconds": 2} for w, v in row.items()} for k, row in nested.items()}
     assert rows_of(as_table(file(json.dumps(deep), "f.json"))) == ROWS
+    truth = as_table(file(json.dumps({"truth": {"i1": "y", "i2": "n", "i3": "y"}}), "f.json"))
+    assert rows_of(truth, ("task", "label")) == [("i1", "y"), ("i2", "n"), ("i3", "y")]
+    record = {"id": "i1", "verdicts": {"gpt": "y", "opus": "n", "mini": "n"}}  # alone in its file
+    assert len(as_table(file(json.dumps(record), "f.json")).header) == 4
     square = {a: {b: "y" for b in "pqr"} for a in "xyz"}
     assert as_table(file(json.dumps(square), "f.json")).header == ("key", "inner", "label")
     numbered = {f"w{a}": {str(b): "y" for b in range(3)} for a in range(4)}  # by labelers, or by columns
@@ -78,7 +82,7 @@ def test_labels_by_task_and_labeler_in_either_order(by):
     [
         ({f"t{k}": ["y", "n"] for k in range(5)}, "are they columns, or the labels of one sample each"),
         ({f"t{k}": ["y", "n", "y"] for k in range(3)}, "are they columns, or the labels of one sample each"),
-        ({"task": ["a", "b"], "label": ["x"]}, "of 1, 2 values"),
+        ({"task": ["a", "b"], "label": ["x"]}, "have 1, 2 values"),
         ({"train": [{"task": 1}], "test": [{"task": 2}]}, "'train', 'test' are lists of objects"),
         ([["t0", "a", "y"], ["t0", "b", "y"], ["t1", "a", "y"]], "line 1: this looks like data"),
         ([["task", 1], ["a", "b"]], "the first list must hold the names of the columns"),
@@ -153,11 +157,12 @@ def test_rows_without_text_are_skipped_and_said(long):
         table = read_table(file("task,worker,label\n" + body + tail))
         assert rows_of(table) == rows_of(clean)
         assert [table.source.at([k]) for k in (0, 29)] == ["f.csv, line 2", "f.csv, line 31"]
-        assert table.notes == (f"f.csv: {count} empty row{'s' * (count > 1)} at the end skipped.",)
+        rows = f"{count} empty row{'s' * (count > 1)} at the end {'were' if count > 1 else 'was'} skipped."
+        assert table.notes == (f"f.csv: {rows}",)
     inside = body.replace("i5,a", ",,\n\ni5,a", 1)
     table = read_table(file("task,worker,label\n" + inside))
     assert rows_of(table) == rows_of(clean) and table.notes[0].endswith(
-        ", lines 17, 18: 2 empty rows skipped."
+        ", lines 17, 18: empty, so nothing was read from there."
     )
     assert table.source.at([14, 15]) == "f.csv, lines 16, 19"
     unnamed = read_table(file("task,worker,label,,\n" + body.replace("\n", ",,\n")))
@@ -170,10 +175,10 @@ def test_rows_without_text_are_skipped_and_said(long):
     [
         (
             lambda body: "task,worker,label\n" + body + "task,worker,label\n" + body,
-            "names of the columns stand",
+            "the column names appear",
         ),
-        (lambda body: "task,worker,label\n" + body + "\ufefftask,worker,label\n" + body, "stand here again"),
-        (lambda body: body, "line 1: this looks like data .* for instance task,worker,label"),
+        (lambda body: "task,worker,label\n" + body + "\ufefftask,worker,label\n" + body, "appear here again"),
+        (lambda body: body, "line 1: this looks like data.* for instance task,worker,label"),
         (
             lambda body: body.replace("y\n", "5.5\n").replace("n\n", "2.25\n"),
             "for instance task,worker,label",
@@ -196,8 +201,10 @@ def test_names_that_are_names(header):
 def test_titles_above_the_names_are_said():
     for title in ("Study of 2026\n", "Study of 2026,,\n\n", "Study\nPart 2,,\n"):
         table = read_table(file(title + CSV))
-        assert rows_of(table) == ROWS and "f.csv, line 1: a title, skipped ('Study" in table.notes[0]
+        assert rows_of(table) == ROWS and "f.csv, line 1 is a title and was skipped: 'Study" in table.notes[0]
         assert table.source.at([0]) == f"f.csv, line {title.count(chr(10)) + 2}"
+    with pytest.raises(ValueError, match=r"f.csv, line 1: only the first of 3 columns has a name, 'Study'"):
+        read_table(file("Study,,\nann,bob,cid\ny,y,n\nn,y,n\n"))
     for column in ("task\na,b\nc,d\n", "Study\na,b\nc,d\n", "task\na,label\nc,d\n"):  # ids, no names
         with pytest.raises(ValueError, match=r"f.csv, line 2: 2 fields where the header has 1"):
             read_table(file(column))
@@ -322,5 +329,5 @@ def test_excel_is_read_to_its_last_row_and_no_further():
     far = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t> </t></is></c></row>'
     found = as_table(file(excel(table, "A1:C12", far), "f.xlsx"))
     assert rows_of(found) == [(t, w, "1" if c == "y" else "2.5") for t, w, c in ROWS]
-    assert "2 empty rows skipped" in found.notes[0] and "row 1: a title" in found.notes[1]
+    assert "2 empty rows skipped" in found.notes[0] and "row 1 is a title" in found.notes[1]
     assert found.source.at([0, 29]) == "f.xlsx, rows 4, 34"

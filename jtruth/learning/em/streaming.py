@@ -165,7 +165,8 @@ def stream_of_table(
 
     Args:
         frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or whatever narwhals calls lazy; a
-            row for each label, in any order. What a worker says of a task most often is his label.
+            row for each label, in any order. Where workers labelled a task again the codes of all labels must
+            fit into memory; the most frequent counts.
         task, worker, label: names of its columns.
         classes: names in order of their codes; left out, the different labels, sorted.
         missing: "error" or "drop", for rows without a label.
@@ -185,7 +186,12 @@ def stream_of_table(
     (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
     """
     columns = {"task": task, "worker": worker, "label": label}
-    (labeler, symbol, length, number), workers, names, notes = lazy_patterns(frame, columns, classes, missing)
+    found = lazy_patterns(frame, columns, classes, missing)
+    if found is None:
+        labels = Labels.from_frame(frame, **columns, classes=classes, missing=missing)
+        state = begin_stream(labels, smoothing=smoothing)
+        return state._replace(tasks=(), pattern=state.pattern[:0], warnings=(*state.warnings, *labels.notes))
+    (labeler, symbol, length, number), workers, names, notes = found
     code = (labeler * len(names) + symbol).astype(np.int32)
     patterns, _ = merge_patterns(CodedPatterns(code, length, number))
     state = _fresh(names, smoothing)._replace(workers=workers, patterns=patterns)

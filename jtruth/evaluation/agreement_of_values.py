@@ -1,0 +1,237 @@
+"""How far do labelers agree who give sets of classes, or numbers on a continuous scale?
+
+Both functions take plain columns, one row a label; their statistics are those of `jtruth.stats.raters`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from jtruth._random import Key, as_key, stream
+from jtruth._validation import as_list, brief, collapse_rows
+from jtruth._validation.words import number_of, plain, some
+from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
+from jtruth.answers.blocks import facts_of, law_column
+from jtruth.evaluation.agreement import MOST_PAIRS
+from jtruth.learning.values import Values, members
+from jtruth.stats.agreement import Agreement, agreement, krippendorff, labeler_pairs, separate_groups
+from jtruth.stats.estimates import check_level
+from jtruth.stats.raters import DISTANCES, alpha_of_numbers, intraclass, limits_of_agreement, set_distances
+
+_SHOWN = 10  # pairs on a screen
+_MOST_SETS = 1000  # different ones, which take half a minute
+_TITLES = {
+    "masi": "MASI distance",
+    "jaccard": "Jaccard distance",
+    "equal": "equal or not",
+    "icc_2_1": "ICC(2,1): one rater",
+    "icc_2_k": "ICC(2,k): mean of k raters",
+    "icc_3_1": "ICC(3,1): levels aside",
+    "krippendorff": "alpha, interval",
+}
+_WORDS = {0.5: "poorly", 0.75: "moderately", 0.9: "well", np.inf: "very well"}  # up to; Koo and Li (2016)
+
+
+def _together(found: dict[str, Agreement], title: str) -> Table:
+    rows = [{"coefficient": name, **one._asdict()} for name, one in found.items()]
+    columns = (Column("value", "value", ("low", "high")), Column("num_samples", "tasks"))
+    return Table("overall", title, "coefficient", columns, rows, missing="undefined", by_name=True,
+                 say=_TITLES.__getitem__)  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class SetAgreement(Answer):
+    """Alpha of sets by each distance, the one that was asked for first; and of each class by itself."""
+
+    overall: dict[str, Agreement]  # by distance
+    by_class: dict[str, Agreement]  # is the class in the set?
+    shares: dict[str, float]  # of the sets that hold a class
+    distance: str
+    num_sets: int
+    warnings: tuple[str, ...] = ()
+
+    def blocks(self) -> Document:
+        """The question, the answer and what stands behind it, for all faces."""
+        binary = "jt.evaluate_labelers(jt.Labels.from_long(task, worker, [{!r} in one for one in sets]))"
+        classes = [
+            {"class": name, **one._asdict(), "share": self.shares[name], "next": binary.format(name)}
+            for name, one in self.by_class.items()
+        ]
+        columns = (Column("value", "alpha", ("low", "high")), Column("share", "share of sets"))
+        first = self.overall[self.distance]
+        order = np.argsort([row["value"] for row in classes], kind="stable").tolist()  # undefined ones last
+        known = [classes[k] for k in order if not np.isnan(classes[k]["value"])]
+        sentence = f"Alpha of sets ({_TITLES[self.distance]}) is {first}; 0 is chance, 1 is full agreement."
+        if len(known) > 1:
+            ends = [f"{plain(row['class'])!r} ({row['value']:.3f})" for row in (known[0], known[-1])]
+            sentence += f" Labelers agree least on {ends[0]} and most on {ends[1]}."
+        blocks = (
+            _together(self.overall, "Krippendorff's alpha of whole sets"),
+            Table("classes", "Is the class in the set? Least agreement first", "class", columns, classes,
+                  missing="undefined", order=order),
+            warning_notes(self.warnings), facts_of(self, "distance", "num_sets"), facts(level=first.level),
+        )  # fmt: skip
+        about = (
+            f"{self.num_sets} sets of {first.num_samples} tasks; classes {some(map(plain, self.by_class))}"
+        )
+        following = known[0]["next"] if known else ""
+        return Document("How much do labelers agree on sets?", about, sentence, blocks, next=following)
+
+
+def set_agreement(
+    task: Iterable, worker: Iterable, sets: Iterable[Iterable], *, distance: str = "masi",
+    level: float = 0.95, key: Key | None = None,
+) -> SetAgreement:  # fmt: skip
+    """Krippendorff's alpha of sets of classes, with posterior intervals; and of each class by itself.
+
+    Args:
+        task, worker: ids, one a row.
+        sets: for each row the classes that the worker named; an empty set says that none holds.
+        distance: of two sets, "masi", "jaccard" or "equal", for the first sentence; the answer has all three.
+        level: of the intervals.
+        key: a whole number or a JAX key; 0 if None.
+
+    Raises:
+        ValueError: a row that is no set, a second set of a worker for a task, one worker, fewer than two
+            tasks with sets of two workers, or sets that are all equal or over 1000 different ones.
+
+    >>> sets = [["cat"], ["cat", "dog"], ["dog"], ["dog"], [], [], ["cat"], ["cat"]]
+    >>> found = set_agreement([0, 0, 1, 1, 2, 2, 3, 3], ["x", "y"] * 4, sets)
+    >>> {name: round(one.value, 3) for name, one in found.overall.items()}
+    {'masi': 0.781, 'jaccard': 0.829, 'equal': 0.696}
+    """
+    member, classes = members(as_list(sets, "sets"))
+    rows, task, *_, notes = _shared(Values.from_long(task, worker, member), "worker")
+    member, key = member[rows], as_key(key)
+    first, code, _ = collapse_rows(member)
+    if first.size < 2 or first.size > _MOST_SETS:
+        raise ValueError(
+            f"alpha of sets needs 2 to {_MOST_SETS} different sets; those that can be compared are "
+            f"{'all equal' if first.size < 2 else first.size}. Ask one binary question per class instead"
+        )
+    votes = np.zeros((task[-1] + 1, first.size), np.int64)
+    np.add.at(votes, (task, code), 1)
+    apart = {name: set_distances(name, member[first]) for name in dict.fromkeys((distance, *DISTANCES))}
+    overall = {name: agreement(krippendorff(votes, apart=d), key, level) for name, d in apart.items()}
+    by_class = {
+        str(name): agreement(
+            krippendorff(np.stack([votes[:, ~inside].sum(axis=1), votes[:, inside].sum(axis=1)], axis=1)),
+            stream(key, "class", k), level)
+        for k, (name, inside) in enumerate(zip(classes, member[first].T, strict=True))
+    }  # fmt: skip
+    shares = dict(zip(by_class, member.mean(axis=0).tolist(), strict=True))
+    return SetAgreement(overall, by_class, shares, distance, len(rows), notes)
+
+
+@dataclass(frozen=True, repr=False)
+class RatingAgreement(Answer):
+    """Intraclass correlations and alpha of all raters, bias and limits of agreement of every two."""
+
+    overall: dict[str, Agreement]  # icc_2_1, icc_2_k, icc_3_1, krippendorff
+    pairs: dict[tuple[str, str], dict[str, Any]]  # bias, lower and upper limit; most tasks in common first
+    k: float  # ratings whose mean ICC(2,k) is of: the harmonic mean number of ratings of a task
+    complete: bool  # every rater rated every task
+    num_left_out: int  # pairs with one task in common, and those beyond the 200 that share the most
+    warnings: tuple[str, ...] = ()
+
+    def blocks(self) -> Document:
+        """The question, the answer and what stands behind it, for all faces."""
+        single, mean = self.overall["icc_2_1"], self.overall["icc_2_k"]
+        pairs = [
+            {"pair": f"{plain(a)} - {plain(b)}", "first": a, "second": b, **row}
+            for (a, b), row in self.pairs.items()
+        ]
+        far = [-max(-row["lower"]["mean"], row["upper"]["mean"]) for row in pairs]
+        order = np.argsort(far, kind="stable")[:_SHOWN].tolist()
+        left = len(pairs) - len(order) + self.num_left_out
+        note = "95 % of the differences of two raters lie between their limits, if they are normal."
+        note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
+        ways = "" if self.complete else ", approximate since some ratings are missing (Henderson's method 3)"
+        titles = ("bias", "lower limit", "upper limit")
+        columns = [law_column(title.split()[0], title, ".3g") for title in titles]
+        blocks = (
+            _together(self.overall, "All raters together"),
+            Table("pairs", "First rater minus second, widest limits of agreement first", "pair",
+                  (*columns, Column("num_samples", "tasks")), pairs, note, unit=None, aside=("pair",),
+                  say=str, order=order),
+            warning_notes(self.warnings),
+            how(("ICC", f"two-way random model, intervals by F (McGraw and Wong 1996){ways}")),
+            facts_of(self, "k", "complete", "num_left_out"), facts(level=single.level),
+        )  # fmt: skip
+        low, high = (next(w for end, w in _WORDS.items() if x <= end) for x in (single.low, single.high))
+        sentence = (
+            f"Raters agree {low if low == high else f'{low} to {high}'}: ICC(2,1) {single}. The mean of "
+            f"{self.k:.3g} raters has ICC {mean}."
+        )
+        about = f"{single.num_samples} tasks, {'no' if self.complete else 'some'} ratings missing"
+        return Document("How much do the raters agree?", about, sentence, blocks)
+
+
+def rating_agreement(
+    task: Iterable, worker: Iterable, values: Any, *, level: float = 0.95, key: Key | None = None
+) -> RatingAgreement:
+    """Intraclass correlations, alpha and limits of agreement of numbers on a continuous scale.
+
+    Args:
+        task, worker: ids, one a row.
+        values: a finite number a row; what a rater did not rate has no row.
+        level: of the intervals.
+        key: a whole number or a JAX key for the interval of alpha; 0 if None.
+
+    Raises:
+        ValueError: a value that is not finite, a second value of a worker for a task, one worker, fewer than
+            two tasks with values of two workers, values that are all equal, or too few.
+
+    >>> y = [9, 2, 5, 8, 6, 1, 3, 2, 8, 4, 6, 8, 7, 1, 2, 6, 10, 5, 6, 9, 6, 2, 4, 7]
+    >>> found = rating_agreement(np.repeat(range(6), 4), list("abcd") * 6, y)  # Shrout and Fleiss 1979
+    >>> str(found.overall["icc_2_1"]), round(found.pairs["a", "b"]["bias"]["mean"], 2)
+    ('0.290 [0.019, 0.761]', 5.17)
+    """
+    check_level(level)
+    values = as_list(values, "values")
+    for row, value in enumerate(values):
+        if type(value) not in (int, float) or not abs(value) < np.inf:
+            raise ValueError(
+                f"row {row}: {brief(value)} is no finite number; leave out rows where a rater gave no rating"
+            )
+    rows, task, rater, names, notes = _shared(Values.from_long(task, worker, values), "rater")
+    y = np.array(values, np.float64)[rows]
+    if (y == y[0]).all():
+        raise ValueError(f"all values that can be compared are {y[0]:g}: agreement is undefined")
+    size = (len(names), int(task[-1]) + 1)
+    if (groups := separate_groups(task, rater, size)) > 1:
+        notes += (f"The raters form {groups} groups without a common task; levels are compared within them.",)
+    overall, k = intraclass(task, rater, y, level)
+    overall["krippendorff"] = agreement(alpha_of_numbers(task, y), as_key(key), level)
+    shared = labeler_pairs(task, rater, np.zeros_like(task), size).shared
+    one, two, number = (np.asarray(part, np.int64) for part in sparse.find(sparse.triu(shared)))
+    pairs = {}
+    for e in np.argsort(-number, kind="stable")[: min((number > 1).sum(), MOST_PAIRS)]:
+        a, b = np.flatnonzero(rater == one[e]), np.flatnonzero(rater == two[e])
+        _, i, j = np.intersect1d(task[a], task[b], assume_unique=True, return_indices=True)
+        row = limits_of_agreement(y[a[i]] - y[b[j]], level)
+        pairs[names[one[e]], names[two[e]]] = {**row, "num_samples": i.size}
+    return RatingAgreement(overall, pairs, k, task.size == size[0] * size[1], number.size - len(pairs), notes)
+
+
+def _shared(
+    values: Values, what: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]:
+    """Rows of tasks with two labelers or more, by task; codes of tasks and of labelers, names, notes."""
+    if len(values.workers) < 2:
+        raise ValueError(f"all rows are by {some(map(plain, values.workers))}: agreement needs two {what}s")
+    rows = np.flatnonzero(np.bincount(values.sample)[values.sample] > 1)
+    rows = rows[np.argsort(values.sample[rows], kind="stable")]
+    tasks, task = np.unique(values.sample[rows], return_inverse=True)
+    if tasks.size < 2:
+        raise ValueError(
+            f"only {number_of(tasks.size, 'task')} of {len(values.tasks)} with rows of two {what}s or more: "
+            "agreement needs two such tasks"
+        )
+    known, labeler = np.unique(values.labeler[rows], return_inverse=True)
+    alone = [plain(values.workers[t]) for t in sorted(set(range(len(values.workers))) - set(known.tolist()))]
+    note = f"{number_of(len(alone), what)} left out for want of a task in common with others: {some(alone)}."
+    return rows, task, labeler, tuple(str(values.workers[t]) for t in known), (note,) * bool(alone)
