@@ -56,7 +56,7 @@ def terminal_text(
             found = _block(block, width, words)
             lines += ["", *found] if found else []
     else:
-        lines += _brief(document, width, words)
+        lines += _brief(document, width, words, read)
     lines += say(read)
     if document.next:
         command, _, comment = escaped(words(document.next)).partition("  # ")
@@ -67,11 +67,11 @@ def terminal_text(
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _brief(document: Document, width: int, words: Words) -> list[str]:
+def _brief(document: Document, width: int, words: Words, read: str) -> list[str]:
     lines, tables = [], document.tables()
     if tables:
         lines += ["", *table_lines(tables[0], width, _BRIEF, whole=False)]
-    for note in _most_important(document)[:_NOTES]:
+    for note in [one for one in _most_important(document) if one.text != read][:_NOTES]:
         first, *more = _note(note, width, words)
         lines.append(_shortened(first, width) if more else first)
     return lines

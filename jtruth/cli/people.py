@@ -42,7 +42,7 @@ def inspect(args: Any) -> None:
     from jtruth.cli.reading import open_labels
     from jtruth.inspection import inspect_labels
     from jtruth.io import inspect_file
-    from jtruth.io.apply import found_beside
+    from jtruth.io.apply import NotOneClass, found_beside
     from jtruth.io.plan import UNKNOWN
     from jtruth.io.reading import labels_of_rows
 
@@ -52,9 +52,13 @@ def inspect(args: Any) -> None:
         plan = replace(file.plan, missing=None) if file.plan.missing == "drop" else file.plan
         write_text(args.save_plan, json.dumps(plan.to_dict(), indent=1, ensure_ascii=False) + "\n")
     if file.plan.doubts or file.plan.layout == UNKNOWN:
-        return give(args, _file(inspect_file(file)))
+        return _give_look(args, inspect_file(file))
     rows = file.rows()
-    labels = labels_of_rows(rows, file.plan)
+    try:
+        labels = labels_of_rows(rows, file.plan)
+    except NotOneClass as why:
+        look = inspect_file(file)
+        return _give_look(args, replace(look, advice=(*look.advice, f"{why}.")))
     beside = found_beside(rows, file.plan)
     give(args, inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside))
 
@@ -66,6 +70,12 @@ def _needed(args: Any, labels: Any) -> str:
     plain = SimpleNamespace(**vars(args) | {"missing": "drop" if dropped and not wide else None,
                                             "save_plan": None})  # fmt: skip
     return typed(plain)
+
+
+def _give_look(args: Any, look: Any) -> None:
+    """Print how a file is read, whole: nothing else can be said of it yet."""
+    args.full, args.how_read = True, ""
+    give(args, _file(look))
 
 
 def _file(look: Any) -> Any:
@@ -93,10 +103,24 @@ def _file(look: Any) -> Any:
 )  # fmt: skip
 def agreement(args: Any) -> None:
     """Coefficients of agreement with intervals: of all labelers, and of every two who share samples."""
-    from jtruth.cli.reading import labels_of, with_notes
-    from jtruth.evaluation import labeler_agreement
+    from jtruth.cli.reading import open_labels, with_notes
+    from jtruth.evaluation import labeler_agreement, rating_agreement, set_agreement
+    from jtruth.io.apply import values_of
+    from jtruth.io.reading import labels_of_rows
 
-    labels = labels_of(args)
+    file = open_labels(args)
+    rows = file.rows()
+    if values := values_of(rows, file.plan):
+        idle = {"--weights": args.weights != "nominal", "--differences": args.differences}
+        refuse(idle, "is about single classes, and these labels are sets or numbers; leave it out")
+        compare = set_agreement if isinstance(values[-1][0], frozenset) else rating_agreement
+        answer = compare(*values, level=args.level, key=args.seed)
+        step = ""
+        if isinstance(values[-1][0], frozenset):
+            most = max(answer.shares, key=answer.shares.__getitem__)
+            step = next_step(args, f"--contains {shlex.quote(most)}", "one class by itself", "labelers")
+        return give(args, with_notes(answer, (*filter(None, [rows.form]), *rows.notes)), step)
+    labels = labels_of_rows(rows, file.plan)
     answer = labeler_agreement(labels, weights=args.weights, differences=args.differences,
                               level=args.level, key=args.seed)  # fmt: skip
     step = next_step(args, "", "how good each labeler is", "labelers")

@@ -162,6 +162,24 @@ def _first_seen(column: Coded) -> Coded:
     return Coded(place[column.codes], [column.names[k] for k in present[order]])
 
 
+class NotOneClass(ValueError):
+    """Labels are sets of classes, or numbers on a continuous scale."""
+
+
+def values_of(rows: LabelRows, plan: Plan) -> tuple[list, list, list] | None:
+    """Samples, labelers and sets, or numbers, of labels that are not one class each; of repeats the first."""
+    if not plan.unsaid or plan.classes is not None:
+        return None
+    found = sets_of(rows.label) or numbers_of(rows.label)
+    if found is None:
+        return None
+    kept: dict[tuple, Any] = {}
+    for task, worker, label in zip(rows.task, rows.worker, rows.label, strict=True):
+        if label in found:
+            kept.setdefault((task, worker), found[label])
+    return [task for task, _ in kept], [worker for _, worker in kept], list(kept.values())
+
+
 def check_single(rows: LabelRows, plan: Plan) -> None:
     """Refuse sets of classes, and numbers on a continuous scale, where one class a label is needed."""
     if not plan.unsaid or plan.classes is not None:
@@ -169,21 +187,19 @@ def check_single(rows: LabelRows, plan: Plan) -> None:
     if (sets := sets_of(rows.label)) is not None:
         names = [name for name, _ in Counter(c for one in sets.values() for c in one).most_common()]
         cell = next(value for value in sets if len(sets[value]) > 1)
-        raise ValueError(
-            rows.source.says(
-                f"labels are sets of classes (such as {cell!r}), and this needs one class a label. Ask about one "
-                f"class, contains={names[0]!r}, or say by map=... what each set means. `jtruth agreement` "
-                "compares sets"
-            )
+        text = (
+            f"labels are sets of classes (such as {cell!r}), and this needs one class a label. Ask about one "
+            f"class, contains={names[0]!r}, or say by map=... what each set means. `jtruth agreement` compares "
+            "sets"
         )
+        raise NotOneClass(rows.source.says(text))
     if (numbers := numbers_of(rows.label)) is not None:
         low, high = min(numbers.values()), max(numbers.values())
-        raise ValueError(
-            rows.source.says(
-                f"labels are {len(numbers)} different numbers from {low:g} to {high:g}, and this needs classes: "
-                "cut them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
-            )
+        text = (
+            f"labels are {len(numbers)} different numbers from {low:g} to {high:g}, and this needs classes: cut "
+            "them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
         )
+        raise NotOneClass(rows.source.says(text))
 
 
 def beside(table: TextTable, plan: Plan, name: str, role: str = "label") -> TextTable:

@@ -392,9 +392,11 @@ def _may_label(columns: Columns, name: str) -> bool:
 
 def _words_of(columns: Columns, name: str) -> set[str]:
     """Cells as they are compared: yes is true is pass, 1.0 is 1."""
-    words = {value: value.casefold() for value in columns.values(name)}
-    plain = {v: f"{number_in(v):g}" if _NUMBER.fullmatch(v) else word for v, word in words.items()}
-    return {str(SIDE.get(word, word)) for word in plain.values()}
+    values = columns.values(name)
+    if all(value.casefold() in SIDE or value in ("0", "1") for value in values):
+        return {str(SIDE.get(value.casefold(), value)) for value in values}
+    words = (value.casefold() if len(value) > 2 else value for value in values)
+    return {f"{number_in(word):g}" if _NUMBER.fullmatch(word) else word for word in words}
 
 
 def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> bool:
