@@ -5,6 +5,48 @@ Run: python -m benchmarks raters [SETS, 400]
 Numbers are normal: task, rater and error with the variances that a setting names; raters are drawn anew for
 each set, for ICC; alpha is about more tasks of the same raters. Sets of four classes: a class is in a task's
 set with its own probability, and a labeler errs on each class. Nominal 95 %.
+
+Measured 2026-11-28 on 2 x86 cores, Python 3.11.7, NumPy 2.4.6, SciPy 1.17.1. Coverage / mean width; 1000
+draws for an interval of alpha. Numbers: 1000 sets of each setting, Monte Carlo error .007 (.010 at .89).
+"each": ratings of a task before the share "gaps" is left out.
+
+variances tasks raters each gaps  ICC(2,1)    ICC(2,k)    ICC(3,1)    alpha
+1 .1 .5      10    3    3    0  .955 / .59   .955 / .49   .955 / .57   .913 / .66
+1 .1 .5      10    3    3   .3  .963 / .72   .963 / .69   .954 / .71   .946 / .87
+1 .1 .5      10    6    6    0  .949 / .48   .949 / .23   .951 / .46   .887 / .53
+1 .1 .5      10    6    6   .3  .947 / .52   .947 / .35   .948 / .51   .901 / .59
+1 .1 .5      30    3    3    0  .956 / .37   .956 / .25   .956 / .32   .942 / .36
+1 .1 .5      30    3    3   .3  .949 / .46   .949 / .38   .947 / .42   .933 / .46
+1 .1 .5      30    6    6    0  .946 / .30   .946 / .12   .954 / .27   .922 / .29
+1 .1 .5      30    6    6   .3  .933 / .32   .933 / .18   .929 / .29   .922 / .32
+1 .1 .5     100    3    3    0  .928 / .24   .928 / .16   .951 / .18   .939 / .19
+1 .1 .5     100    3    3   .3  .950 / .28   .950 / .21   .932 / .22   .929 / .24
+1 .1 .5     100    6    6    0  .948 / .18   .948 / .07   .937 / .15   .926 / .16
+1 .1 .5     100    6    6   .3  .945 / .19   .945 / .10   .939 / .16   .938 / .17
+1 1 1        30    3    3    0  .921 / .48   .921 / .55   .955 / .41   .952 / .41
+1 1 1        30    6    6   .3  .922 / .39   .922 / .41   .933 / .36   .941 / .36
+.2 .1 1      30    4    4    0  .950 / .32   .950 / .57   .945 / .34   .959 / .34
+.2 .1 1      30    6    6   .3  .949 / .32   .949 / .56   .938 / .33   .963 / .34
+1 .3 .5      50   20    3    0  .938 / .29   .938 / .21   .938 / .27   .934 / .30
+1 .3 .5     200   50    3    0  .941 / .15   .941 / .11   .955 / .13   .954 / .15
+
+ICC(2,1) falls to .92 where raters differ as much as tasks do and there are 3 to 6 of them: Satterthwaite's
+degrees of freedom are estimated. Alpha covers .92 to .96 from 30 tasks on, and .89 to .95 of 10.
+
+Alpha of sets, by distance (1000 sets of two labelers and even classes, else 400, Monte Carlo error .011):
+
+labelers   tasks   MASI        Jaccard     equal
+even   2      50   .956 / .29  .955 / .29  .961 / .31
+even   2     200   .950 / .14  .946 / .14  .954 / .15
+even   4      50   .935 / .19  .940 / .19  .935 / .20
+even   4     200   .945 / .09  .932 / .09  .955 / .10
+rare   2      50   .960 / .41  .955 / .41  .958 / .41
+rare   2     200   .955 / .21  .958 / .21  .958 / .21
+rare   4      50   .958 / .27  .955 / .27  .958 / .27
+rare   4     200   .945 / .13  .945 / .13  .945 / .13
+
+Limits of agreement (2000 sets, Monte Carlo error .005), bias and upper limit: .950 and .958 for 5 tasks, .944
+and .948 for 20, .957 and .950 for 100.
 """
 
 import sys

@@ -12,7 +12,7 @@ import numpy as np
 from jtruth._validation import check_columns, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
-from jtruth.io import Gold, Plan, apply, read_noise, read_predictions, read_scores
+from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.cells import silent_by_map, typed_map, typed_names
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
@@ -33,7 +33,7 @@ def table_of(path: Any, columns: Any) -> TextTable:
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
 
 
-def keyed(path: Path, args: Any, plan: Plan, wanted: str | None) -> tuple[TextTable, str]:
+def keyed(path: Path, args: Any, plan: FilePlan, wanted: str | None) -> tuple[TextTable, str]:
     """A table beside the labels, and the column of its tasks: as was typed, as the labels have it, by name."""
     table = table_of(path, args)
     key = tuple(typed_names([wanted])) if wanted else tuple(plan.task or ())
@@ -43,7 +43,7 @@ def keyed(path: Path, args: Any, plan: Plan, wanted: str | None) -> tuple[TextTa
                   table.source, option="--" if wanted is None else "--pred-")  # fmt: skip
     if len(key) == 1:
         return table, key[0]
-    ids = apply.ids_of(table, Plan(task=key))
+    ids = apply.ids_of(table, FilePlan(task=key))
     return table._replace(
         header=(" | ".join(key), *table.header), columns=(ids, *table.columns[:])
     ), " | ".join(key)
@@ -67,7 +67,7 @@ class Tables:
         self.labels = labels_of_rows(self.rows, self.opened.plan)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> FilePlan:
         """How the file of labels is read."""
         return self.opened.plan
 
@@ -253,12 +253,12 @@ class Tables:
         return apply.of_worker(self.rows, name)
 
 
-def asked_of(args: Any) -> Plan:
+def asked_of(args: Any) -> FilePlan:
     """What was typed about how the file of labels is read."""
     names = {what: None if not getattr(args, what) else typed_names([getattr(args, what)])
              for what in ("task", "labelers", "abstain")}  # fmt: skip
     classes = typed_names(args.classes) if args.classes else None
-    plan = Plan.asked(
+    plan = FilePlan.asked(
         args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker,
         label=args.label, labelers=names["labelers"], classes=classes, scale=args.scale,
         repeats=args.repeats, missing=args.missing, silent=names["abstain"],

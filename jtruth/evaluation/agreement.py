@@ -102,7 +102,7 @@ def labeler_agreement(
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: unknown weights or differences; linear weights without differences; an order or distances
+        ValueError: unknown weights or differences; an order or distances
             of three or more classes that are nominal.
 
     >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
@@ -111,9 +111,8 @@ def labeler_agreement(
     """
     labels, beside = must_be_labels(labels), "nominal"
     if differences is None:
-        if weights == "linear":
-            raise ValueError("alpha has no linear differences: say differences='ordinal' or 'interval'")
-        differences, beside = ("interval", beside) if weights == "quadratic" else ("nominal", labels.scale)
+        ranked = "interval" if weights == "quadratic" or labels.scale == "interval" else "ordinal"
+        differences, beside = ("nominal", labels.scale) if weights == "nominal" else (ranked, beside)
     choose("weights", weights, WEIGHTS)
     kinds = {"weights": weights, "differences": differences}
     at = places(labels, next((f"{name}={kind!r}" for name, kind in kinds.items() if kind != "nominal"), ""))

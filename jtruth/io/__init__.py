@@ -4,11 +4,24 @@ from jtruth._validation.text import File, TextTable
 from jtruth.io.gold import Gold, read_gold
 from jtruth.io.look import inspect_file
 from jtruth.io.noise import read_noise
-from jtruth.io.plan import Plan
+from jtruth.io.plan import FilePlan
 from jtruth.io.reading import Data, read, read_labels, read_shard, write_labels
 from jtruth.io.tables import read_features, read_predictions, read_scores
 
 __all__ = [
-    "Data", "File", "Gold", "Plan", "TextTable", "inspect_file", "read", "read_features", "read_gold",
-    "read_labels", "read_noise", "read_predictions", "read_scores", "read_shard", "write_labels",
+    "Data",
+    "File",
+    "FilePlan",
+    "Gold",
+    "TextTable",
+    "inspect_file",
+    "read",
+    "read_features",
+    "read_gold",
+    "read_labels",
+    "read_noise",
+    "read_predictions",
+    "read_scores",
+    "read_shard",
+    "write_labels",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
 from jtruth.io.exports import GOLD, LabelRows
-from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, Plan, says_something
+from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan, says_something
 from jtruth.labels import Labels
 
 BETWEEN = " | "  # stands between the parts of a key of several columns
@@ -29,7 +29,7 @@ def coded(values: Sequence[str]) -> Coded:
     return Coded(recode(values, number.__getitem__), list(number))
 
 
-def ids_of(table: TextTable, plan: Plan) -> Sequence[str]:
+def ids_of(table: TextTable, plan: FilePlan) -> Sequence[str]:
     """The id of the sample of every row: the cell of its key, several joined; without a key its number.
 
     Raises:
@@ -51,7 +51,7 @@ def ids_of(table: TextTable, plan: Plan) -> Sequence[str]:
     return [BETWEEN.join(row) for row in rows]
 
 
-def rows_of(table: TextTable, plan: Plan) -> LabelRows:
+def rows_of(table: TextTable, plan: FilePlan) -> LabelRows:
     """Sample, labeler and label of every label of a table.
 
     Raises:
@@ -70,19 +70,21 @@ def rows_of(table: TextTable, plan: Plan) -> LabelRows:
     return rows
 
 
-def _unknown(table: TextTable, plan: Plan) -> ValueError:
-    """What is missing, by the words that say it."""
+def _unknown(table: TextTable, plan: FilePlan) -> ValueError:
+    """What is missing, by the words that say it; and what structure proposes."""
     wanted = {"task": (plan.task or ("task",))[0], "worker": plan.worker or "worker",
               "label": plan.label or "label"}  # fmt: skip
     try:
         check_columns(table.header, wanted, table.source)
     except MissingColumn as problem:
         more = "If each labeler has a column, name them: labelers=... (at the command line --labelers A,B)"
+        if found := plan.roles.get("proposed"):
+            more = f"By its structure each row may be a label: at the command line {found}"
         return MissingColumn(f"{problem} {more}.")
     return ValueError(table.source.says("which column is the labeler? say worker=..."))
 
 
-def _long(table: TextTable, plan: Plan) -> LabelRows:
+def _long(table: TextTable, plan: FilePlan) -> LabelRows:
     """A row is a label."""
     label = table.pick({"label": str(plan.label)})[0]
     task = ids_of(table, plan)
@@ -99,7 +101,7 @@ def _long(table: TextTable, plan: Plan) -> LabelRows:
         if says_something(label[k]):
             rows.beside.setdefault(worker[k], {})[task[k]] = label[k]
     rows.task, rows.worker, rows.label = ([c[k] for k in kept.tolist()] for c in (task, worker, label))
-    rows.source = table.source.only(kept)
+    rows.source = table.source.only(kept.tolist())
     for name, role in ((name, role) for name, role in plan.aside.items() if role != "used"):
         rows.notes += (f"{_no_labeler(f'Labeler {name!r}', role, f'worker:{name}')}.",)
     return rows
@@ -116,7 +118,7 @@ def _no_labeler(who: str, role: str, name: str) -> str:
     return f"{who} is called like a classifier, so it is no labeler; to use it, --predictions {name}"
 
 
-def _cells(table: TextTable, plan: Plan) -> LabelRows:
+def _cells(table: TextTable, plan: FilePlan) -> LabelRows:
     """A cell is a label: its row the sample, its column the labeler; transposed the other way round."""
     names, size = list(plan.labelers or ()), len(table.columns[0])
     if not names:
@@ -166,7 +168,7 @@ class NotOneClass(ValueError):
     """Labels are sets of classes, or numbers on a continuous scale."""
 
 
-def values_of(rows: LabelRows, plan: Plan) -> tuple[list, list, list] | None:
+def values_of(rows: LabelRows, plan: FilePlan) -> tuple[list, list, list] | None:
     """Samples, labelers and sets, or numbers, of labels that are not one class each; of repeats the first."""
     if not plan.unsaid or plan.classes is not None:
         return None
@@ -180,10 +182,14 @@ def values_of(rows: LabelRows, plan: Plan) -> tuple[list, list, list] | None:
     return [task for task, _ in kept], [worker for _, worker in kept], list(kept.values())
 
 
-def check_single(rows: LabelRows, plan: Plan) -> None:
+def check_single(rows: LabelRows, plan: FilePlan) -> None:
     """Refuse sets of classes, and numbers on a continuous scale, where one class a label is needed."""
     if not plan.unsaid or plan.classes is not None:
         return
+    objects = [name for name in different(rows.label) if name[:1] in "[{" and "{" in name and "}" in name]
+    if objects:
+        text = f"a label is an object of JSON ({objects[0]:.60}): write a row for each label, or a column for each"
+        raise ValueError(rows.source.says(text))
     if (sets := sets_of(rows.label)) is not None:
         names = [name for name, _ in Counter(c for one in sets.values() for c in one).most_common()]
         cell = next(value for value in sets if len(sets[value]) > 1)
@@ -202,7 +208,44 @@ def check_single(rows: LabelRows, plan: Plan) -> None:
         raise NotOneClass(rows.source.says(text))
 
 
-def beside(table: TextTable, plan: Plan, name: str, role: str = "label") -> TextTable:
+_CHANCE, _MOST_CHECKED = -9.2, 500_000  # log of 1e-4; labels beyond which nobody asks
+
+
+def check_derived(labels: Labels, source: Source) -> None:
+    """Refuse a labeler who gives the majority of the others wherever they disagree: a column made of theirs.
+
+    Somebody with labels of his own is with them no more often than they are right: for others of one accuracy,
+    which their agreement gives, and a majority by m votes odds^m / (odds^m + C - 1).
+    """
+    sample, labeler, label, classes = *labels.entries(), labels.num_classes
+    if labels.num_labelers < 4 or label.size > _MOST_CHECKED or labels.has_repeats():
+        return
+    for t, name in enumerate(labels.worker_names):
+        mine = labeler == t
+        votes = labels.counts()[sample[mine]].astype(np.int64)
+        votes[np.arange(len(votes)), label[mine]] -= 1
+        number = votes.sum(axis=1)
+        pairs = (number * (number - 1)).sum()
+        second, most = np.sort(votes, axis=1)[:, -2:].T
+        disputed = (most < number) & (most > second)
+        same = votes.argmax(axis=1)[disputed] == label[mine][disputed]
+        if pairs == 0 or same.sum() < 0.98 * same.size or not same.size:
+            continue
+        agree = (votes * (votes - 1)).sum() / pairs  # p^2 + (1 - p)^2 / (C - 1)
+        p = (1 + np.sqrt(max((classes - 1) * (classes * agree - 1), 0.0))) / classes
+        odds = (p * (classes - 1) / max(1 - p, 1e-9)) ** (most - second)[disputed][same]
+        if np.log(odds / (odds + classes - 1)).sum() < _CHANCE:
+            rest = ",".join(str(one) for one in labels.worker_names if one != name)
+            raise ValueError(
+                source.says(
+                    f"labeler {name!r} gives the majority of the others in {same.sum()} of {same.size} samples on "
+                    "which they disagree, as a column made of theirs does. To leave it out say labelers=... (at "
+                    f"the command line --labelers {rest}); to keep it, name it there too"
+                )
+            )
+
+
+def beside(table: TextTable, plan: FilePlan, name: str, role: str = "label") -> TextTable:
     """Column `name` of a table beside its samples: a row for each that has a value there, and one only.
 
     Raises:
@@ -233,7 +276,7 @@ def of_worker(rows: LabelRows, name: str) -> TextTable:
     return TextTable(("task", "label"), columns, Source(name, "entry"))
 
 
-def found_beside(rows: LabelRows, plan: Plan) -> dict[str, str]:
+def found_beside(rows: LabelRows, plan: FilePlan) -> dict[str, str]:
     """Gold, predictions and scores that stand beside the labels of a file, as they are asked for there."""
     found = {role: f"column:{name}" for name, role in reversed(plan.roles.items())}
     for name in rows.beside:
@@ -244,8 +287,8 @@ def found_beside(rows: LabelRows, plan: Plan) -> dict[str, str]:
 
 
 def by_group(
-    table: TextTable, plan: Plan, name: str, key: Callable[[Plan], Any] = lambda plan: plan
-) -> tuple[Plan, dict[str, tuple[str, str]]]:
+    table: TextTable, plan: FilePlan, name: str, key: Callable[[FilePlan], Any] = lambda plan: plan
+) -> tuple[FilePlan, dict[str, tuple[str, str]]]:
     """A plan whose samples lie in one group each, by the column `name`; group and item of every sample.
 
     A task that stands in several groups (one question, several systems) is a sample in each: the group is
@@ -257,8 +300,8 @@ def by_group(
     (groups,), plan = table.pick({"group": name}), key(plan)
     alone = tuple(one for one in plan.task or () if one != name)
     if not alone and plan.task:  # the column of groups is all the key there is: samples are rows
-        plan = Plan(**{**plan.__dict__, "task": ()})
-    items = ids_of(table, Plan(task=alone))
+        plan = FilePlan(**{**plan.__dict__, "task": ()})
+    items = ids_of(table, FilePlan(task=alone))
     empty = [k for k, one in enumerate(groups) if not one]
     if empty:
         raise ValueError(
@@ -267,12 +310,12 @@ def by_group(
         )
     pairs = set(zip(items, groups, strict=True))
     if len(pairs) > len({one for one, _ in pairs}):
-        plan = Plan(**{**plan.__dict__, "task": (*alone, name)})
+        plan = FilePlan(**{**plan.__dict__, "task": (*alone, name)})
     ids = ids_of(table, plan)
     return plan, {one: (g, i) for one, g, i in zip(ids, groups, items, strict=True)}
 
 
-def order_of(table: TextTable, plan: Plan, name: str, labels: Labels) -> np.ndarray:
+def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:
     """When labels were given, from a column of dates, times or numbers.
 
     Returns:

@@ -18,7 +18,7 @@ from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import whole_numbers
 from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
-from jtruth.io.plan import MARKS, NOTHING, Plan
+from jtruth.io.plan import MARKS, NOTHING, FilePlan
 
 FAIL, PASS = "fail", "pass"
 NO, YES = "no", "yes"
@@ -26,13 +26,13 @@ _SIDE = SIDE | {"0": 0, "1": 1}
 _MANY_NUMBERS = 20  # different numbers, some with decimals, that are no classes; whole ones may be fifty
 
 
-def says_nothing(value: str, plan: Plan) -> bool:
+def says_nothing(value: str, plan: FilePlan) -> bool:
     """Whether a label is missing or silent."""
     word = value.strip().casefold()
     return word in MISSING_TEXT or word in NOTHING or word in map(str.casefold, plan.silent)
 
 
-def silent_by_map(plan: Plan) -> Plan:
+def silent_by_map(plan: FilePlan) -> FilePlan:
     """The same plan, where labels that the map maps to nothing are silent."""
     nothing = tuple(key for key, name in (plan.map or {}).items() if not name)
     kept = {key: name for key, name in (plan.map or {}).items() if name} or None
@@ -40,7 +40,7 @@ def silent_by_map(plan: Plan) -> Plan:
 
 
 def in_words(
-    values: Sequence[str], plan: Plan, source: Source, known: Sequence[str] = ()
+    values: Sequence[str], plan: FilePlan, source: Source, known: Sequence[str] = ()
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     """Labels in the words of the classes (of those `known`, where there are some), and what was done."""
     values, notes = _without_marks(whole_numbers(values), plan, known)
@@ -73,7 +73,7 @@ def in_words(
 
 
 def _without_marks(
-    values: Sequence[str], plan: Plan, known: Sequence[str]
+    values: Sequence[str], plan: FilePlan, known: Sequence[str]
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     """Lone punctuation marks are no label, unless they are named, or are all there is."""
     named = {*known, *(plan.classes or ()), *(plan.map or ())}
@@ -128,7 +128,7 @@ def _json_list(text: str) -> frozenset[str] | None:
 
 
 def _containing(
-    values: Sequence[str], plan: Plan, source: Source, notes: tuple[str, ...]
+    values: Sequence[str], plan: FilePlan, source: Source, notes: tuple[str, ...]
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     """Yes or no: whether the set of a cell contains one class."""
     sets = sets_of(values) or {value: frozenset([value]) for value in different(values)}
@@ -163,7 +163,7 @@ def _as_known(
     return renamed(values, table), (*notes, note)
 
 
-def _by_map(values: list[str], plan: Plan, source: Source) -> tuple[list, tuple]:
+def _by_map(values: list[str], plan: FilePlan, source: Source) -> tuple[list, tuple]:
     """By `map` first, then by `pass_at`; what neither names stays, and is said."""
     table = {key.casefold(): name for key, name in (plan.map or {}).items()}
     exact = dict(plan.map or {})

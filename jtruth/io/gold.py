@@ -17,11 +17,11 @@ from jtruth._one_line import one_line
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, TextTable
 from jtruth.io.parsing import as_table
-from jtruth.io.plan import Plan
+from jtruth.io.plan import FilePlan
 from jtruth.io.tables import align_rows, class_codes, numbers, one_column, only_rows
 from jtruth.labels import Labels
 
-_PLAN = Plan()
+_PLAN = FilePlan()
 _NOTHING = MISSING_TEXT - {"-1"}  # in a column of labels; "-1" may be a class
 INCLUSION, STRATUM, SIZE = "inclusion", "stratum", "stratum_size"  # columns of a table of gold
 NOT_ANSWERED = (
@@ -84,7 +84,7 @@ def read_gold_sample(
     label: str | None = None,
     common_only: bool = False,
     sep: str | None = None,
-    plan: Plan = _PLAN,
+    plan: FilePlan = _PLAN,
 ) -> Gold:
     """Gold and how it was chosen, for `evaluate(gold=...)` and its like; arguments as `read_predictions`.
 

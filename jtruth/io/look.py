@@ -6,7 +6,7 @@ from typing import Any
 
 from jtruth._one_line import one_line
 from jtruth._validation.words import plain, quoted
-from jtruth.io.plan import LONG, SINGLE, UNKNOWN, Columns, Plan, says_something
+from jtruth.io.plan import LONG, SINGLE, UNKNOWN, Columns, FilePlan, says_something
 from jtruth.io.reading import as_asked, opened
 
 _ASK = (
@@ -22,7 +22,7 @@ class FileLook:
     file: str
     num_rows: int
     columns: tuple[dict[str, Any], ...]  # name; number of different values, of missing ones; examples
-    plan: Plan
+    plan: FilePlan
     advice: tuple[str, ...]
 
     __repr__ = one_line
@@ -80,7 +80,7 @@ def _column(columns: Columns, name: str) -> dict[str, Any]:
     return {"name": name, "num_values": len(values), "num_missing": absent, "examples": tuple(values[:4])}
 
 
-def _advice(columns: Columns, plan: Plan) -> list[str]:
+def _advice(columns: Columns, plan: FilePlan) -> list[str]:
     """How the file will be read, and what would change that."""
     if plan.doubts:
         return [f"In doubt: {doubt}." for doubt in plan.doubts]
@@ -89,7 +89,12 @@ def _advice(columns: Columns, plan: Plan) -> list[str]:
         again = plan.task and plan.label and not columns.unique(plan.task)
         more = ["The first line looks like data. Put a line with the names of the columns before it."] * data
         more += ["Samples have several labels, but no column says who gave them. Add one."] * bool(again)
-        return [*_ASK, *more]
+        proposed = plan.roles.get("proposed")
+        return [
+            *_ASK,
+            *more,
+            *([f"By its structure each row may be a label: {proposed}"] if proposed else []),
+        ]
     lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:
         lines += ["Predictions or gold labels look so too. Use it beside a file of labels:",

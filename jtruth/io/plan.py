@@ -14,6 +14,7 @@ yes and true, sets, numbers) is `jtruth.io.cells`.
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -63,6 +64,10 @@ _RATER = set(COLUMN_WORDS["worker"].split()) | {
     "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer", "evaluator",
     "person", "team",
 }  # fmt: skip
+_FEATURE = {"f", "x", "v", "feat", "feature", "pixel", "px", "col", "var", "dim", "emb", "pc", "component"}
+_PEOPLE = re.compile(
+    r"(e-?mail.*|respond.*|participant.*|user_?name|full_?name|name|response_?id|prolific.*|your .*)"
+)
 _ITEM = set(COLUMN_WORDS["task"].split()) | {"q", "i", "t", "s", "stimulus", "statement", "text"}
 _MOST, _MOST_GRADES = 20, 11  # different values of a labeler in a wide table: words, and whole numbers
 _LONG_TEXT = 40  # letters that no class name needs in the mean
@@ -70,7 +75,7 @@ TIMES = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{9,19}(\.\d+)?|\
 
 
 @dataclass(frozen=True)
-class Plan:
+class FilePlan:
     """How a file is read. A field that is None is open: `make_plan` decides it."""
 
     layout: str | None = None  # "long", "wide", "transposed", "one label each" (of one labeler)
@@ -96,13 +101,13 @@ class Plan:
     __repr__ = one_line
 
     @classmethod
-    def asked(cls, base: "Plan | str | Path | None" = None, **options: Any) -> "Plan":
+    def asked(cls, base: "FilePlan | str | Path | None" = None, **options: Any) -> "FilePlan":
         """A plan with what somebody said: `base` (a plan, or a JSON file of one) and edits that are not None.
 
         Raises:
             ValueError: an unknown field, or a file that holds no plan.
         """
-        if base is not None and not isinstance(base, Plan):
+        if base is not None and not isinstance(base, FilePlan):
             base = cls.from_dict(json.loads(Path(base).read_text()), str(base))
         for name in ("task", "labelers", "classes", "silent"):
             value = options.get(name)
@@ -117,7 +122,7 @@ class Plan:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Any, name: str = "plan") -> "Plan":
+    def from_dict(cls, values: Any, name: str = "plan") -> "FilePlan":
         """The plan of a JSON object; ValueError: what is none."""
         known = {one.name for one in fields(cls)}
         if not isinstance(values, dict) or not values or not set(values) <= known:
@@ -135,8 +140,8 @@ class Plan:
 
     def sentence(self) -> str:
         """How the table is read, in one sentence; empty where it says so itself (task, worker, label)."""
-        if self.form:
-            return f"Read as {self.form}."
+        if self.form or self.layout in (None, UNKNOWN):
+            return f"Read as {self.form}." if self.form else ""
         key = f"the sample is {quoted(self.task)}" if self.task else "samples are the numbers of the rows"
         names = quoted(self.labelers or (), 8)
         if self.layout == WIDE:
@@ -250,7 +255,7 @@ def stem(name: str) -> str:
     return re.sub(r"[\W_]*(\d+|(?<=[\W_])[a-z])?$", "", name.strip().casefold())
 
 
-def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[str] = ()) -> Plan:
+def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequence[str] = ()) -> FilePlan:
     """The plan of a table: what was `asked` first, then names, structure and values.
 
     Args:
@@ -261,7 +266,7 @@ def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[s
     Raises:
         ValueError: a column that was asked for and is not there.
     """
-    asked = asked or Plan()
+    asked = asked or FilePlan()
     columns = Columns(table, asked.classes)
     named = {"task": asked.task or (), "worker": (asked.worker,), "label": (asked.label,),
              "labelers": asked.labelers or ()}  # fmt: skip
@@ -273,6 +278,8 @@ def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[s
     plan = asked if made else _layout(columns, asked, free)
     if plan.layout == LONG and not plan.doubts:
         plan = _long(columns, plan, asked, free)
+    if asked.labelers:
+        plan = replace(plan, reasons=plan.reasons | {"labelers": "as was asked"})
     used = {name: "used" for name in plan.roles if name in leave_out}
     plan = replace(
         plan,
@@ -282,7 +289,7 @@ def make_plan(table: TextTable, asked: Plan | None = None, leave_out: Sequence[s
     return replace(plan, repeats=plan.repeats or "majority")
 
 
-def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
+def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
     """Which columns are which: the first of these ways that fits."""
     task = asked.task or _called("task", columns, free)
     worker = asked.worker or column_called("worker", free)
@@ -323,7 +330,25 @@ def _layout(columns: Columns, asked: Plan, free: list[str]) -> Plan:
             return replace(plan, layout=LONG, worker=who[0], label=label, reasons={"worker": why})
     if len(alike) > 1 or (len(alike) == 1 and len(free) < len(columns.header)):
         return _maybe_turned(columns, plan, alike, free)
-    return replace(plan, layout=UNKNOWN, worker=worker, label=label)
+    return _unknown(columns, replace(plan, worker=worker, label=label), free)
+
+
+def _unknown(columns: Columns, plan: FilePlan, free: list[str]) -> FilePlan:
+    """Names say too little: the three columns that structure would propose, for the message alone."""
+    few = [name for name in free if 1 < len(columns.values(name)) <= columns.size // 2][:6]
+    few = [name for name in few if not (columns.is_text(name) or columns.is_time(name))]
+    for task in plan.task or few:
+        others = [name for name in few if name != task]
+        who = [name for name in others if columns.unique((task, name)) and name != plan.label]
+        labels = [
+            name for name in others if not columns.unique((task, name)) and len(columns.values(name)) <= _MOST
+        ]
+        if len(who) == 1 and len(labels) == 1:
+            words = (
+                f"--task {shlex.quote(task)} --worker {shlex.quote(who[0])} --label {shlex.quote(labels[0])}"
+            )
+            return replace(plan, layout=UNKNOWN, roles={"proposed": words})
+    return replace(plan, layout=UNKNOWN)
 
 
 def _label_called(columns: Columns, worker: str | None, free: list[str]) -> str | None:
@@ -339,7 +364,7 @@ def _called(role: str, columns: Columns, free: list[str]) -> tuple[str, ...] | N
     return None if name is None else (name,)
 
 
-def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, asked: Plan) -> bool:
+def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, asked: FilePlan) -> bool:
     """Not so where "judge" and "label" are two labelers of a wide table: each sample once, the same words."""
     if {asked.worker, asked.label} == {worker, label} or (*task, worker, label) == (
         "task",
@@ -368,9 +393,10 @@ def labeler_columns(columns: Columns, names: Sequence[str]) -> list[str]:
     stems = {stem(name) for name in best} if len(best) > 1 else set()
     best = [n for n in names if n in best or (role_of(n) is None and n in values
             and (values[n] <= words or (len(stems) == 1 and stem(n) in stems)))]  # fmt: skip
-    numeric = all(columns.numbers(name) is not None for name in best)
-    if numeric and len(words) > _MOST_GRADES and not all(stem(name) in _RATER for name in best):
-        return []
+    if best and all(columns.numbers(name) is not None for name in best) and not columns.classes:
+        raters = all(stem(name) in _RATER for name in best)
+        if (len(words) > _MOST_GRADES and not raters) or all(stem(name) in _FEATURE for name in best):
+            return []
     return best
 
 
@@ -404,12 +430,14 @@ def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> 
     common, least = len(values[a] & values[b]), min(len(values[a]), len(values[b]))
     if columns.classes:
         return True
+    if stem(a) == stem(b) and stem(a) in _RATER:
+        return True
     if columns.numbers(a) is not None and columns.numbers(b) is not None:
         return 2 * common >= least and common > 0
-    return common > 0 or (stem(a) == stem(b) != "" and stem(a) in _RATER)
+    return common > 0
 
 
-def _transposed(columns: Columns, plan: Plan, worker: str, names: list[str], free: list[str]) -> Plan:
+def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str], free: list[str]) -> FilePlan:
     """Rows are labelers, and columns samples."""
     why = f"the column {worker!r} names labelers, and no column names samples"
     rest = [n for n in free if n not in (worker, *names) and role_of(n) is None and columns.values(n)]
@@ -425,14 +453,15 @@ def _transposed(columns: Columns, plan: Plan, worker: str, names: list[str], fre
                    reasons={"layout": why})  # fmt: skip
 
 
-def _maybe_turned(columns: Columns, plan: Plan, alike: list[str], free: list[str]) -> Plan:
+def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list[str]) -> FilePlan:
     """A wide table, unless names say that its rows are labelers; a doubt where nothing says which."""
     rest = [name for name in free if name not in alike and name.casefold() not in COUNT_WORDS]
     ids = [n for n in rest if columns.size > 1 and columns.unique((n,)) and "" not in columns.values(n)]
     if plan.task or not ids:
         return _wide(columns, plan, alike)
-    key, items = ids[0], [stem(name) in _ITEM for name in alike]
-    raters = [stem(value) in _RATER for value in columns.values(key)]
+    who = [n for n in ids if _PEOPLE.fullmatch(n.casefold()) or all("@" in v for v in columns.values(n))]
+    key, items = (who or ids)[0], [stem(name) in _ITEM for name in alike]
+    raters = [bool(who) or stem(value) in _RATER for value in columns.values(key)]
     if (all(items) and stem(key) not in _ITEM) or (all(raters) and not all(stem(n) in _RATER for n in alike)):
         return _transposed(columns, plan, key, alike, free)
     turned = columns.size < 10 and 2 * columns.size < len(alike)
@@ -446,7 +475,7 @@ def _maybe_turned(columns: Columns, plan: Plan, alike: list[str], free: list[str
     return _wide(columns, replace(plan, task=(key,)), alike)
 
 
-def _wide(columns: Columns, plan: Plan, names: list[str]) -> Plan:
+def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
     """One row for each sample, one column for each labeler."""
     counts = [name for name in columns.header if name.casefold() in COUNT_WORDS and name not in names]
     task = plan.task
@@ -457,16 +486,27 @@ def _wide(columns: Columns, plan: Plan, names: list[str]) -> Plan:
     names = [name for name in names if name not in task]
     roles = {name: role_of(name) or "ignored" for name in columns.header if name not in (*task, *names)}
     if plan.layout != WIDE and plan.labelers is None and task and not columns.unique(task):
-        text = (
-            f"columns {quoted(names, 8)} look like one labeler each, but several rows have the same "
-            f"{'+'.join(task)}. If each row is a sample, say labelers=... (at the command line --labelers "
-            f"{','.join(names)}); if each row is a label, say which column is the labeler and which the label: "
-            "worker=..., label=... (at the command line --worker NAME --label NAME)"
+        key = next(
+            (n for n in roles if columns.unique((*task, n)) and len(columns.values(n)) < columns.size), None
         )
+        both, last = ",".join((*task, str(key))), f"worker=..., label=... (--worker NAME --label {names[0]})"
+        ways = [f"if each row is a sample, labelers=... (at the command line --labelers {','.join(names)})"]
+        if key:
+            ways = [f"if {key!r} is part of the sample, task=... (at the command line --task {both}), or --by {key} "
+                    "to compare its groups"]  # fmt: skip
+        if plan.worker or column_called("worker", list(roles)):
+            ways = [f"for the label {n!r}, label=... (at the command line --label {n})" for n in names[:3]]
+            last = ""
+        text = f"{quoted(names, 8)} look like one labeler each, but rows repeat {'+'.join(task)}. Say, " + "; ".join(
+            filter(None, (*ways, last and f"if each row is a label, {last}")))  # fmt: skip
         plan = replace(plan, doubts=(text,))
-    others = [name for name, role in roles.items() if role == "ignored" and not _META.fullmatch(name.casefold())]
+    others = [
+        name for name, role in roles.items() if role == "ignored" and not _META.fullmatch(name.casefold())
+    ]
     others = [name for name in others if not (columns.is_time(name) or columns.is_text(name))]
-    alike = all(stem(name) in _RATER for name in names) or (len(names) > 1 and len(set(map(stem, names))) == 1)
+    alike = all(stem(name) in _RATER for name in names) or (
+        len(names) > 1 and len(set(map(stem, names))) == 1
+    )
     if plan.labelers is None and plan.layout != WIDE and not task and others and not alike:
         text = (
             f"no column names each row, so a row may be a sample with labelers {quoted(names)}, or a label. For "
@@ -480,7 +520,7 @@ def _wide(columns: Columns, plan: Plan, names: list[str]) -> Plan:
     return replace(plan, layout=WIDE, task=task, labelers=tuple(names), roles=roles)
 
 
-def _without_worker(columns: Columns, plan: Plan, label: str, free: list[str]) -> Plan:
+def _without_worker(columns: Columns, plan: FilePlan, label: str, free: list[str]) -> FilePlan:
     """A label and no column that says who gave it: one label each, or another column tells who."""
     rest = [name for name in free if name not in (*(plan.task or ()), label)]
     task = plan.task or tuple(n for n in rest if columns.unique((n,)))[:1]
@@ -512,7 +552,7 @@ def _tells_apart(columns: Columns, key: Sequence[str], name: str) -> bool:
     return int((number - 1).sum()) <= 0.1 * int((before - 1).sum())
 
 
-def _long(columns: Columns, plan: Plan, asked: Plan, free: list[str]) -> Plan:
+def _long(columns: Columns, plan: FilePlan, asked: FilePlan, free: list[str]) -> FilePlan:
     """What else stands beside task, worker and label: a second key, repeats, counts, labelers that are none."""
     task, worker, label = plan.task or (), str(plan.worker), str(plan.label)
     rest = [name for name in free if name not in (*task, worker, label)]

@@ -27,8 +27,8 @@ from jtruth.io import apply, exports
 from jtruth.io.cells import in_words, silent_by_map
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold_sample
-from jtruth.io.parsing import as_table, as_text, parsed
-from jtruth.io.plan import Plan, make_plan, role_of
+from jtruth.io.parsing import as_table, parsed, text_of
+from jtruth.io.plan import FilePlan, make_plan, role_of
 from jtruth.io.tables import read_predictions
 from jtruth.labels import Labels
 
@@ -39,7 +39,7 @@ class Opened(NamedTuple):
     """A file with its plan; `rows` makes its labels, and refuses doubts."""
 
     table: TextTable
-    plan: Plan
+    plan: FilePlan
     export: LabelRows | None = None  # what a known format holds beside its rows
 
     __repr__ = one_line
@@ -62,24 +62,24 @@ class Data(NamedTuple):
     scores: dict[str, Any]  # by column: (samples,) numbers
     groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
     times: Any  # (samples,) seconds; None: no column of times, or several times a sample
-    plan: Plan
+    plan: FilePlan
     notes: tuple  # sentences: how the file was read, what was left out
 
     __repr__ = one_line
 
 
 def opened(
-    path: PathOrTable, asked: Plan | None = None, sep: str | None = None, leave_out: Iterable[str] = ()
+    path: PathOrTable, asked: FilePlan | None = None, sep: str | None = None, leave_out: Iterable[str] = ()
 ) -> Opened:
     """Parse a file and make its plan.
 
     Args:
         path: the file, or "-" for standard input; a data frame; or what is parsed already.
-        asked: what somebody said about it (`Plan.asked`).
+        asked: what somebody said about it (`FilePlan.asked`).
         sep: separator; what the header says unless given.
         leave_out: columns that are used for something else, and so are no labelers.
     """
-    asked = asked or Plan()
+    asked = asked or FilePlan()
     if isinstance(path, Opened):
         return path
     file = _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
@@ -110,11 +110,11 @@ def _of_frame(frame: Any) -> TextTable:
     from jtruth._validation.ids import read_frame
 
     table = read_frame(frame)
-    columns = tuple([as_text(value) for value in table[name].to_list()] for name in table.columns)
+    columns = tuple([text_of(value) for value in table[name].to_list()] for name in table.columns)
     return TextTable(tuple(map(str, table.columns)), columns, check.Source("the frame", "row", 0))
 
 
-def read(path: PathOrTable, *, plan: Plan | str | PathLike | None = None, sep: str | None = None,
+def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, sep: str | None = None,
          **options: Any) -> Data:  # fmt: skip
     r"""Everything that a file says: labels, gold, predictions, scores, groups and times, and the plan of it.
 
@@ -180,11 +180,11 @@ def per_sample_codes(found: Any, labels: Labels) -> np.ndarray:
     return check.with_tasks(codes, labels.tasks)
 
 
-def as_asked(plan: Any, options: Mapping[str, Any]) -> Plan:
+def as_asked(plan: Any, options: Mapping[str, Any]) -> FilePlan:
     """A plan with options as `read_labels` takes them."""
     abstain = options.get("abstain", ())
     rest = {name: value for name, value in options.items() if name != "abstain"}
-    return silent_by_map(Plan.asked(plan, silent=tuple(map(str, abstain)), **rest))
+    return silent_by_map(FilePlan.asked(plan, silent=tuple(map(str, abstain)), **rest))
 
 
 def read_labels(
@@ -202,7 +202,7 @@ def read_labels(
     map: Mapping[str, str] | None = None,
     pass_at: float | None = None,
     contains: str | None = None,
-    plan: Plan | str | PathLike | None = None,
+    plan: FilePlan | str | PathLike | None = None,
     sep: str | None = None,
 ) -> Labels:
     """Labels from any file: a table with a row for each label, a wide table, a log or export of a tool.
@@ -256,10 +256,12 @@ def _plain_frame(frame: Any, names: tuple, options: Mapping[str, Any]) -> bool:
     table = read_frame(frame, lazy=True)
     header = table.collect_schema().names() if hasattr(table, "collect") else list(table.columns)
     said = any(options[name] is not None for name in ("map", "pass_at", "contains", "labelers"))
-    return hasattr(table, "collect") or (not said and set(names) <= set(header))
+    if hasattr(table, "collect") or said or not set(names) <= set(header):
+        return hasattr(table, "collect")
+    return not any(role_of(str(name), of_worker=True) for name in table[names[1]].unique().to_list())
 
 
-def labels_of_rows(rows: LabelRows, plan: Plan) -> Labels:
+def labels_of_rows(rows: LabelRows, plan: FilePlan) -> Labels:
     """The labels of rows, in the words of the plan."""
     apply.check_single(rows, plan)
     in_classes, remarks = in_words(rows.label, plan, rows.source)
@@ -267,6 +269,8 @@ def labels_of_rows(rows: LabelRows, plan: Plan) -> Labels:
         rows.task, rows.worker, in_classes, classes=plan.classes, repeats=plan.repeats or "majority",
         missing=plan.missing or "error", abstain=plan.silent, scale=plan.scale, source=rows.source,
     )  # fmt: skip
+    if "labelers" not in plan.reasons:
+        apply.check_derived(labels, rows.source)
     form = (rows.form,) if rows.form else ()
     return replace(labels, notes=(*form, *rows.notes, *remarks, *labels.notes))
 
@@ -292,7 +296,7 @@ def read_shard(
     classes: Iterable | None = None,
     repeats: str = "error",
     missing: str = "error",
-    plan: Plan | None = None,
+    plan: FilePlan | None = None,
     **columns: Any,
 ) -> Labels:
     """This process's part of the labels, with labelers and classes of all parts; every process must call it.
@@ -331,7 +335,7 @@ def read_shard(
     return replace(labels, notes=(*rows.notes, *kept))
 
 
-def _rows(path: Any, asked: Plan) -> tuple[LabelRows, Any]:
+def _rows(path: Any, asked: FilePlan) -> tuple[LabelRows, Any]:
     """Rows of a file, none of one that has only a header, and their labels in the words of the classes."""
     try:
         file = opened(path, asked)

@@ -19,13 +19,13 @@ from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, number_in
 from jtruth.io.cells import in_words
 from jtruth.io.parsing import as_table
-from jtruth.io.plan import Plan, role_of
+from jtruth.io.plan import FilePlan, role_of
 from jtruth.labels import Labels
 
 _MOST_CONTRADICT, _LEAST_ROWS, _LEAST_EACH = 0.5, 20, 5  # rows whose class is not the most probable one
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")  # or decimals: 1,234
 _ROUNDING = 1e-6  # probabilities summing to 1 this closely are float32 arithmetic
-_PLAN = Plan()
+_PLAN = FilePlan()
 _ROUNDED_TEXT = 1e-2  # ... and this closely they were rounded when written: rescaled, with a note
 
 
@@ -66,7 +66,7 @@ def read_predictions(
     score: str | None = None,
     common_only: bool = False,
     sep: str | None = None,
-    plan: Plan = _PLAN,
+    plan: FilePlan = _PLAN,
 ) -> Predictions:
     """Predictions of one classifier, in the order of the samples of `labels`.
 
@@ -172,7 +172,7 @@ def _against_probabilities(
 
 
 def class_codes(
-    table: TextTable, task: str, label: str, labels: Labels, plan: Plan
+    table: TextTable, task: str, label: str, labels: Labels, plan: FilePlan
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Codes of the label column of a table with one row per task, and how its words were read."""
     _, values = table.pick({"task": task, "label": label})
@@ -299,7 +299,12 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
     wrong = np.flatnonzero(off > _ROUNDED_TEXT)
     if wrong.size:
         total = p[wrong[0]].sum()
-        raise ValueError(f"{table.source.at(wrong)}: the class probabilities sum to {total:.6g}, not to 1.")
+        rest = [name for name in table.header if name not in (*taken, *names)]
+        rest = [n for n in rest if all(0 <= number_in(v) <= 1 for v in table.columns[table.header.index(n)])]
+        other = f" Column {rest[0]!r} may be a class that no label has: name all classes." if rest else ""
+        raise ValueError(
+            f"{table.source.at(wrong)}: the class probabilities sum to {total:.6g}, not to 1.{other}"
+        )
     rescaled = np.count_nonzero(off > _ROUNDING)
     note = f"Class probabilities of {rescaled} rows sum to 1 within {off.max():.1g}: divided by their sum."
     return p / p.sum(axis=1, keepdims=True), (note,) if rescaled else ()

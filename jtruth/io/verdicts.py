@@ -56,7 +56,10 @@ def _rows_of(rows: LabelRows, kept: list[tuple], who: str, people: bool) -> Labe
         models[as_text(sample)].add(as_text(more.get("model")))
     several = any(len(some) > 1 for some in models.values())
     truth: dict[str, Counter] = defaultdict(Counter)
-    said = {name: {as_text(told(one[3])) for one in kept if (as_text(one[2]) in human) is name} for name in (True, False)}
+    said = {
+        name: {as_text(told(one[3])) for one in kept if (as_text(one[2]) in human) is name}
+        for name in (True, False)
+    }
     rows.person = human[0] if human and said[True] <= said[False] else ""
     for rows.record, sample, scorer, value, more in kept:
         task = f"{as_text(sample)} | {as_text(more.get('model'))}" if several else as_text(sample)

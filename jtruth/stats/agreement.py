@@ -42,13 +42,8 @@ from jtruth.stats.estimates import check_level
 WEIGHTS = ("nominal", "linear", "quadratic")
 DIFFERENCES = ("nominal", "ordinal", "interval")
 _REPLICATES, _STEP = 2000, 1e-5
-_IMAGINED, _WORTH = (
-    16,
-    1.6,
-)  # samples that nobody saw, in every draw, and how many samples they weigh together
-_MOST_DISTINCT = (
-    1000  # kinds of samples, above which their weighted mean is drawn from its normal distribution
-)
+_IMAGINED, _WORTH = 16, 1.6  # samples that nobody saw, in every draw, and how many they weigh together
+_MOST_DISTINCT = 1000  # kinds of samples, above which their mean is drawn from its normal distribution
 TITLES = {
     "krippendorff": "Krippendorff's alpha",
     "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
@@ -176,9 +171,7 @@ def krippendorff(
         others = np.maximum(votes.sum(axis=-1, keepdims=True) - 1, 1)
         if kind != "ordinal":
             return np.concatenate([(votes * (votes @ apart)).sum(axis=-1, keepdims=True) / others, votes], -1)
-        pairs = (
-            votes[..., :, None] * votes[..., None, :]
-        )  # differences depend on the labels: all coincidences
+        pairs = votes[..., :, None] * votes[..., None, :]  # differences depend on labels: all coincidences
         pairs[..., codes, codes] -= votes
         return np.concatenate([pairs.reshape(*votes.shape[:-1], -1) / others, votes], axis=-1)
 

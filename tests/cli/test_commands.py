@@ -395,7 +395,6 @@ def test_agreement_goes_by_what_classes_are(run, tmp_path, words, kappa):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--weights", "linear"), "alpha has no linear differences"),
         (("--weights", "cubic"), "cubic"),
         (("--level", "2"), "level"),
         (("--worker", "nobody"), "no column 'nobody'"),

@@ -53,7 +53,9 @@ def test_who_was_read_as_a_labeler_is_said(run, tmp_path, command):
     (tmp_path / "wide.csv").write_text(WIDE + "\n")
     name, *options = command.split()
     code, out, err = run(name, tmp_path / "wide.csv", *options)
-    assert code == 0 and " ".join(out.split()).count("Read as a wide table, 3 labelers: 'ann', 'bob', 'cy'") == 1, err
+    assert (
+        code == 0 and " ".join(out.split()).count("Read as a wide table, 3 labelers: 'ann', 'bob', 'cy'") == 1
+    ), err
 
 
 def test_the_worst_term_of_a_model_is_named_by_its_task():

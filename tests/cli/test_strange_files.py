@@ -175,7 +175,9 @@ def test_columns_of_their_own_and_maps(run, refusal, tmp_path):
     assert code == 0, err
     assert "24 labels were cut at 4: at least that is pass, below it fail." in out and "class 'fail'" in out
     # of two columns the other one holds the predictions, whatever its name; of three it must be said
-    assert run(*asked, "--task", "task", "--pred-task", "place")[1] == out.replace("--pass-at", "--task task --pass-at")
+    assert run(*asked, "--task", "task", "--pred-task", "place")[1] == out.replace(
+        "--pass-at", "--task task --pass-at"
+    )
     assert (
         "no columns 'task', 'label'; the columns are 'place', 'says'. Say which one holds the task and the "
         "label by --pred-task NAME --pred-label NAME" in refusal(*asked, "--task", "task")

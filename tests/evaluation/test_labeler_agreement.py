@@ -31,8 +31,9 @@ def test_all_and_every_two(ratings):
         assert kappa.low < expected < kappa.high
     text = found.summary(full=True)
     assert "Fleiss' kappa" in text and " 60" in text and "quadratic" in text
-    with pytest.raises(ValueError, match="no linear differences"):
-        jt.labeler_agreement(labels, weights="linear")
+    linear = jt.labeler_agreement(labels, weights="linear")
+    interval = jt.labeler_agreement(labels, differences="interval")
+    assert linear.overall["krippendorff"].value == interval.overall["krippendorff"].value
 
 
 def test_undefined_is_said():

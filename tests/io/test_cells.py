@@ -3,7 +3,7 @@
 import pytest
 
 from jtruth._validation.words import Source
-from jtruth.io import Plan, read_labels, read_predictions
+from jtruth.io import FilePlan, read_labels, read_predictions
 from jtruth.io.cells import in_words, says_nothing, typed_map
 
 MIXED = "task,worker,label\n1,a,yes\n1,b,TRUE\n2,a,no\n2,b,false\n3,a,Yes\n3,b,true\n"
@@ -48,17 +48,17 @@ def test_classes_that_are_said_are_not_merged(write):
 
 def test_a_map_says_what_words_mean_and_what_it_leaves(write):
     content = "task,worker,label\n1,a,5\n1,b,yes\n2,a,2\n2,b,maybe\n3,a,4\n3,b,Yes\n"
-    words = Plan(map=typed_map("5=pass,4=pass,yes=pass,2=fail,never=fail"))
+    words = FilePlan(map=typed_map("5=pass,4=pass,yes=pass,2=fail,never=fail"))
     labels = read_labels(write(content), plan=words)
     assert labels.classes == ("fail", "maybe", "pass")
     assert labels.to_matrix().tolist() == [[2, 2], [0, 1], [2, 2]]
     assert "1 labels are not in the map and stay as they are: 'maybe'" in labels.notes[0]
     assert "labels that never occur: 'never'" in labels.notes[1]
-    cut = read_labels(write(content), plan=Plan(map={"yes": "pass", "maybe": "fail"}, pass_at=4))
+    cut = read_labels(write(content), plan=FilePlan(map={"yes": "pass", "maybe": "fail"}, pass_at=4))
     assert cut.classes == ("fail", "pass") and cut.to_matrix().tolist() == [[1, 1], [0, 0], [1, 1]]
     assert "3 labels were cut at 4: at least that is pass, below it fail." in cut.notes
     with pytest.raises(ValueError, match=r"labels.csv, line 3: label 'yes' is not a number.*cut at 4"):
-        read_labels(write(content), plan=Plan(pass_at=4))
+        read_labels(write(content), plan=FilePlan(pass_at=4))
 
 
 @pytest.mark.parametrize("text", ["", "a", "=", "=b", "a=b,,c=d", "a=b,a=c", "a=b,a="])
@@ -81,7 +81,7 @@ def test_bad_maps(text):
     ],
 )
 def test_probabilities_are_never_cut_beside_grades(given, at, refused):
-    words = Plan(pass_at=at)
+    words = FilePlan(pass_at=at)
     if refused:
         with pytest.raises(ValueError, match=r"label '0\.\d+' is between 0 and 1, as a probability is"):
             in_words(given, words, Source("x.csv", "line", 2))
@@ -92,25 +92,25 @@ def test_probabilities_are_never_cut_beside_grades(given, at, refused):
 
 
 def test_grades_with_decimal_commas_are_cut():
-    assert list(in_words(["4,5", "3,75", "4"], Plan(pass_at=4), Source())[0]) == ["pass", "fail", "pass"]
+    assert list(in_words(["4,5", "3,75", "4"], FilePlan(pass_at=4), Source())[0]) == ["pass", "fail", "pass"]
     with pytest.raises(ValueError, match="'1,234' is not a number"):
-        in_words(["1,234"], Plan(pass_at=4), Source())
+        in_words(["1,234"], FilePlan(pass_at=4), Source())
 
 
 def test_predictions_that_a_cut_made_equal_come_first(write):
-    labels = read_labels(write("task,worker,label\n1,a,5\n2,a,2\n1,b,5\n2,b,1\n"), plan=Plan(pass_at=4))
-    cut = lambda text: read_predictions(write(text, "pred.csv"), labels, plan=Plan(pass_at=4)).notes  # noqa: E731
+    labels = read_labels(write("task,worker,label\n1,a,5\n2,a,2\n1,b,5\n2,b,1\n"), plan=FilePlan(pass_at=4))
+    cut = lambda text: read_predictions(write(text, "pred.csv"), labels, plan=FilePlan(pass_at=4)).notes  # noqa: E731
     said = "Look first: pred.csv: every prediction is 'fail' after the cut at 4: is"
     assert said in cut("task,label\n1,1\n2,0\n")[1]
     assert not any("Look first" in note for note in cut("task,label\n1,5\n2,1\n"))
 
 
 def test_what_says_nothing_and_words_beside_classes_that_are_no_yes_and_no():
-    words = Plan(silent=("Unsure",))
+    words = FilePlan(silent=("Unsure",))
     assert [says_nothing(value, words) for value in ("", " NA ", "unsure", "yes")] == [
         True,
         True,
         True,
         False,
     ]
-    assert in_words(["yes"], Plan(), Source(), known=("cat", "dog")) == (["yes"], ())
+    assert in_words(["yes"], FilePlan(), Source(), known=("cat", "dog")) == (["yes"], ())

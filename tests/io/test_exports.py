@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jtruth.io import read_gold, read_labels, read_predictions
-from jtruth.io import apply
+from jtruth.io import apply, read_gold, read_labels, read_predictions
 from jtruth.io.reading import opened
 
 FOLDER = Path(__file__).parent / "exports"
