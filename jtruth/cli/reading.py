@@ -14,9 +14,9 @@ from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.cells import silent_by_map, typed_map, typed_names
+from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
-from jtruth.io.plan import role_of
 from jtruth.io.reading import Opened, labels_of_rows, opened
 from jtruth.io.tables import one_column, probability_columns
 from jtruth.labels import Labels

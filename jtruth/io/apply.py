@@ -14,8 +14,9 @@ from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
+from jtruth.io.columns import says_something
 from jtruth.io.exports import GOLD, LabelRows
-from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan, says_something
+from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan
 from jtruth.labels import Labels
 
 BETWEEN = " | "  # stands between the parts of a key of several columns

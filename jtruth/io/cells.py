@@ -18,7 +18,8 @@ from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import whole_numbers
 from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
-from jtruth.io.plan import MARKS, NOTHING, FilePlan
+from jtruth.io.columns import MARKS, NOTHING
+from jtruth.io.plan import FilePlan
 
 FAIL, PASS = "fail", "pass"
 NO, YES = "no", "yes"

@@ -6,7 +6,8 @@ from typing import Any
 
 from jtruth._one_line import one_line
 from jtruth._validation.words import plain, quoted
-from jtruth.io.plan import LONG, SINGLE, UNKNOWN, Columns, FilePlan, says_something
+from jtruth.io.columns import Columns, says_something
+from jtruth.io.plan import LONG, SINGLE, UNKNOWN, FilePlan
 from jtruth.io.reading import as_asked, opened
 
 _ASK = (

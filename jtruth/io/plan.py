@@ -15,7 +15,7 @@ yes and true, sets, numbers) is `jtruth.io.cells`.
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,55 +23,13 @@ from typing import Any
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.coded import different, has_duplicates, recode
 from jtruth._validation.columns import COUNT_WORDS
-from jtruth._validation.ids import MISSING_TEXT, check_columns
-from jtruth._validation.text import TextTable, whole_numbers
-from jtruth._validation.words import (
-    COLUMN_WORDS,
-    SIDE,
-    column_called,
-    number_in,
-    number_of,
-    quoted,
-)
+from jtruth._validation.ids import check_columns
+from jtruth._validation.text import TextTable
+from jtruth._validation.words import column_called, number_in, number_of, quoted
+from jtruth.io.columns import MOST, REPEAT, Columns, is_beside, is_item, is_rater, names_people, role_of, stem
 
 LONG, WIDE, TRANSPOSED, SINGLE, UNKNOWN = "long", "wide", "transposed", "one label each", "unknown"
-# What a column of such a name is, by its first or last word; never a labeler unless somebody says so.
-_GOLD = {"gold", "truth", "gt", "groundtruth"}
-_GOLD_COLUMNS = {"true", "ground", "expected", "target", "y", "ytrue", "reference"}
-_DERIVED = {
-    "final", "adjudicated", "adjudication", "consensus", "majority", "resolved", "aggregated", "aggregate",
-    "agreed", "mv", "median", "mean", "average", "avg",
-}  # fmt: skip
-_OTHERS = {
-    "gold": re.compile(
-        r"true[ _.-](class|label|answer)|(class|label|y)[ _.-]true|correct[ _.-](label|answer|class)"
-    ),
-    "prediction": re.compile(r"(pred|model|classifier|y_?pred).*"),
-    "score": re.compile(r"(score|prob|confidence|p_).*"),
-}
-_REPEAT = re.compile(
-    r"(epoch|repeat|repetition|rep|run|trial|attempt|seed|iteration|iter|round|replicate|pass|try|retry)s?"
-    r"([_ .-]?(id|no|num|number|index|idx|n))?"
-)
-_INDEX = re.compile(r"unnamed: \d+|index|row([_ .-]?(id|no|num|number))?|line|no\.?|#|")
-_META = re.compile(r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page"
-                   r"|position|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*")  # fmt: skip
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
-_FEW_ROWS = 5  # of fewer, whole numbers 1 to n may be grades
-_RATER = set(COLUMN_WORDS["worker"].split()) | {
-    "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer", "evaluator",
-    "person", "team",
-}  # fmt: skip
-_FEATURE = {"f", "x", "v", "feat", "feature", "pixel", "px", "col", "var", "dim", "emb", "pc", "component"}
-_PEOPLE = re.compile(
-    r"(e-?mail.*|respond.*|participant.*|user_?name|full_?name|name|response_?id|prolific.*|your .*)"
-)
-_ITEM = set(COLUMN_WORDS["task"].split()) | {"q", "i", "t", "s", "stimulus", "statement", "text"}
-_MOST, _MOST_GRADES = 20, 11  # different values of a labeler in a wide table: words, and whole numbers
-_LONG_TEXT = 40  # letters that no class name needs in the mean
-TIMES = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{9,19}(\.\d+)?|\d{1,2}:\d\d(:\d\d)?.*")
 
 
 @dataclass(frozen=True)
@@ -172,89 +130,6 @@ class FilePlan:
         return words + (["--labelers", ",".join(self.labelers)] if self.labelers else [])
 
 
-class Columns:
-    """The columns of a table, each looked at when somebody asks."""
-
-    def __init__(self, table: TextTable, classes: Sequence[str] | None = None):
-        self.table, self.header, self.classes = table, tuple(table.header), frozenset(classes or ())
-        self.size = len(table.columns[0]) if table.header else 0
-        self._values: dict[str, list[str]] = {}
-
-    def __getitem__(self, name: str) -> Sequence[str]:
-        return self.table.columns[self.header.index(name)]
-
-    def values(self, name: str) -> list[str]:
-        """The different cells of a column that say something."""
-        if name not in self._values:
-            cells = different(whole_numbers(self[name]))
-            self._values[name] = [v for v in cells if v in self.classes or says_something(v)]
-        return self._values[name]
-
-    def codes(self, names: Iterable[str]) -> np.ndarray:
-        """(rows,) int64, one number for each combination of cells of these columns."""
-        code = np.zeros(self.size, np.int64)
-        for name in names:
-            place = {value: k for k, value in enumerate(different(self[name]))}
-            code = np.unique(code * len(place) + recode(self[name], place.__getitem__), return_inverse=True)[
-                1
-            ]
-        return code
-
-    def unique(self, names: Iterable[str]) -> bool:
-        """Whether no two rows have the same cells in these columns."""
-        return not has_duplicates(self.codes(names))
-
-    def numbers(self, name: str) -> list[float] | None:
-        """The numbers of a column that holds nothing else."""
-        found = [number_in(value) for value in self.values(name)]
-        return found if found and all(np.isfinite(found)) else None
-
-    def is_text(self, name: str) -> bool:
-        """Free text: long, and hardly ever the same."""
-        values = self.values(name)
-        return 2 * len(values) > self.size and sum(map(len, values)) > _LONG_TEXT * len(values)
-
-    def is_time(self, name: str) -> bool:
-        """Dates or times."""
-        values = self.values(name)
-        return bool(values) and all(TIMES.fullmatch(value.strip()) for value in values[:50])
-
-    def counts_rows(self, name: str) -> bool:
-        """Whole numbers 0, 1, ... or 1, 2, ..., one for each row: in its order, or of many rows in any order."""
-        if _INDEX.fullmatch(name.casefold()):
-            return True
-        cells = list(self[name]) if len(self.values(name)) == self.size > 2 else []
-        numbers = [int(cell) if cell.isascii() and cell.isdigit() else -1 for cell in cells]
-        ordered = numbers if len(numbers) < _FEW_ROWS else sorted(numbers)
-        return bool(cells) and any(ordered == list(range(k, k + len(cells))) for k in (0, 1))
-
-
-def says_something(value: str) -> bool:
-    """Whether a cell is neither empty, nor a word such as NA, nor a lone punctuation mark."""
-    word = value.strip().casefold()
-    return word not in NOTHING and word not in MARKS
-
-
-NOTHING = (MISSING_TEXT - {"-1"}) | {"#n/a", "n.a.", "n.a"}
-MARKS = {"*", "**", ".", "..", "...", "-", "--", "---", "?", "??", "_", "__", "/", "\\", "–", "—", "…", "•"}
-
-
-def role_of(name: str, *, of_worker: bool = False) -> str | None:
-    """What a column, or a worker, of this name is other than a labeler; None: it may be one."""
-    plain = name.strip().casefold()
-    words = re.split(r"[\W_]+", plain)
-    if words[-1] in _GOLD or plain in _GOLD or (not of_worker and plain in _GOLD_COLUMNS):
-        return "gold"
-    if {words[0], words[-1]} & _DERIVED and not (of_worker and {"mean", "average"} & set(words)):
-        return "gold" if "expert" in words else "derived"
-    return None if of_worker else next((role for role, has in _OTHERS.items() if has.fullmatch(plain)), None)
-
-
-def stem(name: str) -> str:
-    """A name without what numbers it: "rater_1", "Rater A" and "rater" have one stem."""
-    return re.sub(r"[\W_]*(\d+|(?<=[\W_])[a-z])?$", "", name.strip().casefold())
-
-
 def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequence[str] = ()) -> FilePlan:
     """The plan of a table: what was `asked` first, then names, structure and values.
 
@@ -268,36 +143,46 @@ def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequen
     """
     asked = asked or FilePlan()
     columns = Columns(table, asked.classes)
-    named = {"task": asked.task or (), "worker": (asked.worker,), "label": (asked.label,),
-             "labelers": asked.labelers or ()}  # fmt: skip
-    for role, names in named.items():
-        for name in filter(None, names if role != "labelers" or set(names) & set(table.header) else ()):
+    asked_labelers = asked.labelers if set(asked.labelers or ()) & set(table.header) else ()
+    named = [
+        ("task", asked.task),
+        ("worker", asked.worker),
+        ("label", asked.label),
+        ("labelers", asked_labelers),
+    ]
+    for role, names in named:
+        for name in (names,) if isinstance(names, str) else names or ():
             check_columns(table.header, {role: name}, table.source)
     free = [name for name in table.header if name not in leave_out]
     made = asked.layout is not None and (asked.labelers or asked.label)
     plan = asked if made else _layout(columns, asked, free)
     if plan.layout == LONG and not plan.doubts:
         plan = _long(columns, plan, asked, free)
-    if asked.labelers:
-        plan = replace(plan, reasons=plan.reasons | {"labelers": "as was asked"})
+    reasons = {"labelers": "as was asked"} if asked.labelers else {}
     used = {name: "used" for name in plan.roles if name in leave_out}
-    plan = replace(
-        plan,
-        roles=plan.roles | used,
-        missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"),
-    )
-    return replace(plan, repeats=plan.repeats or "majority")
+    missing = plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop")
+    return replace(plan, reasons=plan.reasons | reasons, roles=plan.roles | used, missing=missing,
+                   repeats=plan.repeats or "majority")  # fmt: skip
+
+
+def _doubt(plan: FilePlan, text: str) -> FilePlan:
+    """The plan with ways to read the table that are about as good."""
+    return replace(plan, doubts=(text,))
+
+
+def _typed(role: str, option: str) -> str:
+    """An option as Python and the command line have it."""
+    return f"{role}=... (at the command line {option})"
 
 
 def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
     """Which columns are which: the first of these ways that fits."""
-    task = asked.task or _called("task", columns, free)
+    found = column_called("task", free)
+    task = asked.task or (None if found is None else (found,))
     worker = asked.worker or column_called("worker", free)
-    label = asked.label or _label_called(
-        columns, worker, [n for n in free if n != worker and n not in (task or ())]
-    )
-    if task and worker in task:  # one name for two roles
-        worker = None
+    worker = None if task and worker in task else worker  # one name for two roles
+    rest = [name for name in free if name not in (worker, *(task or ()))]
+    label = asked.label or _label_called(columns, worker, rest)
     plan = replace(asked, task=task)
     if asked.labelers is not None and not (worker and set(asked.labelers) <= set(columns.values(worker))):
         check_columns(columns.header, {"labelers": asked.labelers[0]}, columns.table.source)
@@ -313,24 +198,54 @@ def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
         return replace(plan, layout=LONG, worker=worker, label=label)
     keyed = worker is not None and not task and columns.unique((worker,))
     taken = {*(task or ()), *((worker,) if asked.worker or keyed else ())}
-    alike = labeler_columns(columns, [name for name in free if name not in taken])
+    alike = columns.labelers([name for name in free if name not in taken])
     if not task and worker and label is None and len(alike) > 1 and worker not in alike:
         return _transposed(columns, plan, worker, alike, free)
     if label and not worker and (asked.label or label not in alike or len(alike) < 3):
         return _without_worker(columns, plan, label, free)
-    if task and not label and worker not in alike:
-        rest = [name for name in free if name not in (*task, worker)]
-        if len(rest) == 1 and worker:
-            reasons = {"label": f"{rest[0]!r} is the only other column"}
-            return replace(plan, layout=LONG, worker=worker, label=rest[0], reasons=reasons)
-        who = [n for n in rest if columns.unique((*task, n))]
-        if len(rest) == 2 and not worker and len(who) == 1 and not alike and not columns.unique(task):
-            label = next(n for n in rest if n not in who)
-            why = f"{who[0]!r} tells the labels of a sample apart, and {label!r} repeats"
-            return replace(plan, layout=LONG, worker=who[0], label=label, reasons={"worker": why})
+    if (
+        task
+        and not label
+        and worker not in alike
+        and (three := _by_structure(columns, task, worker, alike, rest))
+    ):
+        return replace(plan, layout=LONG, **three)
     if len(alike) > 1 or (len(alike) == 1 and len(free) < len(columns.header)):
         return _maybe_turned(columns, plan, alike, free)
     return _unknown(columns, replace(plan, worker=worker, label=label), free)
+
+
+def _label_called(columns: Columns, worker: str | None, names: list[str]) -> str | None:
+    """The column that is called a label; ids (answer_id) and what never repeats are none."""
+    name = column_called("label", [n for n in names if not re.search(r"[\W_]id$|Id$|ID$", n)])
+    once = name not in (None, "label") and worker is None and columns.size > 3 and columns.unique((name,))
+    return None if once else name
+
+
+def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, asked: FilePlan) -> bool:
+    """Not so where "judge" and "label" are two labelers of a wide table: each sample once, the same words."""
+    usual = (*task, worker, label) == ("task", "worker", "label")
+    if usual or {asked.worker, asked.label} == {worker, label} or columns.size >= 10**6:
+        return True
+    return not (set(columns.values(worker)) & set(columns.values(label)) and columns.unique(task))
+
+
+def _by_structure(
+    columns: Columns, task: tuple[str, ...], worker: str | None, alike: list[str], rest: list[str]
+) -> dict[str, Any] | None:
+    """Labeler and label of a table of three columns whose names say less: what is left, and what is unique."""
+    if len(rest) == 1 and worker:
+        return {
+            "worker": worker,
+            "label": rest[0],
+            "reasons": {"label": f"{rest[0]!r} is the only other column"},
+        }
+    who = [name for name in rest if columns.unique((*task, name))]
+    if len(rest) != 2 or worker or alike or len(who) != 1 or columns.unique(task):
+        return None
+    label = rest[1 - rest.index(who[0])]
+    why = f"{who[0]!r} tells the labels of a sample apart, and {label!r} repeats"
+    return {"worker": who[0], "label": label, "reasons": {"worker": why}}
 
 
 def _unknown(columns: Columns, plan: FilePlan, free: list[str]) -> FilePlan:
@@ -340,101 +255,11 @@ def _unknown(columns: Columns, plan: FilePlan, free: list[str]) -> FilePlan:
     for task in plan.task or few:
         others = [name for name in few if name != task]
         who = [name for name in others if columns.unique((task, name)) and name != plan.label]
-        labels = [
-            name for name in others if not columns.unique((task, name)) and len(columns.values(name)) <= _MOST
-        ]
+        labels = [name for name in others if name not in who and len(columns.values(name)) <= MOST]
         if len(who) == 1 and len(labels) == 1:
-            words = (
-                f"--task {shlex.quote(task)} --worker {shlex.quote(who[0])} --label {shlex.quote(labels[0])}"
-            )
+            words = shlex.join(["--task", task, "--worker", who[0], "--label", labels[0]])
             return replace(plan, layout=UNKNOWN, roles={"proposed": words})
     return replace(plan, layout=UNKNOWN)
-
-
-def _label_called(columns: Columns, worker: str | None, free: list[str]) -> str | None:
-    """The column that is called a label; ids (answer_id) and what never repeats are none."""
-    may = [n for n in free if not re.search(r"[\W_]id$|Id$|ID$", n)]
-    name = column_called("label", may)
-    once = name not in (None, "label") and worker is None and columns.size > 3 and columns.unique((name,))
-    return None if once else name
-
-
-def _called(role: str, columns: Columns, free: list[str]) -> tuple[str, ...] | None:
-    name = column_called(role, free)
-    return None if name is None else (name,)
-
-
-def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, asked: FilePlan) -> bool:
-    """Not so where "judge" and "label" are two labelers of a wide table: each sample once, the same words."""
-    if {asked.worker, asked.label} == {worker, label} or (*task, worker, label) == (
-        "task",
-        "worker",
-        "label",
-    ):
-        return True
-    common = set(columns.values(worker)) & set(columns.values(label)) if columns.size < 10**6 else ()
-    return not (common and columns.unique(task))
-
-
-def labeler_columns(columns: Columns, names: Sequence[str]) -> list[str]:
-    """Columns that look like one labeler each: few values, and the same ones as others have.
-
-    Columns called like gold, a model or a consensus are not among them, nor ids, times, text and features:
-    whole numbers of more than eleven values, where names do not say that they are raters.
-    """
-    values = {name: _words_of(columns, name) for name in names if _may_label(columns, name)}
-    groups: list[list[str]] = []
-    for name in values:
-        near = [group for group in groups if any(_share(columns, name, other, values) for other in group)]
-        groups = [g for g in groups if g not in near] + [[*(one for group in near for one in group), name]]
-    groups = [[name for name in group if role_of(name) is None] for group in groups]
-    best = max(groups, key=len, default=[])
-    words = set().union(*(values[name] for name in best)) if best else set()
-    stems = {stem(name) for name in best} if len(best) > 1 else set()
-    best = [n for n in names if n in best or (role_of(n) is None and n in values
-            and (values[n] <= words or (len(stems) == 1 and stem(n) in stems)))]  # fmt: skip
-    if best and all(columns.numbers(name) is not None for name in best) and not columns.classes:
-        raters = all(stem(name) in _RATER for name in best)
-        if (len(words) > _MOST_GRADES and not raters) or all(stem(name) in _FEATURE for name in best):
-            return []
-    return best
-
-
-def _may_label(columns: Columns, name: str) -> bool:
-    values = columns.values(name)
-    if columns.classes:
-        return bool(values) and set(values) <= columns.classes
-    few = 0 < len(values) <= max(_MOST, _MOST_GRADES) or (
-        stem(name) in _RATER and bool(columns.numbers(name))
-    )
-    odd = (
-        name.casefold() in COUNT_WORDS
-        or _META.fullmatch(name.casefold())
-        or _REPEAT.fullmatch(name.casefold())
-    )
-    odd = odd or columns.counts_rows(name) or columns.is_text(name)
-    return few and not odd and not columns.is_time(name)
-
-
-def _words_of(columns: Columns, name: str) -> set[str]:
-    """Cells as they are compared: yes is true is pass, 1.0 is 1."""
-    values = columns.values(name)
-    if all(value.casefold() in SIDE or value in ("0", "1") for value in values):
-        return {str(SIDE.get(value.casefold(), value)) for value in values}
-    words = (value.casefold() if len(value) > 2 else value for value in values)
-    return {f"{number_in(word):g}" if _NUMBER.fullmatch(word) else word for word in words}
-
-
-def _share(columns: Columns, a: str, b: str, values: Mapping[str, set[str]]) -> bool:
-    """Whether two columns use the same words; of numbers at least half of them. Or have numbered names."""
-    common, least = len(values[a] & values[b]), min(len(values[a]), len(values[b]))
-    if columns.classes:
-        return True
-    if stem(a) == stem(b) and stem(a) in _RATER:
-        return True
-    if columns.numbers(a) is not None and columns.numbers(b) is not None:
-        return 2 * common >= least and common > 0
-    return common > 0
 
 
 def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str], free: list[str]) -> FilePlan:
@@ -443,12 +268,11 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str],
     rest = [n for n in free if n not in (worker, *names) and role_of(n) is None and columns.values(n)]
     rest = [name for name in rest if not columns.is_time(name)]
     if rest:
+        option = f"--worker {worker} --labelers {','.join(names[:2])},..."
         text = (
-            f"rows are labelers ({worker!r}), and columns {quoted(rest)} have answers that no other column has. "
-            "Name the columns that are samples: labelers=... (at the command line "
-            f"--worker {worker} --labelers {','.join(names[:2])},...)"
+            f"rows are labelers ({worker!r}), and {quoted(rest)} have answers that no other column has. Name "
         )
-        plan = replace(plan, doubts=(text,))
+        plan = _doubt(plan, f"{text}the columns that are samples: {_typed('labelers', option)}")
     return replace(plan, layout=TRANSPOSED, task=(), worker=worker, labelers=tuple(names),
                    reasons={"layout": why})  # fmt: skip
 
@@ -456,153 +280,122 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str],
 def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list[str]) -> FilePlan:
     """A wide table, unless names say that its rows are labelers; a doubt where nothing says which."""
     rest = [name for name in free if name not in alike and name.casefold() not in COUNT_WORDS]
-    ids = [n for n in rest if columns.size > 1 and columns.unique((n,)) and "" not in columns.values(n)]
+    ids = [name for name in rest if columns.size > 1 and columns.unique((name,))]
     if plan.task or not ids:
         return _wide(columns, plan, alike)
-    who = [n for n in ids if _PEOPLE.fullmatch(n.casefold()) or all("@" in v for v in columns.values(n))]
-    key, items = (who or ids)[0], [stem(name) in _ITEM for name in alike]
-    raters = [bool(who) or stem(value) in _RATER for value in columns.values(key)]
-    if (all(items) and stem(key) not in _ITEM) or (all(raters) and not all(stem(n) in _RATER for n in alike)):
+    who = [name for name in ids if names_people(columns, name)]
+    key, raters = (who or ids)[0], bool(who) or all(map(is_rater, columns.values(ids[0])))
+    if (all(map(is_item, alike)) and not is_item(key)) or (raters and not all(map(is_rater, alike))):
         return _transposed(columns, plan, key, alike, free)
-    turned = columns.size < 10 and 2 * columns.size < len(alike)
-    if turned and not any(stem(name) in _RATER for name in alike):
+    if columns.size < 10 and 2 * columns.size < len(alike) and not any(map(is_rater, alike)):
         text = (
             f"the rows may be samples or labelers: {columns.size} rows and {len(alike)} columns of labels. If "
-            f"rows are samples, say task=... (at the command line --task {key}). If they are labelers, say "
-            f"worker=... (at the command line --worker {key})"
+            f"rows are samples, say {_typed('task', f'--task {key}')}. If they are labelers, say "
+            f"{_typed('worker', f'--worker {key}')}"
         )
-        plan = replace(plan, doubts=(text,))
+        plan = _doubt(plan, text)
     return _wide(columns, replace(plan, task=(key,)), alike)
 
 
 def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
     """One row for each sample, one column for each labeler."""
-    counts = [name for name in columns.header if name.casefold() in COUNT_WORDS and name not in names]
-    task = plan.task
+    task, rest = plan.task, [name for name in columns.header if name not in names]
     if task is None:
-        ids = [n for n in columns.header if n not in names and columns.values(n) and columns.unique((n,))]
-        named = column_called("task", [n for n in columns.header if n not in names])
-        task = (named,) if named else tuple(ids[:1])
+        named = column_called("task", rest)
+        task = (named,) if named else tuple(n for n in rest if columns.values(n) and columns.unique((n,)))[:1]
     names = [name for name in names if name not in task]
-    roles = {name: role_of(name) or "ignored" for name in columns.header if name not in (*task, *names)}
-    if plan.layout != WIDE and plan.labelers is None and task and not columns.unique(task):
-        key = next(
-            (n for n in roles if columns.unique((*task, n)) and len(columns.values(n)) < columns.size), None
-        )
-        both, last = ",".join((*task, str(key))), f"worker=..., label=... (--worker NAME --label {names[0]})"
-        ways = [f"if each row is a sample, labelers=... (at the command line --labelers {','.join(names)})"]
-        if key:
-            ways = [f"if {key!r} is part of the sample, task=... (at the command line --task {both}), or --by {key} "
-                    "to compare its groups"]  # fmt: skip
-        if plan.worker or column_called("worker", list(roles)):
-            ways = [f"for the label {n!r}, label=... (at the command line --label {n})" for n in names[:3]]
-            last = ""
-        text = f"{quoted(names, 8)} look like one labeler each, but rows repeat {'+'.join(task)}. Say, " + "; ".join(
-            filter(None, (*ways, last and f"if each row is a label, {last}")))  # fmt: skip
-        plan = replace(plan, doubts=(text,))
-    others = [
-        name for name, role in roles.items() if role == "ignored" and not _META.fullmatch(name.casefold())
-    ]
-    others = [name for name in others if not (columns.is_time(name) or columns.is_text(name))]
-    alike = all(stem(name) in _RATER for name in names) or (
-        len(names) > 1 and len(set(map(stem, names))) == 1
-    )
-    if plan.labelers is None and plan.layout != WIDE and not task and others and not alike:
-        text = (
-            f"no column names each row, so a row may be a sample with labelers {quoted(names)}, or a label. For "
-            f"the first say labelers=... (at the command line --labelers {','.join(names)}), for the second "
-            "task=..., worker=..., label=... (at the command line --task NAME --worker NAME --label NAME)"
-        )
-        plan = replace(plan, doubts=(text,))
+    roles = {name: role_of(name) or "ignored" for name in rest if name not in task}
+    if plan.labelers is None and plan.layout != WIDE:
+        plan = _doubtful_rows(columns, replace(plan, task=task, roles=roles), names)
+    counts = [name for name in rest if name.casefold() in COUNT_WORDS]
     if counts and plan.labelers is None:
-        text = f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own"
-        plan = replace(plan, doubts=(text,))
+        plan = _doubt(plan, f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own")
     return replace(plan, layout=WIDE, task=task, labelers=tuple(names), roles=roles)
+
+
+def _doubtful_rows(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
+    """A doubt where rows of a table that looks wide may be labels: several of one sample, or no key at all."""
+    task, roles = plan.task or (), plan.roles
+    wide = _typed("labelers", f"--labelers {','.join(names)}")
+    alike = all(map(is_rater, names)) or (len(names) > 1 and len(set(map(stem, names))) == 1)
+    others = [n for n, role in roles.items() if role == "ignored" and not is_beside(n)]
+    others = [name for name in others if not (columns.is_time(name) or columns.is_text(name))]
+    if not task and others and not alike:
+        return _doubt(plan, f"no column names each row, so a row may be a sample with labelers {quoted(names)}, or a "
+            f"label. For the first say {wide}, for the second task=..., worker=..., "
+            "label=... (at the command line --task NAME --worker NAME --label NAME)")  # fmt: skip
+    if not task or columns.unique(task):
+        return plan
+    text = f"{quoted(names, 8)} look like one labeler each, but rows repeat {'+'.join(task)}. "
+    who = column_called("worker", list(roles))
+    if who:
+        ways = (f"for the label {name!r} say {_typed('label', f'--label {name}')}" for name in names[:3])
+        return _doubt(plan, text + "; ".join(ways))
+    key = next((n for n in roles if columns.unique((*task, n)) and not columns.unique((n,))), None)
+    if key:
+        option = f"--task {','.join((*task, key))}"
+        return _doubt(plan, f"{text}If {key!r} is part of the sample, say {_typed('task', option)}; to compare its "
+                      f"groups, --by {key}")  # fmt: skip
+    long = f"worker=..., label=... (at the command line --worker NAME --label {names[0]})"
+    return _doubt(plan, f"{text}If each row is a sample, say {wide}; if each row is a label, {long}")
 
 
 def _without_worker(columns: Columns, plan: FilePlan, label: str, free: list[str]) -> FilePlan:
     """A label and no column that says who gave it: one label each, or another column tells who."""
     rest = [name for name in free if name not in (*(plan.task or ()), label)]
-    task = plan.task or tuple(n for n in rest if columns.unique((n,)))[:1]
-    if not task:
-        return replace(plan, layout=UNKNOWN, label=label)
-    if columns.unique(task):
+    task = plan.task or tuple(name for name in rest if columns.unique((name,)))[:1]
+    plan = replace(plan, task=task or None, label=label)
+    if task and columns.unique(task):
         why = {"worker": "no column says who gave the labels, and each sample has one"}
-        return replace(plan, layout=SINGLE, task=task, label=label, reasons=why)
-    who = [n for n in rest if n not in task and _tells_apart(columns, task, n)]
+        return replace(plan, layout=SINGLE, reasons=why)
+    who = [name for name in rest if task and name not in task and columns.tells_apart(task, name)]
     if not who:
-        return replace(plan, layout=UNKNOWN, task=task, label=label)
-    if len(who) > 1:
-        ways = " or ".join(f"--worker {name}" for name in who[:3])
-        text = (
-            f"samples have several labels, and {quoted(who)} may say who gave them: say worker=... ({ways})"
-        )
-        return replace(plan, layout=LONG, task=task, worker=who[0], label=label, doubts=(text,))
+        return replace(plan, layout=UNKNOWN)
     why = {"worker": f"{who[0]!r} tells the labels of a sample apart, and no other column does"}
-    return replace(plan, layout=LONG, task=task, worker=who[0], label=label, reasons=why)
-
-
-def _tells_apart(columns: Columns, key: Sequence[str], name: str) -> bool:
-    """Whether cells of the key are (almost) unique together with this column of few names."""
-    values = columns.values(name)
-    if not 1 < len(values) <= columns.size // 2 or columns.is_time(name) or columns.is_text(name):
-        return False
-    number = np.bincount(columns.codes((*key, name)))
-    before = np.bincount(columns.codes(key))
-    return int((number - 1).sum()) <= 0.1 * int((before - 1).sum())
+    plan = replace(plan, layout=LONG, worker=who[0], reasons=why)
+    if len(who) == 1:
+        return plan
+    ways = " or ".join(f"--worker {name}" for name in who[:3])
+    return _doubt(
+        plan, f"samples have several labels, and {quoted(who)} may say who gave them: say worker=... ({ways})"
+    )
 
 
 def _long(columns: Columns, plan: FilePlan, asked: FilePlan, free: list[str]) -> FilePlan:
-    """What else stands beside task, worker and label: a second key, repeats, counts, labelers that are none."""
+    """What stands beside task, worker and label: labelers that are none, repeats, a second key."""
     task, worker, label = plan.task or (), str(plan.worker), str(plan.label)
     rest = [name for name in free if name not in (*task, worker, label)]
     workers, chosen = columns.values(worker), asked.labelers
-    aside = {name: role for name in workers if (role := role_of(name, of_worker=True))}
-    aside |= asked.aside
+    aside = {name: role for name in workers if (role := role_of(name, of_worker=True))} | asked.aside
     aside = aside if chosen is None else {name: "left out" for name in workers if name not in chosen}
     if len(aside) < len(workers):
         plan = replace(plan, aside=aside, labelers=chosen)
-    if not rest:
+    if not rest or plan.form:
+        repeat = [name for name in rest if REPEAT.fullmatch(name.casefold())][:1]
+        return replace(plan, roles=plan.roles | dict.fromkeys(repeat, "repeat"))
+    if not columns.unique((*task, worker)):
+        return _repeated(columns, plan, rest)
+    ids = [name for name in rest if columns.may_be_key(name, worker)]
+    if asked.task or not ids or len(workers) < 2 or columns.size < 4 or not columns.unique(task):
         return plan
-    again = not columns.unique((*task, worker))
-    repeat = [name for name in rest if _REPEAT.fullmatch(name.casefold())]
-    if again and repeat:
+    one = ",".join(task)
+    return _doubt(plan, f"no two rows have the same {one}, so no sample has two labels, and {ids[0]!r} repeats. If "
+        f"{ids[0]!r} names the samples, say {_typed('task', f'--task {ids[0]}')}; if {one} does, "
+        f"--task {one}")  # fmt: skip
+
+
+def _repeated(columns: Columns, plan: FilePlan, rest: list[str]) -> FilePlan:
+    """The same labeler on the same sample again: repeats of one label, or another column is part of the key."""
+    task, worker = plan.task or (), str(plan.worker)
+    repeat = [name for name in rest if REPEAT.fullmatch(name.casefold())]
+    if repeat:
         return replace(plan, roles=plan.roles | {repeat[0]: "repeat"})
-    if again and plan.repeats is None and not plan.form:
-        keys = [name for name in rest if _tells_apart(columns, (*task, worker), name)]
-        if keys:
-            both = ",".join((*task, keys[0]))
-            text = (
-                f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} differs "
-                f"there. If {keys[0]!r} is part of the sample, say task=... (at the command line --task {both}); "
-                f"to compare its groups, --by {keys[0]}. If these are repeats of one label, say "
-                "repeats='majority'"
-            )
-            return replace(plan, doubts=(text,))
-    if (
-        asked.task is None
-        and not plan.form
-        and not again
-        and len(workers) > 1
-        and columns.size > 3
-        and columns.unique(task)
-    ):
-        ids = [name for name in rest if _may_be_key(columns, name, worker)]
-        if ids:
-            one = ",".join(task)
-            text = (
-                f"no two rows have the same {one}, so no sample has two labels, and {ids[0]!r} repeats. If "
-                f"{ids[0]!r} names the samples, say task=... (at the command line --task {ids[0]}); if "
-                f"{one} does, --task {one}"
-            )
-            return replace(plan, doubts=(text,))
-    return plan
-
-
-def _may_be_key(columns: Columns, name: str, worker: str) -> bool:
-    """A column of ids that several labelers share."""
-    ids = re.search(r"(id|_key|idx|index)$", name.casefold()) or column_called("task", [name])
-    values = columns.values(name)
-    if not ids or not 1 < len(values) < columns.size:
-        return False
-    return columns.unique((name, worker)) and 2 * len(values) <= columns.size
+    keys = (
+        [name for name in rest if columns.tells_apart((*task, worker), name)] if plan.repeats is None else []
+    )
+    if not keys:
+        return plan
+    option = f"--task {','.join((*task, keys[0]))}"
+    return _doubt(plan, f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} differs "
+        f"there. If {keys[0]!r} is part of the sample, say {_typed('task', option)}; to compare its groups, "
+        f"--by {keys[0]}. If these are repeats of one label, say repeats='majority'")  # fmt: skip

@@ -25,10 +25,11 @@ from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
 from jtruth.io import apply, exports
 from jtruth.io.cells import in_words, silent_by_map
+from jtruth.io.columns import role_of
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold_sample
 from jtruth.io.parsing import as_table, parsed, text_of
-from jtruth.io.plan import FilePlan, make_plan, role_of
+from jtruth.io.plan import FilePlan, make_plan
 from jtruth.io.tables import read_predictions
 from jtruth.labels import Labels
 

@@ -18,8 +18,9 @@ from jtruth._validation.coded import different
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, number_in
 from jtruth.io.cells import in_words
+from jtruth.io.columns import role_of
 from jtruth.io.parsing import as_table
-from jtruth.io.plan import FilePlan, role_of
+from jtruth.io.plan import FilePlan
 from jtruth.labels import Labels
 
 _MOST_CONTRADICT, _LEAST_ROWS, _LEAST_EACH = 0.5, 20, 5  # rows whose class is not the most probable one

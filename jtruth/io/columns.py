@@ -1,0 +1,221 @@
+"""What the columns of a table look like: by their names, by what makes rows unique, by their cells.
+
+Names go first ("truth" is no labeler, "rater_2" is one), then structure, then values. `jtruth.io.plan`
+decides by these which column is which.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from jtruth._validation.coded import different, has_duplicates, recode
+from jtruth._validation.columns import COUNT_WORDS
+from jtruth._validation.ids import MISSING_TEXT
+from jtruth._validation.text import TextTable, whole_numbers
+from jtruth._validation.words import COLUMN_WORDS, SIDE, column_called, number_in
+
+# What a column of such a name is, by its first or last word; never a labeler unless somebody says so.
+_GOLD = {"gold", "truth", "gt", "groundtruth"}
+_GOLD_COLUMNS = {"true", "ground", "expected", "target", "y", "ytrue", "reference"}
+_DERIVED = {
+    "final", "adjudicated", "adjudication", "consensus", "majority", "resolved", "aggregated", "aggregate",
+    "agreed", "mv", "median", "mean", "average", "avg",
+}  # fmt: skip
+_OTHERS = {
+    "gold": re.compile(
+        r"true[ _.-](class|label|answer)|(class|label|y)[ _.-]true|correct[ _.-](label|answer|class)"
+    ),
+    "prediction": re.compile(r"(pred|model|classifier|y_?pred).*"),
+    "score": re.compile(r"(score|prob|confidence|p_).*"),
+}
+REPEAT = re.compile(
+    r"(epoch|repeat|repetition|rep|run|trial|attempt|seed|iteration|iter|round|replicate|pass|try|retry)s?"
+    r"([_ .-]?(id|no|num|number|index|idx|n))?"
+)
+_INDEX = re.compile(r"unnamed: \d+|index|row([_ .-]?(id|no|num|number))?|line|no\.?|#|")
+_META = re.compile(r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page"
+                   r"|position|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*")  # fmt: skip
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+_FEW_ROWS = 5  # of fewer, whole numbers 1 to n may be grades
+_RATER = set(COLUMN_WORDS["worker"].split()) | {
+    "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer", "evaluator",
+    "person", "team",
+}  # fmt: skip
+_FEATURE = {"f", "x", "v", "feat", "feature", "pixel", "px", "col", "var", "dim", "emb", "pc", "component"}
+_PEOPLE = re.compile(
+    r"(e-?mail.*|respond.*|participant.*|user_?name|full_?name|name|response_?id|prolific.*|your .*)"
+)
+_ITEM = set(COLUMN_WORDS["task"].split()) | {"q", "i", "t", "s", "stimulus", "statement", "text"}
+MOST, _MOST_GRADES = 20, 11  # different values of a labeler in a wide table: words, and whole numbers
+_LONG_TEXT = 40  # letters that no class name needs in the mean
+TIMES = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{9,19}(\.\d+)?|\d{1,2}:\d\d(:\d\d)?.*")
+
+
+class Columns:
+    """The columns of a table, each looked at when somebody asks."""
+
+    def __init__(self, table: TextTable, classes: Sequence[str] | None = None):
+        self.table, self.header, self.classes = table, tuple(table.header), frozenset(classes or ())
+        self.size = len(table.columns[0]) if table.header else 0
+        self._values: dict[str, list[str]] = {}
+
+    def __getitem__(self, name: str) -> Sequence[str]:
+        return self.table.columns[self.header.index(name)]
+
+    def values(self, name: str) -> list[str]:
+        """The different cells of a column that say something."""
+        if name not in self._values:
+            cells = different(whole_numbers(self[name]))
+            self._values[name] = [v for v in cells if v in self.classes or says_something(v)]
+        return self._values[name]
+
+    def codes(self, names: Iterable[str]) -> np.ndarray:
+        """(rows,) int64, one number for each combination of cells of these columns."""
+        code, bound = np.zeros(self.size, np.int64), 1
+        for name in names:
+            place = {value: k for k, value in enumerate(different(self[name]))}
+            if bound * len(place) >= 2**62:
+                code = np.unique(code, return_inverse=True)[1]
+                bound = self.size
+            code, bound = code * len(place) + recode(self[name], place.__getitem__), bound * len(place)
+        return code
+
+    def repeated(self, names: Iterable[str]) -> int:
+        """How many rows have the cells of an earlier one in these columns."""
+        return self.size - np.unique(self.codes(names)).size
+
+    def unique(self, names: Iterable[str]) -> bool:
+        """Whether no two rows have the same cells in these columns."""
+        return not has_duplicates(self.codes(names))
+
+    def numbers(self, name: str) -> list[float] | None:
+        """The numbers of a column that holds nothing else."""
+        found = [number_in(value) for value in self.values(name)]
+        return found if found and all(np.isfinite(found)) else None
+
+    def is_text(self, name: str) -> bool:
+        """Free text: long, and hardly ever the same."""
+        values = self.values(name)
+        return 2 * len(values) > self.size and sum(map(len, values)) > _LONG_TEXT * len(values)
+
+    def is_time(self, name: str) -> bool:
+        """Dates or times."""
+        values = self.values(name)
+        return bool(values) and all(TIMES.fullmatch(value.strip()) for value in values[:50])
+
+    def counts_rows(self, name: str) -> bool:
+        """Whole numbers 0, 1, ... or 1, 2, ..., one for each row: in its order, or of many rows in any order."""
+        if _INDEX.fullmatch(name.casefold()):
+            return True
+        cells = list(self[name]) if len(self.values(name)) == self.size > 2 else []
+        numbers = [int(cell) if cell.isascii() and cell.isdigit() else -1 for cell in cells]
+        ordered = numbers if len(numbers) < _FEW_ROWS else sorted(numbers)
+        return bool(cells) and any(ordered == list(range(k, k + len(cells))) for k in (0, 1))
+
+    def tells_apart(self, key: Sequence[str], name: str) -> bool:
+        """Whether a column of few names makes cells of the key (almost) unique."""
+        if not 1 < len(self.values(name)) <= self.size // 2 or self.is_time(name) or self.is_text(name):
+            return False
+        return self.repeated((*key, name)) <= 0.1 * self.repeated(key)
+
+    def may_be_key(self, name: str, worker: str) -> bool:
+        """Whether this is a column of ids that several labelers share."""
+        named = re.search(r"(id|_key|idx|index)$", name.casefold()) or column_called("task", [name])
+        many = 1 < len(self.values(name)) <= self.size / 2
+        return bool(named) and many and self.unique((name, worker))
+
+    def may_label(self, name: str) -> bool:
+        """Whether the cells could be labels: few different ones, and no ids, times, counts or text."""
+        values, plain = self.values(name), name.casefold()
+        if self.classes:
+            return bool(values) and set(values) <= self.classes
+        few = 0 < len(values) <= MOST or (is_rater(name) and bool(self.numbers(name)))
+        odd = plain in COUNT_WORDS or is_beside(name) or REPEAT.fullmatch(plain) or self.counts_rows(name)
+        return few and not odd and not self.is_text(name) and not self.is_time(name)
+
+    def words(self, name: str) -> set[str]:
+        """Cells as they are compared: yes is true is pass, 1.0 is 1."""
+        values = self.values(name)
+        if all(value.casefold() in SIDE or value in ("0", "1") for value in values):
+            return {str(SIDE.get(value.casefold(), value)) for value in values}
+        words = (value.casefold() if len(value) > 2 else value for value in values)
+        return {f"{number_in(word):g}" if _NUMBER.fullmatch(word) else word for word in words}
+
+    def share(self, a: str, b: str) -> bool:
+        """Whether two columns use the same words, of numbers half of them; or are called like raters."""
+        one, two = self.words(a), self.words(b)
+        if self.classes or (stem(a) == stem(b) and is_rater(a)):
+            return True
+        numeric = self.numbers(a) is not None and self.numbers(b) is not None
+        return len(one & two) >= (min(len(one), len(two)) / 2 if numeric else 1)
+
+    def labelers(self, names: Sequence[str]) -> list[str]:
+        """Columns that look like one labeler each: few values, and the same ones as others have.
+
+        Columns called like gold, a model or a consensus are not among them, nor features: whole numbers of
+        more than eleven values, where names do not say that they are raters.
+        """
+        may = [name for name in names if self.may_label(name)]
+        groups: list[list[str]] = []
+        for name in may:
+            near = [group for group in groups if any(self.share(name, other) for other in group)]
+            groups = [g for g in groups if g not in near] + [
+                [*(one for group in near for one in group), name]
+            ]
+        may = [name for name in may if role_of(name) is None]
+        best = max(([name for name in group if name in may] for group in groups), key=len, default=[])
+        words = set().union(*map(self.words, best))
+        stems = set(map(stem, best)) if len(best) > 1 else set()
+        best = [n for n in may if n in best or self.words(n) <= words or stems == {stem(n)}]
+        if best and not self.classes and all(self.numbers(name) is not None for name in best):
+            raters = all(map(is_rater, best))
+            if (len(words) > _MOST_GRADES and not raters) or all(stem(name) in _FEATURE for name in best):
+                return []
+        return best
+
+
+def says_something(value: str) -> bool:
+    """Whether a cell is neither empty, nor a word such as NA, nor a lone punctuation mark."""
+    word = value.strip().casefold()
+    return word not in NOTHING and word not in MARKS
+
+
+NOTHING = (MISSING_TEXT - {"-1"}) | {"#n/a", "n.a.", "n.a"}
+MARKS = {"*", "**", ".", "..", "...", "-", "--", "---", "?", "??", "_", "__", "/", "\\", "–", "—", "…", "•"}
+
+
+def role_of(name: str, *, of_worker: bool = False) -> str | None:
+    """What a column, or a worker, of this name is other than a labeler; None: it may be one."""
+    plain = name.strip().casefold()
+    words = re.split(r"[\W_]+", plain)
+    if words[-1] in _GOLD or plain in _GOLD or (not of_worker and plain in _GOLD_COLUMNS):
+        return "gold"
+    if {words[0], words[-1]} & _DERIVED and not (of_worker and {"mean", "average"} & set(words)):
+        return "gold" if "expert" in words else "derived"
+    return None if of_worker else next((role for role, has in _OTHERS.items() if has.fullmatch(plain)), None)
+
+
+def stem(name: str) -> str:
+    """A name without what numbers it: "rater_1", "Rater A" and "rater" have one stem."""
+    return re.sub(r"[\W_]*(\d+|(?<=[\W_])[a-z])?$", "", name.strip().casefold())
+
+
+def is_rater(name: str) -> bool:
+    """Whether something is called like a labeler: judge_2, Rater B, gpt-4."""
+    return stem(name) in _RATER
+
+
+def is_item(name: str) -> bool:
+    """Whether something is called like a sample: q7, item 3."""
+    return stem(name) in _ITEM
+
+
+def is_beside(name: str) -> bool:
+    """Whether a column is called like what is known of a row: an age, a page, a time."""
+    return _META.fullmatch(name.casefold()) is not None
+
+
+def names_people(columns: Columns, name: str) -> bool:
+    """Whether a column names people: "Email Address", "respondent", or cells that are addresses."""
+    return _PEOPLE.fullmatch(name.casefold()) is not None or all("@" in v for v in columns.values(name))
