@@ -24,6 +24,8 @@ import string
 import sys
 import unicodedata
 from collections import Counter, defaultdict
+from datetime import datetime
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,7 +43,7 @@ PLAIN = [*map(of, (  # vocabularies
     "low medium high critical", "never rarely sometimes often always", "A B C D F", "poor fair good",
     "cat dog bird fish horse cow", "Complaint Question Praise", "bénin malin équivoque", "grün blau")),
     ["toxic", "not toxic"], ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"],
-    [1, 0], [0, 1, 2], [1, 2, 3, 4, 5], [1, 2, 5, 10], [0, 10], [3, 4, 7], ["a,b", "b,c"],
+    [1, 0], [True, False], [0, 1, 2], [1, 2, 3, 4, 5], [1, 2, 5, 10], [0, 10], [3, 4, 7], ["a,b", "b,c"],
     ["Pain, acute", "Pain, chronic", "None of these"], ['say "no"', "say, yes"],
     [f"{word} " * 60 + word for word in ("agree", "differ", "abstain")]]
 SPECIAL = {
@@ -71,10 +73,13 @@ BESIDE = {
     "constant": of("split project language"), "number": of("age length seconds"), "count": of("n_votes"),
     "group": of("system site batch"), "prediction": of("prediction y_pred model_pred"),
     "gold": of("gold truth expert_final ground_truth"), "score": of("score confidence"),
-    "majority": of("final_label consensus majority_vote adjudicated")}
+    "majority": of("final_label consensus majority_vote adjudicated"), "small": of("n_images pages year"),
+    "derived": of("result decision outcome"), "thousands": of("views likes")}
 HARMLESS = ("iso", "text", "constant", "number")
-TEXTS = ("csv", "tsv", "tab.txt", "semicolon.csv", "bom.csv", "utf16.csv", "csv.gz", "pandas.csv")
-TYPED = ("records.json", "jsonl", "data.json", "columns.json", "pandas.json", "parquet")
+TEXTS = ("csv", "tsv", "tab.txt", "semicolon.csv", "bom.csv", "utf16.csv", "latin.csv", "csv.gz",
+         "pandas.csv")
+TYPED = ("records.json", "jsonl", "data.json", "columns.json", "pandas.json", "parquet", "frame",
+         *["xlsx"] * (find_spec("openpyxl") is not None))
 LAYOUTS = of("long long long wide wide wide anonymous transposed by_item epochs questions gold_worker")
 # fmt: on
 
@@ -109,7 +114,7 @@ class World:
         """Classes, and what kind they are; some need an option."""
         if self.plain or self.r.random() < 0.6:
             values = self.r.choice(PLAIN)
-            kind = "words" if isinstance(values[0], str) else "numbers"
+            kind = "numbers" if type(values[0]) is int else "words"
             return self.r.sample(values, self.r.randint(2, min(6, len(values)))), kind
         kind, values = self.r.choice(list(SPECIAL.items()))
         if kind.startswith("named") or (kind == "-1/1" and self.r.random() < 0.5):
@@ -118,7 +123,11 @@ class World:
 
     def columns_are(self, layout: str) -> None:
         """Usual names, or words that nobody could know; half of these are told to the reader."""
-        usual = self.plain or layout in ("transposed", "questions", "by_item") or self.r.random() < 0.6
+        usual = (
+            self.plain
+            or layout in ("transposed", "questions", "by_item", "anonymous")
+            or self.r.random() < 0.6
+        )
         self.columns = {role: self.r.choice((USUAL if usual else OTHER)[role]) for role in USUAL}
         self.names = "usual" if usual else self.r.choice(("told", "foreign"))
         if self.names == "told":
@@ -131,6 +140,8 @@ class World:
     def beside(self, tasks: list, table: dict) -> tuple[list, dict[str, list]]:
         """Up to three kinds of columns, where the table has no column of such a name yet."""
         kinds = self.r.sample(HARMLESS if self.plain else tuple(BESIDE), self.r.choice((0, 0, 1, 2, 3)))
+        few, words = len(self.tasks) < 20 or len(self.workers) < 3, self.vocabulary == "words"
+        kinds = [k for k in kinds if not (k == "derived" and few) and not (k == "small" and not words)]
         found = {
             self.r.choice(BESIDE[one]): [self.cell(one, k, t) for k, t in enumerate(tasks)] for one in kinds
         }
@@ -142,15 +153,20 @@ class World:
     def cell(self, kind: str, k: int, task: Any) -> Any:
         """The cell of row k."""
         i, truth = self.tasks.index(task), self.truth[task]
-        votes = Counter(c for (t, _), c in self.given.items() if t == task) if kind == "majority" else None
+        votes = (
+            Counter(c for (t, _), c in self.given.items() if t == task)
+            if kind in ("majority", "derived")
+            else None
+        )
         cells = {"row": k + 1, "iso": f"2026-03-{1 + k % 28:02d}T{k % 24:02d}:15:07Z", "gold": truth,
                  "epoch": 1_770_000_000 + 61 * k, "local": f"{1 + k % 28:02d}/03/2026 {k % 24:02d}:15",
                  "text": f"Message {i}: the parcel, again, was late; where is it?", "constant": "test",
                  "number": round(20 + 97 * (i * 0.618 % 1), 2), "count": 1 + k % 3, "prediction": truth,
                  "group": ("alpha", "beta", "gamma")[i % 3], "score": round(i * 0.618 % 1, 3),
-                 "majority": max(votes, key=votes.__getitem__) if votes else truth}  # fmt: skip
+                 "small": 1 + i % 4, "thousands": f"{1000 + 317 * i:,}"}  # fmt: skip
+        most = max(votes, key=votes.__getitem__) if votes else truth
         wrong = kind == "prediction" and self.r.random() < 0.15
-        return self.r.choice(self.classes) if wrong else cells[kind]
+        return self.r.choice(self.classes) if wrong else cells.get(kind, most)
 
     def table(self, layout: str) -> tuple[list, dict[str, list], dict]:
         """Kinds of columns beside, the columns with None where nobody labelled, and the meaning."""
@@ -190,6 +206,8 @@ class World:
         elif layout == "gold_worker":
             who = self.r.choice(("GOLD", "gold", "truth", "expert_final"))
             rows += [(t, who, self.truth[t]) for t in self.r.sample(self.tasks, (len(self.tasks) + 1) // 2)]
+        elif not self.plain and self.r.random() < 0.1:
+            rows += self.r.sample(rows, len(rows) // 5)  # whole rows again
         elif not self.plain and self.r.random() < 0.15:
             rows += [(t, w, None) for t in self.tasks for w in self.workers if (t, w) not in self.given]
         table = {
@@ -215,9 +233,9 @@ def drawn(seed: int, *, plain: bool = False) -> Drawn:
         return Drawn((layout, "by_item.json", "usual", world.vocabulary), data, world.options, meaning)
     kinds, table, meaning = world.table(layout)
     form, gap = r.choice(TEXTS + TYPED), "" if "classes" in world.options else r.choice(GAPS)
-    blank = not plain and r.random() < 0.1 and form in TEXTS
-    data = written(r, shuffled(r, table, layout), form, gap, blank)
-    kind = (layout, form, world.names, world.vocabulary, *kinds, *["blank rows"] * blank)
+    flaw = "" if plain or form not in TEXTS else r.choice((*[""] * 8, "blank rows", "header again"))
+    data = written(r, shuffled(r, table, layout), form, gap, flaw)
+    kind = (layout, form, world.names, world.vocabulary, *kinds, *[flaw] * bool(flaw))
     return Drawn(kind, data, world.options, meaning, layout == "anonymous" or world.names == "foreign")
 
 
@@ -229,7 +247,7 @@ def shuffled(r: random.Random, table: dict[str, list], layout: str) -> dict[str,
     return {name: [table[name][k] for k in order] for name in names}
 
 
-def written(r: random.Random, table: dict[str, list], form: str, gap: str, blank: bool) -> bytes:
+def written(r: random.Random, table: dict[str, list], form: str, gap: str, flaw: str) -> bytes:
     """The file. Typed formats have nothing where a cell is missing, or its spelling, and numbers."""
     size = len(next(iter(table.values())))
     if form in TEXTS:
@@ -241,19 +259,30 @@ def written(r: random.Random, table: dict[str, list], form: str, gap: str, blank
         }
         sep = "\t" if form in ("tsv", "tab.txt") else ";" if form == "semicolon.csv" else ","
         writer = csv.writer(out := io.StringIO(), delimiter=sep, lineterminator=r.choice(("\n", "\r\n")))
-        writer.writerows(
-            [list(cells), *zip(*cells.values(), strict=True), *[[""] * len(cells)] * (3 * blank)]
-        )
-        data = out.getvalue().encode({"bom.csv": "utf-8-sig", "utf16.csv": "utf-16"}.get(form, "utf-8"))
+        rows = list(zip(*cells.values(), strict=True)) + [[""] * len(cells)] * 3 * (flaw == "blank rows")
+        rows[size // 2 : size // 2] = [list(cells)] * (flaw == "header again" and size > 3)
+        writer.writerows([list(cells), *rows])
+        code = {"bom.csv": "utf-8-sig", "utf16.csv": "utf-16", "latin.csv": "cp1252"}.get(form, "utf-8")
+        text = unicodedata.normalize("NFC", out.getvalue()) if form == "latin.csv" else out.getvalue()
+        data = text.encode(code)
         return gzip.compress(data, mtime=0) if form == "csv.gz" else data
     spelled = None if r.random() < 0.7 else gap
     typed = {name: [spelled if v is None else v for v in column] for name, column in table.items()}
-    if form == "parquet":
+    if form in ("parquet", "frame"):
         import pyarrow as pa
         from pyarrow import parquet
 
         one = {name: list(map(text_or_none, c)) if len(kinds(c)) > 1 else c for name, c in typed.items()}
+        one |= {name: list(map(datetime.fromisoformat, one[name])) for name in {*one} & {*BESIDE["iso"]}}
         parquet.write_table(pa.table({name: pa.array(c) for name, c in one.items()}), packed := io.BytesIO())
+        return packed.getvalue()
+    if form == "xlsx":
+        from openpyxl import Workbook
+
+        book = Workbook()
+        for row in [list(typed), *zip(*typed.values(), strict=True)]:
+            book.active.append(row)
+        book.save(packed := io.BytesIO())
         return packed.getvalue()
     rows = [{name: typed[name][k] for name in typed} for k in range(size)]
     if form == "jsonl":
@@ -334,6 +363,10 @@ def read_back(case: Drawn, folder: Path) -> str:
     path = folder / f"labels.{case.kind[1]}"
     path.write_bytes(case.data)
     try:
+        if case.kind[1] == "frame":
+            import pandas as pd
+
+            path = pd.read_parquet(path)
         return verdict(case, jt.read_labels(path, **case.options))
     except ValueError as why:
         return f"doubt: {why}"
