@@ -8,14 +8,14 @@ Run: python benchmarks/groups.py simulate [SETS, 60]
      python benchmarks/groups.py slices [SETS, 50]   shares of four groups, beside truescore's slices
 
 Nominal 95 % intervals of `prevalence(labels, by=...)`, of the shares of groups and of the differences of
-every two. Each cell: held / mean width. Then: of the twos of which P(the first is larger) is at least .95
+every two. Each cell: covered / mean width. Then: of the twos of which P(the first is larger) is at least .95
 or at most .05, the share whose sign is right, and how many of all twos these are.
 
 simulate: 4 groups of n samples with pass rates drawn from U(.4, .9); three judges who pass .95, .75, .85 of
 the good and .30, .05, .20 of the bad answers, independently given the truth. Alike: so in every group.
 Kinder: in two of the four groups each judge passes .2 more of the bad answers. 100 gold: at random, of all
-groups. Monte Carlo error of a held .95 from 60 sets: .014 for shares (240, nearly independent), .02 for
-differences.
+groups. The table is of 16 sets; Monte Carlo error of a covered .95: .027 for shares (64, nearly independent),
+.04 for differences.
 
 real: public sets whose samples come in groups: 16 summarizers of 100 articles (strict judges, and cut for
 each on other articles, 50), 25 queries of about 180 passages (dl23, relevant or not), 40 programming
@@ -26,24 +26,24 @@ Measured: AMD EPYC, 2 cores shared with others, Python 3.11.7, jax 0.10.2, numpy
 takes 25 CPU seconds, two sets of each setting of simulate 28.
 
     simulate                             shares           differences      told, right
-    alike  n =  50 no gold                    1.000 / 0.671    1.000 / 0.981    1.000 of 0.01
-    alike  n =  50 independent                0.975 / 0.194    0.961 / 0.216    0.996 of 0.77
-    alike  n =  50 100 gold                   0.967 / 0.126    0.992 / 0.184    1.000 of 0.81
-    alike  n = 150 no gold                    1.000 / 0.669    1.000 / 0.954        - of 0.00
-    alike  n = 150 independent                0.975 / 0.110    0.958 / 0.119    1.000 of 0.82
-    alike  n = 150 100 gold                   0.988 / 0.157    0.983 / 0.223    1.000 of 0.68
-    alike  n = 500 no gold                    1.000 / 0.667    1.000 / 0.945        - of 0.00
-    alike  n = 500 independent                0.933 / 0.060    0.958 / 0.065    1.000 of 0.89
-    alike  n = 500 100 gold                   0.988 / 0.172    0.983 / 0.244    0.996 of 0.62
-    kinder n =  50 no gold                    1.000 / 0.663    1.000 / 1.017    1.000 of 0.01
-    kinder n =  50 independent                0.863 / 0.261    0.792 / 0.274    0.983 of 0.64
-    kinder n =  50 100 gold                   0.971 / 0.153    0.975 / 0.226    1.000 of 0.75
-    kinder n = 150 no gold                    1.000 / 0.651    1.000 / 0.972        - of 0.00
-    kinder n = 150 independent                0.654 / 0.156    0.439 / 0.152    0.903 of 0.80
-    kinder n = 150 100 gold                   0.963 / 0.196    0.944 / 0.282    0.986 of 0.58
-    kinder n = 500 no gold                    1.000 / 0.648    1.000 / 0.953        - of 0.00
-    kinder n = 500 independent                0.475 / 0.088    0.278 / 0.085    0.900 of 0.89
-    kinder n = 500 100 gold                   0.963 / 0.206    0.947 / 0.297    0.995 of 0.57
+    alike  n =  50 no gold               1.000 / 0.756    1.000 / 1.114        - of 0.00
+    alike  n =  50 independent           0.984 / 0.176    0.990 / 0.203    1.000 of 0.80
+    alike  n =  50 100 gold              0.984 / 0.128    1.000 / 0.185    1.000 of 0.82
+    alike  n = 150 no gold               1.000 / 0.773    1.000 / 1.085        - of 0.00
+    alike  n = 150 independent           0.953 / 0.112    0.948 / 0.122    1.000 of 0.86
+    alike  n = 150 100 gold              1.000 / 0.174    0.990 / 0.241    1.000 of 0.69
+    alike  n = 500 no gold               1.000 / 0.755    1.000 / 1.087        - of 0.00
+    alike  n = 500 independent           0.922 / 0.058    0.927 / 0.065    1.000 of 0.94
+    alike  n = 500 100 gold              0.969 / 0.178    0.990 / 0.252    1.000 of 0.67
+    kinder n =  50 no gold               1.000 / 0.744    1.000 / 1.144        - of 0.00
+    kinder n =  50 independent           0.844 / 0.238    0.802 / 0.257    0.985 of 0.69
+    kinder n =  50 100 gold              0.953 / 0.149    0.979 / 0.221    1.000 of 0.76
+    kinder n = 150 no gold               1.000 / 0.756    1.000 / 1.106        - of 0.00
+    kinder n = 150 independent           0.688 / 0.153    0.427 / 0.150    0.922 of 0.80
+    kinder n = 150 100 gold              0.969 / 0.208    0.958 / 0.295    1.000 of 0.58
+    kinder n = 500 no gold               1.000 / 0.738    1.000 / 1.104        - of 0.00
+    kinder n = 500 independent           0.516 / 0.085    0.250 / 0.084    0.918 of 0.89
+    kinder n = 500 100 gold              0.953 / 0.214    0.958 / 0.305    1.000 of 0.58
 
     real                                         shares           differences      told, right
     alt_summeval_consistency no gold          0.750 / 0.727    1.000 / 1.082     1.000 of 0.07

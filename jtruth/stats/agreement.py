@@ -45,9 +45,8 @@ _IMAGINED, _WORTH = (
     16,
     1.6,
 )  # samples that nobody saw, in every draw, and how many samples they weigh together
-_MOST_DISTINCT = (
-    1000  # kinds of samples, above which their weighted mean is drawn from its normal distribution
-)
+# Kinds of samples, above which their weighted mean is drawn from its normal distribution.
+_MOST_DISTINCT = 1000
 TITLES = {
     "krippendorff": "Krippendorff's alpha",
     "fleiss": "Fleiss' kappa",
