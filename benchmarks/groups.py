@@ -108,9 +108,9 @@ accuracy: a judge's accuracy for one system less that for the other, same questi
 mislead him in both; gold of half of the questions, at most 60; 60 sets (standard error: .03):
 
                 gold alone      paired          not paired
-    n =  50   0.967 / 0.291   1.000 / 0.193   1.000 / 0.204
-    n = 150   0.933 / 0.208   0.933 / 0.134   0.933 / 0.138
-    n = 500   0.917 / 0.250   1.000 / 0.159   0.983 / 0.160
+    n =  50   0.967 / 0.291   1.000 / 0.204   1.000 / 0.214
+    n = 150   0.933 / 0.208   0.933 / 0.141   0.933 / 0.143
+    n = 500   0.917 / 0.250   0.983 / 0.169   0.983 / 0.167
 
 Where nearly all of his mistakes are common to both (25 sets) pairing takes .135 instead of .195 at n = 60
 and .099 instead of .153 at n = 200; all intervals held.

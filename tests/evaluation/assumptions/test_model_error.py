@@ -146,6 +146,10 @@ def test_what_predictions_settle_is_a_point():
     share, cells = law_of({"independent": counts[:, 1, 0] / 100}, "one class", "people", 100.0), table.cells()
     np.testing.assert_allclose([table.cell(1, 0).mean, *table.cell(1, 0).interval()],
                                100 * np.array([share.mean, *share.interval()]))  # fmt: skip
+    counts[:, :, 1] = np.stack([np.arange(9), 10 - np.arange(9)], axis=1)  # of 10 that are called positive
+    table = PredictiveTable({"independent": TableDraws(counts)}, "people")
+    few = law_of({"independent": counts[:, 1, 1] / 10}, "one class", "people", 10.0)
+    np.testing.assert_array_equal(table.estimate("precision").draws, few.draws)
     assert (cells.low <= cells.mean).all() and (cells.mean <= cells.high).all() and cells.high.max() < 110
 
 
