@@ -94,15 +94,16 @@ jtruth is wider by up to 7 per cent. Of these questions, which is what `prevalen
 to nine tenths of that.
 
 slices: shares of the four groups of `simulate` by 100 gold answers of all, in these samples, beside
-`truescore` 0.7.4 (estimate_slices, majority vote, five gold answers of a slice are enough), 300 sets of each
-setting that was run to its end (standard error of a held .97: .005):
+`truescore` 0.7.4 (estimate_slices, majority vote, five gold answers of a slice are enough), 50 sets of each
+setting (standard error of a covered .97: .012):
 
                        jtruth           truescore
-    alike  n =  50   0.972 / 0.127   0.993 / 0.286
-    alike  n = 150   0.985 / 0.155   0.988 / 0.234
-    alike  n = 500   0.984 / 0.165   0.968 / 0.208
-    kinder n =  50   0.969 / 0.156   0.990 / 0.300
-    kinder n = 150   0.958 / 0.191   0.968 / 0.261
+    alike  n =  50   0.965 / 0.135   1.000 / 0.284
+    alike  n = 150   0.990 / 0.167   0.995 / 0.236
+    alike  n = 500   0.980 / 0.181   0.960 / 0.207
+    kinder n =  50   0.970 / 0.160   1.000 / 0.300
+    kinder n = 150   0.965 / 0.204   0.980 / 0.267
+    kinder n = 500   0.975 / 0.216   0.935 / 0.243
 
 accuracy: a judge's accuracy for one system less that for the other, same questions, a quarter of which
 mislead him in both; gold of half of the questions, at most 60; 60 sets (standard error: .03):
