@@ -173,8 +173,9 @@ Twelve bins, half of their mass that of the positives by the votes.
 Why not eight bins of equal numbers: where positives are few (restaurant .04, cifar10h .1) these have an
 average precision of .36 where that of the scores is 1.0, which no widening knows. With the distributions
 of an earlier version average precision of people was covered .604 (.00) at .463 by them, and .979 (.88) at
-.397 by twelve bins. Also of that version: with gold areas of rare classes are too low (vote shares alone as the guess, 30 and 100 gold): people .69 and .74 of the areas under the ROC were
-covered, restaurant, cifar10h and labelme .4 to .7, rte and sentiment all; simulated, shares of .08 to .5, .91
+.397 by twelve bins. Also of that version: with gold areas of rare classes are too low (vote
+shares alone as the guess, 30 and 100 gold): people .69 and .74 of the areas under the ROC were covered,
+restaurant, cifar10h and labelme .4 to .7, rte and sentiment all; simulated, shares of .08 to .5, .91
 and .87. A guess that may be worth more, or be sharper, and a smaller even part moved that to .81 at most.
 
 Simulated corners, 40 sets each; covered / width accuracy      precision     recall        f1
