@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from scipy.special import betaln, gammaln, logsumexp
 
+from jtruth import comparison
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings
 from jtruth.learning.annotation.bayes import fit_nuts, fit_tempered
 from jtruth.learning.joint.posterior import fit_joint
-from jtruth.stats.loo import psis_loo
+from jtruth.stats.loo import LeaveOneOut, psis_loo
 
 SETTINGS = NutsSettings(num_warmup=300, num_samples=500)
 
@@ -194,8 +195,6 @@ def test_without_arviz(pooled, monkeypatch):
 
 
 def test_bad_terms_are_named(pooled, gibbs, monkeypatch):
-    from jtruth import comparison
-
     good = leave_one_out(pooled)
     bad = good._replace(pareto_k=np.where(np.arange(12) == 4, 0.9, 0.1))
     monkeypatch.setattr(comparison, "leave_one_out", lambda fit, labels: bad if fit is pooled else good)
@@ -212,6 +211,23 @@ def test_labelers_of_different_accuracy_are_told_apart():
     compared = compare_models(labels, key=jax.random.key(0), models=("pooled", "one_coin"), settings=SETTINGS)
     assert compared.names == ("one_coin", "pooled") and compared.told_apart == (False, True)
     assert compared.verdict == "one_coin predicts the labels of a left-out sample best."
+
+
+@pytest.mark.parametrize("size", [100, 99])
+def test_told_apart_is_beyond_two_standard_errors_and_beyond_four(size):
+    """By hand: -3 without error, -10 with an error of 10, -10 with an error of 1."""
+    even = np.arange(size) % 2 - (size // 2) / size  # of mean 0, variance nearly 1/4
+    of = {"first": (0, 0), "small": (3, 0), "doubtful": (10, 10), "worse": (10, 1)}
+    gaps = {name: 2 * even * se / size**0.5 - gap / size for name, (gap, se) in of.items()}
+    fits = [(name, LeaveOneOut(gap.sum(), 1.0, 1.0, gap, np.zeros(size), 0.7), (), None)
+            for name, gap in gaps.items()]  # fmt: skip
+    found = comparison._ordered(fits, 0, None)
+    assert found.names[:2] == ("first", "small")
+    assert dict(zip(found.names, found.told_apart, strict=True)) == dict.fromkeys(gaps, False) | {
+        "worse": True
+    }
+    np.testing.assert_allclose(sorted(found.difference_se), [0, 0, 1, 10], rtol=0.01, atol=1e-9)
+    assert any("99 samples are few" in text for text in found.warnings) == (size == 99)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -191,3 +192,24 @@ def test_a_folder_of_somebody_else_is_not_believed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
     assert "belongs to another user" in _cache._others(tmp_path)
+
+
+@pytest.mark.parametrize(("system", "folder"), [("nt", "local"), ("posix", "xdg")])
+def test_programs_are_kept_where_the_system_keeps_what_it_can_spare(tmp_path, monkeypatch, system, folder):
+    """On Windows there is no uid to ask for and no mode: a folder of the user is his own."""
+    from jtruth import _cache
+
+    places = {"LOCALAPPDATA": str(tmp_path / "local"), "XDG_CACHE_HOME": str(tmp_path / "xdg")}
+    said, config = {}, SimpleNamespace(jax_compilation_cache_dir=None)
+    config.update = said.__setitem__
+    such = SimpleNamespace(name=system, environ=places, access=os.access, W_OK=os.W_OK, X_OK=os.X_OK)
+    if system == "posix":
+        such.getuid = os.getuid
+    monkeypatch.setattr(_cache, "os", such)
+    monkeypatch.setattr(_cache, "jax", SimpleNamespace(config=config))
+    monkeypatch.setattr(_cache, "_CHOSEN", [])
+    _cache.keep_programs.__wrapped__()
+    assert said["jax_compilation_cache_dir"] == str(tmp_path / folder / "jtruth" / "programs")
+    assert os.listdir(tmp_path) == [folder]
+    (tmp_path / folder / "jtruth" / "programs").chmod(0o777)
+    assert (_cache._others(tmp_path / folder / "jtruth" / "programs") == "") == (system == "nt")

@@ -146,9 +146,8 @@ def estimated_accuracy(state: State) -> float:
     """Accuracy of the state's model by unbiased counts (7), kept to [0, 1]: on held-out samples if any."""
     held_out = state.validation
     on = held_out if held_out.any() else np.ones(held_out.size, bool)
-    unbiased = float(
-        _truth(state, on)[np.arange(held_out.size), model_chances(state).argmax(axis=1)][on].mean()
-    )
+    said = model_chances(state).argmax(axis=1)
+    unbiased = float(_truth(state, on)[np.arange(held_out.size), said][on].mean())
     return min(max(unbiased, 0.0), 1.0)
 
 

@@ -293,15 +293,11 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind})."
     if comparison.unclear:
         needed = comparison.gold_to_tell
-        help_ = (
-            f"about {needed} gold answers, chosen at random, would"
-            if needed
-            else (
-                f"gold may not tell either: the difference is within {CLOSE:g} either way"
-                if comparison.close
-                else "even the truth of all samples may not"
-            )
-        )
+        help_ = "even the truth of all samples may not"
+        if needed:
+            help_ = f"about {needed} gold answers, chosen at random, would"
+        elif comparison.close:
+            help_ = f"gold may not tell either: the difference is within {CLOSE:g} either way"
         return (
             f"Labels alone cannot tell whether {names[0]} or {names[1]} has the better {metric}; {help_} "
             f"({kind})."

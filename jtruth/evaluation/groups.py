@@ -248,10 +248,7 @@ def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarra
 
 
 def same_items(groups: Groups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-    """Rows of pairs of groups with the same items, if half of either's gold is of items known in both.
-
-    With less of it, the gold of each group by itself says more of their difference.
-    """
+    """Rows of pairs of groups with the same items, if half of the gold of each is of items known in both."""
     by_item = np.argsort(groups.item)
     order = enumerate(by_item[groups.group[by_item] == g] for g in range(len(groups.names)))
     return {

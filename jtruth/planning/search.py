@@ -152,10 +152,8 @@ class PlanSearch(Answer):
             *(Column(("labels_per_sample", k.name), plain(k.name), form="g") for k in asked.labelers),
             Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"),
         )  # fmt: skip
-        simulated, predicted = (
-            Column("width", "simulated width"),
-            Column("predicted_width", "predicted width"),
-        )
+        simulated = Column("width", "simulated width")
+        predicted = Column("predicted_width", "predicted width")
         labelers = [
             k._asdict() | {"matrix": k.matrix.tolist(), "labels": labels}
             for k, labels in zip(asked.labelers, best.plan.labels, strict=True)

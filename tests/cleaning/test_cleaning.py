@@ -17,7 +17,7 @@ from jtruth.cleaning import (
     start,
     stopping_advice,
 )
-from jtruth.cleaning.expected_fall import best_batch, class_chances, possible_evidence, twin
+from jtruth.cleaning.expected_fall import best_batch, class_chances, possible_evidence, twin, worth
 from jtruth.cleaning.loop import STRATEGIES, chance_of_flip, label_posterior
 from jtruth.cleaning.request import queue
 from jtruth.cleaning.state import read_state, write_state
@@ -285,6 +285,10 @@ def test_a_batch_sees_its_overlap(aware):
     chosen = best_batch(twice, np.ones(59), 12)
     assert chosen[0] < 40 and sum(c >= 40 for c in chosen) >= 1
     assert best_batch(found, np.ones(N), 1) == [alone[0]]
+
+
+def test_a_fall_below_zero_is_the_worse_the_more_it_costs():
+    assert worth(np.array([2.0, -2.0, -2.0]), 1 / np.array([2.0, 2.0, 0.5])).tolist() == [1, -4, -1]
 
 
 def test_costs_and_an_oracle_that_errs_change_what_is_asked(data):

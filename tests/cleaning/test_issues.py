@@ -114,6 +114,15 @@ def test_features_say_more_and_rates_are_learned_from_them():
     assert abs(found.expected - wrong.sum()) < 60
 
 
+def test_a_count_by_a_sure_classifier_has_an_error_of_a_fifth():
+    """40 of 200 labels contradict it, so 40 +- 1.96 * .2 * 40; 1000 draws know an end to 1.5."""
+    label = np.repeat([0, 1, 0, 1], [80, 20, 20, 80])
+    sure, labels = np.eye(2)[np.repeat([0, 1], 100)], jt.Labels.from_matrix(label[:, None], 2)
+    found = suspicious_labels(labels, np.full((200, 2), 0.5), probabilities=sure, prior=[0.5, 0.5])
+    assert found.expected == pytest.approx(40)
+    np.testing.assert_allclose(found.interval, [40 - 1.96 * 8, 40 + 1.96 * 8], atol=3)
+
+
 def test_bad_input():
     _, labels = crowd(0, n=10)
     even = np.full((10, 2), 0.5)

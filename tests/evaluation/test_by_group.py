@@ -170,6 +170,12 @@ def test_the_same_items_in_two_groups_are_paired():
         one, other = (getattr(found.groups, kind).differences["a", "b"] for found in (paired, alone))
         low, high = one.interval()
         assert one.sd < 0.95 * other.sd and low <= y[::2].mean() - y[1::2].mean() <= high
+    # Of 40 known answers in each group only 6 are of items known in both: pairs would say less.
+    few = np.where(np.where(group == "a", item < 40, (item >= 34) & (item < 74)), y, -1)
+    found, apart = (prevalence(labels, key=0, by=by, gold=few) for by in (Groups(group, item), group))
+    assert PAIRED not in found.warnings
+    ends = [one.groups.laws.differences["a", "b"].interval() for one in (found, apart)]
+    assert ends[0] == ends[1] and np.diff(ends[0]) < 0.45
     sure = prevalence(labels, key=0, by=Groups(group, item), gold=y).groups
     assert sure.laws.differences["a", "b"].mean == pytest.approx(y[::2].mean() - y[1::2].mean())
     assert sure.laws.differences["a", "b"].sd == pytest.approx(0, abs=1e-12)

@@ -211,6 +211,9 @@ def test_labels_alone_cannot_tell_and_how_much_gold_would(learned):
     assert plain["interval_kind"] == "predictive"
     assert plain["differences"][0]["first_better"] is None
     assert all(row["best"] is row["ranks"] is None for row in plain["classifiers"])
+    for low, high, close in ((-0.02, 0.029, True), (-0.01, 0.05, False), (-0.05, 0.01, False)):
+        near = replace(found, differences={("a", "c"): DrawsEstimate(np.linspace(low, high, 400))})
+        assert near.close == close  # both ends of the interval have to be within .03
     sure = {("a", "c"): DrawsEstimate(np.linspace(-0.004, 0.2, 100))}
     told = replace(found, differences=sure)
     assert told.told and told.to_dict()["comparison"]["gold_to_tell"] is None

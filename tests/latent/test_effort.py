@@ -60,6 +60,7 @@ def test_ends_of_intervals_are_looked_at_where_an_effort_says_so():
     assert ends < 0.3 * middle
     effort = Effort(min_ess=1.1 * ends, max_rhat=1.2)
     assert good(*diagnose(draws), effort) and not good(*diagnose(draws, True), effort)
+    assert good(*diagnose(draws | {"still": np.ones((4, 500))}), effort)  # what never changes has converged
 
 
 def test_the_next_look_is_where_the_worst_quantity_should_be_good():

@@ -339,11 +339,12 @@ def test_newtons_steps_stay_where_numbers_are():
     np.testing.assert_allclose(root @ root.T, np.eye(2), atol=0.01)
 
 
-def test_a_saddle_is_no_mode():
-    def saddle(x):
-        return 0.5 * (x[0] ** 2 - x[1] ** 2), np.stack([x[0], -x[1]])
+@pytest.mark.parametrize(("curvature", "mode"), [(-1.0, False), (0.04, False), (0.06, True)])
+def test_a_saddle_is_no_mode_nor_is_what_is_flatter_than_any_prior(curvature, mode):
+    def ridge(x):
+        return -0.5 * (x[0] ** 2 + curvature * x[1] ** 2), np.stack([-x[0], -curvature * x[1]])
 
-    assert np.isnan(laplace.polished(saddle, np.zeros(2))[1]).all()
+    assert np.isfinite(laplace.polished(ridge, np.zeros(2))[1]).all() == mode
 
 
 def test_families_far_out_do_not_rise_by_rounding():

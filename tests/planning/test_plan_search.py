@@ -11,7 +11,7 @@ import pytest
 import jtruth as jt
 from jtruth.io import read_labels
 from jtruth.planning import Labeler, Plan, Setting, best_plan, read_setting
-from jtruth.planning.search import cheapest_of_mix, mixes, narrowest_of_mix
+from jtruth.planning.search import _result, cheapest_of_mix, mixes, narrowest_of_mix
 from jtruth.planning.settings import kinds_of, plan_cost
 from jtruth.planning.widths import approximate_width, simulated_width, widths
 
@@ -191,6 +191,10 @@ def test_a_column_has_one_meaning_and_the_plan_stands_first_in_it():
         assert decides[0] == min(decides) and None not in decides
         (sizes,) = (one for one in found.blocks().tables() if one.name == "sizes")
         assert [row["plan"] for row in sizes.rows] == ["half", "twice"]
+    drawn = found.best._replace(width=0.2)
+    rows = {(9.0,): drawn._replace(width=0.1, widths=np.zeros(0)), (8.0,): drawn}
+    shown = _result(found.setting, rows, found.best, ("budget", 40.0), 2, False)
+    assert [one.width for one in shown.others] == [0.2, 0.1]  # what was simulated comes first
 
 
 @pytest.mark.slow

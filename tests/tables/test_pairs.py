@@ -50,6 +50,19 @@ def test_prior_of_tuples_gives_each_classifier_its_own(classes, classifiers):
     np.testing.assert_allclose(right, np.where(np.eye(classes, dtype=bool), 2.1, off))
 
 
+@pytest.mark.parametrize(("first", "empty"), [([0, 1, 1], 2), ([0, 1, 0], 1)])
+def test_tuples_are_never_as_many_as_classes(first, empty):
+    """Two tuples of three classes and one empty symbol would pass for what one classifier predicts."""
+    symbols, what = tuples(np.array([first, [2, 1, 1]]), 3)
+    assert what.num_empty == empty and what.num_symbols == 4 and symbols.max() == 3 - empty
+    prior = what.prior(3.0, 0.7)  # what is left for tuples that do not occur is shared evenly
+    np.testing.assert_allclose(
+        prior[:, -empty:], (3 - prior[:, :-empty].sum(1))[:, None] / empty * np.ones(empty)
+    )
+    table = expected_table(np.eye(3)[[0, 1, 2]], symbols, what.num_symbols)
+    assert np.trace(what.marginal(table, 0)) == 2 and np.trace(what.marginal(table, 1)) == 1
+
+
 def test_smaller_is_better_for_false_alarms_alone():
     names = ("accuracy", "recall", "precision", "f2", "kappa", "mcc", "macro_f1", "false_alarm_rate")
     assert [n for n in names if smaller_is_better(named_metric(n))] == ["false_alarm_rate"]

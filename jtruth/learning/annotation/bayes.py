@@ -282,7 +282,7 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
         parameters = fit.spec.parameters or _LAWS[fit.model]
         model, _ = _density(fit.spec, parameters, fit.labels, fit.hyper)
         state = model and _at_posterior(model, host_rng(key, "evidence"))
-    return state and _evidence(state)
+    return state and (state.evidence[0], state.evidence[1])
 
 
 def _density(
@@ -308,11 +308,6 @@ def _at_posterior(model: Model, rng: np.random.Generator) -> temper.Tempered | N
         return alone(temper.temper(model, rng, temper.lineages_for(model.work)))
     except TooLarge:
         return None
-
-
-def _evidence(state: temper.Tempered) -> tuple[float, float]:
-    log_z, error, _ = state.evidence
-    return log_z, error
 
 
 class TemperedFit(NamedTuple):
@@ -355,7 +350,7 @@ def fit_tempered(
     missed = f"Tempering did not converge: {extremes(rhat, ess)}. Sample by NUTS."
     texts = doubts(spec, labels, hyper, draws, key)[-1]
     texts = texts if good(rhat, ess, STANDARD) else (missed, *texts)
-    return TemperedFit(rows, _evidence(state), texts)
+    return TemperedFit(rows, (state.evidence[0], state.evidence[1]), texts)
 
 
 def _moved(
@@ -367,8 +362,8 @@ def _moved(
     u = np.zeros((len(path), model.classes, path.shape[2]), np.float32)  # these models have no images
     named, _, log_p = yield Call(temper.laws, static, (model.arrays, model.seen, path, u))
     first = [np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for a in (*named.values(), log_p)]
-    x = np.ascontiguousarray(path[-1])
-    return state._replace(x=x), (dict(zip(named, first[:-1], strict=True)), first[-1])
+    moved = state._replace(x=np.ascontiguousarray(path[-1]))
+    return moved, (dict(zip(named, first[:-1], strict=True)), first[-1])
 
 
 def simulate_from_prior(

@@ -106,6 +106,11 @@ def test_which_of_two_labelers_is_better_by_simulation():
         found = first_larger(draws, pairs, kind, sizes)
         assert found[0] + found[1] == pytest.approx(1)  # what the third says by the vote alone is not lost
         assert (found[0] > 0.95) == (kind == "people") and 0.3 < found[2] < 0.7
+        few, fewer, many = (  # whoever labelled less says how rough the difference is
+            first_larger(draws, pairs[:1], kind, np.array(n))
+            for n in ([300.0, 20.0, 1.0], [20.0, 20.0, 1.0], [300.0] * 3)
+        )
+        assert few == fewer and few != many
         total, shares = 0.0, shares_of(kind, "difference of labelers")
         for source, share in shares.items():
             slope, log_tau, spread = ERRORS[source, "difference of labelers"]
@@ -138,6 +143,14 @@ def test_what_predictions_settle_is_a_point():
     assert table.estimate("accuracy").sd > 0.01
     assert table.cell(1, 1).interval() == (0, 0)
     np.testing.assert_allclose(table.cells().mean.sum(axis=0), [100, 0])
+    share, cells = law_of({"independent": counts[:, 1, 0] / 100}, "one class", "people", 100.0), table.cells()
+    np.testing.assert_allclose([table.cell(1, 0).mean, *table.cell(1, 0).interval()],
+                               100 * np.array([share.mean, *share.interval()]))  # fmt: skip
+    counts[:, :, 1] = np.stack([np.arange(9), 10 - np.arange(9)], axis=1)  # of 10 that are called positive
+    table = PredictiveTable({"independent": TableDraws(counts)}, "people")
+    few = law_of({"independent": counts[:, 1, 1] / 10}, "one class", "people", 10.0)
+    np.testing.assert_array_equal(table.estimate("precision").draws, few.draws)
+    assert (cells.low <= cells.mean).all() and (cells.mean <= cells.high).all() and cells.high.max() < 110
 
 
 @pytest.fixture(scope="module")
