@@ -134,7 +134,7 @@ LABELS: dict[str, Option] = {  # a table of labels, and how it is read
     "plan_file": reading("How to read the file, from inspect --save-plan.", kind=Path, name="--plan"),
     "decimal": reading("What stands before decimals: . or a comma.", callback=_decimal),
     "abstain": reading("Labels that say nothing, left out: unsure,skip,..."),
-    "pass_at": reading("Numbers of at least this are pass, others fail.", kind=float),
+    "pass_at": reading("Numbers, or grades of a scale, of at least this are pass, others fail."),
 }
 BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they have names of their own
     "pred_task": reading("Tasks in predictions."),

@@ -116,8 +116,8 @@ def agreement(args: Any) -> None:
         compare = set_agreement if isinstance(values[-1][0], frozenset) else rating_agreement
         answer = compare(*values, level=args.level, key=args.seed)
         step = ""
-        if isinstance(values[-1][0], frozenset):
-            most = max(answer.shares, key=answer.shares.__getitem__)
+        if shares := getattr(answer, "shares", None):
+            most = max(shares, key=shares.__getitem__)
             step = next_step(args, f"--contains {shlex.quote(most)}", "one class by itself", "labelers")
         return give(args, with_notes(answer, (*filter(None, [rows.form]), *rows.notes)), step)
     labels = labels_of_rows(rows, file.plan)

@@ -34,7 +34,7 @@ def table_of(path: Any, columns: Any) -> TextTable:
 
 
 def keyed(path: Path, args: Any, plan: FilePlan, wanted: str | None) -> tuple[TextTable, str]:
-    """A table beside the labels, and the column of its tasks: as was typed, as the labels have it, by name."""
+    """A table beside the labels, and the column of its tasks: as typed, as the labels have it, or by name."""
     table = table_of(path, args)
     key = tuple(typed_names([wanted])) if wanted else tuple(plan.task or ())
     if not wanted and not (key and set(key) <= set(table.header)):
@@ -262,9 +262,14 @@ def asked_of(args: Any) -> FilePlan:
         args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker,
         label=args.label, labelers=names["labelers"], classes=classes, scale=args.scale,
         repeats=args.repeats, missing=args.missing, silent=names["abstain"],
-        map=typed_map(args.map) if args.map else None, pass_at=args.pass_at, contains=args.contains,
+        map=typed_map(args.map) if args.map else None, pass_at=_cut(args.pass_at), contains=args.contains,
     )  # fmt: skip
     return silent_by_map(plan)
+
+
+def _cut(text: str | None) -> float | str | None:
+    """Where labels are cut: a number, or a word of a scale."""
+    return text if text is None or number_in(text) != number_in(text) else number_in(text)
 
 
 def open_labels(args: Any) -> Opened:

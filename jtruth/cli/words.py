@@ -7,8 +7,9 @@ Python does. This is the one place that says what each is called on the command 
 import re
 
 _OPTIONS = {
-    "abstain", "assume", "at_least", "classes", "common_only", "contains", "cost", "differences", "drop", "gold",
-    "label", "labelers", "labelers_are", "level", "map", "margin", "method", "missing", "noise", "pass_at",
+    "abstain", "assume", "at_least", "classes", "common_only", "contains", "cost", "differences", "drop",
+    "gold", "label", "labelers", "labelers_are", "level", "map", "margin", "method", "missing", "noise",
+    "pass_at",
     "positive", "prior", "repeats", "scale", "sep", "target", "task", "threshold", "weights", "worker",
 }  # fmt: skip
 _OTHERWISE = {"repeat": "--repeats", "split": "--folds"}

@@ -80,7 +80,7 @@ def _unknown(table: TextTable, plan: FilePlan) -> ValueError:
     except MissingColumn as problem:
         more = "If each labeler has a column, name them: labelers=... (at the command line --labelers A,B)"
         if found := plan.roles.get("proposed"):
-            more = f"By its structure each row may be a label: at the command line {found}"
+            more = found
         return MissingColumn(f"{problem} {more}.")
     return ValueError(table.source.says("which column is the labeler? say worker=..."))
 
@@ -135,8 +135,8 @@ def _cells(table: TextTable, plan: FilePlan) -> LabelRows:
     row, column = np.divmod(kept, len(names))
     of_row, of_column = Coded(key.codes[row], key.names), Coded(column.astype(np.int32), names)
     label = Coded(cells.codes[kept], cells.names)
-    numbers = table.source.numbers
-    numbers = row + table.source.first if numbers is None else np.asarray(numbers, object)[row]
+    given = table.source.numbers
+    numbers: Any = row + table.source.first if given is None else np.asarray(given, object)[row]
     source = Source(table.source.name, table.source.unit, 0, numbers)
     task, worker = (of_column, of_row) if turned else (of_row, of_column)
     rows = LabelRows(task, worker, _first_seen(label), source)
@@ -187,24 +187,27 @@ def check_single(rows: LabelRows, plan: FilePlan) -> None:
     """Refuse sets of classes, and numbers on a continuous scale, where one class a label is needed."""
     if not plan.unsaid or plan.classes is not None:
         return
-    objects = [name for name in different(rows.label) if name[:1] in "[{" and "{" in name and "}" in name]
-    if objects:
-        text = f"a label is an object of JSON ({objects[0]:.60}): write a row for each label, or a column for each"
+    sets = sets_of(rows.label)
+    lists = [name for name in different(rows.label) if name[:1] in "[{" and name[-1:] in "]}"]
+    if lists and sets is None:
+        text = (
+            f"a label is a list or an object of JSON ({lists[0]:.50}): write a row, or a column, for each one"
+        )
         raise ValueError(rows.source.says(text))
-    if (sets := sets_of(rows.label)) is not None:
+    if sets is not None:
         names = [name for name, _ in Counter(c for one in sets.values() for c in one).most_common()]
         cell = next(value for value in sets if len(sets[value]) > 1)
         text = (
             f"labels are sets of classes (such as {cell!r}), and this needs one class a label. Ask about one "
-            f"class, contains={names[0]!r}, or say by map=... what each set means. `jtruth agreement` compares "
-            "sets"
+            f"class, contains={names[0]!r}, or say by map=... what each set means. "
+            "`jtruth agreement` compares sets"
         )
         raise NotOneClass(rows.source.says(text))
     if (numbers := numbers_of(rows.label)) is not None:
         low, high = min(numbers.values()), max(numbers.values())
         text = (
-            f"labels are {len(numbers)} different numbers from {low:g} to {high:g}, and this needs classes: cut "
-            "them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
+            f"labels are {len(numbers)} different numbers from {low:g} to {high:g}, and this needs classes: "
+            "cut them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
         )
         raise NotOneClass(rows.source.says(text))
 
@@ -213,10 +216,10 @@ _CHANCE, _MOST_CHECKED = -9.2, 500_000  # log of 1e-4; labels beyond which nobod
 
 
 def check_derived(labels: Labels, source: Source) -> None:
-    """Refuse a labeler who gives the majority of the others wherever they disagree: a column made of theirs.
+    """Refuse a labeler who gives the majority of the others wherever they disagree: a column made of them.
 
-    Somebody with labels of his own is with them no more often than they are right: for others of one accuracy,
-    which their agreement gives, and a majority by m votes odds^m / (odds^m + C - 1).
+    Somebody with labels of his own is with them no more often than they are right: for others of one
+    accuracy, which their agreement gives, and a majority by m votes odds^m / (odds^m + C - 1).
     """
     sample, labeler, label, classes = *labels.entries(), labels.num_classes
     if labels.num_labelers < 4 or label.size > _MOST_CHECKED or labels.has_repeats():
@@ -239,9 +242,9 @@ def check_derived(labels: Labels, source: Source) -> None:
             rest = ",".join(str(one) for one in labels.worker_names if one != name)
             raise ValueError(
                 source.says(
-                    f"labeler {name!r} gives the majority of the others in {same.sum()} of {same.size} samples on "
-                    "which they disagree, as a column made of theirs does. To leave it out say labelers=... (at "
-                    f"the command line --labelers {rest}); to keep it, name it there too"
+                    f"labeler {name!r} gives the majority of the others in {same.sum()} of {same.size} "
+                    "samples on which they disagree, as a column made of theirs does. To leave it out say "
+                    f"labelers=... (at the command line --labelers {rest}); to keep it, name it there too"
                 )
             )
 
@@ -261,7 +264,8 @@ def beside(table: TextTable, plan: FilePlan, name: str, role: str = "label") -> 
             before = first.setdefault(one, k)
             if values[before] != value:
                 raise ValueError(
-                    f"{table.source.at([before, k])}: task {one!r} has {name} {values[before]!r} and {value!r}"
+                    f"{table.source.at([before, k])}: task {one!r} has {name} {values[before]!r} and "
+                    f"{value!r}"
                 )
     kept = list(first.values())
     columns = [ids[k] for k in kept], [values[k] for k in kept]

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
+from jtruth._validation.scale import at_least, scale_of
 from jtruth._validation.text import whole_numbers
 from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
 from jtruth.io.columns import MARKS, NOTHING
@@ -47,12 +48,16 @@ def in_words(
     values, notes = _without_marks(whole_numbers(values), plan, known)
     if plan.contains is not None:
         return _containing(values, plan, source, notes)
+    if isinstance(plan.pass_at, str):
+        return _from_grade_up(values, plan, source, notes)
     if not plan.unsaid:
         found, more = _by_map(list(values), plan, source)
         return found, notes + more
     labels = [value for value in different(values) if not says_nothing(value, plan)]
     if labels == ["1"] and "-1" in different(values) and not known and plan.classes is None:
-        text = "labels are 1 and -1, and -1 may be a class or no label: say classes=['-1', '1'] or abstain=['-1']"
+        text = (
+            "labels are 1 and -1, which may be a class or no label: say classes=['-1', '1'] or abstain=['-1']"
+        )
         raise ValueError(source.says(text))
     usual = {value: value.casefold() for value in labels if value not in known}
     words = set(usual.values())
@@ -80,7 +85,7 @@ def _without_marks(
     named = {*known, *(plan.classes or ()), *(plan.map or ())}
     marks = [value for value in different(values) if value.strip() in MARKS and value not in named]
     others = [value for value in different(values) if value not in marks and not says_nothing(value, plan)]
-    if not marks or not others or "+" in others:
+    if not marks or not any(re.search(r"\w", other) for other in others):
         return values, ()
     number = sum(map(set(marks).__contains__, values))
     note = f"{number_of(number, 'cell')} {quoted(marks)} {'has' if number == 1 else 'have'} no label"
@@ -125,7 +130,7 @@ def _json_list(text: str) -> frozenset[str] | None:
     except ValueError:
         return None
     plain = isinstance(read, list) and all(isinstance(one, str | int) for one in read)
-    return frozenset(map(str, read)) if plain else None
+    return frozenset(map(str, read)) if plain and len(set(map(str, read))) == len(read) else None
 
 
 def _containing(
@@ -140,6 +145,20 @@ def _containing(
         )
     table = {value: YES if plan.contains in some else NO for value, some in sets.items()}
     return renamed(values, table), (*notes, f"Labels say whether {plan.contains!r} is in the set.")
+
+
+def _from_grade_up(
+    values: Sequence[str], plan: FilePlan, source: Source, notes: tuple[str, ...]
+) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Pass or fail: whether a word of an ordered scale is `pass_at` or above."""
+    names = [v for v in different(values) if not says_nothing(v, plan) and v not in (FAIL, PASS)]
+    scale, order, *_ = scale_of(plan.classes or names, plan.scale, named=plan.classes is not None)
+    if scale == "nominal" and names:
+        text = f"pass_at={plan.pass_at!r} needs an order of {quoted(names, 5)}; say scale='ordinal', classes=[...]"
+        raise ValueError(source.says(text))
+    up = at_least(order, str(plan.pass_at))
+    note = f"Labels from {plan.pass_at!r} up ({quoted(up, 8)}) are {PASS}, those below it {FAIL}."
+    return renamed(values, {name: PASS if name in up else FAIL for name in names}), (*notes, note)
 
 
 def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
@@ -166,27 +185,26 @@ def _as_known(
 
 def _by_map(values: list[str], plan: FilePlan, source: Source) -> tuple[list, tuple]:
     """By `map` first, then by `pass_at`; what neither names stays, and is said."""
+    at = None if plan.pass_at is None else float(plan.pass_at)
     table = {key.casefold(): name for key, name in (plan.map or {}).items()}
     exact = dict(plan.map or {})
     mapped, left, many, cut = [], Counter(), 0, {}  # cut: number -> its first place
     for k, value in enumerate(values):
         name = exact.get(value, table.get(value.casefold()))
-        if name is None and plan.pass_at is not None and not says_nothing(value, plan):
+        if name is None and at is not None and not says_nothing(value, plan):
             name = value if value in (FAIL, PASS, *table.values()) else None
             if name is None:
-                number = _number(value, plan.pass_at, source, k)
-                name, many = (PASS if number >= plan.pass_at else FAIL), many + 1
+                number = _number(value, at, source, k)
+                name, many = (PASS if number >= at else FAIL), many + 1
                 cut.setdefault(number, k)
         if name is None and not says_nothing(value, plan):
             left[value] += 1
         mapped.append(value if name is None else name)
     notes = []
-    if plan.pass_at is not None:
-        _grades(cut, plan.pass_at, values, source)
+    if at is not None:
+        _grades(cut, at, values, source)
         side = f": at least that is {PASS}, below it {FAIL}." if many else ": none of them is a number."
-        notes.append(
-            f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {plan.pass_at:g}{side}"
-        )
+        notes.append(f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {at:g}{side}")
     if left and plan.map is not None:
         names = quoted(sorted(left), 8)
         notes.append(f"{sum(left.values())} labels are not in the map and stay as they are: {names}.")

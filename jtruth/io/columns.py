@@ -34,13 +34,16 @@ REPEAT = re.compile(
     r"([_ .-]?(id|no|num|number|index|idx|n))?"
 )
 _INDEX = re.compile(r"unnamed: \d+|index|row([_ .-]?(id|no|num|number))?|line|no\.?|#|")
-_META = re.compile(r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page"
-                   r"|position|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*")  # fmt: skip
+_META = re.compile(
+    r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page|position"
+    r"|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*|(.*[_ .-])?(id|uid|uuid|idx|key)|agreement"
+    r"|kappa|entropy|alpha"
+)
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _FEW_ROWS = 5  # of fewer, whole numbers 1 to n may be grades
 _RATER = set(COLUMN_WORDS["worker"].split()) | {
-    "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer", "evaluator",
-    "person", "team",
+    "r", "ann", "model", "llm", "gpt", "claude", "gemini", "respondent", "participant", "reviewer",
+    "evaluator", "person", "team",
 }  # fmt: skip
 _FEATURE = {"f", "x", "v", "feat", "feature", "pixel", "px", "col", "var", "dim", "emb", "pc", "component"}
 _PEOPLE = re.compile(
@@ -105,7 +108,7 @@ class Columns:
         return bool(values) and all(TIMES.fullmatch(value.strip()) for value in values[:50])
 
     def counts_rows(self, name: str) -> bool:
-        """Whole numbers 0, 1, ... or 1, 2, ..., one for each row: in its order, or of many rows in any order."""
+        """Whole numbers 0 or 1 and on, one for each row: in its order, or of many rows in any order."""
         if _INDEX.fullmatch(name.casefold()):
             return True
         cells = list(self[name]) if len(self.values(name)) == self.size > 2 else []
@@ -137,8 +140,9 @@ class Columns:
     def words(self, name: str) -> set[str]:
         """Cells as they are compared: yes is true is pass, 1.0 is 1."""
         values = self.values(name)
-        if all(value.casefold() in SIDE or value in ("0", "1") for value in values):
-            return {str(SIDE.get(value.casefold(), value)) for value in values}
+        sides = {str(SIDE.get(value.casefold(), value)) for value in values}
+        if sides <= {"0", "1"} and (len(sides) == 2 or not {"0", "1"} & set(values)):
+            return {("no", "yes")[int(side)] for side in sides} | ({"0", "1"} & set(values))
         words = (value.casefold() if len(value) > 2 else value for value in values)
         return {f"{number_in(word):g}" if _NUMBER.fullmatch(word) else word for word in words}
 

@@ -12,7 +12,7 @@ from jtruth.io.reading import as_asked, opened
 
 _ASK = (
     "jtruth needs three columns: which task, which worker, which label.",
-    "Say which they are: --task NAME --worker NAME --label NAME; or name the labelers' columns: --labelers A,B",
+    "Say which they are: --task NAME --worker NAME --label NAME; or name columns of labelers: --labelers A,B",
 )
 
 
@@ -94,7 +94,7 @@ def _advice(columns: Columns, plan: FilePlan) -> list[str]:
         return [
             *_ASK,
             *more,
-            *([f"By its structure each row may be a label: {proposed}"] if proposed else []),
+            *([proposed] if proposed else []),
         ]
     lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:

@@ -175,6 +175,12 @@ def _typed(role: str, option: str) -> str:
     return f"{role}=... (at the command line {option})"
 
 
+def _part_of_key(name: str, option: str) -> str:
+    return (
+        f"If {name!r} is part of the sample, say {_typed('task', option)}; to compare its groups, --by {name}"
+    )
+
+
 def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
     """Which columns are which: the first of these ways that fits."""
     found = column_called("task", free)
@@ -218,6 +224,8 @@ def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
 def _label_called(columns: Columns, worker: str | None, names: list[str]) -> str | None:
     """The column that is called a label; ids (answer_id) and what never repeats are none."""
     name = column_called("label", [n for n in names if not re.search(r"[\W_]id$|Id$|ID$", n)])
+    if name is None and worker is not None:
+        return next((n for n in names if n.casefold() in ("score", "grade", "pass", "passed")), None)
     once = name not in (None, "label") and worker is None and columns.size > 3 and columns.unique((name,))
     return None if once else name
 
@@ -233,7 +241,7 @@ def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, a
 def _by_structure(
     columns: Columns, task: tuple[str, ...], worker: str | None, alike: list[str], rest: list[str]
 ) -> dict[str, Any] | None:
-    """Labeler and label of a table of three columns whose names say less: what is left, and what is unique."""
+    """Labeler and label of three columns whose names say less: what is left, or what makes rows unique."""
     if len(rest) == 1 and worker:
         return {
             "worker": worker,
@@ -252,13 +260,23 @@ def _unknown(columns: Columns, plan: FilePlan, free: list[str]) -> FilePlan:
     """Names say too little: the three columns that structure would propose, for the message alone."""
     few = [name for name in free if 1 < len(columns.values(name)) <= columns.size // 2][:6]
     few = [name for name in few if not (columns.is_text(name) or columns.is_time(name))]
+    key = plan.task or tuple(n for n in free if columns.unique((n,)) and not columns.is_time(n))[:1]
+    many = [
+        n for n in free if n not in key and role_of(n) is None and not is_beside(n) and columns.numbers(n)
+    ]
+    if key and columns.unique(key) and len(many) > 1:
+        words = shlex.join(["--task", ",".join(key), "--labelers", ",".join(many)])
+        proposed = f"If these columns of numbers are labelers, and no features: {words}"
+        return replace(plan, layout=UNKNOWN, roles={"proposed": proposed})
     for task in plan.task or few:
         others = [name for name in few if name != task]
         who = [name for name in others if columns.unique((task, name)) and name != plan.label]
         labels = [name for name in others if name not in who and len(columns.values(name)) <= MOST]
         if len(who) == 1 and len(labels) == 1:
             words = shlex.join(["--task", task, "--worker", who[0], "--label", labels[0]])
-            return replace(plan, layout=UNKNOWN, roles={"proposed": words})
+            return replace(
+                plan, layout=UNKNOWN, roles={"proposed": f"By structure each row is a label: {words}"}
+            )
     return replace(plan, layout=UNKNOWN)
 
 
@@ -269,9 +287,7 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str],
     rest = [name for name in rest if not columns.is_time(name)]
     if rest:
         option = f"--worker {worker} --labelers {','.join(names[:2])},..."
-        text = (
-            f"rows are labelers ({worker!r}), and {quoted(rest)} have answers that no other column has. Name "
-        )
+        text = f"rows are labelers ({worker!r}), and {quoted(rest)} have answers of their own. Name "
         plan = _doubt(plan, f"{text}the columns that are samples: {_typed('labelers', option)}")
     return replace(plan, layout=TRANSPOSED, task=(), worker=worker, labelers=tuple(names),
                    reasons={"layout": why})  # fmt: skip
@@ -280,7 +296,7 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str],
 def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list[str]) -> FilePlan:
     """A wide table, unless names say that its rows are labelers; a doubt where nothing says which."""
     rest = [name for name in free if name not in alike and name.casefold() not in COUNT_WORDS]
-    ids = [name for name in rest if columns.size > 1 and columns.unique((name,))]
+    ids = [n for n in rest if columns.size > 1 and columns.unique((n,)) and not columns.is_time(n)]
     if plan.task or not ids:
         return _wide(columns, plan, alike)
     who = [name for name in ids if names_people(columns, name)]
@@ -289,7 +305,7 @@ def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list
         return _transposed(columns, plan, key, alike, free)
     if columns.size < 10 and 2 * columns.size < len(alike) and not any(map(is_rater, alike)):
         text = (
-            f"the rows may be samples or labelers: {columns.size} rows and {len(alike)} columns of labels. If "
+            f"rows may be samples or labelers: {columns.size} rows and {len(alike)} columns of labels. If "
             f"rows are samples, say {_typed('task', f'--task {key}')}. If they are labelers, say "
             f"{_typed('worker', f'--worker {key}')}"
         )
@@ -302,7 +318,8 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
     task, rest = plan.task, [name for name in columns.header if name not in names]
     if task is None:
         named = column_called("task", rest)
-        task = (named,) if named else tuple(n for n in rest if columns.values(n) and columns.unique((n,)))[:1]
+        ids = [n for n in rest if columns.values(n) and columns.unique((n,)) and not columns.is_time(n)]
+        task = (named,) if named else tuple(ids[:1])
     names = [name for name in names if name not in task]
     roles = {name: role_of(name) or "ignored" for name in rest if name not in task}
     if plan.labelers is None and plan.layout != WIDE:
@@ -314,16 +331,18 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
 
 
 def _doubtful_rows(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
-    """A doubt where rows of a table that looks wide may be labels: several of one sample, or no key at all."""
+    """A doubt where rows of a wide table may be labels: several of one sample, or no key at all."""
     task, roles = plan.task or (), plan.roles
     wide = _typed("labelers", f"--labelers {','.join(names)}")
     alike = all(map(is_rater, names)) or (len(names) > 1 and len(set(map(stem, names))) == 1)
     others = [n for n, role in roles.items() if role == "ignored" and not is_beside(n)]
     others = [name for name in others if not (columns.is_time(name) or columns.is_text(name))]
     if not task and others and not alike:
-        return _doubt(plan, f"no column names each row, so a row may be a sample with labelers {quoted(names)}, or a "
-            f"label. For the first say {wide}, for the second task=..., worker=..., "
-            "label=... (at the command line --task NAME --worker NAME --label NAME)")  # fmt: skip
+        text = (
+            f"no column names each row: a row may be a sample with labelers {quoted(names)}, or a label. For"
+        )
+        long = _typed("task=..., worker=..., label", "--task NAME --worker NAME --label NAME")
+        return _doubt(plan, f"{text} the first say {wide}, for the second {long}")
     if not task or columns.unique(task):
         return plan
     text = f"{quoted(names, 8)} look like one labeler each, but rows repeat {'+'.join(task)}. "
@@ -334,9 +353,8 @@ def _doubtful_rows(columns: Columns, plan: FilePlan, names: list[str]) -> FilePl
     key = next((n for n in roles if columns.unique((*task, n)) and not columns.unique((n,))), None)
     if key:
         option = f"--task {','.join((*task, key))}"
-        return _doubt(plan, f"{text}If {key!r} is part of the sample, say {_typed('task', option)}; to compare its "
-                      f"groups, --by {key}")  # fmt: skip
-    long = f"worker=..., label=... (at the command line --worker NAME --label {names[0]})"
+        return _doubt(plan, f"{text}{_part_of_key(key, option)}")
+    long = _typed("worker=..., label", f"--worker NAME --label {names[0]}")
     return _doubt(plan, f"{text}If each row is a sample, say {wide}; if each row is a label, {long}")
 
 
@@ -379,13 +397,13 @@ def _long(columns: Columns, plan: FilePlan, asked: FilePlan, free: list[str]) ->
     if asked.task or not ids or len(workers) < 2 or columns.size < 4 or not columns.unique(task):
         return plan
     one = ",".join(task)
-    return _doubt(plan, f"no two rows have the same {one}, so no sample has two labels, and {ids[0]!r} repeats. If "
-        f"{ids[0]!r} names the samples, say {_typed('task', f'--task {ids[0]}')}; if {one} does, "
-        f"--task {one}")  # fmt: skip
+    text = f"no two rows have the same {one}, so no sample has two labels, and {ids[0]!r} repeats. If"
+    option = _typed("task", f"--task {ids[0]}")
+    return _doubt(plan, f"{text} {ids[0]!r} names the samples, say {option}; if {one} does, --task {one}")
 
 
 def _repeated(columns: Columns, plan: FilePlan, rest: list[str]) -> FilePlan:
-    """The same labeler on the same sample again: repeats of one label, or another column is part of the key."""
+    """The same labeler on the same sample again: repeats, or another column is part of the key."""
     task, worker = plan.task or (), str(plan.worker)
     repeat = [name for name in rest if REPEAT.fullmatch(name.casefold())]
     if repeat:
@@ -396,6 +414,6 @@ def _repeated(columns: Columns, plan: FilePlan, rest: list[str]) -> FilePlan:
     if not keys:
         return plan
     option = f"--task {','.join((*task, keys[0]))}"
-    return _doubt(plan, f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} differs "
-        f"there. If {keys[0]!r} is part of the sample, say {_typed('task', option)}; to compare its groups, "
-        f"--by {keys[0]}. If these are repeats of one label, say repeats='majority'")  # fmt: skip
+    text = f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} differs there."
+    more = "If these are repeats of one label, say repeats='majority'"
+    return _doubt(plan, f"{text} {_part_of_key(keys[0], option)}. {more}")

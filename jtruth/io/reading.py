@@ -201,7 +201,7 @@ def read_labels(
     missing: str | None = None,
     abstain: Iterable = (),
     map: Mapping[str, str] | None = None,
-    pass_at: float | None = None,
+    pass_at: float | str | None = None,
     contains: str | None = None,
     plan: FilePlan | str | PathLike | None = None,
     sep: str | None = None,
@@ -223,7 +223,8 @@ def read_labels(
         repeats: "majority", "first", "last", "keep" or "error", when a worker labelled a task again.
         missing: "error" or "drop", for rows without a label; cells of wide tables are dropped.
         abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
-        map: label in the file -> class. pass_at: numbers of at least this are "pass", others "fail".
+        map: label in the file -> class. pass_at: numbers, or grades of a scale, of at least this are "pass",
+            others "fail".
             contains: of sets of classes, whether this one is among them, "yes" or "no".
         plan: a plan, or the JSON file of one: how a file like this is read.
         sep: separator; a comma (in .tsv files a tab), or what alone stands in the header, unless given.

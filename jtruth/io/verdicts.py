@@ -3,7 +3,8 @@
 A log is read by a generator of `Verdict`s, which `verdicts` makes a reader like all others. Scorers are
 labelers. A model under test is a column `model`, and a part of the task where several models answered one
 sample: what is judged is one answer. One scorer that is called human is proposed as gold, and a labeler
-until it is used so, if its labels are those of the others. Where the scorers have different scales nothing is guessed.
+until it is used so, if its labels are those of the others. Where the scorers have different scales nothing
+is guessed.
 """
 
 import re

@@ -178,7 +178,7 @@ def test_everything_that_stands_in_a_file(write):
 def test_features_are_no_labelers(write):
     rng = np.random.default_rng(0)
     path = write(table("id,p0,p1,p2,p3", [(k, *rng.integers(0, 17, 4)) for k in range(99)]))
-    with pytest.raises(ValueError, match="If each labeler has a column, name them"):
+    with pytest.raises(ValueError, match="If these columns of numbers are labelers, and no features"):
         jt.read_labels(path)
     raters = jt.read_labels(write(table("id,judge_a,judge_b", [(k, k % 15, k % 15) for k in range(60)])))
     assert raters.num_labelers == 2 and raters.scale == "interval"

@@ -316,10 +316,11 @@ def drift_findings(
     said = []
     for t, c in cells:
         moment = behaviour.moment[t, c]
+        early = (order[np.isfinite(order)] <= moment).mean()
         until = f" (up to {moment:g})" if abs(moment) < _DATES else ""
         said.append(
             f"{who[t]} is right on {behaviour.before[t, c]:.0%} of class {classes[c]!r} in the first "
-            f"{(order[np.isfinite(order)] <= moment).mean():.0%} of the samples{until}, on {behaviour.after[t, c]:.0%} afterwards"
+            f"{early:.0%} of the samples{until}, on {behaviour.after[t, c]:.0%} afterwards"
         )
     more = f"; and {len(said) - _NAMED} more in the JSON" if len(said) > _NAMED else ""
     names = some(list(dict.fromkeys(who[t] for t, _ in cells)), _NAMED)
