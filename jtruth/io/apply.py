@@ -14,7 +14,7 @@ from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
-from jtruth.io.columns import says_something
+from jtruth.io.columns import is_rater, says_something
 from jtruth.io.exports import GOLD, LabelRows
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan
 from jtruth.labels import Labels
@@ -212,7 +212,8 @@ def check_single(rows: LabelRows, plan: FilePlan) -> None:
         raise NotOneClass(rows.source.says(text))
 
 
-_CHANCE, _MOST_CHECKED = -9.2, 500_000  # log of 1e-4; labels beyond which nobody asks
+_MOST_CHECKED = 500_000  # labels beyond which nobody asks
+_CHANCE, _CHANCE_OF_RATERS = -7.0, -9.2  # log of the probability that somebody did so alone
 
 
 def check_derived(labels: Labels, source: Source) -> None:
@@ -238,7 +239,8 @@ def check_derived(labels: Labels, source: Source) -> None:
         agree = (votes * (votes - 1)).sum() / pairs  # p^2 + (1 - p)^2 / (C - 1)
         p = (1 + np.sqrt(max((classes - 1) * (classes * agree - 1), 0.0))) / classes
         odds = (p * (classes - 1) / max(1 - p, 1e-9)) ** (most - second)[disputed][same]
-        if np.log(odds / (odds + classes - 1)).sum() < _CHANCE:
+        chance = _CHANCE_OF_RATERS if is_rater(str(name)) else _CHANCE
+        if np.log(odds / (odds + classes - 1)).sum() < chance:
             rest = ",".join(str(one) for one in labels.worker_names if one != name)
             raise ValueError(
                 source.says(

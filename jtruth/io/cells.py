@@ -154,7 +154,7 @@ def _from_grade_up(
     names = [v for v in different(values) if not says_nothing(v, plan) and v not in (FAIL, PASS)]
     scale, order, *_ = scale_of(plan.classes or names, plan.scale, named=plan.classes is not None)
     if scale == "nominal" and names:
-        text = f"pass_at={plan.pass_at!r} needs an order of {quoted(names, 5)}; say scale='ordinal', classes=[...]"
+        text = f"pass_at={plan.pass_at!r} needs an order of the classes: say scale='ordinal', classes=[...]"
         raise ValueError(source.says(text))
     up = at_least(order, str(plan.pass_at))
     note = f"Labels from {plan.pass_at!r} up ({quoted(up, 8)}) are {PASS}, those below it {FAIL}."

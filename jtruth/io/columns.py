@@ -29,6 +29,7 @@ _OTHERS = {
     "prediction": re.compile(r"(pred|model|classifier|y_?pred).*"),
     "score": re.compile(r"(score|prob|confidence|p_).*"),
 }
+_OUTCOMES = {"outcome", "result", "decision", "output"}  # of labelers, where there are three or more
 REPEAT = re.compile(
     r"(epoch|repeat|repetition|rep|run|trial|attempt|seed|iteration|iter|round|replicate|pass|try|retry)s?"
     r"([_ .-]?(id|no|num|number|index|idx|n))?"
@@ -36,8 +37,8 @@ REPEAT = re.compile(
 _INDEX = re.compile(r"unnamed: \d+|index|row([_ .-]?(id|no|num|number))?|line|no\.?|#|")
 _META = re.compile(
     r"(num|n|len|length|count)_.*|.*_(count|length|len)|age|year|month|day|hour|week|fold|batch|page|position"
-    r"|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*|(.*[_ .-])?(id|uid|uuid|idx|key)|agreement"
-    r"|kappa|entropy|alpha"
+    r"|pos|rank|version|session|order|seconds|duration|lead_time|time.*|date.*|agreement|kappa|entropy|alpha"
+    r"|(.*[_ .-])?(id|uid|uuid|idx|key)"
 )
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _FEW_ROWS = 5  # of fewer, whole numbers 1 to n may be grades
@@ -172,6 +173,8 @@ class Columns:
         words = set().union(*map(self.words, best))
         stems = set(map(stem, best)) if len(best) > 1 else set()
         best = [n for n in may if n in best or self.words(n) <= words or stems == {stem(n)}]
+        alone = [name for name in best if name.casefold() not in _OUTCOMES]
+        best = alone if len(alone) > 2 else best
         if best and not self.classes and all(self.numbers(name) is not None for name in best):
             raters = all(map(is_rater, best))
             if (len(words) > _MOST_GRADES and not raters) or all(stem(name) in _FEATURE for name in best):

@@ -297,6 +297,7 @@ def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list
     """A wide table, unless names say that its rows are labelers; a doubt where nothing says which."""
     rest = [name for name in free if name not in alike and name.casefold() not in COUNT_WORDS]
     ids = [n for n in rest if columns.size > 1 and columns.unique((n,)) and not columns.is_time(n)]
+    ids = [name for name in ids if not columns.counts_rows(name)]
     if plan.task or not ids:
         return _wide(columns, plan, alike)
     who = [name for name in ids if names_people(columns, name)]
@@ -319,6 +320,7 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
     if task is None:
         named = column_called("task", rest)
         ids = [n for n in rest if columns.values(n) and columns.unique((n,)) and not columns.is_time(n)]
+        ids = [name for name in ids if not columns.counts_rows(name)]
         task = (named,) if named else tuple(ids[:1])
     names = [name for name in names if name not in task]
     roles = {name: role_of(name) or "ignored" for name in rest if name not in task}
