@@ -1,5 +1,6 @@
 """What to do next: which labels to `jtruth ask` for, what to buy (`plan`), what to check (`clean`)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,16 @@ def plan(args: Any) -> None:
     give(args, search, step if args.cost_gold == float("inf") else "")
 
 
+def _numeric(tables: Any) -> list[str]:
+    """Columns of numbers in the file of labels that have no role there."""
+    from jtruth.io.columns import Columns, role_of
+
+    plan, columns = tables.plan, Columns(tables.opened.table)
+    used = {plan.worker, plan.label, *(plan.labelers or ()), *(plan.task or ())}
+    free = (name for name in columns.header if name not in used and role_of(name) is None)
+    return [name for name in free if columns.numbers(name) is not None and not columns.counts_rows(name)]
+
+
 def _features(tables: Any, path: Path) -> Any:
     """Columns of numbers of a table beside the labels, or of their own file but for what is used there."""
     from jtruth.cli.reading import column_of
@@ -137,9 +148,9 @@ def _features(tables: Any, path: Path) -> Any:
     if path == args.file:
         used = {plan.worker, plan.label, *(plan.labelers or ()), *plan.roles, *(plan.task or ())} - {task}
         used |= {column_of(one) for one in (args.gold, args.predictions)}
-        kept = [k for k, name in enumerate(table.header) if name not in used]
-        columns = [table.columns[k] for k in kept]
-        table = table._replace(header=tuple(table.header[k] for k in kept), columns=columns)
+        kept = [task, *(name for name in _numeric(tables) if name not in used and name != task)]
+        columns = [table.columns[table.header.index(name)] for name in kept]
+        table = table._replace(header=tuple(kept), columns=columns)
     return read_features(table, tables.labels, task=task)
 
 
@@ -169,6 +180,12 @@ def clean(args: Any) -> None:
     files = args.gold, args.features, args.predictions, args.costs, args.noise
     tables = reading.Tables(args, *files)
     labels, (noise, prior) = tables.labels, tables.noise()
+    alone = tables.plan.layout == "one label each" and args.predictions is args.noise is args.features is None
+    if alone and len(beside := _numeric(tables)) > 1:
+        args.features = args.file
+        labels = replace(
+            labels, notes=(*labels.notes, f"Features: {len(beside)} columns of numbers beside them.")
+        )
     features, costs = (None if one is None else _features(tables, one) for one in (args.features, args.costs))
     probabilities: Any = None
     if args.predictions is not None:

@@ -39,14 +39,10 @@ def keyed(path: Path, args: Any, plan: FilePlan, wanted: str | None) -> tuple[Te
     key = tuple(typed_names([wanted])) if wanted else tuple(plan.task or ())
     if not wanted and not (key and set(key) <= set(table.header)):
         key = (column_called("task", table.header) or "task",)
-    check_columns(table.header, {"task": key[0]} if len(key) == 1 else dict(zip(key, key, strict=True)),
-                  table.source, option="--" if wanted is None else "--pred-")  # fmt: skip
     if len(key) == 1:
         return table, key[0]
-    ids = apply.ids_of(table, FilePlan(task=key))
-    return table._replace(
-        header=(" | ".join(key), *table.header), columns=(ids, *table.columns[:])
-    ), " | ".join(key)
+    ids, name = apply.ids_of(table, FilePlan(task=key)), apply.BETWEEN.join(key)
+    return table._replace(header=(name, *table.header), columns=(ids, *table.columns[:])), name
 
 
 class Tables:
@@ -241,6 +237,7 @@ class Tables:
         if table is not None:
             return table, {"task": table.header[0], "score": table.header[1]}
         table, task = keyed(path, self.args, self.plan, self.args.pred_task)
+        check_columns(table.header, {"task": task}, table.source, option="--pred-")
         return table, {"task": task}
 
     def _inside(self, path: Path) -> TextTable | None:

@@ -420,7 +420,7 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     """
     if order is None:
         return None
-    if getattr(order, "ndim", 1) == 2:
+    if isinstance(order, np.ndarray) and order.ndim == 2:
         sample, labeler, _ = data.labels.entries()
         times, size = np.asarray(order, np.float64), (data.labels.num_samples, data.labels.num_labelers)
         if times.shape != size or not np.isfinite(times[sample, labeler]).all():
