@@ -397,6 +397,17 @@ def test_tables_are_read_back_or_refused(tmp_path):
     assert wrong(all_read(range(300), tmp_path)) == []
 
 
+def test_the_plan_of_a_table_reads_it_again(tmp_path):
+    """A plan that was made, and one that was written and read, give the labels that the table means."""
+    for case in (drawn(seed) for seed in range(300, 400)):
+        (path := tmp_path / f"labels.{case.kind[1]}").write_bytes(case.data)
+        if case.kind[1] != "frame" and read_back(case, tmp_path) == "exact":
+            data = jt.read(path, **case.options)
+            assert (
+                verdict(case, data.labels) == verdict(case, jt.read(path, plan=data.plan).labels) == "exact"
+            )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(1000, 7000, 1000))
 def test_thousands_of_tables_are_read_back_or_refused(tmp_path, start):
