@@ -76,7 +76,7 @@ def write(path: Path, rows: int) -> None:
 def shell(*command: str) -> tuple[float, float]:
     """(wall seconds, MB) of one command; its output must end well."""
     begin = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "jtruth.cli", *command], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "jtruth", *command], cwd=ROOT, check=True, capture_output=True)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.perf_counter() - begin, children.ru_maxrss / 1e3
 

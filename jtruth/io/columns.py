@@ -61,8 +61,17 @@ class Columns:
 
     def __init__(self, table: TextTable, classes: Sequence[str] | None = None):
         self.table, self.header, self.classes = table, tuple(table.header), frozenset(classes or ())
-        self.size = len(table.columns[0]) if table.header else 0
         self._values: dict[str, list[str]] = {}
+
+    @cached_property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.table.columns[0]) if self.header else 0
+
+    def together(self, names: Sequence[str]) -> None:
+        """Read these columns in one pass over the file, where it is read when somebody asks."""
+        if load := getattr(self.table.columns, "load", None):
+            load([self.header.index(name) for name in names])
 
     def __getitem__(self, name: str) -> Sequence[str]:
         return self.table.columns[self.header.index(name)]

@@ -190,6 +190,7 @@ def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
     rest = [name for name in free if name not in (worker, *(task or ()))]
     label = asked.label or _label_called(columns, worker, rest)
     plan = replace(asked, task=task)
+    columns.together([*task, worker, label] if task and worker and label else columns.header)
     if asked.labelers is not None and not (worker and set(asked.labelers) <= set(columns.values(worker))):
         check_columns(columns.header, {"labelers": asked.labelers[0]}, columns.table.source)
         if asked.worker and not asked.task:
