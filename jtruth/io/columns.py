@@ -6,6 +6,7 @@ decides by these which column is which.
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
