@@ -2,10 +2,9 @@
 
 from jtruth._validation.text import File, TextTable
 from jtruth.io.gold import Gold, read_gold
-from jtruth.io.look import inspect_file
 from jtruth.io.noise import read_noise
 from jtruth.io.plan import FilePlan
-from jtruth.io.reading import Data, read, read_labels, read_shard, write_labels
+from jtruth.io.reading import Data, inspect_file, read, read_labels, read_shard, write_labels
 from jtruth.io.tables import read_features, read_predictions, read_scores
 
 __all__ = [

@@ -351,7 +351,7 @@ def _doubtful_rows(columns: Columns, plan: FilePlan, names: list[str]) -> FilePl
     text = f"{quoted(names, 8)} look like one labeler each, but rows repeat {'+'.join(task)}. "
     who = column_called("worker", list(roles))
     if who:
-        ways = (f"for the label {name!r} say {_typed('label', f'--label {name}')}" for name in names[:3])
+        ways = (f"For the label {name!r} say {_typed('label', f'--label {name}')}" for name in names[:3])
         return _doubt(plan, text + "; ".join(ways))
     key = next((n for n in roles if columns.unique((*task, n)) and not columns.unique((n,))), None)
     if key:
