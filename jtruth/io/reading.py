@@ -24,13 +24,14 @@ from jtruth._files import write_table
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
+from jtruth._validation.words import plain, quoted
 from jtruth.io import apply, exports
 from jtruth.io.cells import in_words, silent_by_map
-from jtruth.io.columns import role_of
+from jtruth.io.columns import Columns, role_of, says_something
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold_sample
 from jtruth.io.parsing import as_table, parsed, text_of
-from jtruth.io.plan import FilePlan, make_plan
+from jtruth.io.plan import LONG, SINGLE, UNKNOWN, FilePlan, make_plan
 from jtruth.io.tables import read_predictions
 from jtruth.labels import Labels
 
