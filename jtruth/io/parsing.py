@@ -13,6 +13,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -44,7 +45,7 @@ from jtruth._validation.words import (
     present,
     quoted,
 )
-from jtruth.io.eval_archive import eval_log
+from jtruth.io.evaluation_logs import eval_log
 from jtruth.io.label_rows import as_text
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
@@ -59,9 +60,13 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
     data, source = file.data, Source(file.name, "object")
     if data.startswith(b"PAR1"):
         return _parquet(file.name, data)
-    if data.startswith(b"PK\x03\x04") and (log := eval_log(file)):
-        return {"": [log]}, source
     if data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
+        if log := eval_log(inside, file.name):
+            return {"": [log]}, source
+        if twice := duplicates(Path(one.name).stem for one in inside):
+            names = [one.name.removeprefix(f"{file.name}/") for one in inside if Path(one.name).stem in twice]
+            why = "have one name, which is their annotator's. Rename one, or leave it out"
+            raise ValueError(source.says(f"{quoted(names)} {why}"))
         read = {Path(one.name).stem: parsed(one, sep) for one in inside}
         if len(read) == 1 and isinstance(only := next(iter(read.values())), TextTable):
             return only
@@ -82,6 +87,8 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
 def _zipped(file: File) -> list[File]:
     """The files of a zip but for a Mac's; none where it is Excel's, or damaged. File names are annotators."""
     limit = largest(len(file.data))
+    with suppress(ImportError):
+        import zipfile_zstd  # noqa: F401  # pyright: ignore[reportMissingImports]  # teaches zipfile Zstandard
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
@@ -91,14 +98,13 @@ def _zipped(file: File) -> list[File]:
                 return []
             read = names if size <= limit else []
             files = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in read]
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, ValueError, EOFError, OSError):
+    except NotImplementedError:
+        how = f"pip install zipfile-zstd, or inspect log convert {file.name} --to json --output-dir logs"
+        why = f"it is packed by a newer method (Zstandard), as inspect_ai may do: {how}"
+        raise ValueError(f"{file.name}: {why}") from None
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError, OSError):
         return []  # damaged, or encrypted; what is no table is refused where tables are read
     check_size(size, file.name, len(file.data))
-    if twice := duplicates(Path(name).stem for name in names):
-        alike = quoted(name for name in names if Path(name).stem in twice)
-        raise ValueError(
-            f"{file.name}: {alike} have one name, which is their annotator's. Rename one, or leave it out"
-        )
     return files
 
 
