@@ -396,9 +396,8 @@ def whole_numbers(column: Sequence) -> Sequence:
     if ".0" not in "\n".join(names):
         return column
     given = [name for name in names if name.strip().casefold() not in MISSING_TEXT - {"-1"}]
-    whole = {name: name.partition(".")[0] for name in given if _WHOLE.fullmatch(name)}
+    whole = {name: str(int(name.partition(".")[0])) for name in given if _WHOLE.fullmatch(name)}
     mixed = any("." not in name for name in whole) and all(map(_PLAIN.fullmatch, given))
-    whole = {name: "0" if number == "-0" else number for name, number in whole.items()}
     return renamed(column, whole) if mixed or len(whole) == len(given) else column
 
 
