@@ -338,14 +338,15 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
     number = 0
     while number < len(rows) and not any(map(str.strip, rows[number][1:])):
         number += 1
-    if number == len(rows) or not _names_role(rows[number]):
+    if number == len(rows) or not has_words(rows[number]):
         return 0
-    return 0 if any(_names_role(row[:1]) for row in rows[:number]) else number
+    return 0 if any(has_words(row[:1]) for row in rows[:number]) else number
 
 
-def _names_role(cells: Sequence[str]) -> bool:
-    names = list(map(str.strip, cells))
-    return any(words.column_called(role, names) for role in words.COLUMN_WORDS)
+def has_words(names: Iterable[str], roles: Iterable[str] = words.COLUMN_WORDS) -> bool:
+    """Whether some name is that of a column with such a role; numbered names are not."""
+    plain = [name.strip() for name in names if not re.search("[0-9]", name)]
+    return any(words.column_called(role, plain) for role in roles)
 
 
 def _skipped_at_end(name: str, number: int) -> tuple[str, ...]:

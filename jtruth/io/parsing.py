@@ -25,7 +25,7 @@ import numpy as np
 from jtruth._validation import text as tables
 from jtruth._validation.coded import different, merged, renamed
 from jtruth._validation.ids import is_missing
-from jtruth._validation.text import File, TextTable, decoded, joined_note, read_bytes
+from jtruth._validation.text import File, TextTable, decoded, has_words, joined_note, read_bytes, read_table
 from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, number_of, quoted
 from jtruth.io.eval_archive import eval_log
 from jtruth.io.label_rows import as_text
@@ -52,7 +52,7 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
     if data[:64].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:1] in (b"{", b"["):
         objects, source = _objects(file)
         return {"": objects}, source
-    return tables.read_table(file, sep)
+    return read_table(file, sep)
 
 
 def _together(inside: list[File], source: Source, sep: str | None) -> tuple[Records, Source] | TextTable:
@@ -126,12 +126,12 @@ def text_of(value: Any) -> str:
     ('2026-01-02T09:00:00', '90', '2', 'cat')
     """
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str | bool) or is_missing(value):
-        return "" if is_missing(value) else as_text(value)
+    if is_missing(value):
+        return ""
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    if isinstance(value, float):
-        return as_text(int(value) if value.is_integer() and abs(value) < 1e15 else value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
     if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
         value = value.date()
     if isinstance(value, date | time):
@@ -139,7 +139,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, bytes):
         read = value.decode(errors="replace")
         return read if read.isprintable() and "\ufffd" not in read else value.hex()
-    if isinstance(value, int | list | tuple | dict | np.ndarray):
+    if isinstance(value, int | float | list | tuple | dict | np.ndarray):
         value = value.tolist() if isinstance(value, np.ndarray) else value
         return json.dumps(value, ensure_ascii=False, default=text_of)
     return format(value, "f") if isinstance(value, Decimal) else str(value)
@@ -310,7 +310,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
         inside = _unwrapped(box, source) if deeper else None
         return inside and (inside[0], f"{inside[1]}, in {name!r}")
     alike = not lists and not boxes and len(set(map(type, one.values()))) == 1
-    if alike and len(one) > 2 and not _has_words(one):
+    if alike and len(one) > 2 and not has_words(one):
         return [{"task": name, "label": value} for name, value in one.items()], "one label for each task"
     return None
 
@@ -318,7 +318,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
 def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
     """Objects of columns, which are equally long; few of them, or one has a name that is known."""
     sizes = set(map(len, lists.values()))
-    if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not _has_words(lists)):
+    if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not has_words(lists)):
         raise ValueError(source.says(
             f"the lists {quoted(lists)} have {quoted(sizes)} values: are they columns, or the labels of one "
             "sample each? Columns must be equally long, one of them called label. Write labels as "
@@ -334,9 +334,9 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     """
     inner = list(dict.fromkeys(name for box in boxes.values() for name in box))
     numbers = list(map(str, range(max(len(inner), len(boxes)))))
-    many = 2 * len(inner) >= 3 * len(boxes) or _has_words(boxes)
-    how = "rows by their {}" if _has_words(inner, ("label",)) else ""
-    if _has_words(boxes, ("label",)) or (many and inner == numbers[: len(inner)]):
+    many = 2 * len(inner) >= 3 * len(boxes) or has_words(boxes)
+    how = "rows by their {}" if has_words(inner, ("label",)) else ""
+    if has_words(boxes, ("label",)) or (many and inner == numbers[: len(inner)]):
         how = f"columns {quoted(boxes, 8)} by the index of a row"
         turned = {name: {c: box.get(name) for c, box in boxes.items()} for name in inner}
         boxes, inner = turned, list(boxes)
@@ -352,12 +352,6 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     pairs = ((key, name, value) for key, box in boxes.items() for name, value in box.items())
     rows = [{a: k, b: n} | (v if isinstance(v, dict) else {"label": v}) for k, n, v in pairs]
     return rows, f"labels by {a} and {b}"
-
-
-def _has_words(names: Iterable[str], roles: Iterable[str] = COLUMN_WORDS) -> bool:
-    """Whether some name is that of a column with such a role; numbered names are not."""
-    plain = [name for name in names if not re.search("[0-9]", name)]
-    return any(column_called(role, plain) for role in roles)
 
 
 def _starts(names: Iterable[str], role: str) -> bool:
@@ -409,18 +403,7 @@ def _column(column: Any) -> Sequence[str]:
     if not chunks:
         return []
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
-    names = chunks[0].dictionary
-    if pa.types.is_temporal(names.type) and not pa.types.is_time(names.type):
-        return merged(codes, _times(names.to_numpy(zero_copy_only=False), getattr(names.type, "tz", None)))
-    return merged(codes, texts_of(names.to_pylist()))
-
-
-def _times(values: np.ndarray, zone: str | None) -> list[str]:
-    """Times of NumPy in ISO form, without zeros at the end; durations in seconds."""
-    if values.dtype.kind == "m":
-        return [text_of(value) for value in (values / np.timedelta64(1, "s")).tolist()]
-    texts = ("" if np.isnat(value) else np.datetime_as_string(value, "auto") for value in values)
-    return [f"{text}{'' if 'T' in text else 'T00:00'}Z" if zone and text else text for text in texts]
+    return merged(codes, texts_of(chunks[0].dictionary.to_pylist()))
 
 
 def as_table(path: Any, sep: str | None = None) -> TextTable:
