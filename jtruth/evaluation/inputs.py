@@ -6,7 +6,6 @@ answer to a question that nobody asked. Whole numbers, true/false and data frame
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, TypedDict
 
@@ -19,6 +18,7 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
+from jtruth._validation.times import times_of
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
@@ -57,17 +57,16 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
     if not jnp.issubdtype(log_likelihood.dtype, np.floating):
         raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
                          f"numbers; {advice_on(log_likelihood)}")  # fmt: skip
-    log_likelihood = log_likelihood.astype(np.float64)
     if noise is not None:
         raise ValueError("labels is already a log-likelihood array, so noise has nothing to act on; give one")
+    log_likelihood = log_likelihood.astype(np.float64)
     finite = log_likelihood[np.isfinite(log_likelihood)]
     if (finite > 0).any() and (finite == np.floor(finite)).all():
         raise ValueError(f"labels is an array of whole numbers; {advice_on(np.nan_to_num(log_likelihood))}")
-    bad = np.flatnonzero(np.isnan(log_likelihood).any(1) | (log_likelihood == np.inf).any(1))
+    bad = np.flatnonzero((np.isnan(log_likelihood) | (log_likelihood == np.inf)).any(1))
     if bad.size:
-        raise ValueError(
-            f"the log-likelihood of samples {check.some(bad)} is NaN or infinite; check the noise model"
-        )
+        text = f"the log-likelihood of samples {check.some(bad)} is NaN or infinite; check the noise model"
+        raise ValueError(text)
     if (log_likelihood > 1e-9).any() and np.allclose(log_likelihood.sum(1), 1):
         raise ValueError("the rows of labels sum to 1: these are probabilities; give log p(z_i | y_i = c)")
     return log_likelihood
@@ -283,9 +282,8 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         prior = validate_prior(shares, len(classes))
     if noise is not None:
         if not isinstance(noise, NoiseModel):
-            raise ValueError(
-                f"noise is a {type(noise).__name__}; give a model of jt.noise, or None to learn one"
-            )
+            kind = type(noise).__name__
+            raise ValueError(f"noise is a {kind}; give a model of jt.noise, or None to learn one")
         if table is None:
             raise ValueError("noise=... needs jt.Labels; an array of log-likelihoods already contains it")
         log_likelihood = _log_likelihood(noise, table)
@@ -350,11 +348,8 @@ def read_sampling(gold: Any, data: Inputs) -> None:
         return
     _, inclusion, strata, sizes = gold
     if not (data.num_gold and data.open):
-        gold.refuse_sampling(
-            "error rates are given, an assumption was named, or the method takes them as known"
-            if data.num_gold
-            else "there is no gold",
-        )
+        known = "error rates are given, an assumption was named, or the method takes them as known"
+        gold.refuse_sampling(known if data.num_gold else "there is no gold")
     chance = None if inclusion is None else aligned(inclusion, "inclusion of gold", data).values
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
@@ -414,13 +409,13 @@ def warnings(data: Inputs) -> list[str]:
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds.
+    """(samples,) finite numbers when each sample was labelled, or None; of dates seconds.
 
     A time for each label is an array (samples, labelers), NaN where there is no label.
     """
     if order is None:
         return None
-    if getattr(order, "ndim", 1) == 2:
+    if getattr(order, "ndim", 1) == 2 and not check.is_frame(order):
         sample, labeler, _ = data.labels.entries()
         times, size = np.asarray(order, np.float64), (data.labels.num_samples, data.labels.num_labelers)
         if times.shape != size or not np.isfinite(times[sample, labeler]).all():
@@ -430,31 +425,19 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
         return times
     by_sample = aligned(order, "order", data)
     times = by_sample.values
-    if times.dtype == object and any(isinstance(v, date) for v in times):
-        times = np.array([_seconds(v) for v in times])
-    if times.dtype.kind == "M":
-        micro = times.astype("datetime64[us]").astype(np.int64)
-        times = np.where(np.isnat(times), np.nan, micro) if np.isnat(times).any() else micro
-    bad = np.flatnonzero(~np.isfinite(times)) if times.dtype.kind == "f" else np.zeros(0, int)
+    if times.dtype.kind in "OM" and (seconds := times_of(times, "order")) is not None:
+        times = seconds
+    if times.dtype.kind not in "iuf":
+        raise ValueError(
+            f"order has dtype {times.dtype}; give one finite number or date for each of {times.size} samples"
+        )
+    bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
         raise ValueError(
             f"{by_sample.entries.entry(bad, 'order ', by_sample.values[bad[0]])} no time ({bad.size} such): "
             "give one number or date for each sample, or leave order out"
         )
-    if times.dtype.kind not in "iuf":
-        raise ValueError(
-            f"order has dtype {times.dtype}; give one finite number or date for each of {times.size} samples"
-        )
     return times
-
-
-def _seconds(when: Any) -> float:
-    """Seconds of a date (its midnight) or a time; NaN of anything else."""
-    if not isinstance(when, date) or when != when:  # NaT
-        return np.nan
-    if not isinstance(when, datetime):
-        when = datetime(when.year, when.month, when.day)
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 class Judging(TypedDict, total=False):
