@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from jtruth._random import Key, as_key, stream
 from jtruth._validation import as_list, brief, collapse_rows
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of, law_column
-from jtruth.evaluation.agreement import MOST_PAIRS
+from jtruth.evaluation.agreement import in_common
+from jtruth.inspection import coefficient_table
 from jtruth.learning.values import Values, members
-from jtruth.stats.agreement import Agreement, agreement, krippendorff, labeler_pairs, separate_groups
+from jtruth.stats.agreement import Agreement, agreement, krippendorff, separate_groups
 from jtruth.stats.estimates import check_level
 from jtruth.stats.raters import DISTANCES, alpha_of_numbers, intraclass, limits_of_agreement, set_distances
 
+_TASKS = Column("num_samples", "tasks")
 _SHOWN = 10  # pairs on a screen
 _MOST_SETS = 1000  # different ones, which take half a minute
 _TITLES = {
@@ -33,13 +34,6 @@ _TITLES = {
     "krippendorff": "alpha, interval",
 }
 _WORDS = {0.5: "poorly", 0.75: "moderately", 0.9: "well", np.inf: "very well"}  # up to; Koo and Li (2016)
-
-
-def _together(found: dict[str, Agreement], title: str) -> Table:
-    rows = [{"coefficient": name, **one._asdict()} for name, one in found.items()]
-    columns = (Column("value", "value", ("low", "high")), Column("num_samples", "tasks"))
-    return Table("overall", title, "coefficient", columns, rows, missing="undefined", by_name=True,
-                 say=_TITLES.__getitem__)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +63,8 @@ class SetAgreement(Answer):
             ends = [f"{plain(row['class'])!r} ({row['value']:.3f})" for row in (known[0], known[-1])]
             sentence += f" Labelers agree least on {ends[0]} and most on {ends[1]}."
         blocks = (
-            _together(self.overall, "Krippendorff's alpha of whole sets"),
+            coefficient_table("overall", "Krippendorff's alpha of whole sets", self.overall, _TASKS,
+                              titles=_TITLES),
             Table("classes", "Is the class in the set? Least agreement first", "class", columns, classes,
                   missing="undefined", order=order),
             warning_notes(self.warnings), facts_of(self, "distance", "num_sets"), facts(level=first.level),
@@ -153,7 +148,7 @@ class RatingAgreement(Answer):
         titles = ("bias", "lower limit", "upper limit")
         columns = [law_column(title.split()[0], title, ".3g") for title in titles]
         blocks = (
-            _together(self.overall, "All raters together"),
+            coefficient_table("overall", "All raters together", self.overall, _TASKS, titles=_TITLES),
             Table("pairs", "First rater minus second, widest limits of agreement first", "pair",
                   (*columns, Column("num_samples", "tasks")), pairs, note, unit=None, aside=("pair",),
                   say=str, order=order),
@@ -206,15 +201,12 @@ def rating_agreement(
         notes += (f"The raters form {groups} groups without a common task; levels are compared within them.",)
     overall, k = intraclass(task, rater, y, level)
     overall["krippendorff"] = agreement(alpha_of_numbers(task, y), as_key(key), level)
-    shared = labeler_pairs(task, rater, np.zeros_like(task), size).shared
-    one, two, number = (np.asarray(part, np.int64) for part in sparse.find(sparse.triu(shared)))
-    pairs = {}
-    for e in np.argsort(-number, kind="stable")[: min((number > 1).sum(), MOST_PAIRS)]:
-        a, b = np.flatnonzero(rater == one[e]), np.flatnonzero(rater == two[e])
-        _, i, j = np.intersect1d(task[a], task[b], assume_unique=True, return_indices=True)
-        row = limits_of_agreement(y[a[i]] - y[b[j]], level)
-        pairs[names[one[e]], names[two[e]]] = {**row, "num_samples": i.size}
-    return RatingAgreement(overall, pairs, k, task.size == size[0] * size[1], number.size - len(pairs), notes)
+    shared, left_out = in_common(task, rater, size)
+    pairs = {
+        (names[a], names[b]): {**limits_of_agreement(y[one] - y[two], level), "num_samples": one.size}
+        for (a, b), (one, two) in shared.items()
+    }
+    return RatingAgreement(overall, pairs, k, task.size == size[0] * size[1], left_out, notes)
 
 
 def _shared(
