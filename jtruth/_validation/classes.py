@@ -11,19 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._validation import words
 from jtruth._validation.coded import as_coded, different, recode, types_of
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_missing, kind_name
 from jtruth._validation.scale import scale_of
-from jtruth._validation.words import (
-    Source,
-    alike_note,
-    brief,
-    check_different_numbers,
-    check_visible,
-    duplicates,
-    quoted,
-    some,
-)
+from jtruth._validation.words import Source, brief, quoted
 
 PLAIN_INTEGER = re.compile(r"0|[1-9][0-9]*")
 
@@ -34,14 +26,9 @@ def is_integer(name: str) -> bool:
 
 
 def class_codes(
-    values: Any,
-    classes: Sequence[str],
-    source: Source,
-    *,
-    coded: bool,
-    if_missing: str | None,
+    values: Any, classes: Sequence[str], source: Source, *, coded: bool, if_missing: str | None,
     what: str = "",
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """(entries,) int32 codes of predictions or gold, -1 where one is missing; what is no class is refused.
 
     `coded`: the order of the classes was given, so numbers may be codes; `if_missing`: what to do about a
@@ -102,11 +89,8 @@ def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
     keys = list(values) if isinstance(values, Mapping) else values.index.tolist()
     names = tuple(map(str, classes))
     place, codes = {name: k for k, name in enumerate(names)}, not any(map(is_integer, names))
-    try:
-        found = [_code(key.item() if isinstance(key, np.generic) else key, place, codes) for key in keys]
-    except TypeError:
-        found = [None] * len(keys)
-    places = [-1 if c is None else c for c in found]
+    found = (_code(key.item() if isinstance(key, np.generic) else key, place, codes) for key in keys)
+    places = [-1 if code is None else code for code in found]
     if sorted(places) != list(range(len(names))):
         given = quoted(keys, 8) or "no class"
         raise ValueError(
@@ -140,15 +124,9 @@ MOST_UNNAMED = 1000  # classes that nobody named; more of them are ids or free t
 
 
 def encode_classes(
-    values: Sequence,
-    classes: Iterable | None,
-    num_classes: int | None,
-    source: Source,
-    if_missing: str | None,
-    length: int | None = None,
-    silent: Container = (),
-    scale: str | None = None,
-) -> tuple[np.ndarray, tuple, tuple, str]:
+    values: Sequence, classes: Iterable | None, num_classes: int | None, source: Source,
+    if_missing: str | None, length: int | None = None, silent: Container = (), scale: str | None = None,
+) -> tuple[np.ndarray, tuple, tuple, str]:  # fmt: skip
     """(int32 codes of a column of labels, -1 where one is missing; class names; notes; scale of the classes).
 
     Missing labels are refused with the advice `if_missing`, or accepted if it is None; `silent` ones are as
@@ -158,7 +136,7 @@ def encode_classes(
     named = class_names(classes, num_classes)
     _check_one_type(values, source)
     _check_number(values, named, len(values) if length is None else length)
-    labelled = [value for value in different(values) if value not in silent]
+    labelled = (value for value in different(values) if value not in silent)
     names = {value: _class_name(value, named, values, source, scale) for value in labelled}
     if if_missing is not None and None in names.values():
         rows = [k for k, v in enumerate(values) if names.get(v, "") is None]
@@ -168,7 +146,7 @@ def encode_classes(
             f"If {str(found)!r} is a class, name all classes in `classes`."
         )
     present = list(dict.fromkeys(name for name in names.values() if name is not None))
-    check_visible(present, values, "label", source)
+    words.check_visible(present, values, "label", source)
     order, notes, scale = _class_order(present, named, num_classes, scale)
     code = {name: k for k, name in enumerate(order)}
     unnamed = all(map(is_integer, present)) and not code.keys() >= set(present)
@@ -183,7 +161,7 @@ def encode_classes(
             f"Correct it, or name every class in `classes`."
         )
     codes = {value: code[name] for value, name in names.items() if name is not None}
-    notes += alike_note(order, "class names")
+    notes += words.alike_note(order, "class names")
     return recode(values, lambda value: codes.get(value, -1)), order, notes, scale
 
 
@@ -218,9 +196,9 @@ def class_names(classes: Iterable | None, num_classes: int | None) -> tuple | No
     if classes is None:
         return None
     names = tuple(str(c) for c in as_list(classes, "classes"))
-    check_visible(names, names, "class", Source("classes", "name"))
+    words.check_visible(names, names, "class", Source("classes", "name"))
     _check_num_classes(max(2, len(names)))
-    if len(names) < 2 or duplicates(names):
+    if len(names) < 2 or words.duplicates(names):
         raise ValueError(f"classes must be two or more different names; got {quoted(names)}")
     if num_classes is not None and num_classes != len(names):
         raise ValueError(f"num_classes is {num_classes} but classes has {len(names)} names: {quoted(names)}")
@@ -297,16 +275,15 @@ def _class_order(
     if len(present) < 2:
         only = f"the only label is {present[0]!r}" if present else "no label is given"
         raise ValueError(f"{only}: name all classes in `classes` (or set num_classes).")
-    check_different_numbers(present, "class names")
+    words.check_different_numbers(present, "class names")
     found, names, _, notes = scale_of(present, scale)
     if not all(map(is_integer, present)):
         return names, notes, found
+    what = f"Labels {words.some(names, 8)} are class names"
     if int(names[0]) > 0:
-        notes += (f"Labels {some(names, 8)} are class names; their codes are 0..{len(names) - 1}.",)
+        notes += (f"{what}; their codes are 0..{len(names) - 1}.",)
     elif int(names[-1]) >= len(names) and scale is None:
         absent = next(k for k, name in enumerate(names) if int(name) != k)
-        notes += (
-            f"Labels {some(names, 8)} are class names, and nobody gave {absent}; if it is a class, name all "
-            "classes in `classes` (or set num_classes).",
-        )
+        more = "if it is a class, name all classes in `classes` (or set num_classes)"
+        notes += (f"{what}, and nobody gave {absent}; {more}.",)
     return names, notes, found

@@ -26,16 +26,9 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, t
 
 
 def encode_columns(
-    columns: dict[str, Any],
-    *,
-    tasks: Iterable | None,
-    workers: Iterable | None,
-    classes: Iterable | None,
-    num_classes: int | None,
-    rules: tuple[str, str, Iterable],
-    source: Source,
-    scale: str | None = None,
-) -> Found:
+    columns: dict[str, Any], *, tasks: Iterable | None, workers: Iterable | None, classes: Iterable | None,
+    num_classes: int | None, rules: tuple[str, str, Iterable], source: Source, scale: str | None = None,
+) -> Found:  # fmt: skip
     """Codes of "task", "worker" and "label", options as in `Labels.from_long`.
 
     `rules` are its `repeats`, `missing` and `abstain`.
@@ -395,12 +388,8 @@ def matrix_entries(
         found = scale_of(map(str, range(num_classes)), scale, named=True)[0]
         return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, (), found, None)
     cells = table.tolist()
-    numbers = [
-        (i, t)
-        for i, row in enumerate(cells)
-        for t, v in enumerate(row)
-        if not (ids.is_missing(v) or v == missing)
-    ]
+    every = ((i, t) for i, row in enumerate(cells) for t in range(len(row)))
+    numbers = [(i, t) for i, t in every if not (ids.is_missing(v := cells[i][t]) or v == missing)]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
     codes, names, remarks, scale = encode_classes(
