@@ -55,9 +55,8 @@ def class_codes(
         nothing = f"no {what or 'class '}(got {values[rows[0]]!r})"
         raise ValueError(f"{source.at(rows)}: {nothing}. {if_missing}")
     if if_missing is None and "-1" in position and any(value == -1 for value in code_of):
-        raise ValueError(
-            f"{source.name}: -1 is a class here and also the mark for unknown; give a dict of the known ones"
-        )
+        advice = "-1 is a class here and also the mark for unknown; give a dict of the known ones"
+        raise ValueError(f"{source.name}: {advice}")
     return recode(values, code_of.__getitem__)
 
 
@@ -93,10 +92,8 @@ def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
     places = [-1 if code is None else code for code in found]
     if sorted(places) != list(range(len(names))):
         given = quoted(keys, 8) or "no class"
-        raise ValueError(
-            f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: give one number for "
-            "each of these names, or a plain list in the order of the classes"
-        )
+        advice = "give one number for each of these names, or a plain list in the order of the classes"
+        raise ValueError(f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: {advice}")
     column = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
     return np.asarray(column)[np.argsort(places)]
 
@@ -141,10 +138,8 @@ def encode_classes(
     if if_missing is not None and None in names.values():
         rows = [k for k, v in enumerate(values) if names.get(v, "") is None]
         found = values[rows[0]]
-        raise ValueError(
-            f"{source.at(rows)}: no label (got {found!r}). {if_missing} "
-            f"If {str(found)!r} is a class, name all classes in `classes`."
-        )
+        advice = f"{if_missing} If {str(found)!r} is a class, name all classes in `classes`."
+        raise ValueError(f"{source.at(rows)}: no label (got {found!r}). {advice}")
     present = list(dict.fromkeys(name for name in names.values() if name is not None))
     words.check_visible(present, values, "label", source)
     order, notes, scale = _class_order(present, named, num_classes, scale)
@@ -156,10 +151,8 @@ def encode_classes(
     if unknown:
         rows = [k for k, v in enumerate(values) if names.get(v) in unknown]
         allowed = f"one of the classes {quoted(order, 8)}" if named else f"a whole number 0..{len(order) - 1}"
-        raise ValueError(
-            f"{source.at(rows)}: label {brief(values[rows[0]])} is not {allowed}. "
-            f"Correct it, or name every class in `classes`."
-        )
+        advice = "Correct it, or name every class in `classes`."
+        raise ValueError(f"{source.at(rows)}: label {brief(values[rows[0]])} is not {allowed}. {advice}")
     codes = {value: code[name] for value, name in names.items() if name is not None}
     notes += words.alike_note(order, "class names")
     return recode(values, lambda value: codes.get(value, -1)), order, notes, scale
@@ -210,9 +203,8 @@ def _check_num_classes(number: Any) -> None:
     if not isinstance(number, int | np.integer) or number < 2:
         raise ValueError(f"num_classes must be at least 2; got {number!r}, and a whole number is needed")
     if number > MOST_CLASSES:
-        raise ValueError(
-            f"num_classes is {number}: at most {MOST_CLASSES} can be handled. Is it the number of classes?"
-        )
+        advice = "Is it the number of classes?"
+        raise ValueError(f"num_classes is {number}: at most {MOST_CLASSES} can be handled. {advice}")
 
 
 def _check_number(values: Sequence, named: tuple | None, rows: int) -> None:
@@ -222,10 +214,8 @@ def _check_number(values: Sequence, named: tuple | None, rows: int) -> None:
     except TypeError as problem:
         raise ValueError(f"labels must be class codes or class names ({problem})") from None
     if named is None and (number > MOST_UNNAMED or (number > 50 and 2 * number > rows)):
-        raise ValueError(
-            f"label has {number} different values in {rows} rows: is it the right column? If these "
-            "are the classes, name all of them in `classes`"
-        )
+        advice = "is it the right column? If these are the classes, name all of them in `classes`"
+        raise ValueError(f"label has {number} different values in {rows} rows: {advice}")
 
 
 def _check_one_type(values: Sequence, source: Source) -> None:
@@ -256,9 +246,8 @@ def _class_name(
         name = str(value)
     else:
         rows = [k for k, v in enumerate(values) if v == value]
-        raise ValueError(
-            f"{source.at(rows)}: label {brief(value)} is neither a class code 0..C-1 nor a class name."
-        )
+        problem = f"label {brief(value)} is neither a class code 0..C-1 nor a class name."
+        raise ValueError(f"{source.at(rows)}: {problem}")
     if named is not None and name in named:
         return name
     return None if name.casefold() in MISSING_TEXT else name

@@ -257,10 +257,8 @@ def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> N
     """Refuse samples without a label; `number` counts the labels of each sample."""
     bare = np.flatnonzero(number == 0)
     if bare.size and not allowed:
-        raise ValueError(
-            f"{bare.size} of {number.size} samples have no label: {_named(bare, names)}. "
-            f"Leave them out, or set allow_unlabelled=True."
-        )
+        advice = f"{_named(bare, names)}. Leave them out, or set allow_unlabelled=True."
+        raise ValueError(f"{bare.size} of {number.size} samples have no label: {advice}")
 
 
 def unused(number: np.ndarray, names: tuple | None, what: str) -> tuple:

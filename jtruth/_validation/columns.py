@@ -223,10 +223,8 @@ def lazy_patterns(
     choose("missing", missing, ("error", "drop"))
     table = ids.read_frame(frame, lazy=True)
     if not hasattr(table, "collect"):
-        raise ValueError(
-            f"frame is a {type(frame).__name__}, which is in memory: "
-            "use begin_stream(Labels.from_frame(frame))"
-        )
+        advice = "use begin_stream(Labels.from_frame(frame))"
+        raise ValueError(f"frame is a {type(frame).__name__}, which is in memory: {advice}")
     ids.check_columns(table.collect_schema().names(), columns, Source())
     import narwhals as nw
 

@@ -88,10 +88,8 @@ def scale_of(
         order, scale = names if named else _by_rank(names, numbers), scale or "interval"
         return scale, order, tuple(map(number_in, order)) if scale == "interval" else None, ()
     if scale == "interval":
-        raise ValueError(
-            f"scale='interval' needs classes that are different numbers; they are {quoted(names, 8)}. For "
-            "words in an order say scale='ordinal'"
-        )
+        advice = f"they are {quoted(names, 8)}. For words in an order say scale='ordinal'"
+        raise ValueError(f"scale='interval' needs classes that are different numbers; {advice}")
     rank = None if scale == "nominal" else _ranks(names)
     order = tuple(sorted(names)) if rank is None else _by_rank(names, rank)
     if named:  # without `scale` the order that was given and the words have to agree
@@ -115,9 +113,8 @@ def places(labels: Any, what: str = "") -> np.ndarray:
         ValueError: three or more nominal classes, where `what` needs their order.
     """
     if what and labels.scale == "nominal" and labels.num_classes > 2:
-        raise ValueError(
-            f"{what} needs the order of the classes, and {quoted(labels.class_names, 8)} have none. {_HOW_TO}"
-        )
+        nominal = f"{quoted(labels.class_names, 8)} have none"
+        raise ValueError(f"{what} needs the order of the classes, and {nominal}. {_HOW_TO}")
     return np.arange(labels.num_classes) * 1.0 if labels.values is None else np.array(labels.values)
 
 

@@ -406,22 +406,17 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
     """Names of columns, or a sentence about what cannot be one."""
     header = tuple(unescaped(name.strip()) for name in fields)
     if not any(header):
-        raise ValueError(
-            f"{file.name}: the file is empty, or its first line is. It must start with column names"
-        )
+        advice = "It must start with column names"
+        raise ValueError(f"{file.name}: the file is empty, or its first line is. {advice}")
     other = [mark for mark in ",;\t|" if mark != sep and len(header) == 1 and mark in header[0]]
     if other:
-        raise ValueError(
-            f"{file.name}: the header is one field, {brief(header[0])}. Is the separator {other[0]!r}? "
-            f"Then say sep={other[0]!r}."
-        )
+        advice = f"Is the separator {other[0]!r}? Then say sep={other[0]!r}."
+        raise ValueError(f"{file.name}: the header is one field, {brief(header[0])}. {advice}")
     if "Status" in header and any(name.startswith("[") for name in header):  # promptfoo's, after each output
         header = tuple(f"{name} {k}" if name in header[:k] else name for k, name in enumerate(header))
     words.check_visible(header, header, "column name", Source(file.name, "column", 1))
     twice = words.duplicates(name for name in header if name)
     if twice:
-        raise ValueError(
-            f"{file.name}: the header has {quoted(twice)} more than once. Rename or remove one; if this "
-            "is data, put a line with names before it."
-        )
+        advice = "Rename or remove one; if this is data, put a line with names before it."
+        raise ValueError(f"{file.name}: the header has {quoted(twice)} more than once. {advice}")
     return header

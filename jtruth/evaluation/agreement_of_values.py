@@ -189,9 +189,8 @@ def rating_agreement(
     values = as_list(values, "values")
     for row, value in enumerate(values):
         if type(value) not in (int, float) or not abs(value) < np.inf:
-            raise ValueError(
-                f"row {row}: {brief(value)} is no finite number; leave out rows where a rater gave no rating"
-            )
+            advice = f"{brief(value)} is no finite number; leave out rows where a rater gave no rating"
+            raise ValueError(f"row {row}: {advice}")
     rows, task, rater, names, notes = _shared(Values.from_long(task, worker, values), "rater")
     y = np.array(values, np.float64)[rows]
     if (y == y[0]).all():

@@ -50,10 +50,8 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
     except ValueError:
         raise ValueError("labels has rows of different lengths; give jt.Labels") from None
     if log_likelihood.ndim != 2 or log_likelihood.shape[1] < 2:
-        raise ValueError(
-            f"labels is an array of shape {log_likelihood.shape}; give jt.Labels, or log p(z_i | y_i = c) of "
-            "shape (samples, classes)"
-        )
+        advice = "give jt.Labels, or log p(z_i | y_i = c) of shape (samples, classes)"
+        raise ValueError(f"labels is an array of shape {log_likelihood.shape}; {advice}")
     if not jnp.issubdtype(log_likelihood.dtype, np.floating):
         raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
                          f"numbers; {advice_on(log_likelihood)}")  # fmt: skip
@@ -79,10 +77,8 @@ def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
     number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
     code = int(positive) if number else -1
     if not 0 <= code < len(classes):
-        raise ValueError(
-            f"positive={positive!r} is not one of the classes {check.quoted(classes)}; give a class code 0 "
-            f"to {len(classes) - 1}, or a class name"
-        )
+        advice = f"give a class code 0 to {len(classes) - 1}, or a class name"
+        raise ValueError(f"positive={positive!r} is not one of the classes {check.quoted(classes)}; {advice}")
     return code
 
 
@@ -419,18 +415,16 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
         sample, labeler, _ = data.labels.entries()
         times, size = np.asarray(order, np.float64), (data.labels.num_samples, data.labels.num_labelers)
         if times.shape != size or not np.isfinite(times[sample, labeler]).all():
-            raise ValueError(
-                f"order has shape {times.shape}; a time for each label needs {size}, without gaps"
-            )
+            advice = f"a time for each label needs {size}, without gaps"
+            raise ValueError(f"order has shape {times.shape}; {advice}")
         return times
     by_sample = aligned(order, "order", data)
     times = by_sample.values
     if times.dtype.kind in "OM" and (seconds := times_of(times, "order")) is not None:
         times = seconds
     if times.dtype.kind not in "iuf":
-        raise ValueError(
-            f"order has dtype {times.dtype}; give one finite number or date for each of {times.size} samples"
-        )
+        advice = f"give one finite number or date for each of {times.size} samples"
+        raise ValueError(f"order has dtype {times.dtype}; {advice}")
     bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
         raise ValueError(
@@ -458,10 +452,8 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
     names = tuple(Judging.__annotations__)
     unknown = [name for name in how if name not in names]
     if unknown:
-        raise TypeError(
-            f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
-            f"{', '.join(names)}"
-        )
+        advice = f"beside its own it takes {', '.join(names)}"
+        raise TypeError(f"{asked}() got an unexpected keyword argument {unknown[0]!r}; {advice}")
     options: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
     level, empty = check_level(options["level"]), y_pred is None
     if empty:
@@ -483,8 +475,7 @@ def read_one_assumption(asked: str, prediction: Any, labels: Any, how: Judging, 
     data = read_judged(asked, prediction, labels, how, **more)
     shares = data.prior if data.noise is None or data.prior is not None else data.noise.mean_prior
     if data.model is not None and shares is None:
-        raise ValueError(
-            "known error rates need the class prior too: give prior=[p(class 0), p(class 1), ...]"
-        )
+        advice = "give prior=[p(class 0), p(class 1), ...]"
+        raise ValueError(f"known error rates need the class prior too: {advice}")
     check.choose("assume", "unknown" if data.assume is None else data.assume, ("unknown", "independent"))
     return data

@@ -85,9 +85,8 @@ def _zipped(file: File) -> list[File]:
     tables.check_size(size, file.name, len(file.data))
     if twice := duplicates(Path(name).stem for name in names):
         alike = quoted(name for name in names if Path(name).stem in twice)
-        raise ValueError(
-            f"{file.name}: {alike} have one name, which is their annotator's. Rename one, or leave it out"
-        )
+        advice = "Rename one, or leave it out"
+        raise ValueError(f"{file.name}: {alike} have one name, which is their annotator's. {advice}")
     return files
 
 
