@@ -33,13 +33,9 @@ _UNITS = (1e8, 1e11, 1e14, 1e17)  # where seconds from March 1973 on begin, thou
 def times_of(column: Any, name: str = "the column of times") -> Float[np.ndarray, " rows"] | None:
     """Seconds since 1970 of every row, NaN where a cell is empty; None where some are no times.
 
-    Args:
-        column: text (`Coded` or not), numbers, or times of Python, NumPy or pandas; without a zone in UTC.
-        name: what messages call it.
-
-    Raises:
-        ValueError: days and months cannot be distinguished and it matters; some times have a zone and some
-            have none; numbers in different units.
+    Of text (`Coded` or not), numbers, or times of Python, NumPy or pandas; without a zone in UTC. Refused,
+    with the `name` of the column: days that may be months where it matters, zones of some times alone, numbers
+    in different units.
     """
     if isinstance(column, np.ndarray) and column.dtype.kind == "M":  # in lists nanoseconds are numbers
         column = column.astype("M8[us]")

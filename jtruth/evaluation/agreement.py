@@ -102,9 +102,8 @@ def labeler_agreement(
     kinds = {"weights": weights, "differences": differences}
     at = places(labels, next((f"{name}={kind!r}" for name, kind in kinds.items() if kind != "nominal"), ""))
     key, size = as_key(key), (labels.num_labelers, labels.num_samples)
-    together = stats.overall(
-        labels.counts(), key, kind=weights, differences=differences, places=at, scale=beside, level=level
-    )
+    together = stats.overall(labels.counts(), key, kind=weights, differences=differences, places=at,
+                             scale=beside, level=level)  # fmt: skip
     sample, labeler, label = labels.entries()
     first = stats.first_labels(sample, labeler, size[0])
     shared, left_out = in_common(sample[first], labeler[first], size)

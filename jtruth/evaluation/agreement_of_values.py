@@ -25,14 +25,10 @@ _TASKS = Column("num_samples", "tasks")
 _SHOWN = 10  # pairs on a screen
 _MOST_SETS = 1000  # different ones, which take half a minute
 _TITLES = {
-    "masi": "MASI distance",
-    "jaccard": "Jaccard distance",
-    "equal": "equal or not",
-    "icc_2_1": "ICC(2,1): one rater",
-    "icc_2_k": "ICC(2,k): mean of k raters",
-    "icc_3_1": "ICC(3,1): levels aside",
-    "krippendorff": "alpha, interval",
-}
+    "masi": "MASI distance", "jaccard": "Jaccard distance", "equal": "equal or not",
+    "icc_2_1": "ICC(2,1): one rater", "icc_2_k": "ICC(2,k): mean of k raters",
+    "icc_3_1": "ICC(3,1): levels aside", "krippendorff": "alpha, interval",
+}  # fmt: skip
 _WORDS = {0.5: "poorly", 0.75: "moderately", 0.9: "well", np.inf: "very well"}  # up to; Koo and Li (2016)
 
 
@@ -69,10 +65,8 @@ class SetAgreement(Answer):
                   missing="undefined", order=order),
             warning_notes(self.warnings), facts_of(self, "distance", "num_sets"), facts(level=first.level),
         )  # fmt: skip
-        about = (
-            f"{self.num_sets} sets of {first.num_samples} tasks; classes {some(map(plain, self.by_class))}"
-        )
-        following = known[0]["next"] if known else ""
+        about = f"{self.num_sets} sets of {first.num_samples} tasks; classes "
+        about, following = about + some(map(plain, self.by_class)), known[0]["next"] if known else ""
         return Document("How much do labelers agree on sets?", about, sentence, blocks, next=following)
 
 
@@ -111,12 +105,11 @@ def set_agreement(
     np.add.at(votes, (task, code), 1)
     apart = {name: set_distances(name, member[first]) for name in dict.fromkeys((distance, *DISTANCES))}
     overall = {name: agreement(krippendorff(votes, apart=d), key, level) for name, d in apart.items()}
-    by_class = {
-        str(name): agreement(
-            krippendorff(np.stack([votes[:, ~inside].sum(axis=1), votes[:, inside].sum(axis=1)], axis=1)),
-            stream(key, "class", k), level)
-        for k, (name, inside) in enumerate(zip(classes, member[first].T, strict=True))
-    }  # fmt: skip
+    yes, number = votes @ member[first], votes.sum(axis=1)
+    by_class = {}
+    for k, name in enumerate(classes):
+        alpha = krippendorff(np.stack([number - yes[:, k], yes[:, k]], axis=1))
+        by_class[str(name)] = agreement(alpha, stream(key, "class", k), level)
     shares = dict(zip(by_class, member.mean(axis=0).tolist(), strict=True))
     return SetAgreement(overall, by_class, shares, distance, len(rows), notes)
 
@@ -145,22 +138,19 @@ class RatingAgreement(Answer):
         note = "95 % of the differences of two raters lie between their limits, if they are normal."
         note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
         ways = "" if self.complete else ", approximate since some ratings are missing (Henderson's method 3)"
-        titles = ("bias", "lower limit", "upper limit")
-        columns = [law_column(title.split()[0], title, ".3g") for title in titles]
+        columns = [law_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
         blocks = (
             coefficient_table("overall", "All raters together", self.overall, _TASKS, titles=_TITLES),
             Table("pairs", "First rater minus second, widest limits of agreement first", "pair",
-                  (*columns, Column("num_samples", "tasks")), pairs, note, unit=None, aside=("pair",),
+                  (*columns, _TASKS), pairs, note, unit=None, aside=("pair",),
                   say=str, order=order),
             warning_notes(self.warnings),
             how(("ICC", f"two-way random model, intervals by F (McGraw and Wong 1996){ways}")),
             facts_of(self, "k", "complete", "num_left_out"), facts(level=single.level),
         )  # fmt: skip
         low, high = (next(w for end, w in _WORDS.items() if x <= end) for x in (single.low, single.high))
-        sentence = (
-            f"Raters agree {low if low == high else f'{low} to {high}'}: ICC(2,1) {single}. The mean of "
-            f"{self.k:.3g} raters has ICC {mean}."
-        )
+        far = low if low == high else f"{low} to {high}"
+        sentence = f"Raters agree {far}: ICC(2,1) {single}. The mean of {self.k:.3g} raters has ICC {mean}."
         about = f"{single.num_samples} tasks, {'no' if self.complete else 'some'} ratings missing"
         return Document("How much do the raters agree?", about, sentence, blocks)
 

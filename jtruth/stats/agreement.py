@@ -45,13 +45,10 @@ _REPLICATES, _STEP = 2000, 1e-5
 _IMAGINED, _WORTH = 16, 1.6  # samples that nobody saw, in every draw, and how many they weigh together
 _MOST_DISTINCT = 1000  # kinds of samples, above which their mean is drawn from its normal distribution
 TITLES = {
-    "krippendorff": "Krippendorff's alpha",
-    "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
-    "krippendorff_interval": "Krippendorff's alpha, interval",
-    "fleiss": "Fleiss' kappa",
-    "gwet_ac1": "Gwet's AC1",
-    "brennan_prediger": "Brennan-Prediger",
-}
+    "krippendorff": "Krippendorff's alpha", "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
+    "krippendorff_interval": "Krippendorff's alpha, interval", "fleiss": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1", "brennan_prediger": "Brennan-Prediger",
+}  # fmt: skip
 _AT_ONCE = 2_000_000  # numbers in one array
 
 
@@ -158,7 +155,7 @@ def krippendorff(
     """Krippendorff's alpha; kind is nominal, ordinal or interval, or `apart` has all differences."""
     choose("differences", kind, DIFFERENCES)
     at = _steps(votes.shape[1], places)
-    votes, times = _distinct(votes[votes.sum(axis=1) > 1][:, np.argsort(at, kind="stable")])
+    votes = votes[votes.sum(axis=1) > 1][:, np.argsort(at, kind="stable")]
     at, codes = np.sort(at), np.arange(at.size)
     if apart is None:
         apart = (at[:, None] - at) ** 2 if kind == "interval" else 1 - np.eye(at.size)
@@ -176,7 +173,7 @@ def krippendorff(
         expected = ((number @ apart) * number).sum(axis=-1)
         return disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
 
-    return _of_votes(votes, times, features, _ordinal_alpha if kind == "ordinal" else value)
+    return _of_votes(votes, features, _ordinal_alpha if kind == "ordinal" else value)
 
 
 def agreement(
@@ -256,10 +253,11 @@ def _standard_error(coefficient: Coefficient, size: int) -> float:
 
 
 def _of_votes(
-    votes: np.ndarray, times: np.ndarray, features: Callable[[np.ndarray], np.ndarray],
-    value: Callable[[Any, float], Any],
-) -> Coefficient:  # fmt: skip
+    votes: np.ndarray, features: Callable[[np.ndarray], np.ndarray], value: Callable[[Any, float], Any]
+) -> Coefficient:
     """A coefficient of votes; imagined samples have as many labels as one that was seen."""
+    first, _, times = collapse_rows(votes)
+    votes = votes[first].astype(np.float64)
     number, until = votes.sum(axis=1).astype(np.int64), np.cumsum(times)
 
     def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -283,13 +281,7 @@ def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) ->
         shares = mean[..., 2:] / mean[..., 2:].sum(axis=-1, keepdims=True)
         return _beyond(mean[..., 0] / mean[..., 1], chance(shares))
 
-    return _of_votes(*_distinct(votes[votes.sum(axis=1) > 0]), features, value)
-
-
-def _distinct(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows, and how often each occurs."""
-    first, _, times = collapse_rows(votes)
-    return votes[first].astype(np.float64), times
+    return _of_votes(votes[votes.sum(axis=1) > 0], features, value)
 
 
 def _beyond(observed: Any, expected: Any) -> Any:
