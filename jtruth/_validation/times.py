@@ -34,7 +34,7 @@ def times_of(column: Any, name: str = "the column of times") -> Float[np.ndarray
     """Seconds since 1970 of every row, NaN where a cell is empty; None where some are no times.
 
     Of text (`Coded` or not), numbers, or times of Python, NumPy or pandas; without a zone in UTC. Refused,
-    with the `name` of the column: days that may be months where it matters, zones of some times alone, numbers
+    with the `name` of the column: days that may be months where it matters, zones of some times, numbers
     in different units.
     """
     if isinstance(column, np.ndarray) and column.dtype.kind == "M":  # in lists nanoseconds are numbers
