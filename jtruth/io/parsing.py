@@ -351,7 +351,7 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
         return [box if counted else {key: name} | box for name, box in boxes.items()], how.format(key)
     rows_first = _starts(inner, "worker") or _starts(boxes, "task")
     turned = _starts(inner, "task") or _starts(boxes, "worker")
-    few = 3 * len(inner) <= 2 * len(boxes)
+    few = 3 * len(inner) <= 2 * len(boxes) and inner != numbers[: len(inner)]
     a, b = ("task", "worker") if rows_first or (few and not turned) else ("key", "inner")
     a, b = ("worker", "task") if turned and not rows_first else (a, b)
     pairs = ((key, name, value) for key, box in boxes.items() for name, value in box.items())
