@@ -89,25 +89,19 @@ def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str],
     width, blocks, start = head.count(sep.encode()) + 1, [], begin
     if not 0 < begin < end or not all(head.split(sep.encode())[1:]) or width < 2:
         return None  # with columns that have no name, or a title above the names
-    if b"\n" + head + b"\n" in data or b"\n" + _BOM in data:
+    bare = sep.encode() * (width - 1)  # a row without text; what begins with a space may be one, too
+    odd = (head + b"\n", _BOM, bare + b"\n", b" ", b"\t" if sep != "\t" else b" ")
+    if any(data.find(b"\n" + mark, 0, end + 1) >= 0 for mark in odd):
         return None
-    try:
-        if not data.isascii():
-            data.decode()
-    except UnicodeDecodeError:
+    if not data.isascii() and data.decode(errors="ignore").encode() != data:
         return None
-    line, blank = np.array([ord(sep)] * (width - 1) + [_NEWLINE]), [ord(x) for x in " \t" if x != sep]
+    line = np.array([ord(sep)] * (width - 1) + [_NEWLINE])
     while start < end:
         stop = data.find(b"\n", min(start + block, end), end)
         stop = end if stop < 0 else stop
         raw = np.frombuffer(data, np.uint8, stop - start, start)
-        at = np.append(np.flatnonzero((raw == ord(sep)) | (raw == _NEWLINE)), raw.size)
-        marks = np.append(raw[at[:-1]], _NEWLINE)
+        marks = np.append(raw[(raw == ord(sep)) | (raw == _NEWLINE)], _NEWLINE)
         if marks.size % width or (marks.reshape(-1, width) != line).any():
-            return None
-        ends = at[width - 1 :: width]  # of its rows; one may be empty, or begin with a space
-        first = raw[np.append(0, ends[:-1] + 1)]
-        if np.diff(ends, prepend=-1).min() <= width or np.isin(first, blank).any():
             return None
         blocks.append(slice(start, stop))
         start = stop + 1

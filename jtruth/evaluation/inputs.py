@@ -280,9 +280,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         if not isinstance(noise, NoiseModel):
             kind = type(noise).__name__
             raise ValueError(f"noise is a {kind}; give a model of jt.noise, or None to learn one")
-        if table is None:
-            raise ValueError("noise=... needs jt.Labels; an array of log-likelihoods already contains it")
-        log_likelihood = _log_likelihood(noise, table)
+        log_likelihood = _log_likelihood(noise, whose)
     shares = noise.mean_prior if prior is None and noise is not None else prior
     model = None if log_likelihood is None else _known_model(log_likelihood, shares, known, whose.tasks)
     if model is not None and known_by_draws(noise):
