@@ -235,10 +235,9 @@ class TextTable(NamedTuple):
             for value in different(column):
                 if value != value.strip():
                     rows = [k for k, other in enumerate(column) if other == value]
-                    raise ValueError(
-                        f"{self.source.at(rows)}: {name} {brief(value)} begins or ends with a space, and "
-                        f"{brief(value.strip())} would be something else. Remove the space."
-                    )
+                    where = f"{self.source.at(rows)}: {name} {brief(value)} begins or ends with a space"
+                    what = f"{brief(value.strip())} would be something else. Remove the space."
+                    raise ValueError(f"{where}, and {what}")
         return picked
 
 
@@ -313,11 +312,9 @@ def _check_rows(
     """Refuse rows that are longer or shorter than the header, and names of columns that look like data."""
     for k in body:
         if len(rows[k]) != len(header):
-            raise ValueError(
-                f"{source.at([k])}: {len(rows[k])} fields where the header has {len(header)} "
-                f"({words.some(header, 8)}): {quoted(rows[k], 8)}. A field that contains {sep!r} must stand "
-                "in quotation marks."
-            )
+            what = f"{len(rows[k])} fields where the header has {len(header)} ({words.some(header, 8)})"
+            advice = f"A field that contains {sep!r} must stand in quotation marks."
+            raise ValueError(f"{source.at([k])}: {what}: {quoted(rows[k], 8)}. {advice}")
     first = list(rows[begin])
     again = [k for k in body if rows[k][-1] == first[-1] and len(first) > 1]
     again = [k for k in again if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == first]
@@ -370,10 +367,9 @@ def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str,
     long = len(rest) == 2 and sizes[first] < len(columns[0])
     names = ("worker", "label") if long else [f"labeler{k}" for k in sorted(rest)]
     roles = {first: "task"} | dict(zip(rest if long else sorted(rest), names, strict=True))
-    raise ValueError(
-        f"{name}, line {line}: this looks like data, not like column names ({quoted(header, 6)}). "
-        f"Put a line with names before it, for instance {','.join(roles[k] for k in range(len(header)))}"
-    )
+    what = f"this looks like data, not like column names ({quoted(header, 6)})"
+    instance = ",".join(roles[k] for k in range(len(header)))
+    raise ValueError(f"{name}, line {line}: {what}. Put a line with names before it, for instance {instance}")
 
 
 _WHOLE, _PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?"), re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
