@@ -189,15 +189,12 @@ def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str
     row, labeler, _, _ = labels.patterns().entries()
     if len(words := _vocabularies(labels)) > 1:
         first = "; ".join(f"{who}: {what}" for who, what in words[:3])
-        text = (
-            f"Labelers use different words and share none ({first}): say which mean the same (--map a=x,b=x; "
-            "numbers by --pass-at)."
-        )
-        yield "vocabularies", text
+        advice = "say which mean the same (--map a=x,b=x; numbers by --pass-at)"
+        yield "vocabularies", f"Labelers use different words and share none ({first}): {advice}."
     groups = stats.separate_groups(row, labeler, (labels.num_labelers, int(row.max(initial=0)) + 1))
     if groups > 1 and pairs.met.any():
-        text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
-        yield "separate_groups", text
+        what = f"The labelers fall into {groups} groups without a common sample"
+        yield "separate_groups", f"{what}: compare only within a group."
     used = _used(labels)
     if who := _named(labels, stats.opposed(used, pairs, MANY_SHARED)):
         yield "opposed", f"Less agreement with the others than by chance: {who}. Did they swap classes?"
@@ -209,27 +206,21 @@ def _of_classes(labels: Labels) -> Iterator[tuple[str, str]]:
     """Classes that read like something else than one class."""
     names = list(map(str, labels.class_names))
     if lists := [name for name in names if is_list(name, labels.class_names)]:
-        text = (
-            f"Class {quoted(lists, 4)} looks like a list of classes: if a sample can be of several, ask "
-            "about each class by itself (docs/labels_of_other_kinds.md)."
+        advice = (
+            "if a sample can be of several, ask about each class by itself (docs/labels_of_other_kinds.md)"
         )
-        yield "lists", text
+        yield "lists", f"Class {quoted(lists, 4)} looks like a list of classes: {advice}."
     number = _used(labels).sum(axis=0).tolist()
     if "classes" in labels.inferred and (found := typing_error(names, number)):
         wrong, right = (names[k] for k in found)
         few, many = (number_of(int(number[k]), "label") for k in found)
-        text = (
-            f"Class {wrong!r} ({few}) is one letter from {right!r} ({many}): a typing error? Correct it, "
-            f"or say --map {shlex.quote(f'{wrong}={right}')}."
-        )
-        yield "typing_error", text
+        what = f"Class {wrong!r} ({few}) is one letter from {right!r} ({many}): a typing error?"
+        yield "typing_error", f"{what} Correct it, or say --map {shlex.quote(f'{wrong}={right}')}."
     if unsure := [name for name in names if name.strip().casefold() in NO_ANSWER]:
-        text = (
-            f"Class {quoted(unsure, 4)} reads like no answer, and counts as a wrong answer wherever another "
-            f"class is the truth: leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python "
-            f"abstain={unsure}), or make it a symbol (docs/labels_of_other_kinds.md)."
-        )
-        yield "abstention", text
+        what = "reads like no answer, and counts as a wrong answer wherever another class is the truth"
+        how_to = f"leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python abstain={unsure})"
+        advice = f"{how_to}, or make it a symbol (docs/labels_of_other_kinds.md)"
+        yield "abstention", f"Class {quoted(unsure, 4)} {what}: {advice}."
 
 
 def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:
@@ -270,11 +261,9 @@ def _of_repeats(labels: Labels, own: np.ndarray) -> Iterator[str]:
 def _chance(coefficients: Mapping[str, Agreement]) -> Iterator[tuple[str, str]]:
     one = coefficients["krippendorff"]
     if one.low <= 0 and not one.unseen > 0.5:  # else few combinations of labels were seen: no evidence
-        text = (
-            f"Labelers agree no better than by chance, as far as these labels tell ({TITLES['krippendorff']} "
-            f"{one}): they may have guessed, or their task ids belong to different samples."
-        )
-        yield "no_agreement", text
+        what = f"by chance, as far as these labels tell ({TITLES['krippendorff']} {one})"
+        why = "they may have guessed, or their task ids belong to different samples"
+        yield "no_agreement", f"Labelers agree no better than {what}: {why}."
 
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:

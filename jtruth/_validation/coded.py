@@ -247,10 +247,9 @@ def check_entries(entries: tuple, sizes: tuple[int, int, int]) -> None:
     for name, codes, size, least in zip(names, entries, sizes, (0, 0, -1), strict=True):
         if codes.size and (codes.max() >= size or codes.min() < least):
             k = np.flatnonzero((codes >= size) | (codes < least))[0]
-            raise ValueError(
-                f"{name}[{k}] of these Labels is {codes[k]}, outside {least}..{size - 1}: build them by "
-                "from_long, from_matrix or from_frame, which check this"
-            )
+            advice = "build them by from_long, from_matrix or from_frame, which check this"
+            outside = f"is {codes[k]}, outside {least}..{size - 1}"
+            raise ValueError(f"{name}[{k}] of these Labels {outside}: {advice}")
 
 
 def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> None:

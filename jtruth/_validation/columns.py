@@ -84,10 +84,9 @@ def _check_no_counts(
     if (cell[1:] == cell[:-1]).any() or (1 - share @ share) ** pairs > _FALSE_ALARM:
         return
     rows = np.flatnonzero(sample == np.flatnonzero(number > 1)[0])
-    raise ValueError(
-        f"{source.at(rows)}: workers are numbers, and no two rows of a task have the same label: do they "
-        "count how often each label was given? Write a row for each label, with a worker of its own"
-    )
+    what = "workers are numbers, and no two rows of a task have the same label"
+    advice = "Write a row for each label, with a worker of its own"
+    raise ValueError(f"{source.at(rows)}: {what}: do they count how often each label was given? {advice}")
 
 
 def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
@@ -126,12 +125,9 @@ def unused_counts(
         numbers = [int(text) for text in texts if text.isascii() and text.isdigit()]
         again = len(set(numbers)) < len(numbers) or len(numbers) == 1
         if again and len(numbers) == len(texts) and max(numbers) > 1:
-            text = (
-                f"column {name!r} was not used, and it may count how often a label was given (up to "
-                f"{max(numbers)}): here a row is one label. Write a row for each of them, with a worker of "
-                "its own, or remove the column."
-            )
-            return (LOOK + source.says(text),)
+            what = f"it may count how often a label was given (up to {max(numbers)}): here a row is one label"
+            advice = "Write a row for each of them, with a worker of its own, or remove the column."
+            return (LOOK + source.says(f"column {name!r} was not used, and {what}. {advice}"),)
     return ()
 
 
@@ -268,9 +264,8 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     different = values + [None] * (size["label"] > 0)
     advice = "Leave such rows out, or set missing='drop' to do so." if missing == "error" else None
     classes, _ = frame_order(picked, ["label"], classes, None)
-    codes, names, notes, _ = encode_classes(
-        different, classes, None, _rows_of(picked, "label", different), advice, size["rows"]
-    )
+    where = _rows_of(picked, "label", different)
+    codes, names, notes, _ = encode_classes(different, classes, None, where, advice, size["rows"])
     if not (codes >= 0).any():
         raise ValueError("no labels: the table has no rows with a label")
     nothing = np.flatnonzero(codes[: len(values)] < 0).tolist()  # words that mean no label
@@ -320,11 +315,8 @@ def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
     power = (nw.lit(2.0) ** (nw.col("who") % each * bits)).cast(nw.Int64)
     names = [f"number {k}" for k in range(-(-num_workers // each))]
     rows = rows.with_columns((nw.col("what") * power).alias("part"), (nw.col("who") // each).alias("which"))
-    parts = [
-        nw.when(nw.col("which") == k).then(nw.col("part")).otherwise(nw.lit(0)).alias(name)
-        for k, name in enumerate(names)
-    ]
-    tasks = rows.with_columns(*parts).group_by("task")
+    parts = (nw.when(nw.col("which") == k).then(nw.col("part")).otherwise(0) for k in range(len(names)))
+    tasks = rows.with_columns(**dict(zip(names, parts, strict=True))).group_by("task")
     tasks = tasks.agg(*(nw.col(name).sum().cast(nw.Int64) for name in names), nw.col("times").max())
     grouped = tasks.group_by(*names).agg(nw.len().alias("tasks"), nw.col("times").max().alias("most"))
     return grouped.select(*names, "tasks", "most").sort(*names)
@@ -379,9 +371,8 @@ def matrix_entries(
     numbers = [(i, t) for i, t in every if not (ids.is_missing(v := cells[i][t]) or v == missing)]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
-    codes, names, remarks, scale = encode_classes(
-        values, classes, num_classes, Source("z", "cell", numbers=numbers), advice, scale=scale
-    )
+    cell = Source("z", "cell", numbers=numbers)
+    codes, names, remarks, scale = encode_classes(values, classes, num_classes, cell, advice, scale=scale)
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
     if classes is None and num_classes is None:
         check_labelers(labeler, codes, workers)
@@ -407,10 +398,9 @@ def _like_counts(table: np.ndarray) -> tuple[str, ...]:
     if (usual == usual[:, :1]).all(axis=1).mean() >= 0.5 or not np.ptp(usual, axis=0).any():
         return ()
     rows = "every row of z sums" if len(usual) == size else f"{len(usual)} of {size} rows of z sum"
-    return (
-        f"{LOOK}{rows} to {most:g}, as counts of votes by class do; here a column is a labeler and a cell "
-        "the class he gave. Write a row task, worker, label for each vote (jt.Labels.from_long).",
-    )
+    what = "as counts of votes by class do; here a column is a labeler and a cell the class he gave"
+    advice = "Write a row task, worker, label for each vote (jt.Labels.from_long)."
+    return (f"{LOOK}{rows} to {most:g}, {what}. {advice}",)
 
 
 def _axes(z: Any) -> tuple[np.ndarray, tuple | None, tuple | None]:
@@ -448,8 +438,7 @@ def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, n
     if not inside or (label.dtype.kind == "f" and (label != codes).any()):
         bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
         i, t = sample[bad[0]], labeler[bad[0]]
-        raise ValueError(
-            f"z[{i}, {t}] is {z[i, t]}, not a class code 0..{num_classes - 1} ({bad.size} such entries). "
-            f"Where there is no label put {missing}, or say what stands there by `missing`."
-        )
+        what = f"not a class code 0..{num_classes - 1} ({bad.size} such entries)"
+        advice = f"Where there is no label put {missing}, or say what stands there by `missing`."
+        raise ValueError(f"z[{i}, {t}] is {z[i, t]}, {what}. {advice}")
     return sample.astype(np.int32), labeler.astype(np.int32), codes

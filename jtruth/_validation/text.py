@@ -89,25 +89,19 @@ def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str],
     width, blocks, start = head.count(sep.encode()) + 1, [], begin
     if not 0 < begin < end or not all(head.split(sep.encode())[1:]) or width < 2:
         return None  # with columns that have no name, or a title above the names
-    if b"\n" + head + b"\n" in data or b"\n" + _BOM in data:
+    bare = sep.encode() * (width - 1)  # a row without text; what begins with a space may be one, too
+    odd = (head + b"\n", _BOM, bare + b"\n", b" ", b"\t" if sep != "\t" else b" ")
+    if any(data.find(b"\n" + mark, 0, end + 1) >= 0 for mark in odd):
         return None
-    try:
-        if not data.isascii():
-            data.decode()
-    except UnicodeDecodeError:
+    if not data.isascii() and data.decode(errors="ignore").encode() != data:
         return None
-    line, blank = np.array([ord(sep)] * (width - 1) + [_NEWLINE]), [ord(x) for x in " \t" if x != sep]
+    line = np.array([ord(sep)] * (width - 1) + [_NEWLINE])
     while start < end:
         stop = data.find(b"\n", min(start + block, end), end)
         stop = end if stop < 0 else stop
         raw = np.frombuffer(data, np.uint8, stop - start, start)
-        at = np.append(np.flatnonzero((raw == ord(sep)) | (raw == _NEWLINE)), raw.size)
-        marks = np.append(raw[at[:-1]], _NEWLINE)
+        marks = np.append(raw[(raw == ord(sep)) | (raw == _NEWLINE)], _NEWLINE)
         if marks.size % width or (marks.reshape(-1, width) != line).any():
-            return None
-        ends = at[width - 1 :: width]  # of its rows; one may be empty, or begin with a space
-        first = raw[np.append(0, ends[:-1] + 1)]
-        if np.diff(ends, prepend=-1).min() <= width or np.isin(first, blank).any():
             return None
         blocks.append(slice(start, stop))
         start = stop + 1
@@ -241,10 +235,9 @@ class TextTable(NamedTuple):
             for value in different(column):
                 if value != value.strip():
                     rows = [k for k, other in enumerate(column) if other == value]
-                    raise ValueError(
-                        f"{self.source.at(rows)}: {name} {brief(value)} begins or ends with a space, and "
-                        f"{brief(value.strip())} would be something else. Remove the space."
-                    )
+                    where = f"{self.source.at(rows)}: {name} {brief(value)} begins or ends with a space"
+                    what = f"{brief(value.strip())} would be something else. Remove the space."
+                    raise ValueError(f"{where}, and {what}")
         return picked
 
 
@@ -319,11 +312,9 @@ def _check_rows(
     """Refuse rows that are longer or shorter than the header, and names of columns that look like data."""
     for k in body:
         if len(rows[k]) != len(header):
-            raise ValueError(
-                f"{source.at([k])}: {len(rows[k])} fields where the header has {len(header)} "
-                f"({words.some(header, 8)}): {quoted(rows[k], 8)}. A field that contains {sep!r} must stand "
-                "in quotation marks."
-            )
+            what = f"{len(rows[k])} fields where the header has {len(header)} ({words.some(header, 8)})"
+            advice = f"A field that contains {sep!r} must stand in quotation marks."
+            raise ValueError(f"{source.at([k])}: {what}: {quoted(rows[k], 8)}. {advice}")
     first = list(rows[begin])
     again = [k for k in body if rows[k][-1] == first[-1] and len(first) > 1]
     again = [k for k in again if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == first]
@@ -376,10 +367,9 @@ def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str,
     long = len(rest) == 2 and sizes[first] < len(columns[0])
     names = ("worker", "label") if long else [f"labeler{k}" for k in sorted(rest)]
     roles = {first: "task"} | dict(zip(rest if long else sorted(rest), names, strict=True))
-    raise ValueError(
-        f"{name}, line {line}: this looks like data, not like column names ({quoted(header, 6)}). "
-        f"Put a line with names before it, for instance {','.join(roles[k] for k in range(len(header)))}"
-    )
+    what = f"this looks like data, not like column names ({quoted(header, 6)})"
+    instance = ",".join(roles[k] for k in range(len(header)))
+    raise ValueError(f"{name}, line {line}: {what}. Put a line with names before it, for instance {instance}")
 
 
 _WHOLE, _PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?"), re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")

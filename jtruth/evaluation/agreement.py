@@ -248,9 +248,8 @@ def consensus(
     sample, _, code = labels.arrays
     warnings = [*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels)]
     if tied.any():
-        warnings.append(
-            f"{np.count_nonzero(tied)} samples are tied between classes; the first of these is given."
-        )
+        number = np.count_nonzero(tied)
+        warnings.append(f"{number} samples are tied between classes; the first of these is given.")
     return Consensus(
         method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
         known, fit, tuple(warnings), stated(key),

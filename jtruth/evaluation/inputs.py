@@ -280,9 +280,7 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         if not isinstance(noise, NoiseModel):
             kind = type(noise).__name__
             raise ValueError(f"noise is a {kind}; give a model of jt.noise, or None to learn one")
-        if table is None:
-            raise ValueError("noise=... needs jt.Labels; an array of log-likelihoods already contains it")
-        log_likelihood = _log_likelihood(noise, table)
+        log_likelihood = _log_likelihood(noise, whose)
     shares = noise.mean_prior if prior is None and noise is not None else prior
     model = None if log_likelihood is None else _known_model(log_likelihood, shares, known, whose.tasks)
     if model is not None and known_by_draws(noise):
@@ -342,23 +340,20 @@ def read_sampling(gold: Any, data: Inputs) -> None:
     """Keep how gold was chosen, in the order of the samples; an error where it would have no say."""
     if not isinstance(gold, Gold):
         return
-    _, inclusion, strata, sizes = gold
     if not (data.num_gold and data.open):
         known = "error rates are given, an assumption was named, or the method takes them as known"
         gold.refuse_sampling(known if data.num_gold else "there is no gold")
-    chance = None if inclusion is None else aligned(inclusion, "inclusion of gold", data).values
+    chance, inside, size = (
+        None if values is None else aligned(values, f"{name} of gold", data).values
+        for name, values in zip(("inclusion", "strata", "sizes"), gold[1:], strict=True)
+    )
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
     if chance is not None and (unknown := np.flatnonzero((chance >= 1) & (data.gold < 0))).size:
-        raise ValueError(
-            f"inclusion of gold is 1 for {unknown.size} samples without gold ("
-            f"{check.quoted(data.samples.task_names[i] for i in unknown)}): they were sure to be asked, and "
-            "have no answer. Give their classes; if they were not asked, their inclusion is below 1"
-        )
-    inside, size = (
-        None if values is None else aligned(values, f"{name} of gold", data).values
-        for name, values in (("strata", strata), ("sizes", sizes))
-    )
+        who = check.quoted(data.samples.task_names[i] for i in unknown)
+        advice = "Give their classes; if they were not asked, their inclusion is below 1"
+        raise ValueError(f"inclusion of gold is 1 for {unknown.size} samples without gold ({who}): they were "
+                         f"sure to be asked, and have no answer. {advice}")  # fmt: skip
     data.sampling = Gold(data.gold, chance, inside, size)
 
 
@@ -427,10 +422,9 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
         raise ValueError(f"order has dtype {times.dtype}; {advice}")
     bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
-        raise ValueError(
-            f"{by_sample.entries.entry(bad, 'order ', by_sample.values[bad[0]])} no time ({bad.size} such): "
-            "give one number or date for each sample, or leave order out"
-        )
+        where = by_sample.entries.entry(bad, "order ", by_sample.values[bad[0]])
+        advice = "give one number or date for each sample, or leave order out"
+        raise ValueError(f"{where} no time ({bad.size} such): {advice}")
     return times
 
 
