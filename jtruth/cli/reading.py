@@ -13,7 +13,7 @@ from jtruth._validation import check_columns, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
-from jtruth.io.cells import silent_by_map, typed_map, typed_names
+from jtruth.io.cells import typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
@@ -252,16 +252,21 @@ class Tables:
 
 def asked_of(args: Any) -> FilePlan:
     """What was typed about how the file of labels is read."""
-    names = {what: None if not getattr(args, what) else typed_names([getattr(args, what)])
-             for what in ("task", "labelers", "abstain")}  # fmt: skip
-    classes = typed_names(args.classes) if args.classes else None
-    plan = FilePlan.asked(
-        args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker,
-        label=args.label, labelers=names["labelers"], classes=classes, scale=args.scale,
-        repeats=args.repeats, missing=args.missing, silent=names["abstain"],
-        map=typed_map(args.map) if args.map else None, pass_at=_cut(args.pass_at), contains=args.contains,
-    )  # fmt: skip
-    return silent_by_map(plan)
+    lists = {
+        what: typed_names([text]) for what in ("task", "labelers", "abstain") if (text := getattr(args, what))
+    }
+    same = {
+        what: getattr(args, what) for what in ("worker", "label", "scale", "repeats", "missing", "contains")
+    }
+    return FilePlan.asked(
+        args.plan_file,
+        layout="wide" if args.wide else None,
+        classes=typed_names(args.classes or ()),
+        map=typed_map(args.map) if args.map else None,
+        pass_at=_cut(args.pass_at),
+        **lists,
+        **same,
+    )
 
 
 def _cut(text: str | None) -> float | str | None:

@@ -12,7 +12,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from jtruth._validation.coded import different, renamed
 from jtruth._validation.ids import MISSING_TEXT
@@ -32,13 +31,6 @@ def says_nothing(value: str, plan: FilePlan) -> bool:
     """Whether a label is missing or silent."""
     word = value.strip().casefold()
     return word in MISSING_TEXT or word in NOTHING or word in map(str.casefold, plan.silent)
-
-
-def silent_by_map(plan: FilePlan) -> FilePlan:
-    """The same plan, where labels that the map maps to nothing are silent."""
-    nothing = tuple(key for key, name in (plan.map or {}).items() if not name)
-    kept = {key: name for key, name in (plan.map or {}).items() if name} or None
-    return plan if not nothing else replace(plan, map=kept, silent=(*plan.silent, *nothing))
 
 
 def in_words(

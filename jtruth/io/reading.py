@@ -26,7 +26,7 @@ from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
 from jtruth._validation.words import plain, quoted
 from jtruth.io import apply, exports
-from jtruth.io.cells import in_words, silent_by_map
+from jtruth.io.cells import in_words
 from jtruth.io.columns import Columns, role_of, says_something
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold_sample
@@ -135,7 +135,7 @@ def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, se
         >>> data.labels.worker_names, data.gold.tolist(), data.plan.layout
         (('ann', 'bob'), [1, 0, -1], 'wide')
     """
-    file = opened(path, as_asked(plan, options), sep)
+    file = opened(path, FilePlan.asked(plan, **options), sep)
     rows = file.rows()
     labels = labels_of_rows(rows, file.plan)
     data = Data(labels, None, {}, {}, {}, None, file.plan, labels.notes)
@@ -181,13 +181,6 @@ def per_sample_codes(found: Any, labels: Labels) -> np.ndarray:
     codes = np.full(labels.num_samples, -1, np.int32)
     codes[found.samples] = found.y_pred
     return check.with_tasks(codes, labels.tasks)
-
-
-def as_asked(plan: Any, options: Mapping[str, Any]) -> FilePlan:
-    """A plan with options as `read_labels` takes them."""
-    abstain = options.get("abstain", ())
-    rest = {name: value for name, value in options.items() if name != "abstain"}
-    return silent_by_map(FilePlan.asked(plan, silent=tuple(map(str, abstain)), **rest))
 
 
 def read_labels(
@@ -248,7 +241,7 @@ def read_labels(
             given = {name: value for name, value in found.items() if value is not None}
             columns = dict(zip(("task", "worker", "label"), names, strict=True))
             return Labels.from_frame(path, **columns, abstain=abstain, **given)
-    asked = as_asked(plan, options)
+    asked = FilePlan.asked(plan, **options)
     file = opened(path, asked, sep)
     return labels_of_rows(file.rows(), file.plan)
 
@@ -345,7 +338,7 @@ def inspect_file(path: Any, *, sep: str | None = None, **options: Any) -> FileLo
         sep: separator, a comma (in .tsv files a tab) unless given.
         options: what is known of the plan: task, worker, label, labelers, plan.
     """
-    file = opened(path, as_asked(options.pop("plan", None), options), sep)
+    file = opened(path, FilePlan.asked(options.pop("plan", None), **options), sep)
     columns = Columns(file.table)
     rows = tuple(_column(columns, name) for name in columns.header)
     name = file.table.source.name
@@ -414,7 +407,7 @@ def read_shard(
         ValueError: in every process, what one of them finds: bad rows, other classes than process 0 was given
             (both are shown), a task of which two parts have labels.
     """
-    asked = replace(as_asked(plan, columns), recognise=False)
+    asked = replace(FilePlan.asked(plan, **columns), recognise=False)
     rows, label = _mesh.together(lambda: _rows(path, asked))
     class_names = None if classes is None else [str(name) for name in classes]
     _mesh.same_everywhere("classes", class_names)
