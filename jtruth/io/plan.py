@@ -17,6 +17,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class FilePlan:
     __repr__ = one_line
 
     @classmethod
-    def asked(cls, base: "FilePlan | str | Path | None" = None, **options: Any) -> "FilePlan":
+    def asked(cls, base: "FilePlan | str | PathLike | None" = None, **options: Any) -> "FilePlan":
         """A plan with what somebody said: `base` (a plan, or a JSON file of one) and edits that are not None.
 
         Options are the fields, and `abstain` for `silent`; labels that `map` maps to nothing are silent too.

@@ -217,12 +217,17 @@ def align_rows(
     return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
 
 
+def by_sample(values: Any, samples: np.ndarray, labels: Labels, fill: Any, notes: tuple = ()) -> np.ndarray:
+    """An array in the order of the samples of `labels`, of values for some of them; `fill` elsewhere."""
+    found = np.full(labels.num_samples, fill, np.asarray(values).dtype)
+    found[samples] = values
+    return check.with_tasks(found, labels.tasks, notes)
+
+
 def per_sample(table: TextTable, labels: Labels, values: np.ndarray, fill: Any) -> np.ndarray:
-    """Values of the rows of a table with a column `task`, by sample; `fill` where there is no row."""
+    """The same of values in the rows of a table with a column `task`."""
     rows, samples, _ = align_rows(table, "task", labels, True, complete=False)
-    found = np.full(labels.num_samples, fill, values.dtype)
-    found[samples] = values[rows]
-    return check.with_tasks(found, labels.tasks)
+    return by_sample(values[rows], samples, labels, fill)
 
 
 def numbers(table: TextTable, name: str) -> np.ndarray:
