@@ -322,10 +322,14 @@ class FileLook:
         return {"file": self.file, "num_rows": self.num_rows, "columns": self.columns, "layout": self.layout,
                 "mapping": self.mapping, "advice": self.advice, "plan": self.plan.to_dict()}  # fmt: skip
 
+    @property
+    def headline(self) -> str:
+        """How large the table is."""
+        return f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"
+
     def __str__(self) -> str:
         """The columns and the advice, a line each."""
-        width = max(len(plain(column["name"])) for column in self.columns)
-        lines = [f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"]
+        width, lines = max(len(plain(column["name"])) for column in self.columns), [self.headline]
         for column in self.columns[:12]:
             missing = f", {column['num_missing']} missing" if column["num_missing"] else ""
             values = f"{column['num_values']} values{missing}: {quoted(column['examples'], 4)}"
@@ -362,16 +366,14 @@ def _advice(columns: Columns, plan: FilePlan) -> list[str]:
     if plan.doubts:
         return [f"In doubt: {doubt}." for doubt in plan.doubts]
     if plan.layout == UNKNOWN:
-        data = all(name.replace(".", "").replace("-", "").isdigit() for name in columns.header)
-        again = plan.task and plan.label and not columns.unique(plan.task)
-        more = ["The first line looks like data. Put a line with the names of the columns before it."] * data
-        more += ["Samples have several labels, but no column says who gave them. Add one."] * bool(again)
-        proposed = plan.roles.get("proposed")
-        return [
-            *_ASK,
-            *more,
-            *([proposed] if proposed else []),
-        ]
+        lines: list[str] = list(_ASK)
+        if all(name.replace(".", "").replace("-", "").isdigit() for name in columns.header):
+            lines.append(
+                "The first line looks like data. Put a line with the names of the columns before it."
+            )
+        if plan.task and plan.label and not columns.unique(plan.task):
+            lines.append("Samples have several labels, but no column says who gave them. Add one.")
+        return lines + [text for role, text in plan.roles.items() if role == "proposed"]
     lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:
         lines += ["Predictions or gold labels look so too. Use it beside a file of labels:",
