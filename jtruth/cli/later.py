@@ -128,13 +128,13 @@ def plan(args: Any) -> None:
     give(args, search, step if args.cost_gold == float("inf") else "")
 
 
-def _numeric(tables: Any) -> list[str]:
-    """Columns of numbers in the file of labels that have no role there."""
+def _numeric(tables: Any, *used: str | None) -> list[str]:
+    """Columns of numbers in the file of labels that have no role there and are not used otherwise."""
     from jtruth.io.columns import Columns, role_of
 
     plan, columns = tables.plan, Columns(tables.opened.table)
-    used = {plan.worker, plan.label, *(plan.labelers or ()), *(plan.task or ())}
-    free = (name for name in columns.header if name not in used and role_of(name) is None)
+    taken = {plan.worker, plan.label, *(plan.labelers or ()), *(plan.task or ()), *used}
+    free = (name for name in columns.header if name not in taken and role_of(name) is None)
     return [name for name in free if columns.numbers(name) is not None and not columns.counts_rows(name)]
 
 
@@ -143,12 +143,11 @@ def _features(tables: Any, path: Path) -> Any:
     from jtruth.cli.reading import column_of
     from jtruth.io import read_features
 
-    args, plan = tables.args, tables.plan
+    args = tables.args
     table, task = tables.keyed(path, args.pred_task)
     if path == args.file:
-        used = {plan.worker, plan.label, *(plan.labelers or ()), *plan.roles, *(plan.task or ())} - {task}
-        used |= {column_of(one) for one in (args.gold, args.predictions)}
-        kept = [task, *(name for name in _numeric(tables) if name not in used and name != task)]
+        used = [column_of(one) for one in (args.gold, args.predictions)]
+        kept = [task, *_numeric(tables, *tables.plan.roles, *used, task)]
         columns = [table.columns[table.header.index(name)] for name in kept]
         table = table._replace(header=tuple(kept), columns=columns)
     return read_features(table, tables.labels, task=task)
@@ -182,10 +181,8 @@ def clean(args: Any) -> None:
     labels, (noise, prior) = tables.labels, tables.noise()
     alone = tables.plan.layout == "one label each" and args.predictions is args.noise is args.features is None
     if alone and len(beside := _numeric(tables)) > 1:
-        args.features = args.file
-        labels = replace(
-            labels, notes=(*labels.notes, f"Features: {len(beside)} columns of numbers beside them.")
-        )
+        args.features, note = args.file, f"Features: {len(beside)} columns of numbers beside them."
+        labels = replace(labels, notes=(*labels.notes, note))
     features, costs = (None if one is None else _features(tables, one) for one in (args.features, args.costs))
     probabilities: Any = None
     if args.predictions is not None:
@@ -197,12 +194,9 @@ def clean(args: Any) -> None:
     answers = tables.gold() if args.features is not None else tables.gold_sample()
     if args.features is None:
         document = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
-                       budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
-        more, why = (
-            "--gold GOLD.csv",
-            f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong",
-        )
-        step = "" if args.gold is not None else next_step(args, more, why)
+                          budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
+        why = f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong"
+        step = "" if args.gold is not None else next_step(args, "--gold GOLD.csv", why)
     else:
         how: dict[str, Any] = {
             "strategy": args.strategy,

@@ -57,8 +57,7 @@ def inspect(args: Any) -> None:
     try:
         labels = labels_of_rows(rows, file.plan)
     except NotOneClass as why:
-        look = inspect_file(file)
-        return _give_look(args, replace(look, advice=(*look.advice, f"{why}.")))
+        return _give_look(args, inspect_file(file), f"{why}.")
     beside = found_beside(rows, file.plan)
     give(args, inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside))
 
@@ -67,24 +66,18 @@ def _needed(args: Any, labels: Any) -> str:
     """The options that other commands need to read this file; they are stricter than a first look."""
     dropped = any("missing='drop'" in note for note in labels.notes)
     wide = any(note.startswith("Read as a wide") for note in labels.notes)
-    plain = SimpleNamespace(**vars(args) | {"missing": "drop" if dropped and not wide else None,
-                                            "save_plan": None})  # fmt: skip
-    return typed(plain)
+    missing = "drop" if dropped and not wide else None
+    return typed(SimpleNamespace(**vars(args) | {"missing": missing, "save_plan": None}))
 
 
-def _give_look(args: Any, look: Any) -> None:
+def _give_look(args: Any, look: Any, *more: str) -> None:
     """Print how a file is read, whole: nothing else can be said of it yet."""
-    args.full, args.how_read = True, ""
-    give(args, _file(look))
-
-
-def _file(look: Any) -> Any:
     from jtruth._validation import quoted
-    from jtruth._validation.words import plain
     from jtruth.answers import Column, Document, Table, facts, sentence_notes
 
+    args.full, args.how_read = True, ""
     answer = look.to_dict()
-    advice = answer.pop("advice")
+    advice = [*answer.pop("advice"), *more]
     rows = [row | {"values": quoted(row["examples"], 4)} for row in answer.pop("columns")]
     columns = (Column("num_values", "values"), Column("num_missing", "missing"), Column("values", "such as"))
     blocks = (
@@ -92,8 +85,7 @@ def _file(look: Any) -> Any:
         sentence_notes("advice", "How to read it", advice, "do"),
         facts(**answer),
     )
-    sentence = f"{plain(look.file)}: {look.num_rows} rows, {len(look.columns)} columns"
-    return Document("How to read this file?", "", sentence, blocks)
+    give(args, Document("How to read this file?", "", look.headline, blocks))
 
 
 @command(
@@ -114,11 +106,10 @@ def agreement(args: Any) -> None:
         idle = {"--weights": args.weights != "nominal", "--differences": args.differences}
         refuse(idle, "is about single classes, and these labels are sets or numbers; leave it out")
         compare = set_agreement if isinstance(values[-1][0], frozenset) else rating_agreement
-        answer = compare(*values, level=args.level, key=args.seed)
-        step = ""
+        answer, step = compare(*values, level=args.level, key=args.seed), ""
         if shares := getattr(answer, "shares", None):
-            most = max(shares, key=shares.__getitem__)
-            step = next_step(args, f"--contains {shlex.quote(most)}", "one class by itself", "labelers")
+            most = shlex.quote(max(shares, key=shares.__getitem__))
+            step = next_step(args, f"--contains {most}", "one class by itself", "labelers")
         return give(args, with_notes(answer, (*filter(None, [rows.form]), *rows.notes)), step)
     labels = labels_of_rows(rows, file.plan)
     answer = labeler_agreement(labels, weights=args.weights, differences=args.differences,

@@ -13,7 +13,7 @@ from jtruth._validation import check_columns, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
-from jtruth.io.cells import silent_by_map, typed_map, typed_names
+from jtruth.io.cells import typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
@@ -31,18 +31,6 @@ UNUSED = "column {!r} of the gold has no say in this answer"
 def table_of(path: Any, columns: Any) -> TextTable:
     """A table beside the labels, read as was typed."""
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
-
-
-def keyed(path: Path, args: Any, plan: FilePlan, wanted: str | None) -> tuple[TextTable, str]:
-    """A table beside the labels, and the column of its tasks: as typed, as the labels have it, or by name."""
-    table = table_of(path, args)
-    key = tuple(typed_names([wanted])) if wanted else tuple(plan.task or ())
-    if not wanted and not (key and set(key) <= set(table.header)):
-        key = (column_called("task", table.header) or "task",)
-    if len(key) == 1:
-        return table, key[0]
-    ids, name = apply.ids_of(table, FilePlan(task=key)), apply.BETWEEN.join(key)
-    return table._replace(header=(name, *table.header), columns=(ids, *table.columns[:])), name
 
 
 class Tables:
@@ -103,13 +91,12 @@ class Tables:
         """Header and rows of a table to fill in: the samples of a request, then those already verified."""
         labels, of = self.labels, request.strata
         known = np.full(labels.num_samples, -1) if gold is None else np.asarray(gold.classes)
-        rows = [
-            [str(labels.task_names[i]), str(labels.class_names[known[i]]) if known[i] >= 0 else "",
-             request.names[of[i]], int(request.sizes[of[i]])]
-            for i in (*request.samples, *np.flatnonzero(known >= 0))
-        ]  # fmt: skip
-        names = [getattr(self.args, f"gold_{what}", None) or getattr(self.args, what, None) or what
-                 for what in ("task", "label")]  # fmt: skip
+        rows = []
+        for i in (*request.samples, *np.flatnonzero(known >= 0)):
+            name = str(labels.class_names[known[i]]) if known[i] >= 0 else ""
+            rows.append([str(labels.task_names[i]), name, request.names[of[i]], int(request.sizes[of[i]])])
+        typed = vars(self.args)
+        names = [typed.get(f"gold_{what}") or typed.get(what) or what for what in ("task", "label")]
         return [*names, STRATUM, SIZE], rows
 
     def noise(self) -> tuple[NoiseModel | None, Any]:
@@ -126,11 +113,8 @@ class Tables:
                 why = "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
                 raise ValueError(why)
             gold = gold._replace(inclusion=inclusion_of(inclusion, self.labels))
-        return {
-            "noise": noise, "prior": prior, "gold": gold,
-            "assume": args.assume, "labelers_are": args.labelers_are, "level": args.level,
-            "key": args.seed,
-        }  # fmt: skip
+        return {"noise": noise, "prior": prior, "gold": gold, "assume": args.assume,
+                "labelers_are": args.labelers_are, "level": args.level, "key": args.seed}  # fmt: skip
 
     def predictions(self, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
         """(y_pred, notes) of a file or column of predictions."""
@@ -158,20 +142,15 @@ class Tables:
         """(predictions by name of the file, notes) of several files of predictions."""
         names = [column_of(file) or file.name.removesuffix(".gz").rsplit(".", 1)[0] for file in files]
         if twice := duplicates(names):
-            raise ValueError(
-                f"two classifiers are called {twice[0]!r}: the name of the file is the classifier's"
-            )
+            why = "the name of the file is the classifier's"
+            raise ValueError(f"two classifiers are called {twice[0]!r}: {why}")
         tables, common_only = [self._beside(file, "pred") for file in files], self.args.common_only
         read = [read_predictions(one, self.labels, common_only=common_only, **how) for one, how in tables]
         common = reduce(np.intersect1d, [one.samples for one in read])
         if not common.size:
             raise ValueError("no task has a prediction of every classifier")
-        kept = [
-            one.y_pred if one.samples.size == common.size else one.y_pred[np.isin(one.samples, common)]
-            for one in read
-        ]
-        if self._keep(common):
-            kept = [with_tasks(np.asarray(one), self.labels.tasks) for one in kept]
+        self._keep(common)
+        kept = [with_tasks(one.y_pred[np.isin(one.samples, common)], self.labels.tasks) for one in read]
         return dict(zip(names, kept, strict=True)), tuple(note for one in read for note in one.notes)
 
     def rater(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -185,83 +164,87 @@ class Tables:
 
     def order(self) -> np.ndarray | None:
         """When each sample was labelled, from a column of times or numbers; None if none was named."""
-        name = self.args.order
-        if name is None:
-            return None
-        return apply.order_of(self.opened.table, self.plan, name, self.labels)
+        name, table = self.args.order, self.opened.table
+        return None if name is None else apply.order_of(table, self.plan, name, self.labels)
 
     def keyed(self, path: Path, wanted: str | None = None) -> tuple[TextTable, str]:
-        """A table beside the labels, and the column of its tasks."""
-        return keyed(path, self.args, self.plan, wanted)
+        """A table beside the labels, and its column of tasks: as typed, as the labels have it, or by name."""
+        table = table_of(path, self.args)
+        key = tuple(typed_names([wanted])) if wanted else tuple(self.plan.task or ())
+        if not wanted and not (key and set(key) <= set(table.header)):
+            key = (column_called("task", table.header) or "task",)
+        if len(key) == 1:
+            return table, key[0]
+        ids, name = apply.ids_of(table, FilePlan(task=key)), apply.BETWEEN.join(key)
+        return table._replace(header=(name, *table.header), columns=(ids, *table.columns[:])), name
 
-    def _keep(self, samples: np.ndarray) -> bool:
-        """Leave the labels of other samples out; whether there are any."""
-        fewer = samples.size < self.labels.num_samples
-        if fewer:
+    def _keep(self, samples: np.ndarray) -> None:
+        """Leave the labels of other samples out."""
+        if samples.size < self.labels.num_samples:
             self.labels = self.labels.restrict(samples)
-        return fewer
 
     def _beside(self, path: Path, kind: Literal["pred", "gold"]) -> tuple[Any, dict[str, Any]]:
-        """A table with a row for each task, and how to read it.
-
-        Of two columns that which is not the tasks' holds the classes, whatever its name.
-        """
-        args, options = self.args, {"plan": self.plan}
-        table = self._inside(path)
-        if table is not None:
-            return table, options | {"task": table.header[0], "label": table.header[1]}
-        columns = {role: getattr(args, f"{kind}_{role}", None) for role in ("task", "label")}
-        table, task = keyed(path, args, self.plan, columns["task"])
-        wanted = {"task": task, "label": columns["label"] or args.label or "label"}
-        others = [one for one in table.header if one not in (wanted["task"], "score", INCLUSION, STRATUM)]
-        if columns["label"] is None and len(table.header) == 2 and len(others) == 1:
-            wanted["label"] = others[0]
-        elif columns["label"] is None and wanted["label"] == "label":
-            wanted["label"] = column_called("label", others) or "label"
-        no_label = kind == "pred" and columns["label"] is None and wanted["label"] not in table.header
-        if no_label and probability_columns(table.header, self.labels) is not None:
-            del wanted["label"]
-        elif no_label and "score" in table.header:
-            raise ValueError(
-                f"{path}: scores, but no column {wanted['label']!r} of predicted classes. Grade the scores "
-                "by --scores, or say by --pred-label which column holds the classes"
-            )
+        """A table with a row for each task, and how to read it."""
+        if (table := self._inside(path)) is not None:
+            return table, {"plan": self.plan, "task": table.header[0], "label": table.header[1]}
+        typed = getattr(self.args, f"{kind}_label", None)
+        table, task = self.keyed(path, getattr(self.args, f"{kind}_task", None))
+        label = typed or self._label_in(table, task)
+        wanted = {"task": task, "label": label}
+        if kind == "pred" and typed is None and label not in table.header:
+            if probability_columns(table.header, self.labels) is not None:
+                del wanted["label"]
+            elif "score" in table.header:
+                raise ValueError(
+                    f"{path}: scores, but no column {label!r} of predicted classes. Grade the scores by "
+                    "--scores, or say by --pred-label which column holds the classes"
+                )
         check_columns(table.header, wanted, table.source, option=f"--{kind}-")
-        if columns["label"] is None and "label" in wanted:
-            one_column(table, wanted["label"], "gold" if kind == "gold" else "prediction", self.labels)
-        return table, options | wanted
+        if typed is None and "label" in wanted:
+            one_column(table, label, "gold" if kind == "gold" else "prediction", self.labels)
+        return table, {"plan": self.plan, **wanted}
+
+    def _label_in(self, table: TextTable, task: str) -> str:
+        """The column of classes: of two columns the other one, whatever its name."""
+        others = [one for one in table.header if one not in (task, "score", INCLUSION, STRATUM)]
+        if len(table.header) == 2 and len(others) == 1:
+            return others[0]
+        usual = self.args.label or "label"
+        return column_called("label", others) or usual if usual == "label" else usual
 
     def _scored(self, path: Path) -> tuple[Any, dict[str, Any]]:
         """A table of scores or probabilities, and how to read it: no column of classes is needed."""
-        table = self._inside(path)
-        if table is not None:
+        if (table := self._inside(path)) is not None:
             return table, {"task": table.header[0], "score": table.header[1]}
-        table, task = keyed(path, self.args, self.plan, self.args.pred_task)
+        table, task = self.keyed(path, self.args.pred_task)
         check_columns(table.header, {"task": task}, table.source, option="--pred-")
         return table, {"task": task}
 
     def _inside(self, path: Path) -> TextTable | None:
         """The table of column:NAME, export:NAME or worker:NAME, in the file of labels; None for a file."""
         name = column_of(path)
-        if name is None:
-            return None
-        if str(path).startswith(_COLUMN):
-            return apply.beside(self.opened.table, self.plan, name)
-        return apply.of_worker(self.rows, name)
+        if name is None or not str(path).startswith(_COLUMN):
+            return None if name is None else apply.of_worker(self.rows, name)
+        return apply.beside(self.opened.table, self.plan, name)
 
 
 def asked_of(args: Any) -> FilePlan:
     """What was typed about how the file of labels is read."""
-    names = {what: None if not getattr(args, what) else typed_names([getattr(args, what)])
-             for what in ("task", "labelers", "abstain")}  # fmt: skip
-    classes = typed_names(args.classes) if args.classes else None
-    plan = FilePlan.asked(
-        args.plan_file, layout="wide" if args.wide else None, task=names["task"], worker=args.worker,
-        label=args.label, labelers=names["labelers"], classes=classes, scale=args.scale,
-        repeats=args.repeats, missing=args.missing, silent=names["abstain"],
-        map=typed_map(args.map) if args.map else None, pass_at=_cut(args.pass_at), contains=args.contains,
-    )  # fmt: skip
-    return silent_by_map(plan)
+    lists = {
+        what: typed_names([text]) for what in ("task", "labelers", "abstain") if (text := getattr(args, what))
+    }
+    same = {
+        what: getattr(args, what) for what in ("worker", "label", "scale", "repeats", "missing", "contains")
+    }
+    return FilePlan.asked(
+        args.plan_file,
+        layout="wide" if args.wide else None,
+        classes=typed_names(args.classes or ()),
+        map=typed_map(args.map) if args.map else None,
+        pass_at=_cut(args.pass_at),
+        **lists,
+        **same,
+    )
 
 
 def _cut(text: str | None) -> float | str | None:
@@ -297,16 +280,13 @@ def column_of(path: Path | None) -> str | None:
 def inclusion_of(path: Path, labels: Labels) -> np.ndarray:
     """Each sample's chance to be among the gold, from a table task, inclusion."""
     columns = as_table(path).pick({"task": "task", "inclusion": "inclusion"})
-    return _number_each(dict(zip(*columns, strict=True)), labels, f"--inclusion {path.name}")
-
-
-def _number_each(texts: dict[str, str], labels: Labels, what: str) -> np.ndarray:
-    tasks = list(map(str, labels.task_names))
-    numbers = np.array([number_in(texts.get(task, "")) for task in tasks])
-    if (bad := np.flatnonzero(np.isnan(numbers))).size:
-        text = repr(texts[tasks[bad[0]]]) if tasks[bad[0]] in texts else "nothing"
-        raise ValueError(f"{what}: task {tasks[bad[0]]!r} has {text}; a number is needed for each task")
-    return with_tasks(numbers, labels.tasks)
+    texts, tasks = dict(zip(*columns, strict=True)), list(map(str, labels.task_names))
+    chances = np.array([number_in(texts.get(task, "")) for task in tasks])
+    if (bad := np.flatnonzero(np.isnan(chances))).size:
+        task = tasks[bad[0]]
+        what = f"task {task!r} has {repr(texts[task]) if task in texts else 'nothing'}"
+        raise ValueError(f"--inclusion {path.name}: {what}; a number is needed for each task")
+    return with_tasks(chances, labels.tasks)
 
 
 def noise_of(file: Path | None, labels: Labels) -> tuple[NoiseModel | None, np.ndarray | None]:

@@ -1,13 +1,15 @@
 """A plan applied to its table: the only place where cells become samples, labelers and labels."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from jtruth._validation.coded import Coded, different, merged, recode
+from jtruth._validation.coded import Coded, different, merged, occurring, recode
 from jtruth._validation.columns import unused_counts
 from jtruth._validation.ids import MissingColumn, check_columns, with_tasks
 from jtruth._validation.text import TextTable, whole_numbers
@@ -41,12 +43,11 @@ def ids_of(table: TextTable, plan: FilePlan) -> Sequence[str]:
     picked = table.pick({name: name for name in plan.task})
     if len(picked) == 1:
         return whole_numbers(picked[0])
-    empty = [k for k, row in enumerate(zip(*picked, strict=True)) if not all(row)]
-    if empty:
-        name = plan.task[[bool(column[empty[0]]) for column in picked].index(False)]
-        raise ValueError(f"{table.source.at(empty)}: no {name}, which is part of the sample. Fill it in")
     rows = list(zip(*picked, strict=True))
-    if len({BETWEEN.join(row) for row in set(rows)}) < len(set(rows)):
+    if empty := [k for k, row in enumerate(rows) if "" in row]:
+        name = plan.task[rows[empty[0]].index("")]
+        raise ValueError(f"{table.source.at(empty)}: no {name}, which is part of the sample. Fill it in")
+    if len(set(map(BETWEEN.join, set(rows)))) < len(set(rows)):
         names = " and ".join(map(repr, plan.task))
         raise ValueError(table.source.says(f"{names} hold {BETWEEN!r}, so their joined names are ambiguous"))
     return [BETWEEN.join(row) for row in rows]
@@ -63,90 +64,99 @@ def rows_of(table: TextTable, plan: FilePlan) -> LabelRows:
     if plan.layout == UNKNOWN:
         raise _unknown(table, plan)
     rows = (_long if plan.layout in (LONG, SINGLE) else _cells)(table, plan)
-    if plan.layout in (LONG, SINGLE):
-        used = {*(plan.task or ()), plan.worker, plan.label}
-        every = lambda name: table.columns[table.header.index(name)]  # noqa: E731
-        rows.notes = (*rows.notes, *unused_counts(table.header, used, every, table.source))
     rows.form, rows.notes = plan.sentence(), (*table.notes, *rows.notes)
     return rows
 
 
 def _unknown(table: TextTable, plan: FilePlan) -> ValueError:
     """What is missing, by the words that say it; and what structure proposes."""
-    wanted = {"task": (plan.task or ("task",))[0], "worker": plan.worker or "worker",
-              "label": plan.label or "label"}  # fmt: skip
+    task, worker, label = (plan.task or ("task",))[0], plan.worker or "worker", plan.label or "label"
+    more = "If each labeler has a column, name them: labelers=... (at the command line --labelers A,B)"
     try:
-        check_columns(table.header, wanted, table.source)
+        check_columns(table.header, {"task": task, "worker": worker, "label": label}, table.source)
     except MissingColumn as problem:
-        more = "If each labeler has a column, name them: labelers=... (at the command line --labelers A,B)"
-        if found := plan.roles.get("proposed"):
-            more = found
-        return MissingColumn(f"{problem} {more}.")
+        return MissingColumn(f"{problem} {plan.roles.get('proposed', more)}.")
     return ValueError(table.source.says("which column is the labeler? say worker=..."))
 
 
 def _long(table: TextTable, plan: FilePlan) -> LabelRows:
     """A row is a label."""
-    label = table.pick({"label": str(plan.label)})[0]
-    task = ids_of(table, plan)
+    (label,), task = table.pick({"label": str(plan.label)}), ids_of(table, plan)
     if plan.layout == SINGLE:
-        return LabelRows(task, Coded(np.zeros(len(task), np.int32), [str(plan.label)]), label, table.source)
-    worker = whole_numbers(table.pick({"worker": str(plan.worker)})[0])
+        worker: Sequence[str] = Coded(np.zeros(len(task), np.int32), [str(plan.label)])
+    else:
+        worker = whole_numbers(table.pick({"worker": str(plan.worker)})[0])
     rows = LabelRows(task, worker, label, table.source)
-    if not plan.aside:
-        return rows
-    who = recode(worker, {name: k for k, name in enumerate(different(worker))}.__getitem__)
-    out = np.isin(who, [k for k, name in enumerate(different(worker)) if name in plan.aside])
-    kept = np.flatnonzero(~out)
-    for k in np.flatnonzero(out).tolist():
-        if says_something(label[k]):
-            rows.beside.setdefault(worker[k], {})[task[k]] = label[k]
-    rows.task, rows.worker, rows.label = ([c[k] for k in kept.tolist()] for c in (task, worker, label))
-    rows.source = table.source.only(kept.tolist())
-    for name, role in ((name, role) for name, role in plan.aside.items() if role != "used"):
-        rows.notes += (f"{_no_labeler(f'Labeler {name!r}', role, f'worker:{name}')}.",)
+    if plan.aside and plan.layout == LONG:
+        _set_aside(rows, plan.aside)
+    used = {*(plan.task or ()), plan.worker, plan.label}
+    counts = unused_counts(
+        table.header, used, lambda name: table.columns[table.header.index(name)], table.source
+    )
+    rows.notes = (*rows.notes, *counts)
     return rows
+
+
+def _set_aside(rows: LabelRows, aside: Mapping[str, str]) -> None:
+    """Move the labels of workers that are no labelers beside the others."""
+    out = recode(rows.worker, aside.__contains__) > 0
+    for k in np.flatnonzero(out).tolist():
+        if says_something(rows.label[k]):
+            rows.beside.setdefault(rows.worker[k], {})[rows.task[k]] = rows.label[k]
+    kept = np.flatnonzero(~out).tolist()
+    rows.task, rows.worker, rows.label = (
+        [column[k] for k in kept] for column in (rows.task, rows.worker, rows.label)
+    )
+    rows.source = rows.source.only(kept)
+    for name, role in aside.items():
+        if role != "used":
+            rows.notes += (f"{_no_labeler(f'Labeler {name!r}', role, f'worker:{name}')}.",)
+
+
+_NO_LABELER = {
+    "gold": "{} is called like verified labels, so it is no labeler; to use it, --gold {}",
+    "left out": "{} is not among the labelers that were named",
+    "derived": "{} is called like a consensus of the others, so it is no labeler",
+    "prediction": "{} is called like a classifier, so it is no labeler; to use it, --predictions {}",
+}
 
 
 def _no_labeler(who: str, role: str, name: str) -> str:
     """Said of a labeler, or a column, that is called like something else."""
-    if role == "gold":
-        return f"{who} is called like verified labels, so it is no labeler; to use it, --gold {name}"
-    if role == "left out":
-        return f"{who} is not among the labelers that were named"
-    if role == "derived":
-        return f"{who} is called like a consensus of the others, so it is no labeler"
-    return f"{who} is called like a classifier, so it is no labeler; to use it, --predictions {name}"
+    return _NO_LABELER[role].format(who, name)
 
 
 def _cells(table: TextTable, plan: FilePlan) -> LabelRows:
     """A cell is a label: its row the sample, its column the labeler; transposed the other way round."""
-    names, size = list(plan.labelers or ()), len(table.columns[0])
+    names, turned = list(plan.labelers or ()), plan.layout == TRANSPOSED
     if not names:
         raise ValueError(table.source.says("there is no column of a labeler in this wide table"))
     if twice := duplicates(names):
         raise ValueError(f"the columns of labelers name {quoted(twice)} twice")
-    columns = [coded(column) for column in table.pick({name: name for name in names})]
-    turned = plan.layout == TRANSPOSED
     key = coded(table.pick({"worker": str(plan.worker)})[0] if turned else ids_of(table, plan))
-    cells = merged(*_stacked(columns))
+    cells = merged(*_stacked([coded(column) for column in table.pick({name: name for name in names})]))
     empty = [k for k, name in enumerate(cells.names) if not name]
-    kept = np.flatnonzero(~np.isin(cells.codes, empty)) if empty else np.arange(cells.codes.size)
+    kept = np.flatnonzero(~np.isin(cells.codes, empty))
     row, column = np.divmod(kept, len(names))
-    of_row, of_column = Coded(key.codes[row], key.names), Coded(column.astype(np.int32), names)
-    label = Coded(cells.codes[kept], cells.names)
+    task, worker = Coded(key.codes[row], key.names), Coded(column.astype(np.int32), names)
     given = table.source.numbers
     numbers: Any = row + table.source.first if given is None else np.asarray(given, object)[row]
     source = Source(table.source.name, table.source.unit, 0, numbers)
-    task, worker = (of_column, of_row) if turned else (of_row, of_column)
-    rows = LabelRows(task, worker, _first_seen(label), source)
-    said = [n for n in plan.roles if plan.roles[n] in ("gold", "derived", "prediction")]
-    rest = [n for n, role in plan.roles.items() if role in ("ignored", "score")]
-    rows.notes = tuple(f"Column {_no_labeler(repr(n), plan.roles[n], f'column:{n}')}." for n in said)
-    rows.notes += (f"Not used: {quoted(rest, 8)}.",) if rest else ()
-    if size > 1 and len(set(key.names)) < size:
+    label = _first_seen(Coded(cells.codes[kept], cells.names))
+    rows = LabelRows(*((worker, task) if turned else (task, worker)), label, source)
+    rows.notes = tuple(_about_columns(plan))
+    if len(key) > 1 and len(set(key.names)) < len(key):
         rows.notes += (f"{quoted(plan.task or (str(plan.worker),))} stands in several rows.",)
     return rows
+
+
+def _about_columns(plan: FilePlan) -> Iterator[str]:
+    """Said of the columns of a wide table that are no labelers."""
+    for name, role in plan.roles.items():
+        if role in ("gold", "derived", "prediction"):
+            yield f"Column {_no_labeler(repr(name), role, f'column:{name}')}."
+    if rest := [name for name, role in plan.roles.items() if role in ("ignored", "score")]:
+        yield f"Not used: {quoted(rest, 8)}."
 
 
 def _stacked(columns: Sequence[Coded]) -> tuple[np.ndarray, list[str]]:
@@ -158,9 +168,8 @@ def _stacked(columns: Sequence[Coded]) -> tuple[np.ndarray, list[str]]:
 
 def _first_seen(column: Coded) -> Coded:
     """The same column with its names in the order of their appearance, and no others."""
-    present, first = np.unique(column.codes, return_index=True)
-    order = np.argsort(first)
-    place = np.zeros(len(column.names), np.int32)
+    present, first, _ = occurring(column.codes, len(column.names))
+    order, place = np.argsort(first), np.zeros(len(column.names), np.int32)
     place[present[order]] = np.arange(present.size)
     return Coded(place[column.codes], [column.names[k] for k in present[order]])
 
@@ -169,11 +178,15 @@ class NotOneClass(ValueError):
     """Labels are sets of classes, or numbers on a continuous scale."""
 
 
+def _not_classes(rows: LabelRows, plan: FilePlan) -> dict[str, Any] | None:
+    """The set, or the number, of each different cell where labels are such and nobody said what they mean."""
+    said = not plan.unsaid or plan.classes is not None
+    return None if said else sets_of(rows.label) or numbers_of(rows.label)
+
+
 def values_of(rows: LabelRows, plan: FilePlan) -> tuple[list, list, list] | None:
     """Samples, labelers and sets, or numbers, of labels that are not one class each; of repeats the first."""
-    if not plan.unsaid or plan.classes is not None:
-        return None
-    found = sets_of(rows.label) or numbers_of(rows.label)
+    found = _not_classes(rows, plan)
     if found is None:
         return None
     kept: dict[tuple, Any] = {}
@@ -185,31 +198,30 @@ def values_of(rows: LabelRows, plan: FilePlan) -> tuple[list, list, list] | None
 
 def check_single(rows: LabelRows, plan: FilePlan) -> None:
     """Refuse sets of classes, and numbers on a continuous scale, where one class a label is needed."""
-    if not plan.unsaid or plan.classes is not None:
+    found = _not_classes(rows, plan)
+    if found is None:
+        lists = [name for name in different(rows.label) if re.fullmatch(r"[\[{].*[\]}]", name, re.DOTALL)]
+        if lists and plan.unsaid and plan.classes is None:
+            text = (
+                f"a label is a list or an object of JSON ({lists[0]:.50}): write a row, or a column, for each"
+            )
+            raise ValueError(rows.source.says(f"{text} one"))
         return
-    sets = sets_of(rows.label)
-    lists = [name for name in different(rows.label) if name[:1] in "[{" and name[-1:] in "]}"]
-    if lists and sets is None:
-        text = (
-            f"a label is a list or an object of JSON ({lists[0]:.50}): write a row, or a column, for each one"
-        )
-        raise ValueError(rows.source.says(text))
-    if sets is not None:
-        names = [name for name, _ in Counter(c for one in sets.values() for c in one).most_common()]
-        cell = next(value for value in sets if len(sets[value]) > 1)
+    values = list(found.values())
+    if isinstance(values[0], frozenset):
+        names = Counter(name for some in values for name in some).most_common(1)
+        cell = next(cell for cell, some in found.items() if len(some) > 1)
         text = (
             f"labels are sets of classes (such as {cell!r}), and this needs one class a label. Ask about one "
-            f"class, contains={names[0]!r}, or say by map=... what each set means. "
+            f"class, contains={names[0][0]!r}, or say by map=... what each set means. "
             "`jtruth agreement` compares sets"
         )
-        raise NotOneClass(rows.source.says(text))
-    if (numbers := numbers_of(rows.label)) is not None:
-        low, high = min(numbers.values()), max(numbers.values())
+    else:
         text = (
-            f"labels are {len(numbers)} different numbers from {low:g} to {high:g}, and this needs classes: "
-            "cut them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
+            f"labels are {len(values)} different numbers from {min(values):g} to {max(values):g}, and this "
+            "needs classes: cut them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
         )
-        raise NotOneClass(rows.source.says(text))
+    raise NotOneClass(rows.source.says(text))
 
 
 _MOST_CHECKED = 500_000  # labels beyond which nobody asks
@@ -217,38 +229,42 @@ _CHANCE, _CHANCE_OF_RATERS = -7.0, -9.2  # log of the probability that somebody 
 
 
 def check_derived(labels: Labels, source: Source) -> None:
-    """Refuse a labeler who gives the majority of the others wherever they disagree: a column made of them.
+    """Refuse a labeler who gives the majority of the others wherever they disagree: a column made of them."""
+    if labels.num_labelers < 4 or labels.num_labels > _MOST_CHECKED or labels.has_repeats():
+        return
+    for t, name in enumerate(labels.worker_names):
+        same, chance = _with_the_majority(labels, t)
+        if not same.size or same.mean() < 0.98:
+            continue
+        if chance[same].sum() < (_CHANCE_OF_RATERS if is_rater(str(name)) else _CHANCE):
+            rest = ",".join(str(one) for one in labels.worker_names if one != name)
+            text = (
+                f"labeler {name!r} gives the majority of the others in {same.sum()} of {same.size} "
+                "samples on which they disagree, as a column made of theirs does. To leave it out say "
+                f"labelers=... (at the command line --labelers {rest}); to keep it, name it there too"
+            )
+            raise ValueError(source.says(text))
+
+
+def _with_the_majority(labels: Labels, labeler: int) -> tuple[np.ndarray, np.ndarray]:
+    """Whether a labeler is with the majority of each disputed sample, and the log chance of that.
 
     Somebody with labels of his own is with them no more often than they are right: for others of one
     accuracy, which their agreement gives, and a majority by m votes odds^m / (odds^m + C - 1).
     """
-    sample, labeler, label, classes = *labels.entries(), labels.num_classes
-    if labels.num_labelers < 4 or label.size > _MOST_CHECKED or labels.has_repeats():
-        return
-    for t, name in enumerate(labels.worker_names):
-        mine = labeler == t
-        votes = labels.counts()[sample[mine]].astype(np.int64)
-        votes[np.arange(len(votes)), label[mine]] -= 1
-        number = votes.sum(axis=1)
-        pairs = (number * (number - 1)).sum()
-        second, most = np.sort(votes, axis=1)[:, -2:].T
-        disputed = (most < number) & (most > second)
-        same = votes.argmax(axis=1)[disputed] == label[mine][disputed]
-        if pairs == 0 or same.sum() < 0.98 * same.size or not same.size:
-            continue
-        agree = (votes * (votes - 1)).sum() / pairs  # p^2 + (1 - p)^2 / (C - 1)
-        p = (1 + np.sqrt(max((classes - 1) * (classes * agree - 1), 0.0))) / classes
-        odds = (p * (classes - 1) / max(1 - p, 1e-9)) ** (most - second)[disputed][same]
-        chance = _CHANCE_OF_RATERS if is_rater(str(name)) else _CHANCE
-        if np.log(odds / (odds + classes - 1)).sum() < chance:
-            rest = ",".join(str(one) for one in labels.worker_names if one != name)
-            raise ValueError(
-                source.says(
-                    f"labeler {name!r} gives the majority of the others in {same.sum()} of {same.size} "
-                    "samples on which they disagree, as a column made of theirs does. To leave it out say "
-                    f"labelers=... (at the command line --labelers {rest}); to keep it, name it there too"
-                )
-            )
+    sample, who, label, classes = *labels.entries(), labels.num_classes
+    sample, label = sample[who == labeler], label[who == labeler]
+    votes = labels.counts()[sample].astype(np.int64)
+    votes[np.arange(len(votes)), label] -= 1
+    number = votes.sum(axis=1)
+    second, most = np.sort(votes, axis=1)[:, -2:].T
+    disputed = (most < number) & (most > second)
+    same = (votes.argmax(axis=1) == label)[disputed]
+    pairs = (number * (number - 1)).sum()
+    agree = (votes * (votes - 1)).sum() / max(pairs, 1)  # p^2 + (1 - p)^2 / (C - 1)
+    p = (1 + np.sqrt(max((classes - 1) * (classes * agree - 1), 0.0))) / classes
+    odds = (p * (classes - 1) / max(1 - p, 1e-9)) ** (most - second)[disputed]
+    return same, np.log(odds / (odds + classes - 1))
 
 
 def beside(table: TextTable, plan: FilePlan, name: str, role: str = "label") -> TextTable:
@@ -293,9 +309,7 @@ def found_beside(rows: LabelRows, plan: FilePlan) -> dict[str, str]:
     return {what: found[role] for role, what in names.items() if role in found}
 
 
-def by_group(
-    table: TextTable, plan: FilePlan, name: str, key: Callable[[FilePlan], Any] = lambda plan: plan
-) -> tuple[FilePlan, dict[str, tuple[str, str]]]:
+def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dict[str, tuple[str, str]]]:
     """A plan whose samples lie in one group each, by the column `name`; group and item of every sample.
 
     A task that stands in several groups (one question, several systems) is a sample in each: the group is
@@ -304,22 +318,20 @@ def by_group(
     if name not in table.header:
         there = quoted(table.header, 12)
         raise ValueError(table.source.says(f"no column {name!r} to group by; the columns are {there}"))
-    (groups,), plan = table.pick({"group": name}), key(plan)
-    alone = tuple(one for one in plan.task or () if one != name)
-    if not alone and plan.task:  # the column of groups is all the key there is: samples are rows
-        plan = FilePlan(**{**plan.__dict__, "task": ()})
-    items = ids_of(table, FilePlan(task=alone))
+    (groups,) = table.pick({"group": name})
     empty = [k for k, one in enumerate(groups) if not one]
     if empty:
         raise ValueError(
             f"{table.source.at(empty)}: no {name}; each row needs the group it is of. Fill it in, or leave "
             "such rows out of the file"
         )
+    alone = tuple(one for one in plan.task or () if one != name)
+    plan = replace(plan, task=alone) if plan.task and not alone else plan  # samples are rows then
+    items = ids_of(table, FilePlan(task=alone))
     pairs = set(zip(items, groups, strict=True))
-    if len(pairs) > len({one for one, _ in pairs}):
-        plan = FilePlan(**{**plan.__dict__, "task": (*alone, name)})
-    ids = ids_of(table, plan)
-    return plan, {one: (g, i) for one, g, i in zip(ids, groups, items, strict=True)}
+    if len(pairs) > len({item for item, _ in pairs}):
+        plan = replace(plan, task=(*alone, name))
+    return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:
@@ -331,6 +343,25 @@ def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.
     Raises:
         ValueError: a cell that is no time, dates that two conventions read differently, a sample without one.
     """
+    when = _times(table, name)
+    sample = _places(ids_of(table, plan), labels.task_names)
+    used = (sample >= 0) & np.isfinite(when)
+    each = np.full(labels.num_samples, np.nan)
+    each[sample[used]] = when[used]
+    if (bare := np.flatnonzero(np.isnan(each))).size:
+        task = labels.task_names[int(bare[0])]
+        raise ValueError(table.source.says(f"task {task!r} has no {name}; every sample needs a time"))
+    if plan.layout != LONG or (each[sample[used]] == when[used]).all():
+        return with_tasks(each, labels.tasks)
+    labeler = _places(table.pick({"worker": str(plan.worker)})[0], labels.worker_names)
+    times = np.full((labels.num_samples, labels.num_labelers), np.nan)
+    used &= labeler >= 0
+    times[sample[used], labeler[used]] = when[used]
+    return times
+
+
+def _times(table: TextTable, name: str) -> np.ndarray:
+    """(rows,) numbers of a column, or seconds of its times."""
     (cells,) = table.pick({name: name})
     numbers = np.array([number_in(cell) for cell in cells])
     when = numbers if np.isfinite(numbers).all() else times_of(cells, f"column {name!r}")
@@ -338,19 +369,10 @@ def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.
         bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
         where = table.source.entry([bad], f"{name} ", cells[bad])
         raise ValueError(f"{where} neither a number nor a date: write 2026-01-31 09:30, or seconds")
-    place = {str(task): i for i, task in enumerate(labels.task_names)}
-    sample = np.array([place.get(task, -1) for task in ids_of(table, plan)])
-    used = (sample >= 0) & np.isfinite(when)
-    each = np.full(labels.num_samples, np.nan)
-    each[sample[used]] = when[used]
-    if np.isnan(each).any():
-        task = labels.task_names[int(np.flatnonzero(np.isnan(each))[0])]
-        raise ValueError(table.source.says(f"task {task!r} has no {name}; every sample needs a time"))
-    if plan.layout != LONG or (each[sample[used]] == when[used]).all():
-        return with_tasks(each, labels.tasks)
-    who = {str(worker): t for t, worker in enumerate(labels.worker_names)}
-    labeler = np.array([who.get(worker, -1) for worker in table.pick({"worker": str(plan.worker)})[0]])
-    times = np.full((labels.num_samples, labels.num_labelers), np.nan)
-    used &= labeler >= 0
-    times[sample[used], labeler[used]] = when[used]
-    return times
+    return when
+
+
+def _places(ids: Sequence[str], names: Iterable[Any]) -> np.ndarray:
+    """(rows,) where the id of each row stands among names; -1: nowhere."""
+    place = {str(name): k for k, name in enumerate(names)}
+    return np.array([place.get(one, -1) for one in ids])

@@ -12,10 +12,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from itertools import chain
 
 from jtruth._validation.coded import different, renamed
-from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.scale import at_least, scale_of
 from jtruth._validation.text import whole_numbers
 from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
@@ -31,75 +30,75 @@ _MANY_NUMBERS = 20  # different numbers, some with decimals, that are no classes
 def says_nothing(value: str, plan: FilePlan) -> bool:
     """Whether a label is missing or silent."""
     word = value.strip().casefold()
-    return word in MISSING_TEXT or word in NOTHING or word in map(str.casefold, plan.silent)
+    return word == "-1" or word in NOTHING or word in map(str.casefold, plan.silent)
 
 
-def silent_by_map(plan: FilePlan) -> FilePlan:
-    """The same plan, where labels that the map maps to nothing are silent."""
-    nothing = tuple(key for key, name in (plan.map or {}).items() if not name)
-    kept = {key: name for key, name in (plan.map or {}).items() if name} or None
-    return plan if not nothing else replace(plan, map=kept, silent=(*plan.silent, *nothing))
+Meaning = tuple[dict[str, str], tuple[str, ...]]  # cell -> what it means, for cells that change; what is said
 
 
 def in_words(
     values: Sequence[str], plan: FilePlan, source: Source, known: Sequence[str] = ()
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     """Labels in the words of the classes (of those `known`, where there are some), and what was done."""
-    values, notes = _without_marks(whole_numbers(values), plan, known)
+    values = whole_numbers(values)
+    marks, notes = _marks(values, plan, known)
+    values = renamed(values, marks) if marks else values
     if plan.contains is not None:
-        return _containing(values, plan, source, notes)
-    if isinstance(plan.pass_at, str):
-        return _from_grade_up(values, plan, source, notes)
-    if not plan.unsaid:
-        found, more = _by_map(list(values), plan, source)
-        return found, notes + more
+        meaning, more = _containing(values, plan.contains, source)
+    elif isinstance(plan.pass_at, str):
+        meaning, more = _from_grade_up(values, plan, source)
+    else:
+        way = _yes_and_no if plan.unsaid else _by_map
+        meaning, more = way(values, plan, source, known)
+    return renamed(values, meaning) if meaning else values, notes + more
+
+
+def _yes_and_no(values: Sequence[str], plan: FilePlan, source: Source, known: Sequence[str]) -> Meaning:
+    """Common words for yes and no as two classes, where more than one pair or spelling is in use."""
     labels = [value for value in different(values) if not says_nothing(value, plan)]
     if labels == ["1"] and "-1" in different(values) and not known and plan.classes is None:
-        text = (
-            "labels are 1 and -1, which may be a class or no label: say classes=['-1', '1'] or abstain=['-1']"
-        )
-        raise ValueError(source.says(text))
+        ways = "say classes=['-1', '1'] or abstain=['-1']"
+        raise ValueError(source.says(f"labels are 1 and -1, which may be a class or no label: {ways}"))
     usual = {value: value.casefold() for value in labels if value not in known}
     words = set(usual.values())
-    recognised = plan.recognise and plan.classes is None and bool(words - {"0", "1"})
-    if known and plan.recognise and words and words <= set(_SIDE):
-        return _as_known(values, usual, known, notes)
-    if known or not recognised or not words <= set(_SIDE) or (words & {"0", "1"} and len(words) < 3):
-        return values, notes
-    pairs = {pair for pair in YES_NO for word in usual.values() if word in pair}
-    if len(pairs) == 1 and all(value == word for value, word in usual.items()) and not words & {"0", "1"}:
-        return values, notes
+    digits = words & {"0", "1"}
+    if not (plan.recognise and words and words <= set(_SIDE)):
+        return {}, ()
+    if known:
+        return _as_known(usual, known)
+    if plan.classes is not None or words == digits or (digits and len(words) < 3):
+        return {}, ()
+    pairs = {pair for pair in YES_NO for word in words if word in pair}
+    if len(pairs) == 1 and not digits and all(value == word for value, word in usual.items()):
+        return {}, ()
     names = next(iter(pairs)) if len(pairs) == 1 else (FAIL, PASS)
-    table = {value: names[_SIDE[word]] for value, word in usual.items()}
-    note = (
-        f"{quoted(sorted(labels), 12)} were read as two classes, {names[0]} and {names[1]} (to keep them "
-        "apart, say classes=...)."
-    )
-    return renamed(values, table), (*notes, note)
+    two = f"{quoted(sorted(labels), 12)} were read as two classes, {names[0]} and {names[1]}"
+    note = f"{two} (to keep them apart, say classes=...)."
+    return {value: names[_SIDE[word]] for value, word in usual.items()}, (note,)
 
 
-def _without_marks(
-    values: Sequence[str], plan: FilePlan, known: Sequence[str]
-) -> tuple[Sequence[str], tuple[str, ...]]:
+def _as_known(usual: Mapping[str, str], known: Sequence[str]) -> Meaning:
+    """Predictions or gold beside labels whose classes are such a pair."""
+    names = {SIDE.get(name): name for name in known}
+    if len(known) != 2 or set(names) != {0, 1} or not set(usual.values()) <= set(SIDE):
+        return {}, ()
+    note = f"{quoted(sorted(usual), 12)} were read as the classes {names[0]} and {names[1]}."
+    return {value: names[SIDE[word]] for value, word in usual.items()}, (note,)
+
+
+def _marks(values: Sequence[str], plan: FilePlan, known: Sequence[str]) -> Meaning:
     """Lone punctuation marks are no label, unless they are named, or are all there is."""
     named = {*known, *(plan.classes or ()), *(plan.map or ())}
     marks = [value for value in different(values) if value.strip() in MARKS and value not in named]
     others = [value for value in different(values) if value not in marks and not says_nothing(value, plan)]
     if not marks or not any(re.search(r"\w", other) for other in others):
-        return values, ()
+        return {}, ()
     number = sum(map(set(marks).__contains__, values))
     note = f"{number_of(number, 'cell')} {quoted(marks)} {'has' if number == 1 else 'have'} no label"
-    return renamed(values, dict.fromkeys(marks, "")), (f"{note} (to keep such a class, name all classes).",)
+    return dict.fromkeys(marks, ""), (f"{note} (to keep such a class, name all classes).",)
 
 
-_JOINTS = {
-    ";": False,
-    "#": False,
-    "|": False,
-    ",": True,
-    "+": True,
-    "&": True,
-}  # whether each must stand alone
+_JOINTS = {";": False, "#": False, "|": False, ",": True, "+": True, "&": True}  # must each name stand alone?
 
 
 def sets_of(values: Sequence[str]) -> dict[str, frozenset[str]] | None:
@@ -133,23 +132,17 @@ def _json_list(text: str) -> frozenset[str] | None:
     return frozenset(map(str, read)) if plain and len(set(map(str, read))) == len(read) else None
 
 
-def _containing(
-    values: Sequence[str], plan: FilePlan, source: Source, notes: tuple[str, ...]
-) -> tuple[Sequence[str], tuple[str, ...]]:
+def _containing(values: Sequence[str], name: str, source: Source) -> Meaning:
     """Yes or no: whether the set of a cell contains one class."""
     sets = sets_of(values) or {value: frozenset([value]) for value in different(values)}
     names = sorted(set().union(*sets.values()))
-    if plan.contains not in names:
-        raise ValueError(
-            source.says(f"no set contains {plan.contains!r}; their classes are {quoted(names, 12)}")
-        )
-    table = {value: YES if plan.contains in some else NO for value, some in sets.items()}
-    return renamed(values, table), (*notes, f"Labels say whether {plan.contains!r} is in the set.")
+    if name not in names:
+        raise ValueError(source.says(f"no set contains {name!r}; their classes are {quoted(names, 12)}"))
+    note = f"Labels say whether {name!r} is in the set."
+    return {value: YES if name in some else NO for value, some in sets.items()}, (note,)
 
 
-def _from_grade_up(
-    values: Sequence[str], plan: FilePlan, source: Source, notes: tuple[str, ...]
-) -> tuple[Sequence[str], tuple[str, ...]]:
+def _from_grade_up(values: Sequence[str], plan: FilePlan, source: Source) -> Meaning:
     """Pass or fail: whether a word of an ordered scale is `pass_at` or above."""
     names = [v for v in different(values) if not says_nothing(v, plan) and v not in (FAIL, PASS)]
     scale, order, *_ = scale_of(plan.classes or names, plan.scale, named=plan.classes is not None)
@@ -158,7 +151,7 @@ def _from_grade_up(
         raise ValueError(source.says(text))
     up = at_least(order, str(plan.pass_at))
     note = f"Labels from {plan.pass_at!r} up ({quoted(up, 8)}) are {PASS}, those below it {FAIL}."
-    return renamed(values, {name: PASS if name in up else FAIL for name in names}), (*notes, note)
+    return {name: PASS if name in up else FAIL for name in names}, (note,)
 
 
 def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
@@ -171,68 +164,48 @@ def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
     return found if many and all(number == number for number in found.values()) else None
 
 
-def _as_known(
-    values: Sequence[str], usual: Mapping[str, str], known: Sequence[str], notes: tuple[str, ...]
-) -> tuple[Sequence[str], tuple[str, ...]]:
-    """Predictions or gold beside labels whose classes are such a pair of plan."""
-    names = {SIDE.get(name): name for name in known}
-    if len(known) != 2 or set(names) != {0, 1} or not set(usual.values()) <= set(SIDE):
-        return values, notes
-    table = {value: names[SIDE[word]] for value, word in usual.items()}
-    note = f"{quoted(sorted(usual), 12)} were read as the classes {names[0]} and {names[1]}."
-    return renamed(values, table), (*notes, note)
-
-
-def _by_map(values: list[str], plan: FilePlan, source: Source) -> tuple[list, tuple]:
+def _by_map(values: Sequence[str], plan: FilePlan, source: Source, known: Sequence[str]) -> Meaning:
     """By `map` first, then by `pass_at`; what neither names stays, and is said."""
-    at = None if plan.pass_at is None else float(plan.pass_at)
-    table = {key.casefold(): name for key, name in (plan.map or {}).items()}
-    exact = dict(plan.map or {})
-    mapped, left, many, cut = [], Counter(), 0, {}  # cut: number -> its first place
-    for k, value in enumerate(values):
-        name = exact.get(value, table.get(value.casefold()))
-        if name is None and at is not None and not says_nothing(value, plan):
-            name = value if value in (FAIL, PASS, *table.values()) else None
-            if name is None:
-                number = _number(value, at, source, k)
-                name, many = (PASS if number >= at else FAIL), many + 1
-                cut.setdefault(number, k)
-        if name is None and not says_nothing(value, plan):
-            left[value] += 1
-        mapped.append(value if name is None else name)
-    notes = []
+    exact, at = dict(plan.map or {}), None if plan.pass_at is None else float(plan.pass_at)
+    folded = {key.casefold(): name for key, name in exact.items()}
+    count, classes = Counter(values), {FAIL, PASS, *folded.values()}
+    meaning = {v: exact.get(v, folded[v.casefold()]) for v in count if v.casefold() in folded}
+    left = [value for value in count if value not in meaning and not says_nothing(value, plan)]
+    never = [key for key in exact if key.casefold() not in {value.casefold() for value in count}]
+    notes = ()
     if at is not None:
+        cut = {value: _number(value, at, source, values) for value in left if value not in classes}
         _grades(cut, at, values, source)
-        side = f": at least that is {PASS}, below it {FAIL}." if many else ": none of them is a number."
-        notes.append(f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {at:g}{side}")
-    if left and plan.map is not None:
-        names = quoted(sorted(left), 8)
-        notes.append(f"{sum(left.values())} labels are not in the map and stay as they are: {names}.")
-    present = {value.casefold() for value in values}
-    never = [key for key in plan.map or {} if key.casefold() not in present]
+        meaning |= {value: PASS if number >= at else FAIL for value, number in cut.items()}
+        side = f": at least that is {PASS}, below it {FAIL}." if cut else ": none of them is a number."
+        many = sum(map(count.__getitem__, cut))
+        notes += (f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {at:g}{side}",)
+    elif left:
+        many, names = sum(map(count.__getitem__, left)), quoted(sorted(left), 8)
+        notes += (f"{many} labels are not in the map and stay as they are: {names}.",)
     if never:
-        notes.append(f"The map names labels that never occur: {quoted(never, 8)}.")
-    return mapped, tuple(notes)
+        notes += (f"The map names labels that never occur: {quoted(never, 8)}.",)
+    return meaning, notes
 
 
-def _number(value: str, at: float, source: Source, k: int) -> float:
+def _number(value: str, at: float, source: Source, values: Sequence[str]) -> float:
     """The number that a label is; of a comma with one or two digits behind it (4,5) a decimal one."""
     number = number_in(value.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", value) else value)
     if number != number:
-        where = source.entry([k], "label ", value)
+        where = source.entry([values.index(value)], "label ", value)
         raise ValueError(f"{where} not a number, so it cannot be cut at {at:g}. Name it in the map.")
     return number
 
 
-def _grades(cut: Mapping[float, int], at: float, values: Sequence[str], source: Source) -> None:
+def _grades(cut: Mapping[str, float], at: float, values: Sequence[str], source: Source) -> None:
     """Refuse probabilities among grades: decimals in (0, 1) but quarters, where numbers above 1 are whole."""
-    between = [k for number, k in cut.items() if 0 < number < 1 and number * 4 % 1]
-    if between and (at >= 1 or max(cut) > 1) and all(number < 1 or number % 1 == 0 for number in cut):
-        k = between[0]
+    numbers = list(cut.values())
+    between = [value for value, number in cut.items() if 0 < number < 1 and number * 4 % 1]
+    if between and (at >= 1 or max(numbers) > 1) and all(one < 1 or one % 1 == 0 for one in numbers):
+        where = source.entry([values.index(between[0])], "label ", between[0])
         raise ValueError(
-            f"{source.entry([k], 'label ', values[k])} between 0 and 1, as a probability is, and grades are "
-            f"cut at {at:g}. Leave its labeler out, or write pass or fail there first (probabilities of a "
-            "classifier are graded by --scores)."
+            f"{where} between 0 and 1, as a probability is, and grades are cut at {at:g}. Leave its labeler "
+            "out, or write pass or fail there first (probabilities of a classifier are graded by --scores)."
         )
 
 
@@ -261,9 +234,9 @@ def typed_map(text: str | Sequence[str]) -> dict[str, str]:
     """
     mapping: dict[str, str] = {}
     texts = [text] if isinstance(text, str) else text
-    for part in (
-        one for t in texts for one in ([t] if t.count("=") == 1 and '"' not in t else typed_names([t]))
-    ):
+    alone = [one.count("=") == 1 and '"' not in one for one in texts]
+    parts = ([one] if whole else typed_names([one]) for one, whole in zip(texts, alone, strict=True))
+    for part in chain.from_iterable(parts):
         key, equals, name = (piece.strip() for piece in part.rpartition("="))
         if not (key and equals):
             how = "write label=class, separated by commas, such as yes=pass,no=fail"

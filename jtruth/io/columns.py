@@ -60,8 +60,9 @@ TIMES = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{9,19}(\.\d+)?|\
 class Columns:
     """The columns of a table, each looked at when somebody asks."""
 
-    def __init__(self, table: TextTable, classes: Sequence[str] | None = None):
+    def __init__(self, table: TextTable, classes: Sequence[str] | None = None, leave_out: Sequence[str] = ()):
         self.table, self.header, self.classes = table, tuple(table.header), frozenset(classes or ())
+        self.free = [name for name in self.header if name not in leave_out]  # not used for something else
         self._values: dict[str, list[str]] = {}
 
     @cached_property
@@ -108,10 +109,11 @@ class Columns:
         found = [number_in(value) for value in self.values(name)]
         return found if found and all(np.isfinite(found)) else None
 
-    def is_text(self, name: str) -> bool:
-        """Free text: long, and hardly ever the same."""
+    def is_text_or_time(self, name: str) -> bool:
+        """Whether cells are remarks (long, and hardly ever the same), dates or times."""
         values = self.values(name)
-        return 2 * len(values) > self.size and sum(map(len, values)) > _LONG_TEXT * len(values)
+        many = 2 * len(values) > self.size
+        return (many and sum(map(len, values)) > _LONG_TEXT * len(values)) or self.is_time(name)
 
     def is_time(self, name: str) -> bool:
         """Dates or times."""
@@ -119,7 +121,7 @@ class Columns:
         return bool(values) and all(TIMES.fullmatch(value.strip()) for value in values[:50])
 
     def counts_rows(self, name: str) -> bool:
-        """Whole numbers 0 or 1 and on, one for each row: in its order, or of many rows in any order."""
+        """Whether cells are 0 or 1 and on, one for each row: in its order, or of many rows in any order."""
         if _INDEX.fullmatch(name.casefold()):
             return True
         cells = list(self[name]) if len(self.values(name)) == self.size > 2 else []
@@ -127,9 +129,14 @@ class Columns:
         ordered = numbers if len(numbers) < _FEW_ROWS else sorted(numbers)
         return bool(cells) and any(ordered == list(range(k, k + len(cells))) for k in (0, 1))
 
+    def ids(self, names: Iterable[str]) -> list[str]:
+        """Columns that name each row: all cells different, and neither times nor numbers of rows."""
+        every = [name for name in names if self.values(name) and self.unique((name,))]
+        return [name for name in every if not (self.is_time(name) or self.counts_rows(name))]
+
     def tells_apart(self, key: Sequence[str], name: str) -> bool:
         """Whether a column of few names makes cells of the key (almost) unique."""
-        if not 1 < len(self.values(name)) <= self.size // 2 or self.is_time(name) or self.is_text(name):
+        if not 1 < len(self.values(name)) <= self.size // 2 or self.is_text_or_time(name):
             return False
         return self.repeated((*key, name)) <= 0.1 * self.repeated(key)
 
@@ -146,7 +153,7 @@ class Columns:
             return bool(values) and set(values) <= self.classes
         few = 0 < len(values) <= MOST or (is_rater(name) and bool(self.numbers(name)))
         odd = plain in COUNT_WORDS or is_beside(name) or REPEAT.fullmatch(plain) or self.counts_rows(name)
-        return few and not odd and not self.is_text(name) and not self.is_time(name)
+        return few and not odd and not self.is_text_or_time(name)
 
     def words(self, name: str) -> set[str]:
         """Cells as they are compared: yes is true is pass, 1.0 is 1."""

@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from jtruth import _validation as check
 from jtruth._one_line import one_line
-from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import File, TextTable
+from jtruth.io.columns import NOTHING
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import FilePlan
-from jtruth.io.tables import align_rows, class_codes, numbers, one_column, only_rows
+from jtruth.io.tables import align_rows, by_sample, class_codes, numbers, one_column, only_rows
 from jtruth.labels import Labels
 
 _PLAN = FilePlan()
-_NOTHING = MISSING_TEXT - {"-1"}  # in a column of labels; "-1" may be a class
 INCLUSION, STRATUM, SIZE = "inclusion", "stratum", "stratum_size"  # columns of a table of gold
 NOT_ANSWERED = (
     "{} rows of gold have no label yet: the answer takes those that have one as a random part of their "
@@ -31,6 +29,10 @@ NOT_ANSWERED = (
 NOT_ASKED = (
     "{} rows of gold have no label: their truth is taken not to have been asked for. If it was, and nobody "
     "answered, gold is no sample of known chances"
+)
+_NO_SIZE = (
+    f"there is a column {STRATUM!r}, but {{}} of {{}} tasks have no row; how large each stratum is must be "
+    f"known: add a column {SIZE!r}, or their rows with an empty label."
 )
 
 
@@ -103,56 +105,43 @@ def read_gold_sample(
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
     known, empty = _labelled(table, label) if ways else (table, 0)
     codes, remarks = class_codes(known, task, label, labels, plan)
-    gold = np.full(labels.num_samples, -1, np.int32)
-    whole = align_rows(table, task, labels, common_only, complete=False)
-    rows, samples, notes = whole if known is table else align_rows(known, task, labels, common_only, False)
-    gold[samples] = codes[rows]
+    rows, samples, notes = every = align_rows(table, task, labels, common_only, complete=False)
     if empty:
-        notes = (*whole[2], (NOT_ANSWERED if SIZE in table.header else NOT_ASKED).format(empty))
-    chance = _chances(table, known, whole, gold.size) if INCLUSION in ways else None
-    classes, sizes = check.with_tasks(gold, labels.tasks, notes + remarks), None
-    if STRATUM in ways and SIZE in table.header:
-        sizes = np.full(gold.size, np.nan)
-        sizes[whole[1]] = numbers(table, SIZE)[whole[0]]
-    strata = _strata(table, whole, gold.size, sizes is None) if STRATUM in ways else None
-    how = (None if one is None else check.with_tasks(one, labels.tasks) for one in (chance, strata, sizes))
-    return Gold(classes, *how)
+        notes += ((NOT_ANSWERED if SIZE in table.header else NOT_ASKED).format(empty),)
+    if ways:
+        rows, samples, _ = align_rows(known, task, labels, common_only, complete=False)
+    classes = by_sample(codes[rows], samples, labels, -1, notes + remarks)
+    chance, strata, sizes = None, None, None
+    rows, samples, _ = every
+    if INCLUSION in ways:
+        chance = by_sample(_chances(table, known)[rows], samples, labels, np.nan)
+    if STRATUM in ways:
+        if SIZE in table.header:
+            sizes = by_sample(numbers(table, SIZE)[rows], samples, labels, np.nan)
+        elif samples.size < labels.num_samples:
+            bare = labels.num_samples - samples.size
+            raise ValueError(table.source.says(_NO_SIZE.format(bare, labels.num_samples)))
+        names = np.array(list(table.pick({STRATUM: STRATUM})[0]), str)
+        strata = by_sample(names[rows], samples, labels, "")
+    return Gold(classes, chance, strata, sizes)
 
 
 def _labelled(table: TextTable, label: str) -> tuple[TextTable, int]:
     """The rows of a table that have a label, and how many have none."""
     (values,) = table.pick({"label": label})
-    kept = [k for k, v in enumerate(values) if v.strip().casefold() not in _NOTHING]
+    kept = [k for k, value in enumerate(values) if value.strip().casefold() not in NOTHING]
     if not kept:
         text = f"column {label!r} is empty: write down the true class of each task."
         raise ValueError(table.source.says(text))
     return only_rows(table, kept), len(values) - len(kept)
 
 
-def _chances(table: TextTable, known: TextTable, whole: tuple, size: int) -> np.ndarray:
-    """(samples,) chances to be asked, NaN without a row."""
+def _chances(table: TextTable, known: TextTable) -> np.ndarray:
+    """(rows,) chances to be asked; above 0 in the rows that are known."""
     for one, lowest in ((table, 0.0), (known, np.nextafter(0, 1))):
         p = numbers(one, INCLUSION)
         wrong = np.flatnonzero((p < lowest) | (p > 1))
         if wrong.size:
             where = one.source.entry(wrong, f"{INCLUSION} ", f"{p[wrong[0]]:g}")
             raise ValueError(f"{where} no chance of a task to be asked: above 0, and at most 1.")
-    rows, samples, _ = whole
-    chance = np.full(size, np.nan)
-    chance[samples] = numbers(table, INCLUSION)[rows]
-    return chance
-
-
-def _strata(table: TextTable, whole: tuple, size: int, each: bool) -> np.ndarray:
-    """(samples,) names of strata, empty without a row."""
-    (names,) = table.pick({STRATUM: STRATUM})
-    rows, samples, _ = whole
-    if each and samples.size < size:
-        problem = (
-            f"there is a column {STRATUM!r}, but {size - samples.size} of {size} tasks have no row; how "
-            f"large each stratum is must be known: add a column {SIZE!r}, or their rows with an empty label."
-        )
-        raise ValueError(table.source.says(problem))
-    strata = np.full(size, "", dtype=object)
-    strata[samples] = np.array(names, dtype=object)[rows]
-    return strata.astype(str)
+    return numbers(table, INCLUSION)

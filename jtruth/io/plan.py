@@ -17,6 +17,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +60,26 @@ class FilePlan:
     __repr__ = one_line
 
     @classmethod
-    def asked(cls, base: "FilePlan | str | Path | None" = None, **options: Any) -> "FilePlan":
+    def asked(cls, base: "FilePlan | str | PathLike | None" = None, **options: Any) -> "FilePlan":
         """A plan with what somebody said: `base` (a plan, or a JSON file of one) and edits that are not None.
+
+        Options are the fields, and `abstain` for `silent`; labels that `map` maps to nothing are silent too.
 
         Raises:
             ValueError: an unknown field, or a file that holds no plan.
         """
         if base is not None and not isinstance(base, FilePlan):
             base = cls.from_dict(json.loads(Path(base).read_text()), str(base))
-        for name in ("task", "labelers", "classes", "silent"):
-            value = options.get(name)
-            options[name] = (value,) if isinstance(value, str) else None if value is None else tuple(value)
+        options["silent"] = tuple(map(str, options.pop("abstain", None) or ()))
+        for name in ("task", "labelers", "classes"):
+            value = options.get(name) or ()
+            options[name] = (value,) if isinstance(value, str) else tuple(value)
         given = {name: value for name, value in options.items() if value not in (None, ())}
-        if given.keys() & {"task", "worker", "label", "labelers", "layout"}:
-            base = replace(base or cls(), doubts=())
-        return replace(base or cls(), **given)
+        settled = given.keys() & {"task", "worker", "label", "labelers", "layout"}
+        plan = replace(base or cls(), **given, **({"doubts": ()} if settled else {}))
+        nothing = tuple(key for key, name in (plan.map or {}).items() if not name)
+        kept = {key: name for key, name in (plan.map or {}).items() if name}
+        return replace(plan, map=kept or None, silent=plan.silent + nothing) if nothing else plan
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; `from_dict` reads them."""
@@ -101,12 +107,12 @@ class FilePlan:
         if self.form or self.layout in (None, UNKNOWN):
             return f"Read as {self.form}." if self.form else ""
         key = f"the sample is {quoted(self.task)}" if self.task else "samples are the numbers of the rows"
-        names = quoted(self.labelers or (), 8)
+        names, many = quoted(self.labelers or (), 8), len(self.labelers or ())
         if self.layout == WIDE:
-            return f"Read as a wide table, {number_of(len(self.labelers or ()), 'labeler')}: {names}; {key}."
+            return f"Read as a wide table, {number_of(many, 'labeler')}: {names}; {key}."
         if self.layout == TRANSPOSED:
-            many = number_of(len(self.labelers or ()), "sample")
-            return f"Read as a table whose rows are labelers ({self.worker!r}), {many}: {names}."
+            rows = f"whose rows are labelers ({self.worker!r}), {number_of(many, 'sample')}"
+            return f"Read as a table {rows}: {names}."
         if self.layout == SINGLE:
             return (
                 f"Read as one label {self.label!r} for each sample {', '.join(map(repr, self.task or ()))}, "
@@ -141,28 +147,25 @@ def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequen
     Raises:
         ValueError: a column that was asked for and is not there.
     """
-    asked = asked or FilePlan()
-    columns = Columns(table, asked.classes)
-    asked_labelers = asked.labelers if set(asked.labelers or ()) & set(table.header) else ()
-    named = [
-        ("task", asked.task),
-        ("worker", asked.worker),
-        ("label", asked.label),
-        ("labelers", asked_labelers),
-    ]
-    for role, names in named:
-        for name in (names,) if isinstance(names, str) else names or ():
-            check_columns(table.header, {role: name}, table.source)
-    free = [name for name in table.header if name not in leave_out]
-    made = asked.layout is not None and (asked.labelers or asked.label)
-    plan = asked if made else _layout(columns, asked, free)
+    plan = asked = asked or FilePlan()
+    columns = Columns(table, asked.classes, leave_out)
+    are_columns = set(asked.labelers or ()) & set(table.header)  # or else names of workers
+    named = {"task": asked.task or (), "worker": [asked.worker], "label": [asked.label]}
+    for role, names in (named | {"labelers": asked.labelers if are_columns else ()}).items():
+        for name in names or ():
+            if name is not None:
+                check_columns(table.header, {role: name}, table.source)
+    if asked.layout is None or not (asked.labelers or asked.label):
+        plan = _layout(columns, asked)
     if plan.layout == LONG and not plan.doubts:
-        plan = _long(columns, plan, asked, free)
-    reasons = {"labelers": "as was asked"} if asked.labelers else {}
-    used = {name: "used" for name in plan.roles if name in leave_out}
-    missing = plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop")
-    return replace(plan, reasons=plan.reasons | reasons, roles=plan.roles | used, missing=missing,
-                   repeats=plan.repeats or "majority")  # fmt: skip
+        plan = _long(columns, plan, asked)
+    return replace(
+        plan,
+        reasons=plan.reasons | ({"labelers": "as was asked"} if asked.labelers else {}),
+        roles=plan.roles | {name: "used" for name in plan.roles if name in leave_out},
+        missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"),
+        repeats=plan.repeats or "majority",
+    )
 
 
 def _doubt(plan: FilePlan, text: str) -> FilePlan:
@@ -175,20 +178,21 @@ def _typed(role: str, option: str) -> str:
     return f"{role}=... (at the command line {option})"
 
 
-def _part_of_key(name: str, option: str) -> str:
+def _part_of_key(name: str, task: Sequence[str]) -> str:
+    """What to do where a column may be one more part of the name of a sample."""
+    option = f"--task {','.join((*task, name))}"
     return (
         f"If {name!r} is part of the sample, say {_typed('task', option)}; to compare its groups, --by {name}"
     )
 
 
-def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
-    """Which columns are which: the first of these ways that fits."""
-    found = column_called("task", free)
+def _layout(columns: Columns, asked: FilePlan) -> FilePlan:
+    """Which columns are which: as was asked, or else by their names."""
+    found = column_called("task", columns.free)
     task = asked.task or (None if found is None else (found,))
-    worker = asked.worker or column_called("worker", free)
+    worker = asked.worker or column_called("worker", columns.free)
     worker = None if task and worker in task else worker  # one name for two roles
-    rest = [name for name in free if name not in (worker, *(task or ()))]
-    label = asked.label or _label_called(columns, worker, rest)
+    label = asked.label or _label_called(columns, worker, _without(columns.free, worker, *(task or ())))
     plan = replace(asked, task=task)
     columns.together([*task, worker, label] if task and worker and label else columns.header)
     if asked.labelers is not None and not (worker and set(asked.labelers) <= set(columns.values(worker))):
@@ -197,29 +201,37 @@ def _layout(columns: Columns, asked: FilePlan, free: list[str]) -> FilePlan:
             return replace(plan, layout=TRANSPOSED, task=(), labelers=asked.labelers)
         return _wide(columns, plan, list(asked.labelers))
     if asked.layout == WIDE:
-        key = task or tuple(n for n in free if columns.unique((n,)) and role_of(n) is None)[:1]
-        return _wide(columns, replace(plan, task=key), [n for n in free if n not in key])
+        key = task or tuple(n for n in columns.free if columns.unique((n,)) and role_of(n) is None)[:1]
+        return _wide(columns, replace(plan, task=key), _without(columns.free, *key))
     if np.isfinite([number_in(name) for name in columns.header]).all():  # the first line looks like data
         return replace(plan, layout=UNKNOWN)
     if task and worker and label and _is_long(columns, task, worker, label, asked):
         return replace(plan, layout=LONG, worker=worker, label=label)
+    return _by_cells(columns, plan, worker, label)
+
+
+def _by_cells(columns: Columns, plan: FilePlan, worker: str | None, label: str | None) -> FilePlan:
+    """Which columns are which, where names do not say all of it (`plan` has those that were asked)."""
+    task, free = plan.task, columns.free
     keyed = worker is not None and not task and columns.unique((worker,))
-    taken = {*(task or ()), *((worker,) if asked.worker or keyed else ())}
-    alike = columns.labelers([name for name in free if name not in taken])
+    alike = columns.labelers(_without(free, *(task or ()), worker if plan.worker or keyed else None))
     if not task and worker and label is None and len(alike) > 1 and worker not in alike:
-        return _transposed(columns, plan, worker, alike, free)
-    if label and not worker and (asked.label or label not in alike or len(alike) < 3):
-        return _without_worker(columns, plan, label, free)
-    if (
-        task
-        and not label
-        and worker not in alike
-        and (three := _by_structure(columns, task, worker, alike, rest))
-    ):
+        return _transposed(columns, plan, worker, alike)
+    if label and not worker and (plan.label or label not in alike or len(alike) < 3):
+        return _without_worker(columns, plan, label)
+    three = (
+        _by_structure(columns, task, worker, alike) if task and not label and worker not in alike else None
+    )
+    if three:
         return replace(plan, layout=LONG, **three)
     if len(alike) > 1 or (len(alike) == 1 and len(free) < len(columns.header)):
-        return _maybe_turned(columns, plan, alike, free)
-    return _unknown(columns, replace(plan, worker=worker, label=label), free)
+        return _maybe_turned(columns, plan, alike)
+    return _unknown(columns, replace(plan, worker=worker, label=label))
+
+
+def _without(names: Sequence[str], *some: str | None) -> list[str]:
+    """All names but some."""
+    return [name for name in names if name not in some]
 
 
 def _label_called(columns: Columns, worker: str | None, names: list[str]) -> str | None:
@@ -240,15 +252,13 @@ def _is_long(columns: Columns, task: tuple[str, ...], worker: str, label: str, a
 
 
 def _by_structure(
-    columns: Columns, task: tuple[str, ...], worker: str | None, alike: list[str], rest: list[str]
+    columns: Columns, task: tuple[str, ...], worker: str | None, alike: list[str]
 ) -> dict[str, Any] | None:
     """Labeler and label of three columns whose names say less: what is left, or what makes rows unique."""
+    rest = _without(columns.free, worker, *task)
     if len(rest) == 1 and worker:
-        return {
-            "worker": worker,
-            "label": rest[0],
-            "reasons": {"label": f"{rest[0]!r} is the only other column"},
-        }
+        why = f"{rest[0]!r} is the only other column"
+        return {"worker": worker, "label": rest[0], "reasons": {"label": why}}
     who = [name for name in rest if columns.unique((*task, name))]
     if len(rest) != 2 or worker or alike or len(who) != 1 or columns.unique(task):
         return None
@@ -257,34 +267,42 @@ def _by_structure(
     return {"worker": who[0], "label": label, "reasons": {"worker": why}}
 
 
-def _unknown(columns: Columns, plan: FilePlan, free: list[str]) -> FilePlan:
-    """Names say too little: the three columns that structure would propose, for the message alone."""
-    few = [name for name in free if 1 < len(columns.values(name)) <= columns.size // 2][:6]
-    few = [name for name in few if not (columns.is_text(name) or columns.is_time(name))]
-    key = plan.task or tuple(n for n in free if columns.unique((n,)) and not columns.is_time(n))[:1]
-    many = [
-        n for n in free if n not in key and role_of(n) is None and not is_beside(n) and columns.numbers(n)
-    ]
-    if key and columns.unique(key) and len(many) > 1:
-        words = shlex.join(["--task", ",".join(key), "--labelers", ",".join(many)])
-        proposed = f"If these columns of numbers are labelers, and no features: {words}"
-        return replace(plan, layout=UNKNOWN, roles={"proposed": proposed})
+def _unknown(columns: Columns, plan: FilePlan) -> FilePlan:
+    """Names say too little: what structure would propose, for the message alone."""
+    if words := _as_numbers(columns, plan):
+        text = f"If these columns of numbers are labelers, and no features: {shlex.join(words)}"
+    elif words := _as_rows(columns, plan):
+        text = f"By structure each row is a label: {shlex.join(words)}"
+    return replace(plan, layout=UNKNOWN, roles={"proposed": text} if words else plan.roles)
+
+
+def _as_numbers(columns: Columns, plan: FilePlan) -> list[str]:
+    """Options for a wide table of numbers, which may be scores."""
+    ids = (n for n in columns.free if columns.unique((n,)) and not columns.is_time(n))
+    key = plan.task or tuple(ids)[:1]
+    many = [n for n in _without(columns.free, *key) if role_of(n) is None and not is_beside(n)]
+    many = [name for name in many if columns.numbers(name)]
+    fits = key and columns.unique(key) and len(many) > 1
+    return ["--task", ",".join(key), "--labelers", ",".join(many)] if fits else []
+
+
+def _as_rows(columns: Columns, plan: FilePlan) -> list[str]:
+    """Options for a table with a row for each label, where only three columns can be its three."""
+    few = [name for name in columns.free if 1 < len(columns.values(name)) <= columns.size // 2][:6]
+    few = [name for name in few if not columns.is_text_or_time(name)]
     for task in plan.task or few:
-        others = [name for name in few if name != task]
+        others = _without(few, task)
         who = [name for name in others if columns.unique((task, name)) and name != plan.label]
-        labels = [name for name in others if name not in who and len(columns.values(name)) <= MOST]
+        labels = [name for name in _without(others, *who) if len(columns.values(name)) <= MOST]
         if len(who) == 1 and len(labels) == 1:
-            words = shlex.join(["--task", task, "--worker", who[0], "--label", labels[0]])
-            return replace(
-                plan, layout=UNKNOWN, roles={"proposed": f"By structure each row is a label: {words}"}
-            )
-    return replace(plan, layout=UNKNOWN)
+            return ["--task", task, "--worker", who[0], "--label", labels[0]]
+    return []
 
 
-def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str], free: list[str]) -> FilePlan:
+def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str]) -> FilePlan:
     """Rows are labelers, and columns samples."""
     why = f"the column {worker!r} names labelers, and no column names samples"
-    rest = [n for n in free if n not in (worker, *names) and role_of(n) is None and columns.values(n)]
+    rest = [n for n in _without(columns.free, worker, *names) if role_of(n) is None and columns.values(n)]
     rest = [name for name in rest if not columns.is_time(name)]
     if rest:
         option = f"--worker {worker} --labelers {','.join(names[:2])},..."
@@ -294,17 +312,16 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str],
                    reasons={"layout": why})  # fmt: skip
 
 
-def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list[str]) -> FilePlan:
+def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str]) -> FilePlan:
     """A wide table, unless names say that its rows are labelers; a doubt where nothing says which."""
-    rest = [name for name in free if name not in alike and name.casefold() not in COUNT_WORDS]
-    ids = [n for n in rest if columns.size > 1 and columns.unique((n,)) and not columns.is_time(n)]
-    ids = [name for name in ids if not columns.counts_rows(name)]
+    rest = [name for name in _without(columns.free, *alike) if name.casefold() not in COUNT_WORDS]
+    ids = columns.ids(rest) if columns.size > 1 else []
     if plan.task or not ids:
         return _wide(columns, plan, alike)
     who = [name for name in ids if names_people(columns, name)]
     key, raters = (who or ids)[0], bool(who) or all(map(is_rater, columns.values(ids[0])))
     if (all(map(is_item, alike)) and not is_item(key)) or (raters and not all(map(is_rater, alike))):
-        return _transposed(columns, plan, key, alike, free)
+        return _transposed(columns, plan, key, alike)
     if columns.size < 10 and 2 * columns.size < len(alike) and not any(map(is_rater, alike)):
         text = (
             f"rows may be samples or labelers: {columns.size} rows and {len(alike)} columns of labels. If "
@@ -317,59 +334,58 @@ def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str], free: list
 
 def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
     """One row for each sample, one column for each labeler."""
-    task, rest = plan.task, [name for name in columns.header if name not in names]
+    task, rest = plan.task, _without(columns.header, *names)
     if task is None:
         named = column_called("task", rest)
-        ids = [n for n in rest if columns.values(n) and columns.unique((n,)) and not columns.is_time(n)]
-        ids = [name for name in ids if not columns.counts_rows(name)]
-        task = (named,) if named else tuple(ids[:1])
-    names = [name for name in names if name not in task]
-    roles = {name: role_of(name) or "ignored" for name in rest if name not in task}
-    if plan.labelers is None and plan.layout != WIDE:
-        plan = _doubtful_rows(columns, replace(plan, task=task, roles=roles), names)
+        task = (named,) if named else tuple(columns.ids(rest)[:1])
+    names = _without(names, *task)
+    roles = {name: role_of(name) or "ignored" for name in _without(rest, *task)}
     counts = [name for name in rest if name.casefold() in COUNT_WORDS]
-    if counts and plan.labelers is None:
+    if plan.labelers is None and counts:
         plan = _doubt(plan, f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own")
+    elif (
+        plan.labelers is None
+        and plan.layout != WIDE
+        and (text := _rows_or_labels(columns, task, roles, names))
+    ):
+        plan = _doubt(plan, text)
     return replace(plan, layout=WIDE, task=task, labelers=tuple(names), roles=roles)
 
 
-def _doubtful_rows(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
-    """A doubt where rows of a wide table may be labels: several of one sample, or no key at all."""
-    task, roles = plan.task or (), plan.roles
+def _rows_or_labels(
+    columns: Columns, task: tuple[str, ...], roles: dict[str, str], names: list[str]
+) -> str | None:
+    """The doubt where rows of a wide table may be labels: several of one sample, or no key at all."""
     wide = _typed("labelers", f"--labelers {','.join(names)}")
     alike = all(map(is_rater, names)) or (len(names) > 1 and len(set(map(stem, names))) == 1)
-    others = [n for n, role in roles.items() if role == "ignored" and not is_beside(n)]
-    others = [name for name in others if not (columns.is_time(name) or columns.is_text(name))]
-    if not task and others and not alike:
-        text = (
-            f"no column names each row: a row may be a sample with labelers {quoted(names)}, or a label. For"
-        )
+    if not task and not alike:
+        others = [n for n, role in roles.items() if role == "ignored" and not is_beside(n)]
         long = _typed("task=..., worker=..., label", "--task NAME --worker NAME --label NAME")
-        return _doubt(plan, f"{text} the first say {wide}, for the second {long}")
+        text = f"a row may be a sample with labelers {quoted(names)}, or a label. For the first say {wide}"
+        unclear = not all(map(columns.is_text_or_time, others))
+        return f"no column names each row: {text}, for the second {long}" if unclear else None
     if not task or columns.unique(task):
-        return plan
+        return None
     text = f"{quoted(names, 8)} look like one labeler each, but rows repeat {'+'.join(task)}. "
-    who = column_called("worker", list(roles))
-    if who:
+    if column_called("worker", list(roles)):
         ways = (f"For the label {name!r} say {_typed('label', f'--label {name}')}" for name in names[:3])
-        return _doubt(plan, text + "; ".join(ways))
+        return text + "; ".join(ways)
     key = next((n for n in roles if columns.unique((*task, n)) and not columns.unique((n,))), None)
     if key:
-        option = f"--task {','.join((*task, key))}"
-        return _doubt(plan, f"{text}{_part_of_key(key, option)}")
+        return text + _part_of_key(key, task)
     long = _typed("worker=..., label", f"--worker NAME --label {names[0]}")
-    return _doubt(plan, f"{text}If each row is a sample, say {wide}; if each row is a label, {long}")
+    return f"{text}If each row is a sample, say {wide}; if each row is a label, {long}"
 
 
-def _without_worker(columns: Columns, plan: FilePlan, label: str, free: list[str]) -> FilePlan:
+def _without_worker(columns: Columns, plan: FilePlan, label: str) -> FilePlan:
     """A label and no column that says who gave it: one label each, or another column tells who."""
-    rest = [name for name in free if name not in (*(plan.task or ()), label)]
+    rest = _without(columns.free, label, *(plan.task or ()))
     task = plan.task or tuple(name for name in rest if columns.unique((name,)))[:1]
     plan = replace(plan, task=task or None, label=label)
     if task and columns.unique(task):
         why = {"worker": "no column says who gave the labels, and each sample has one"}
         return replace(plan, layout=SINGLE, reasons=why)
-    who = [name for name in rest if task and name not in task and columns.tells_apart(task, name)]
+    who = [name for name in _without(rest, *task) if task and columns.tells_apart(task, name)]
     if not who:
         return replace(plan, layout=UNKNOWN)
     why = {"worker": f"{who[0]!r} tells the labels of a sample apart, and no other column does"}
@@ -377,25 +393,25 @@ def _without_worker(columns: Columns, plan: FilePlan, label: str, free: list[str
     if len(who) == 1:
         return plan
     ways = " or ".join(f"--worker {name}" for name in who[:3])
-    return _doubt(
-        plan, f"samples have several labels, and {quoted(who)} may say who gave them: say worker=... ({ways})"
-    )
+    text = f"samples have several labels, and {quoted(who)} may say who gave them"
+    return _doubt(plan, f"{text}: say worker=... ({ways})")
 
 
-def _long(columns: Columns, plan: FilePlan, asked: FilePlan, free: list[str]) -> FilePlan:
+def _long(columns: Columns, plan: FilePlan, asked: FilePlan) -> FilePlan:
     """What stands beside task, worker and label: labelers that are none, repeats, a second key."""
     task, worker, label = plan.task or (), str(plan.worker), str(plan.label)
-    rest = [name for name in free if name not in (*task, worker, label)]
-    workers, chosen = columns.values(worker), asked.labelers
-    aside = {name: role for name in workers if (role := role_of(name, of_worker=True))} | asked.aside
-    aside = aside if chosen is None else {name: "left out" for name in workers if name not in chosen}
+    rest, workers = _without(columns.free, *task, worker, label), columns.values(worker)
+    if asked.labelers is None:
+        aside = {name: role for name in workers if (role := role_of(name, of_worker=True))} | asked.aside
+    else:
+        aside = dict.fromkeys(_without(workers, *asked.labelers), "left out")
     if len(aside) < len(workers):
-        plan = replace(plan, aside=aside, labelers=chosen)
-    if not rest or plan.form:
+        plan = replace(plan, aside=aside, labelers=asked.labelers)
+    repeated = bool(rest) and not plan.form and not columns.unique((*task, worker))
+    if not rest or plan.form or repeated:
         repeat = [name for name in rest if REPEAT.fullmatch(name.casefold())][:1]
-        return replace(plan, roles=plan.roles | dict.fromkeys(repeat, "repeat"))
-    if not columns.unique((*task, worker)):
-        return _repeated(columns, plan, rest)
+        plan = replace(plan, roles=plan.roles | dict.fromkeys(repeat, "repeat"))
+        return plan if repeat or not repeated else _repeated(columns, plan, rest)
     ids = [name for name in rest if columns.may_be_key(name, worker)]
     if asked.task or not ids or len(workers) < 2 or columns.size < 4 or not columns.unique(task):
         return plan
@@ -406,17 +422,11 @@ def _long(columns: Columns, plan: FilePlan, asked: FilePlan, free: list[str]) ->
 
 
 def _repeated(columns: Columns, plan: FilePlan, rest: list[str]) -> FilePlan:
-    """The same labeler on the same sample again: repeats, or another column is part of the key."""
+    """The same labeler on the same sample again: another column may be part of the key."""
     task, worker = plan.task or (), str(plan.worker)
-    repeat = [name for name in rest if REPEAT.fullmatch(name.casefold())]
-    if repeat:
-        return replace(plan, roles=plan.roles | {repeat[0]: "repeat"})
-    keys = (
-        [name for name in rest if columns.tells_apart((*task, worker), name)] if plan.repeats is None else []
-    )
+    keys = [name for name in rest if plan.repeats is None and columns.tells_apart((*task, worker), name)]
     if not keys:
         return plan
-    option = f"--task {','.join((*task, keys[0]))}"
     text = f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} differs there."
     more = "If these are repeats of one label, say repeats='majority'"
-    return _doubt(plan, f"{text} {_part_of_key(keys[0], option)}. {more}")
+    return _doubt(plan, f"{text} {_part_of_key(keys[0], task)}. {more}")

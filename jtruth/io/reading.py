@@ -11,6 +11,7 @@ and they tell one another which labelers and classes there are (docs/many_device
 
 import shlex
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -24,15 +25,16 @@ from jtruth._files import write_table
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
+from jtruth._validation.times import times_of
 from jtruth._validation.words import plain, quoted
 from jtruth.io import apply, exports
-from jtruth.io.cells import in_words, silent_by_map
+from jtruth.io.cells import in_words
 from jtruth.io.columns import Columns, role_of, says_something
 from jtruth.io.exports import LabelRows
-from jtruth.io.gold import read_gold_sample
+from jtruth.io.gold import read_gold
 from jtruth.io.parsing import as_table, parsed, text_of
-from jtruth.io.plan import LONG, SINGLE, UNKNOWN, FilePlan, make_plan
-from jtruth.io.tables import read_predictions
+from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan, make_plan
+from jtruth.io.tables import by_sample, numbers, per_sample, read_predictions
 from jtruth.labels import Labels
 
 PathOrTable = Any  # a path, "-", a data frame, a matrix of codes, a `TextTable`, what `parsed` gave
@@ -82,29 +84,38 @@ def opened(
         sep: separator; what the header says unless given.
         leave_out: columns that are used for something else, and so are no labelers.
     """
-    asked = asked or FilePlan()
     if isinstance(path, Opened):
         return path
+    asked = asked or FilePlan()
     file = _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
-    given = {*(asked.task or ()), asked.worker, asked.label, *(asked.labelers or ())} - {None}
-    said = bool(asked.labelers) or None not in (asked.task, asked.worker, asked.label)  # no format is needed
     rows = None
-    if not isinstance(file, TextTable):
-        rows = None if said else exports.of_records(*file, asked.label)
-    elif not said and not {"task", "worker", "label"} <= set(file.header):
-        rows = exports.of_table(file, asked.label)
-    if rows is None:
-        table = as_table(file)
-        return Opened(table, make_plan(table, asked, tuple(leave_out)))
+    if not (
+        asked.labelers or None not in (asked.task, asked.worker, asked.label)
+    ):  # else no format is needed
+        if not isinstance(file, TextTable):
+            rows = exports.of_records(*file, asked.label)
+        elif not {"task", "worker", "label"} <= set(file.header):
+            rows = exports.of_table(file, asked.label)
+    if rows is not None:
+        return _of_export(rows, asked, leave_out, getattr(file, "notes", ()))
+    table = as_table(file)
+    return Opened(table, make_plan(table, asked, tuple(leave_out)))
+
+
+def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes: tuple) -> Opened:
+    """The rows of a known format as a table; what was asked may name its field, or its own columns."""
     header = ("task", "worker", "label", *rows.more)
     columns = (rows.task, rows.worker, rows.label, *rows.more.values())
-    table = TextTable(header, columns, rows.source, notes=getattr(file, "notes", ()))
-    inside = {name for name in given if name not in header}  # the field of the export, or its own names
-    asked = replace(asked, layout=None, form=rows.form, label=None if asked.label in inside else asked.label,
-                    task=asked.task if asked.task and not inside & set(asked.task) else ("task",),
-                    worker=None if asked.worker in inside else asked.worker)  # fmt: skip
-    if rows.person and exports.GOLD in leave_out:
-        asked = replace(asked, aside={rows.person: "used"})
+    table = TextTable(header, columns, rows.source, notes=notes)
+    asked = replace(
+        asked,
+        layout=None,
+        form=rows.form,
+        task=asked.task if asked.task and set(asked.task) <= set(header) else ("task",),
+        worker=asked.worker if asked.worker in header else None,
+        label=asked.label if asked.label in header else None,
+        aside={rows.person: "used"} if rows.person and exports.GOLD in leave_out else asked.aside,
+    )
     return Opened(table, make_plan(table, asked), rows)
 
 
@@ -135,59 +146,46 @@ def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, se
         >>> data.labels.worker_names, data.gold.tolist(), data.plan.layout
         (('ann', 'bob'), [1, 0, -1], 'wide')
     """
-    file = opened(path, as_asked(plan, options), sep)
+    file = opened(path, FilePlan.asked(plan, **options), sep)
     rows = file.rows()
     labels = labels_of_rows(rows, file.plan)
-    data = Data(labels, None, {}, {}, {}, None, file.plan, labels.notes)
-    return _with_columns(data, file, rows)
-
-
-def _with_columns(data: Data, file: Opened, rows: LabelRows) -> Data:
-    """What stands beside the labels, by name of its column; what cannot be read is said."""
-    from jtruth._validation.times import times_of
-    from jtruth.io.tables import numbers, per_sample
-
-    labels, plan, notes = data.labels, file.plan, list(data.notes)
-    used = {*(plan.task or ()), plan.worker, plan.label, *(plan.labelers or ())}
-    tables = {name: apply.of_worker(rows, name) for name in rows.beside}
-    for name in [] if plan.layout == "transposed" else [n for n in file.table.header if n not in used]:
+    data, notes = Data(labels, None, {}, {}, {}, None, file.plan, ()), labels.notes
+    for name, table in _beside(file, rows).items():
         try:
-            tables[name] = apply.beside(file.table, plan, name)
-        except ValueError:  # several values a sample
-            continue
-    gold, times = data.gold, data.times
-    for name, table in tables.items():
-        role = plan.roles.get(name) or plan.aside.get(name) or role_of(name)
-        label = table.header[1]
-        try:
-            if role == "gold" and gold is None:
-                gold = read_gold_sample(table, labels, label=label, common_only=True, plan=plan).classes
-            elif role == "prediction":
-                found = read_predictions(table, labels, label=label, common_only=True, plan=plan)
-                data.predictions[name] = per_sample_codes(found, labels)
-            elif role == "score":
-                data.scores[name] = per_sample(table, labels, numbers(table, name), np.nan)
-            elif role in (None, "ignored") and (seconds := times_of(list(table.columns[1]))) is not None:
-                times = per_sample(table, labels, seconds, np.nan)
-            elif role in (None, "ignored") and 1 < len(set(table.columns[1])) <= len(table.columns[1]) // 2:
-                data.groups[name] = per_sample(table, labels, np.array(table.columns[1], object), "")
+            data = _with_column(data, name, table)
         except ValueError as problem:
-            notes.append(f"Column {name!r} was not used: {problem}")
-    return data._replace(gold=gold, times=times, notes=tuple(notes))
+            notes += (f"Column {name!r} was not used: {problem}",)
+    return data._replace(notes=notes)
 
 
-def per_sample_codes(found: Any, labels: Labels) -> np.ndarray:
-    """Predicted classes by sample, -1 where there is no prediction."""
-    codes = np.full(labels.num_samples, -1, np.int32)
-    codes[found.samples] = found.y_pred
-    return check.with_tasks(codes, labels.tasks)
+def _beside(file: Opened, rows: LabelRows) -> dict[str, TextTable]:
+    """What stands beside labels: a table for each column that has one value a sample, and of each model."""
+    plan, tables = file.plan, {name: apply.of_worker(rows, name) for name in rows.beside}
+    used = {*(plan.task or ()), plan.worker, plan.label, *(plan.labelers or ())}
+    for name in file.table.header:
+        if name not in used and plan.layout != TRANSPOSED:
+            with suppress(ValueError):  # several values a sample
+                tables[name] = apply.beside(file.table, plan, name)
+    return tables
 
 
-def as_asked(plan: Any, options: Mapping[str, Any]) -> FilePlan:
-    """A plan with options as `read_labels` takes them."""
-    abstain = options.get("abstain", ())
-    rest = {name: value for name, value in options.items() if name != "abstain"}
-    return silent_by_map(FilePlan.asked(plan, silent=tuple(map(str, abstain)), **rest))
+def _with_column(data: Data, name: str, table: TextTable) -> Data:
+    """The same with one more column in its role: by its name, or else times or groups by what it holds."""
+    labels, plan, values = data.labels, data.plan, list(table.columns[1])
+    role = plan.roles.get(name) or plan.aside.get(name) or role_of(name)
+    how: dict[str, Any] = {"label": table.header[1], "common_only": True, "plan": plan}
+    if role == "gold" and data.gold is None:
+        return data._replace(gold=read_gold(table, labels, **how))
+    if role == "prediction":
+        found = read_predictions(table, labels, **how)
+        data.predictions[name] = by_sample(found.y_pred, found.samples, labels, -1)
+    elif role == "score":
+        data.scores[name] = per_sample(table, labels, numbers(table, name), np.nan)
+    elif role in (None, "ignored") and (seconds := times_of(values)) is not None:
+        return data._replace(times=per_sample(table, labels, seconds, np.nan))
+    elif role in (None, "ignored") and 1 < len(set(values)) <= len(values) // 2:
+        data.groups[name] = per_sample(table, labels, np.array(values, object), "")
+    return data
 
 
 def read_labels(
@@ -236,35 +234,35 @@ def read_labels(
             read the file that are about as good, with what chooses each.
     """
     options = {"task": task, "worker": worker, "label": label, "labelers": labelers, "classes": classes,
-               "scale": scale, "repeats": repeats, "missing": missing, "abstain": abstain, "map": map,
-               "pass_at": pass_at, "contains": contains}  # fmt: skip
-    if not isinstance(path, tuple):
-        if not check.is_frame(path) and (matrix := _matrix(path)) is not None:
-            size = None if classes else int(matrix.max()) + 1
-            return Labels.from_matrix(matrix, size, classes=classes)
-        names = (task or "task", worker or "worker", label or "label")
-        if check.is_frame(path) and _plain_frame(path, names, options):
-            found = {"classes": classes, "scale": scale, "repeats": repeats, "missing": missing}
-            given = {name: value for name, value in found.items() if value is not None}
-            columns = dict(zip(("task", "worker", "label"), names, strict=True))
-            return Labels.from_frame(path, **columns, abstain=abstain, **given)
-    asked = as_asked(plan, options)
-    file = opened(path, asked, sep)
+               "scale": scale, "repeats": repeats, "missing": missing, "map": map, "pass_at": pass_at,
+               "contains": contains}  # fmt: skip
+    if not isinstance(path, tuple) and check.is_frame(path):
+        given = {name: value for name, value in options.items() if value is not None}
+        if _plain_frame(path, given):
+            meant = {name: value for name, value in given.items() if name not in _NEED_PLAN}
+            return Labels.from_frame(path, abstain=abstain, **meant)
+    elif not isinstance(path, tuple) and (matrix := _matrix(path)) is not None:
+        return Labels.from_matrix(matrix, None if classes else int(matrix.max()) + 1, classes=classes)
+    file = opened(path, FilePlan.asked(plan, abstain=abstain, **options), sep)
     return labels_of_rows(file.rows(), file.plan)
 
 
-def _plain_frame(frame: Any, names: tuple, options: Mapping[str, Any]) -> bool:
+_NEED_PLAN = {"map", "pass_at", "contains", "labelers"}
+
+
+def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     """Whether a frame has a row for each label and needs no plan; a lazy one is never collected."""
     from jtruth._validation.ids import read_frame
 
     table = read_frame(frame, lazy=True)
-    header = table.collect_schema().names() if hasattr(table, "collect") else list(table.columns)
-    said = any(options[name] is not None for name in ("map", "pass_at", "contains", "labelers"))
-    if hasattr(table, "collect") or said or not set(names) <= set(header):
-        return hasattr(table, "collect")
-    if "bool" in str(table.schema[names[2]]).casefold():  # false and true, as in a file
+    if hasattr(table, "collect"):
+        return True
+    task, worker, label = (given.get(role, role) for role in ("task", "worker", "label"))
+    if given.keys() & _NEED_PLAN or not {task, worker, label} <= set(table.columns):
         return False
-    return not any(role_of(str(name), of_worker=True) for name in table[names[1]].unique().to_list())
+    if "bool" in str(table.schema[label]).casefold():  # false and true, as in a file
+        return False
+    return not any(role_of(str(name), of_worker=True) for name in table[worker].unique().to_list())
 
 
 def labels_of_rows(rows: LabelRows, plan: FilePlan) -> Labels:
@@ -324,10 +322,14 @@ class FileLook:
         return {"file": self.file, "num_rows": self.num_rows, "columns": self.columns, "layout": self.layout,
                 "mapping": self.mapping, "advice": self.advice, "plan": self.plan.to_dict()}  # fmt: skip
 
+    @property
+    def headline(self) -> str:
+        """How large the table is."""
+        return f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"
+
     def __str__(self) -> str:
         """The columns and the advice, a line each."""
-        width = max(len(plain(column["name"])) for column in self.columns)
-        lines = [f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"]
+        width, lines = max(len(plain(column["name"])) for column in self.columns), [self.headline]
         for column in self.columns[:12]:
             missing = f", {column['num_missing']} missing" if column["num_missing"] else ""
             values = f"{column['num_values']} values{missing}: {quoted(column['examples'], 4)}"
@@ -345,7 +347,7 @@ def inspect_file(path: Any, *, sep: str | None = None, **options: Any) -> FileLo
         sep: separator, a comma (in .tsv files a tab) unless given.
         options: what is known of the plan: task, worker, label, labelers, plan.
     """
-    file = opened(path, as_asked(options.pop("plan", None), options), sep)
+    file = opened(path, FilePlan.asked(options.pop("plan", None), **options), sep)
     columns = Columns(file.table)
     rows = tuple(_column(columns, name) for name in columns.header)
     name = file.table.source.name
@@ -364,16 +366,14 @@ def _advice(columns: Columns, plan: FilePlan) -> list[str]:
     if plan.doubts:
         return [f"In doubt: {doubt}." for doubt in plan.doubts]
     if plan.layout == UNKNOWN:
-        data = all(name.replace(".", "").replace("-", "").isdigit() for name in columns.header)
-        again = plan.task and plan.label and not columns.unique(plan.task)
-        more = ["The first line looks like data. Put a line with the names of the columns before it."] * data
-        more += ["Samples have several labels, but no column says who gave them. Add one."] * bool(again)
-        proposed = plan.roles.get("proposed")
-        return [
-            *_ASK,
-            *more,
-            *([proposed] if proposed else []),
-        ]
+        lines: list[str] = list(_ASK)
+        if all(name.replace(".", "").replace("-", "").isdigit() for name in columns.header):
+            lines.append(
+                "The first line looks like data. Put a line with the names of the columns before it."
+            )
+        if plan.task and plan.label and not columns.unique(plan.task):
+            lines.append("Samples have several labels, but no column says who gave them. Add one.")
+        return lines + [text for role, text in plan.roles.items() if role == "proposed"]
     lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:
         lines += ["Predictions or gold labels look so too. Use it beside a file of labels:",
@@ -414,7 +414,7 @@ def read_shard(
         ValueError: in every process, what one of them finds: bad rows, other classes than process 0 was given
             (both are shown), a task of which two parts have labels.
     """
-    asked = replace(as_asked(plan, columns), recognise=False)
+    asked = replace(FilePlan.asked(plan, **columns), recognise=False)
     rows, label = _mesh.together(lambda: _rows(path, asked))
     class_names = None if classes is None else [str(name) for name in classes]
     _mesh.same_everywhere("classes", class_names)

@@ -207,22 +207,28 @@ def align_rows(
     if not problems:
         return rows, samples, ()
     text = table.source.says("; ".join(problems))
-    if not common_only or not rows.size:
+    if not rows.size:
+        advice = f"No task is in both: do the ids agree? Labels have {check.quoted(tasks, 3)}."
+    elif common_only:
+        return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
+    elif common_only is None:
+        advice = "Every task needs its row here: correct the ids, or add and remove rows."
+    else:
         advice = f"Correct the ids, or set common_only=True to use the {rows.size} common tasks."
-        if not rows.size:
-            advice = f"No task is in both: do the ids agree? Labels have {check.quoted(tasks, 3)}."
-        elif common_only is None:
-            advice = "Every task needs its row here: correct the ids, or add and remove rows."
-        raise ValueError(f"{text}. {advice}")
-    return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
+    raise ValueError(f"{text}. {advice}")
+
+
+def by_sample(values: Any, samples: np.ndarray, labels: Labels, fill: Any, notes: tuple = ()) -> np.ndarray:
+    """An array in the order of the samples of `labels`, of values for some of them; `fill` elsewhere."""
+    found = np.full(labels.num_samples, fill, np.asarray(values).dtype)
+    found[samples] = values
+    return check.with_tasks(found, labels.tasks, notes)
 
 
 def per_sample(table: TextTable, labels: Labels, values: np.ndarray, fill: Any) -> np.ndarray:
-    """Values of the rows of a table with a column `task`, by sample; `fill` where there is no row."""
+    """The same of values in the rows of a table with a column `task`."""
     rows, samples, _ = align_rows(table, "task", labels, True, complete=False)
-    found = np.full(labels.num_samples, fill, values.dtype)
-    found[samples] = values[rows]
-    return check.with_tasks(found, labels.tasks)
+    return by_sample(values[rows], samples, labels, fill)
 
 
 def numbers(table: TextTable, name: str) -> np.ndarray:
@@ -279,15 +285,14 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
     if columns is None:
         return None, ()
     prefix, names = columns
-    there = [name for name in names if name in header]
-    absent = [name for name in names if name not in there]
-    if absent:
-        text = f"there is a column {there[0]!r} but none for {check.quoted(absent)}."
+    there = next(name for name in names if name in header)
+    if absent := [name for name in names if name not in header]:
+        text = f"there is a column {there!r} but none for {check.quoted(absent)}."
         raise ValueError(table.source.says(text))
     foreign = sorted(name for name in header if prefix and name.startswith(prefix) and name not in names)
     if foreign:
         text = (
-            f"{check.quoted(foreign)} beside {there[0]!r} would be of a class that does not exist; the "
+            f"{check.quoted(foreign)} beside {there!r} would be of a class that does not exist; the "
             f"classes are {check.quoted(labels.class_names)}. Rename or remove what is no probability."
         )
         raise ValueError(table.source.says(text))
@@ -299,13 +304,11 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
     off = np.abs(p.sum(axis=1) - 1)
     wrong = np.flatnonzero(off > _ROUNDED_TEXT)
     if wrong.size:
-        total = p[wrong[0]].sum()
         rest = [name for name in table.header if name not in (*taken, *names)]
         rest = [n for n in rest if all(0 <= number_in(v) <= 1 for v in table.columns[table.header.index(n)])]
         other = f" Column {rest[0]!r} may be a class that no label has: name all classes." if rest else ""
-        raise ValueError(
-            f"{table.source.at(wrong)}: the class probabilities sum to {total:.6g}, not to 1.{other}"
-        )
+        total = f"{p[wrong[0]].sum():.6g}, not to 1.{other}"
+        raise ValueError(f"{table.source.at(wrong)}: the class probabilities sum to {total}")
     rescaled = np.count_nonzero(off > _ROUNDING)
     note = f"Class probabilities of {rescaled} rows sum to 1 within {off.max():.1g}: divided by their sum."
     return p / p.sum(axis=1, keepdims=True), (note,) if rescaled else ()

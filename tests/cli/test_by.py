@@ -94,7 +94,7 @@ def test_wide_tables_and_exports(run, refusal, folder, tmp_path):
     task = {"id": 1, "data": {"system": "a"}, "annotations": [{"completed_by": 1, "result": [value]}]}
     (tmp_path / "export.json").write_text(json.dumps([task]))
     err = refusal("prevalence", tmp_path / "export.json", "--by", "system")
-    assert "this is an export of an annotation tool" in err
+    assert "no column 'system' to group by" in err
 
 
 def test_tasks_get_the_names_of_their_groups_only_where_they_stand_in_several(folder, tmp_path):
