@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jtruth._validation.words import duplicates, quoted
-from jtruth.io.label_rows import GOLD, Found, LabelRows, as_text, first_of, from_json
+from jtruth.io.label_rows import GOLD, NOBODY, Found, LabelRows, as_text, first_of, from_json
 
 FILE = "\0file"  # the entry of a record of doccano that names its file in a zip
 _STUDIO, _RESULTS = "Label Studio export", ("annotator", "choice field", "annotations")
@@ -28,7 +28,7 @@ def _is_label_studio(record: dict) -> bool:
 def _label_studio(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     """Tasks with annotations; ground truth is gold, predictions are models'."""
     for rows.record, task in enumerate(records):
-        name = task.get("id")
+        name = task.get("id", rows.record)
         for one in first_of(task, "annotations", "completions") or []:
             if one.get("was_cancelled"):
                 rows.skipped["cancelled annotations"] += 1
@@ -58,7 +58,7 @@ def _of_paths(values: Any) -> Any:
 
 
 def _person(who: Any) -> Any:
-    return first_of(who, "email", "id") if isinstance(who, dict) else who
+    return (first_of(who, "email", "id") if isinstance(who, dict) else who) or NOBODY
 
 
 def _label_studio_rows(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
@@ -71,7 +71,7 @@ def _label_studio_rows(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     few = [key for key, texts in values.items() if key == rows.wanted or len(texts - {""}) <= most]
     for rows.record, row in enumerate(records):
         chosen = {key: answers[rows.record].get(key) for key in few}
-        yield row.get("id"), _person(row["annotator"]), chosen, {"time": row.get("created_at")}
+        yield row.get("id", rows.record), _person(row["annotator"]), chosen, {"time": row.get("created_at")}
 
 
 def _choices(value: Any) -> Any:
@@ -92,7 +92,7 @@ def _prodigy(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
             rows.skipped[f"{answer.removesuffix('e')}ed questions"] += 1
         else:
             task, label = ("_input_hash", line.get("accept")) if choice else ("_task_hash", answer)
-            yield line[task], who, label, {"time": line.get("_timestamp")}
+            yield line[task], who or NOBODY, label, {"time": line.get("_timestamp")}
 
 
 def _is_argilla(record: dict) -> bool:
@@ -103,12 +103,13 @@ def _is_argilla(record: dict) -> bool:
 def _argilla(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     """Responses that were submitted; suggestions are models': objects by question, lists, or flat keys."""
     for rows.record, record in enumerate(records):
-        task, answers = first_of(record, "id", "external_id"), defaultdict(dict)
+        task = first_of(record | {FILE: rows.record}, "id", "external_id", FILE)
+        answers = defaultdict(dict)
         for k, user, status, question, value in _responses(record):
             answers[k if user is None else 0, user, status][question] = value
         for (_, user, status), given in answers.items():
             if status in (None, "", "submitted"):
-                yield task, user, given, {}
+                yield task, NOBODY if user is None else user, given, {}
             else:
                 rows.skipped[f"{status} responses"] += 1
         some = record.get("suggestions") or {}
@@ -133,9 +134,12 @@ def _responses(record: dict) -> Iterator[tuple[int, Any, Any, str, Any]]:
                 yield k, one["user_id"], one.get("status"), question, one["value"]
     for key, cell in record.items():
         if key.endswith(".responses") and isinstance(values := from_json(cell), list):
-            users, states = (from_json(record.get(f"{key}.{beside}")) for beside in ("users", "status"))
-            for k, value in enumerate(values):
-                yield k, users and users[k], states and states[k], key.removesuffix(".responses"), value
+            beside = (from_json(record.get(f"{key}.{name}")) for name in ("users", "status"))
+            users, states = (some or [None] * len(values) for some in beside)
+            if not len(values) == len(users) == len(states):
+                raise TypeError(f"{key!r} and its users differ in number")
+            for k, one in enumerate(zip(users, states, values, strict=True)):
+                yield k, *one[:2], key.removesuffix(".responses"), one[2]
 
 
 def _is_doccano(record: dict) -> bool:
@@ -160,8 +164,8 @@ def _doccano(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
             given[one["user"]].append(one["label"])
         if not given:
             values = first_of(record, "label", "labels") or []
-            given[record[FILE]] = values.split("#") if isinstance(values, str) else values
-        yield from ((record.get("id"), who, labels, {}) for who, labels in given.items())
+            given[record[FILE] or NOBODY] = values.split("#") if isinstance(values, str) else values
+        yield from ((record.get("id", rows.record), who, labels, {}) for who, labels in given.items())
 
 
 def _turk(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
@@ -180,7 +184,7 @@ def _turk(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
                     raise rows.refuse("Answer.taskAnswers is no JSON")
                 given = given[0] if isinstance(given, list) else given
                 answers |= {key: _chosen(one) for key, one in given.items()}
-            elif dot and value.casefold() in ("true", "false", ""):
+            elif dot and choice != "label" and value.casefold() in ("true", "false", ""):
                 answers.setdefault(question, []).extend([choice] * (value.casefold() == "true"))
             else:
                 answers[question if dot and choice == "label" else name] = value
@@ -239,7 +243,7 @@ def _zooniverse(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
         if as_text(row.get("gold_standard")).casefold() == "true":
             rows.aside(GOLD, row["subject_ids"], dict(_steps(steps)))
         else:
-            who, more = first_of(row, "user_name", "user_id"), {"time": row.get("created_at")}
+            who, more = first_of(row, "user_name", "user_id") or NOBODY, {"time": row.get("created_at")}
             yield row["subject_ids"], who, dict(_steps(steps)), more
 
 

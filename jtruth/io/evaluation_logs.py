@@ -120,7 +120,7 @@ def _verdicts(one: dict, apart: bool) -> Iterator[tuple[str, Any]]:
 def _assertions(one: dict) -> list[tuple[dict, Any]]:
     """Every assertion of a result, and whether it passed."""
     parts = (one.get("gradingResult") or {}).get("componentResults") or []
-    return [(part["assertion"], part["pass"]) for part in parts if part and part.get("assertion")]
+    return [(part["assertion"], part.get("pass")) for part in parts if part and part.get("assertion")]
 
 
 def _same_rubric(one: dict) -> bool:
@@ -176,12 +176,12 @@ def _deepeval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
 
 def _lm_eval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     """Documents x metrics of one filter; old versions do not name metrics: all numbers but ids."""
-    lines = list(within(records, _DOCUMENT))
+    lines = list(within(records, "doc_id|resps"))
     tasks = {task for task, _ in lines}
     rows.source = rows.source if "" in tasks else Source(rows.source.name, "sample")
     filters = [as_text(line.get("filter")) for _, line in lines]
     metric, _, wanted = (rows.wanted or "").rpartition(",")
-    if wanted not in filters:
+    if not wanted or wanted not in filters:
         metric, wanted = rows.wanted, None
     wanted, rows.wanted = rows.one_of(filters, "filter", wanted), metric or None
     for rows.record, (task, line) in enumerate(lines):
@@ -202,7 +202,7 @@ def _pairs(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
         side = ("model_a", "model_b") if "model_a" in one else ("model_1", "model_2")
         models = as_text(one[side[0]]), as_text(one[side[1]])
         same = first.setdefault(frozenset(models), models)
-        swap = {} if same == models else dict(zip(side, side[::-1], strict=True))
+        swap: dict[str, str] = {} if same == models else dict(zip(side, side[::-1], strict=True))
         for order, name in enumerate(fields, 1):
             value = None if one.get(name) in ("error", "inconsistent") else one.get(name)
             more = about | {"pair": " | ".join(same), "order": order if len(fields) > 1 else None}
@@ -213,7 +213,7 @@ def _singles(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     """Grades of single answers; a score of -1 is a judgment that could not be read."""
     for (rows.record, one), (question, judge, about) in zip(enumerate(records), _names(records), strict=True):
         value = None if number_in(as_text(one["score"])) == -1 else one["score"]
-        yield question, judge, value, about | {"model": one["model"]}
+        yield question, judge, value, about | {"model": one.get("model")}
 
 
 def _names(records: list[dict]) -> list[tuple[str, str, dict]]:
@@ -279,7 +279,9 @@ def _ragas(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     questions = [first_of(one, "user_input", "question") for one in records]
     unique = len(set(map(as_text, questions))) == len(questions)
     for rows.record, one in enumerate(records):
-        yield from ((questions[rows.record] if unique else None, name, one.get(name), {}) for name in metrics)
+        yield from (
+            (questions[rows.record] if unique else rows.record, name, one.get(name), {}) for name in metrics
+        )
 
 
 def _ratings(record: dict) -> dict[str, list[dict]]:
@@ -295,7 +297,7 @@ def _is_rating(one: Any) -> bool:
 def _rating_lists(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     """Lists of ratings, as SummEval has them: position in the list is the labeler."""
     for rows.record, one in enumerate(records):
-        sample = first_of(one, "id", "doc_id", "item_id", "example_id")
+        sample = first_of(one | {"": rows.record}, "id", "doc_id", "item_id", "example_id", "")
         more = {"model": first_of(one, "model_id", "model", "system", "system_id")}
         for key, ratings in _ratings(one).items():
             for place, rating in enumerate(ratings, 1):

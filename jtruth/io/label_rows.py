@@ -25,9 +25,7 @@ VERDICTS = "verdicts"
 _PEOPLE = {"human", "humans", "gold", "truth", "expert", "annotation", "annotator", "manual"}
 _ALIKE = ("judge", "annotator", "rater")  # labelers whose names do not say that they know more than others
 _LETTERS = {1.0: "C", 0.5: "P", 0.0: "I"}  # inspect_ai's correct, partial and incorrect; N is no answer
-Found = tuple[
-    Any, Any, Any, dict[str, Any]
-]  # task (None: its number), labeler, label, entries of other columns
+Found = tuple[Any, Any, Any, dict[str, Any]]  # task, labeler, label, entries of other columns
 
 
 class _Label(NamedTuple):
@@ -61,8 +59,7 @@ class LabelRows:
 
     def aside(self, name: Any, task: Any, label: Any) -> None:
         """The class of a task by a model or by gold, which is no labeler."""
-        task = as_text(self.record if task is None else task)
-        known = self.beside.setdefault(as_text(name), {}).setdefault(task, {})
+        known = self.beside.setdefault(as_text(name), {}).setdefault(as_text(task), {})
         given = label if isinstance(label, dict) else {"": label}
         known |= {entry: value for entry, value in given.items() if _says(value)}
 
@@ -91,9 +88,8 @@ class LabelRows:
         """The rows of what a reader found, in words of its tool: "annotator", "choice field", "responses"."""
         labels = []
         for task, worker, value, more in found:
-            name = as_text(self.record if task is None else task)
-            value = value if isinstance(value, dict) else {"": value}
-            labels.append(_Label(self.record, name, as_text(worker) or NOBODY, value, more))
+            value = value if isinstance(value, dict) and of else {"": value}
+            labels.append(_Label(self.record, as_text(task), as_text(worker), value, more))
         labels = self._chosen(labels, who, of, unit)
         for self.record, *_, value, _ in labels:
             if any(isinstance(part, dict | list) for part in _parts(value)):

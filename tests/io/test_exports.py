@@ -14,21 +14,25 @@ from jtruth.io import apply, read_gold, read_labels, read_predictions
 from jtruth.io.reading import opened
 
 FOLDER = Path(__file__).parent / "exports"
+HEAD = "task,worker,label\n"
 ANN, BOB = ["pos", "pos", "neg", "neg"], ["pos", "neg", "neg", None]  # of the tasks 1 to 4
 
-FORMS = {
-    "label_studio.json": "Label Studio export, 2 annotators, choice field 'sentiment'",
-    "label_studio_min.json": "Label Studio export (one row for each annotation), 2 annotators",
-    "label_studio.csv": "Label Studio export (one row for each annotation), 2 annotators",
-    "prodigy.jsonl": "Prodigy export, 2 annotators, choices",
-    "argilla.json": "Argilla export, 2 annotators, question 'sentiment'",
-    "argilla_flat.json": "Argilla export, 2 annotators, question 'sentiment'",
-    "argilla_feedback.jsonl": "Argilla export, 2 annotators, question 'sentiment'",
-    "mturk.csv": "Mechanical Turk batch, 2 annotators, answer 'sentiment'",
-    "mturk_json.csv": "Mechanical Turk batch, 2 annotators, answer 'sentiment'",
-    "wide.csv": "a wide table, 2 labelers: 'ann', 'bob'; the sample is 'item'",
-    "long.jsonl": "",
-}
+ROWS_OF_STUDIO = "Label Studio export (one row for each annotation), 2 annotators"
+FORMS = {  # how a file is read, and what is said of the rest
+    "label_studio.json": ("Label Studio export, 2 annotators, choice field 'sentiment'", "1 cancelled anno"),
+    "label_studio_min.json": (ROWS_OF_STUDIO,),
+    "label_studio.csv": (ROWS_OF_STUDIO,),
+    "prodigy.jsonl": ("Prodigy export, 2 annotators, choices", "1 ignored questions were left out"),
+    "argilla.json": ("Argilla export, 2 annotators, question 'sentiment'",),
+    "argilla_flat.json": ("Argilla export, 2 annotators, question 'sentiment'",),
+    "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded responses"),
+    "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignments"),
+    "mturk_json.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'",),
+    "wide.csv": ("a wide table, 2 labelers: 'ann', 'bob'; the sample is 'item'",
+                 "Column 'gold' is called like verified labels, so it is no labeler",
+                 "Column 'model' is called like a classifier"),
+    "long.jsonl": ("",),
+}  # fmt: skip
 
 
 def names(labels):
@@ -44,8 +48,9 @@ def same(labels):
 def test_the_same_labels_in_every_export(name):
     labels = read_labels(FOLDER / name)
     same(labels)
-    form = FORMS[name]
+    form, *said = FORMS[name]
     assert labels.notes[0].startswith(f"Read as {form}") if form else not labels.notes, labels.notes
+    assert all(text in " ".join(labels.notes) for text in said)
 
 
 def task_table(path, name):
@@ -54,32 +59,15 @@ def task_table(path, name):
     return apply.beside(file.table, file.plan, name)
 
 
-def test_what_was_left_out_is_counted():
-    notes = {name: " ".join(read_labels(FOLDER / name).notes) for name in FORMS}
-    assert "1 cancelled annotations were left out" in notes["label_studio.json"]
-    assert "1 ignored questions were left out" in notes["prodigy.jsonl"]
-    assert "1 discarded responses were left out" in notes["argilla_feedback.jsonl"]
-    assert "1 rejected assignments were left out" in notes["mturk.csv"]
-    assert "Column 'gold' is called like verified labels, so it is no labeler" in notes["wide.csv"]
-    assert "Column 'model' is called like a classifier" in notes["wide.csv"]
-
-
 def test_doccano_by_a_file_for_each_user(tmp_path):
-    path = tmp_path / "export.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for who in ("ann", "bob"):
-            archive.write(FOLDER / f"doccano_{who}.jsonl", f"{who}.jsonl")
-    labels = read_labels(path)
+    files = {f"{who}.jsonl": (FOLDER / f"doccano_{who}.jsonl").read_text() for who in ("ann", "bob")}
+    labels = read_labels(zipped(tmp_path / "export.zip", files))
     same(labels)
     assert labels.workers == ("ann", "bob") and "1 documents without a label" in " ".join(labels.notes)
     alone = read_labels(FOLDER / "doccano_ann.jsonl")
     assert alone.num_labelers == 1 and [row[0] for row in names(alone)] == ANN
-
-
-def test_doccano_of_old():
-    labels = read_labels(FOLDER / "doccano_old.jsonl")
-    assert labels.workers == ("1", "2")
-    assert names(labels) == [["1", "1"], ["1", "0"], ["0", "0"], ["0", None]]
+    old = read_labels(FOLDER / "doccano_old.jsonl")
+    assert old.workers == ("1", "2") and names(old) == [["1", "1"], ["1", "0"], ["0", "0"], ["0", None]]
 
 
 def test_prodigy_asks_whether_a_label_fits():
@@ -153,19 +141,20 @@ def two_choices(records):
     records[1]["annotations"][0]["result"][0]["value"]["choices"] = ["pos", "neg"]
 
 
+ROW = '{"task": 1, "worker": "a", "label": "x"}\n'
 BAD = {
     "several fields": (changed("label_studio.json", two_fields), "several choice fields .*'sentiment', 'top"),
     "no object": ("[1, 2]", "object 0: an object with names and values is needed; got 1"),
     "broken line": ('{"task": 1}\n{"task": ', "line 2: this is no JSON"),
     "broken list": ('[{"task": 1},\n{"task" 2}]', "line 2: this is no JSON"),
     "empty list": ("[]", "there is nothing in this file"),
-    "plain objects of another kind": (
-        '{"a": 1}\n{"a": 2}', "no columns 'task', 'worker', 'label'; the columns are 'a'"
-    ),
-    "parts of a text": (
-        '{"id": 1, "text": "t", "label": [[0, 3, "X"]]}', "its labels mark parts of the text"
-    ),
-    "no labels": ('[{"id": 1, "data": {}, "annotations": []}]', "no choice field here"),
+    "empty objects": ("[{}, {}]", "the objects are empty"),
+    "other objects": ('{"a": 1}\n{"a": 2}', "no columns 'task', 'worker', 'label'; the columns are 'a'"),
+    "no annotations": ('[{"id": 1, "data": {}, "annotations": []}]', "Label Studio export, and it holds no"),
+    "a name twice": (ROW + ROW.replace("}", ', "label": "y"}'), "line 2: 'label' stands there more than"),
+    "no label": (ROW + ROW.replace('"x"', "NaN"), "line 2: no label"),
+    "no task": (ROW + ROW.replace("1", "NaN"), "line 2: no task id"),
+    "too deep": ("[" * 100_000, "nested too deeply"),
 }  # fmt: skip
 
 
@@ -175,120 +164,83 @@ def test_bad_exports(write, content, message):
         read_labels(write(content, "export.json"))
 
 
-def test_several_choices_are_a_set(write):
-    """Of one label that has two classes; then all are sets, written in one order."""
+def test_several_choices_are_a_set_and_a_field_can_be_named(write):
+    """Where one label has two classes all are sets, written in one order."""
     path = write(changed("label_studio.json", two_choices), "export.json")
-    with pytest.raises(ValueError, match="labels are sets of classes.*contains='pos'"):
+    with pytest.raises(ValueError, match=r"labels are sets of classes.*contains='pos'"):
         read_labels(path)
     rows = opened(path).rows()
     assert set(rows.label) == {'["neg", "pos"]', '["neg"]', '["pos"]'} and len(rows.label) == 7
     labels = read_labels(path, contains="neg")
     assert labels.classes == ("no", "yes") and labels.label.sum() == sum("neg" in one for one in rows.label)
-
-
-def test_a_field_can_be_named(write):
     path = write(changed("label_studio.json", two_fields), "export.json")
     labels = read_labels(path, label="topic", classes=("neg", "pos"))
     assert names(labels) == [["pos"]]
     assert "6 annotations without 'topic' were left out." in labels.notes
 
 
-def zipped(path, **files):
-    """A zip of these texts by their names, __ for a slash."""
+def zipped(path, files):
+    """A zip of these texts, or bytes, by their names."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in files.items():
-            archive.writestr(
-                name.replace("__", "/", 1).replace("_jsonl", ".jsonl").replace("_csv", ".csv"), text
-            )
+        for name, content in files.items():
+            archive.writestr(name, content)
     return path
 
 
 def test_a_zip_is_what_is_inside(tmp_path):
     ann, bob = ((FOLDER / f"doccano_{who}.jsonl").read_text() for who in ("ann", "bob"))
-    mac = zipped(tmp_path / "mac.zip", one__ann_jsonl=ann, one__bob_jsonl=bob)
-    with zipfile.ZipFile(mac, "a") as archive:
-        archive.writestr("__MACOSX/one/._ann.jsonl", b"\x00\x05\x16\x07")
-        archive.writestr("one/.DS_Store", b"\x00")
-    same(read_labels(mac))
+    hidden = {"__MACOSX/one/._ann.jsonl": b"\x00\x05\x16\x07", "one/.DS_Store": b"\x00"}
+    same(read_labels(zipped(tmp_path / "mac.zip", {"one/ann.jsonl": ann, "one/bob.jsonl": bob} | hidden)))
     for name in ("label_studio.json", "prodigy.jsonl", "mturk.csv", "wide.csv"):
-        with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
-            archive.write(FOLDER / name, name)
-        same(read_labels(tmp_path / "one.zip"))
-    assert read_labels(zipped(tmp_path / "a.zip", ann_jsonl=ann)).workers == ("ann",)
+        same(read_labels(zipped(tmp_path / "one.zip", {name: (FOLDER / name).read_bytes()})))
+    assert read_labels(zipped(tmp_path / "a.zip", {"ann.jsonl": ann})).workers == ("ann",)
 
 
 def test_what_collides_in_a_zip_is_refused(tmp_path):
     ann, bob = ((FOLDER / f"doccano_{who}.jsonl").read_text() for who in ("ann", "bob"))
-    plain = '{"task": 1, "worker": "a", "label": "x"}\n'
-    no_id = ann.replace('"id": 1, ', "")
+    plain, no_id = '{"task": 1, "worker": "a", "label": "x"}\n', ann.replace('"id": 1, ', "")
     assert no_id != ann
-    path = tmp_path / "z.zip"
+    path, table = tmp_path / "z.zip", "task,worker,label\n1,a,x\n"
+    inner = zipped(path, {"ann.jsonl": ann, "bob.jsonl": bob}).read_bytes()
     for files, said in (
-        ({"p__ann_jsonl": ann, "q__ann_jsonl": bob}, "'p/ann.jsonl', 'q/ann.jsonl' have one name"),
-        ({"ann_jsonl": no_id, "bob_jsonl": bob}, "some documents have no id"),
-        (
-            {"ann_jsonl": plain, "bob_jsonl": plain},
-            "'ann', 'bob' are files of one zip: take out the one to read",
-        ),
-        (
-            {"a_csv": "task,worker,label\n1,a,x\n", "b_csv": "task\n1\n"},
-            "a zip of 2 files .'a.csv', 'b.csv'.",
-        ),
-        ({"a_csv": zipped(path, ann_jsonl=ann, bob_jsonl=bob).read_bytes()}, "a zip of 1 files .'a.csv'."),
+        ({"p/ann.jsonl": ann, "q/ann.jsonl": bob}, "'p/ann.jsonl', 'q/ann.jsonl' have one name"),
+        ({"ann.jsonl": no_id, "bob.jsonl": bob}, "some documents have no id"),
+        ({"ann.jsonl": plain, "bob.jsonl": plain}, "'ann', 'bob' are files of one zip: take out the one"),
+        ({"a.csv": table, "b.csv": "task\n1\n"}, "a zip of 2 files .'a.csv', 'b.csv'."),
+        ({"a.csv": inner}, "a zip of 1 files .'a.csv'."),
     ):
         with pytest.raises(ValueError, match=rf"^z.zip: {said}"):
-            read_labels(zipped(path, **files))
+            read_labels(zipped(path, files))
 
 
 def test_compressed_files_have_a_limit(tmp_path, monkeypatch):
-    text = b"task,worker,label\n" + b"".join(b"%d,w,%d\n" % (k, k % 2) for k in range(5000))
+    text = HEAD + "".join(f"{k},w,{k % 2}\n" for k in range(5000))
     frame = pd.DataFrame({"task": np.zeros(90_000, int), "worker": "w", "label": "x"})
     frame.to_parquet(tmp_path / "a.parquet")
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text))
-    zipped(tmp_path / "a.zip", a_csv=text.decode())
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
+    zipped(tmp_path / "a.zip", {"a.csv": text})
     assert read_labels(tmp_path / "a.csv.gz").num_labels == read_labels(tmp_path / "a.zip").num_labels == 5000
     monkeypatch.setenv("JTRUTH_UNPACK_GB", "0.00002")
     for name in ("a.csv.gz", "a.zip", "a.parquet"):
         with pytest.raises(ValueError, match=rf"^{name}: unpacked .* 2e-05 GB.*JTRUTH_UNPACK_GB=50"):
             read_labels(tmp_path / name)
-
-
-@pytest.mark.parametrize("wish", ["many", "-1", "nan", "inf", "0"])
-def test_a_wrong_limit_is_a_sentence(tmp_path, monkeypatch, wish):
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"task,worker,label\n1,a,x\n2,a,y\n"))
-    zipped(tmp_path / "a.zip", a_csv="task,worker,label\n1,a,x\n2,a,y\n")
-    monkeypatch.setenv("JTRUTH_UNPACK_GB", wish)
-    for name in ("a.csv.gz", "a.zip"):
-        with pytest.raises(ValueError, match=f"^JTRUTH_UNPACK_GB is '{wish}'; give a number of gigabytes"):
-            read_labels(tmp_path / name)
+    for wish in ("many", "-1", "nan", "inf", "0"):
+        monkeypatch.setenv("JTRUTH_UNPACK_GB", wish)
+        for name in ("a.csv.gz", "a.zip"):
+            with pytest.raises(ValueError, match=rf"^JTRUTH_UNPACK_GB is '{wish}'; give a number of gigab"):
+                read_labels(tmp_path / name)
 
 
 def test_a_file_of_nothing_but_one_letter_is_not_unpacked(tmp_path, monkeypatch):
     """A packed file becomes 200 times its size at most, or 0.1 GB; who wants more says so."""
-    (tmp_path / "a.csv.gz").write_bytes(
-        gzip.compress(b"task,worker,label\n1,a,x\n2,a,y\n" + b"\n" * 110_000_000)
-    )
-    with pytest.raises(
-        ValueError, match=r"^a.csv.gz: unpacked this is more than 0.1 GB, the limit for a file of"
-    ):
+    few = HEAD + "1,a,x\n2,a,y\n"
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(few.encode() + b"\n" * 110_000_000))
+    with pytest.raises(ValueError, match=r"^a.csv.gz: unpacked this is more than 0.1 GB, the limit for a "):
         read_labels(tmp_path / "a.csv.gz")
     monkeypatch.setattr("jtruth._validation.text._SMALL", 1000)
-    text = "task,worker,label\n" + "".join(f"{k},a,x{k % 2}\n" for k in range(20_000))
+    text = HEAD + "".join(f"{k},a,x{k % 2}\n" for k in range(20_000))
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text.encode()))
     assert read_labels(tmp_path / "b.csv.gz").num_labels == 20_000  # packed to a fifth
-
-
-def test_json_that_says_a_thing_twice_or_nothing(write):
-    row = '{"task": 1, "worker": "a", "label": "x"}\n'
-    twice = '{"task": 2, "worker": "a", "label": "x", "label": "y"}\n'
-    with pytest.raises(ValueError, match=r"a.jsonl, line 2: 'label' stands there more than once"):
-        read_labels(write(row + twice, "a.jsonl"))
-    with pytest.raises(ValueError, match=r"line 2: no label"):
-        read_labels(write(row + twice.replace('"x", "label": "y"', "NaN"), "a.jsonl"))
-    with pytest.raises(ValueError, match=r"line 2: no task id"):
-        read_labels(write(row + row.replace("1", "NaN"), "a.jsonl"))
-    with pytest.raises(ValueError, match="nested too deeply"):
-        read_labels(write("[" * 100_000, "a.json"))
 
 
 def test_objects_inside_objects_have_names_of_both(write):
@@ -308,22 +260,16 @@ DAMAGED = {
 @pytest.mark.parametrize("name", DAMAGED)
 def test_an_entry_that_the_tool_would_not_write_is_named(tmp_path, name):
     """Only the last entry is damaged; no reader ends in a TypeError or KeyError."""
-    old, new = DAMAGED[name]
-    text = (FOLDER / name).read_text()
-    before, found, after = text.rpartition(old)
+    before, found, after = (FOLDER / name).read_text().rpartition(DAMAGED[name][0])
     assert found
-    (tmp_path / name).write_text(before + new + after)
+    (tmp_path / name).write_text(before + DAMAGED[name][1] + after)
     needed = name == "doccano_old.jsonl"  # elsewhere the damaged field says nothing of the labels
     with pytest.raises(ValueError, match=f"{name}, line 4") if needed else nullcontext():
         read_labels(tmp_path / name, repeats="keep")
 
 
-def test_an_entry_that_is_no_entry_says_where(tmp_path):
+def test_an_entry_that_is_no_entry_says_where(write):
     lines = (FOLDER / "prodigy.jsonl").read_text().splitlines()
     lines[2] = lines[2].replace('"answer"', '"anser"')
-    (tmp_path / "p.jsonl").write_text("\n".join(lines))
     with pytest.raises(ValueError, match=r"p.jsonl, line 3: not as a Prodigy export has it \('answer'"):
-        read_labels(tmp_path / "p.jsonl")
-    (tmp_path / "e.json").write_text("[{}, {}]")
-    with pytest.raises(ValueError, match="the objects are empty"):
-        read_labels(tmp_path / "e.json")
+        read_labels(write("\n".join(lines), "p.jsonl"))

@@ -16,7 +16,7 @@ FILE, LINE = recipes("is_tally")
 def export(tmp_path, monkeypatch):
     names = {}
     exec(FILE, names)
-    monkeypatch.setattr(exports, "_TOOLS", (*exports._TOOLS, eval(LINE, names)))
+    monkeypatch.setattr(exports, "TOOLS", (*exports.TOOLS, eval(LINE, names)))
     votes = [{"ann": "yes", "bob": "no"}, {"ann": "no", "bob": None}]
     path = tmp_path / "tally.json"
     path.write_text(json.dumps([{"tally_id": k, "votes": some} for k, some in enumerate(votes)]))
@@ -27,7 +27,7 @@ def test_its_export_is_read(export):
     labels = read_labels(export)
     assert (labels.tasks, labels.workers, labels.num_labels) == (("0", "1"), ("ann", "bob"), 3)
     notes = " ".join(labels.notes)
-    assert "Read as Tally export, 2 annotators" in notes and "1 empty votes were left out" in notes
+    assert "Read as Tally export, 2 voters" in notes and "1 votes without a label were left out" in notes
 
 
 def test_commands_read_it_too(export):
