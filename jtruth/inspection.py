@@ -14,24 +14,26 @@ import numpy as np
 from jtruth._host import cross_table
 from jtruth._validation import places, quoted, some
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
-from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, facts, finding_notes, how
+from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, finding_notes, how
+from jtruth.answers.blocks import facts_of
 from jtruth.labels import Labels, must_be_labels
-from jtruth.stats.agreement import (
-    TITLES,
-    Agreement,
-    LabelerPairs,
-    from_unseen,
-    full_agreement,
-    groups_of,
-    labeler_pairs,
-    opposed,
-    overall,
-    separate_groups,
-)
+from jtruth.stats import agreement as stats
+from jtruth.stats.agreement import TITLES, Agreement, LabelerPairs
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
 HARDLY, _LISTED = 0.1, 8  # kappa of labelers with themselves that is hardly above chance; names in a list
+
+
+def coefficient_table(
+    name: str, title: str, found: Mapping[str, Agreement], *columns: Column,
+    titles: Mapping[str, str] = TITLES, note: str = "",
+) -> Table:  # fmt: skip
+    """Coefficients of all labelers together, a row each."""
+    rows = [{"coefficient": key, **one._asdict()} for key, one in found.items()]
+    columns = (Column("value", "value", ("low", "high")), *columns)
+    return Table(name, title, "coefficient", columns, rows, note, missing="undefined", by_name=True,
+                 say=titles.__getitem__)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +58,6 @@ class Inspection(Answer):
         """The question, the answer and what stands behind it, for all faces."""
         each = self.labels_per_labeler
         shares = [{"class": str(c), "share": p} for c, p in zip(self.classes, self.class_shares, strict=True)]
-        numbers = [{"coefficient": name, **one._asdict()} for name, one in self.coefficients.items()]
         order = sorted(range(len(shares)), key=lambda k: -shares[k]["share"])
         steps = [step for step in self.next_steps if step["command"]]
         steps.sort(key=lambda step: "PRED.csv" in step["command"])  # what needs another file comes later
@@ -71,27 +72,23 @@ class Inspection(Answer):
             Table("", "Classes, as they are said", "class", (Column("share", "of the labels", form=".1%"),),
                   shares, order=order),
             counts,
-            Table("coefficients", "Agreement: 0 is chance, 1 is full", "coefficient",
-                  (Column("value", "value", ("low", "high")),), numbers, from_unseen(self.coefficients),
-                  missing="undefined", by_name=True, say=lambda name: TITLES[name]),
+            coefficient_table("coefficients", "Agreement: 0 is chance, 1 is full", self.coefficients,
+                              note=stats.from_unseen(self.coefficients)),
             finding_notes(self.findings, "findings"),
             Notes("notes", "How it was read", [Note("read", text) for text in self.notes]),
             Notes("next_steps", "What next", [
                 Note("do", "  # ".join(filter(None, step.values())), data=step) for step in self.next_steps
             ]),
-            facts(labels_per_sample=self.labels_per_sample, labels_per_labeler=each,
-                  agreement=self.agreement, num_samples=self.num_samples,
-                  num_labelers=self.num_labelers, num_labels=self.num_labels,
-                  num_repeats=self.num_repeats, classes=self.classes, class_shares=self.class_shares),
+            facts_of(self, "labels_per_sample", "labels_per_labeler", "agreement", "num_samples",
+                     "num_labelers", "num_labels", "num_repeats", "classes", "class_shares"),
         )  # fmt: skip
         size = f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}"
         sentence = f"{size}, {number_of(self.num_labels, 'label')}, {len(self.classes)} classes. "
         odd = len(self.findings)
         sentence += f"{number_of(odd, 'thing')} to look at." if odd else "Nothing odd was seen."
-        next_ = "  # ".join(steps[0].values()) if steps else ""
-        return Document(
-            "What is in these labels?", "no label was taken as true", sentence, blocks, next=next_
-        )
+        first = "  # ".join(steps[0].values()) if steps else ""
+        about = "no label was taken as true"
+        return Document("What is in these labels?", about, sentence, blocks, next=first)
 
 
 def _distribution(number: dict) -> str:
@@ -123,7 +120,9 @@ def inspect_labels(
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
     pairs, own = _pairs(labels), labels.self_agreement
-    alpha = overall(votes, key, places=places(labels), scale=labels.scale)
+    alpha = stats.overall(votes, key, places=places(labels), scale=labels.scale)
+    steps = _next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {})
+    middle = {"min": int(per_labeler.min()), "median": float(np.median(per_labeler))}
     return Inspection(
         num_samples=labels.num_samples,
         num_labelers=labels.num_labelers,
@@ -132,56 +131,43 @@ def inspect_labels(
         classes=labels.class_names,
         class_shares=tuple((votes.sum(axis=0) / max(1, votes.sum())).tolist()),
         labels_per_sample={int(k): int(n) for k, n in enumerate(np.bincount(per_sample)) if n},
-        labels_per_labeler={
-            "min": int(per_labeler.min()),
-            "median": float(np.median(per_labeler)),
-            "max": int(per_labeler.max()),
-        },
+        labels_per_labeler=middle | {"max": int(per_labeler.max())},
         agreement=_agreement(labels, votes),
         coefficients=alpha,
-        findings=(*_no_agreement(alpha), *_findings(labels, pairs)),
+        findings=tuple(Check(k, message=text) for k, text in (*_chance(alpha), *_findings(labels, pairs))),
         notes=labels.notes,
-        next_steps=tuple(
-            {"command": command, "answers": answers}
-            for command, answers in _next_steps(
-                labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {}
-            )
-        ),
+        next_steps=tuple({"command": command, "answers": answers} for command, answers in steps),
     )
 
 
 def suspicions(labels: Labels) -> tuple[Check, ...]:
     """What is odd in these labels, the most serious first: the same for a first look and for every answer."""
-    return tuple(_findings(labels, _pairs(labels)))
+    return tuple(Check(name, message=text) for name, text in _findings(labels, _pairs(labels)))
 
 
 def _pairs(labels: Labels) -> LabelerPairs:
     """Who agrees with whom; pair by pair of those who may have copied."""
     patterns = labels.patterns()
-    if patterns.labels.has_repeats():  # of which the first counts, and patterns have no order
-        return labeler_pairs(*labels.entries(None), (labels.num_labelers, labels.num_samples), MANY_SHARED)
-    sample, labeler, label, times = patterns.entries()
-    size = labels.num_labelers, patterns.labels.num_samples
-    return labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
+    repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
+    *entries, times = (*labels.entries(None), None) if repeated else patterns.entries()
+    size = labels.num_labelers, (labels if repeated else patterns.labels).num_samples
+    return stats.labeler_pairs(*entries, size, MANY_SHARED, times)
 
 
 def _agreement(labels: Labels, votes: np.ndarray) -> float | None:
     """Share of the pairs of labels of a sample, by two different labelers, that agree; repeats count too."""
     sample, labeler, label = labels.entries()
     own = sample.astype(np.int64) * labels.num_labelers + labeler
-    numbers = votes.sum(axis=1), votes  # labels of a sample, and of these in each class
+    alone = [np.ones(own.size, np.int64)] * 2
     if labels.has_repeats():
         alone = [np.unique(code, return_counts=True)[1] for code in (own, own * votes.shape[1] + label)]
-    else:
-        alone = [np.ones(own.size, np.int64)] * 2
-    met, agreed = (
-        int((n.astype(np.int64) ** 2).sum() - (m**2).sum()) for n, m in zip(numbers, alone, strict=True)
-    )
+    numbers = votes.sum(axis=1).astype(np.int64), votes.astype(np.int64)  # labels of a sample; in each class
+    met, agreed = (int((n**2).sum() - (m**2).sum()) for n, m in zip(numbers, alone, strict=True))
     return agreed / met if met else None
 
 
-def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
-    """Odd things, the most serious first."""
+def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:
+    """Name and text of odd things, the most serious first."""
     yield from _of_labelers(labels, pairs)
     yield from _of_classes(labels)
     yield from _of_numbers(labels, pairs)
@@ -198,44 +184,37 @@ def _named(labels: Labels, which: np.ndarray) -> str:
     return quoted((workers[t] for t in np.flatnonzero(which)), 4)
 
 
-def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
+def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:
     """Labelers who cannot be compared, or do not seem to answer the question."""
     row, labeler, _, _ = labels.patterns().entries()
-    words = _vocabularies(labels)
-    if len(words) > 1:
+    if len(words := _vocabularies(labels)) > 1:
         first = "; ".join(f"{who}: {what}" for who, what in words[:3])
         text = (
             f"Labelers use different words and share none ({first}): say which mean the same (--map a=x,b=x; "
             "numbers by --pass-at)."
         )
-        yield Check("vocabularies", message=text)
-    groups = separate_groups(row, labeler, (labels.num_labelers, int(row.max(initial=0)) + 1))
+        yield "vocabularies", text
+    groups = stats.separate_groups(row, labeler, (labels.num_labelers, int(row.max(initial=0)) + 1))
     if groups > 1 and pairs.met.any():
         text = f"The labelers fall into {groups} groups without a common sample: compare only within a group."
-        yield Check("separate_groups", message=text)
+        yield "separate_groups", text
     used = _used(labels)
-    against = opposed(used, pairs, MANY_SHARED)
-    if against.any():
-        who = _named(labels, against)
-        text = f"Less agreement with the others than by chance: {who}. Did they swap classes?"
-        yield Check("opposed", message=text)
-    constant = ((used > 0).sum(axis=1) == 1) & (used.sum(axis=1) >= FEW_LABELS)
-    if constant.any():
-        who = _named(labels, constant)
-        yield Check("constant", message=f"Always the same class: {who}. Did they look at the samples?")
+    if who := _named(labels, stats.opposed(used, pairs, MANY_SHARED)):
+        yield "opposed", f"Less agreement with the others than by chance: {who}. Did they swap classes?"
+    if who := _named(labels, ((used > 0).sum(axis=1) == 1) & (used.sum(axis=1) >= FEW_LABELS)):
+        yield "constant", f"Always the same class: {who}. Did they look at the samples?"
 
 
-def _of_classes(labels: Labels) -> Iterator[Check]:
+def _of_classes(labels: Labels) -> Iterator[tuple[str, str]]:
     """Classes that read like something else than one class."""
-    lists = [str(name) for name in labels.class_names if is_list(str(name), labels.class_names)]
-    if lists:
+    names = list(map(str, labels.class_names))
+    if lists := [name for name in names if is_list(name, labels.class_names)]:
         text = (
             f"Class {quoted(lists, 4)} looks like a list of classes: if a sample can be of several, ask "
             "about each class by itself (docs/labels_of_other_kinds.md)."
         )
-        yield Check("lists", message=text)
+        yield "lists", text
     number = _used(labels).sum(axis=0).tolist()
-    names = list(map(str, labels.class_names))
     if "classes" in labels.inferred and (found := typing_error(names, number)):
         wrong, right = (names[k] for k in found)
         few, many = (number_of(int(number[k]), "label") for k in found)
@@ -243,38 +222,33 @@ def _of_classes(labels: Labels) -> Iterator[Check]:
             f"Class {wrong!r} ({few}) is one letter from {right!r} ({many}): a typing error? Correct it, "
             f"or say --map {shlex.quote(f'{wrong}={right}')}."
         )
-        yield Check("typing_error", message=text)
-    unsure = [str(name) for name in labels.class_names if str(name).strip().casefold() in NO_ANSWER]
-    if unsure:
+        yield "typing_error", text
+    if unsure := [name for name in names if name.strip().casefold() in NO_ANSWER]:
         text = (
             f"Class {quoted(unsure, 4)} reads like no answer, and counts as a wrong answer wherever another "
             f"class is the truth: leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python "
             f"abstain={unsure}), or make it a symbol (docs/labels_of_other_kinds.md)."
         )
-        yield Check("abstention", message=text)
+        yield "abstention", text
 
 
-def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[Check]:
+def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:
     """Copies, few labels, and labels that check nothing."""
     row, _, _, times = labels.patterns().entries()
     workers, totals = labels.worker_names, _used(labels).sum(axis=1)
-    copies = full_agreement(pairs, MANY_SHARED)
-    if copies:
+    if copies := stats.full_agreement(pairs, MANY_SHARED):
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
         who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
-        text = f"{who} ({names}). If one copied, keep one."
-        yield Check("copies", message=text)
+        yield "copies", f"{who} ({names}). If one copied, keep one."
     few = (totals < FEW_LABELS) & (totals > 0)
-    if few.any():
+    if names := _named(labels, few):
         who = number_of(int(few.sum()), "labeler")
-        text = f"{who} gave fewer than {FEW_LABELS} labels: {_named(labels, few)}. Expect wide intervals."
-        yield Check("few_labels", message=text)
-    single = int(times[(np.bincount(row) == 1)[row]].sum())
-    if single:
+        yield "few_labels", f"{who} gave fewer than {FEW_LABELS} labels: {names}. Expect wide intervals."
+    if single := int(times[(np.bincount(row) == 1)[row]].sum()):
         text = f"{single} of {labels.num_samples} samples have one label: nothing there checks the labeler."
-        yield Check("single_label", message=text)
+        yield "single_label", text
     if labels.self_agreement is not None and labels.self_agreement["pairs"].any():
-        yield Check("repeats", message=" ".join(_of_repeats(labels, labels.self_agreement)))
+        yield "repeats", " ".join(_of_repeats(labels, labels.self_agreement))
 
 
 def _of_repeats(labels: Labels, own: np.ndarray) -> Iterator[str]:
@@ -293,22 +267,20 @@ def _of_repeats(labels: Labels, own: np.ndarray) -> Iterator[str]:
         yield "That is hardly more than chance: are they different questions? Name both columns (--task a,b)."
 
 
-def _no_agreement(coefficients: Mapping[str, Agreement]) -> Iterator[Check]:
+def _chance(coefficients: Mapping[str, Agreement]) -> Iterator[tuple[str, str]]:
     one = coefficients["krippendorff"]
-    if (
-        one.low <= 0 and not one.unseen > 0.5
-    ):  # else few combinations of labels were seen: no evidence of chance
+    if one.low <= 0 and not one.unseen > 0.5:  # else few combinations of labels were seen: no evidence
         text = (
             f"Labelers agree no better than by chance, as far as these labels tell ({TITLES['krippendorff']} "
             f"{one}): they may have guessed, or their task ids belong to different samples."
         )
-        yield Check("no_agreement", message=text)
+        yield "no_agreement", text
 
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
     labeler, label = np.nonzero(_used(labels))
-    group = groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
+    group = stats.groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
     workers, vocabularies = labels.worker_names, []
     for g in dict.fromkeys(group.tolist()):
         classes = np.unique(label[group == g])

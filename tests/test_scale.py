@@ -80,15 +80,10 @@ def test_numbers_stand_where_they_say():
 
 @pytest.mark.parametrize(
     ("scale", "said"),
-    [
-        (
-            "ordinal",
-            "nobody gave the order of the classes 'a', 'b', 'c'. Say it from lowest .* --scale ordinal",
-        ),
-        ("interval", "needs classes that are different numbers; they are 'b', 'a', 'c'"),
-        ("ratio", "scale must be one of 'nominal'"),
-    ],
-)
+    [("ordinal", "nobody gave the order of the classes 'a', 'b', 'c'. Say it from lowest .* --scale ordinal"),
+     ("interval", "needs classes that are different numbers; they are 'b', 'a', 'c'"),
+     ("ratio", "scale must be one of 'nominal'")],
+)  # fmt: skip
 def test_scales_that_words_do_not_have(scale, said):
     with pytest.raises(ValueError, match=said):
         Labels.from_long([1, 2, 3], ["x"] * 3, ["b", "a", "c"], scale=scale)
@@ -120,10 +115,9 @@ def test_a_type_of_column_says_the_order_and_the_classes():
         assert Labels.from_frame(frame, scale="nominal").scale == "nominal"
     same = {name: name for name in ("task", "worker", "label")}
     assert lazy_patterns(frame, same, None, "error")[2] == tuple(order)
-    plain = pd.DataFrame(
-        {"task": [1, 2, 3], "worker": ["x"] * 3, "label": pd.Categorical(["low", "high", "medium"])}
-    )
-    assert Labels.from_frame(plain).scale == "nominal" and Labels.from_frame(plain).classes[0] == "high"
+    words = pd.Categorical(["low", "high", "medium"])
+    plain = Labels.from_frame(pd.DataFrame({"task": [1, 2, 3], "worker": ["x"] * 3, "label": words}))
+    assert plain.scale == "nominal" and plain.classes[0] == "high"
     numbers = pd.Categorical([10.0, 2.5], [1.0, 2.5, 10.0], ordered=True)
     labels = Labels.from_frame(pd.DataFrame({"task": [1, 2], "worker": ["x"] * 2, "label": numbers}))
     assert labels.classes == ("1", "2.5", "10") and labels.label.tolist() == [2, 1]
@@ -164,9 +158,8 @@ def _by_pairs(z, apart):
 def test_weights_and_differences_by_the_scale(kind):
     """scikit-learn's with the order, all pairs with the distances; one class is never given."""
     number = kind in ("numbers", "turned")
-    names = np.array(
-        list(map(str, [1, 2, 4.5, 10])) if number else ["low", "medium", "high", "critical"], object
-    )
+    names = ["1", "2", "4.5", "10"] if number else ["low", "medium", "high", "critical"]
+    names = np.array(names, object)
     z = np.where(CODE == 1, 2, CODE)  # nobody gives the second
     table = pd.DataFrame(names[z], columns=["x", "y"])
     classes = names[::-1] if kind == "turned" else None if kind == "numbers" else names
@@ -198,12 +191,8 @@ def test_weights_and_differences_by_the_scale(kind):
 
 def test_numbers_with_equal_steps_are_as_codes_and_units_do_not_matter():
     votes = Labels.from_matrix(CODE, 4).counts()
-    for make, one in (
-        (krippendorff, "interval"),
-        (krippendorff, "ordinal"),
-        (fleiss, "linear"),
-        (gwet_ac1, "quadratic"),
-    ):
+    alphas = (krippendorff, "interval"), (krippendorff, "ordinal")
+    for make, one in (*alphas, (fleiss, "linear"), (gwet_ac1, "quadratic")):
         same = [point(make(votes, one, at)) for at in (None, np.arange(4) * 1e-6, 7.0 + 3 * np.arange(4))]
         assert np.ptp(same) < 1e-9
         assert abs(point(make(votes[:, ::-1], one, STEPS[::-1])) - point(make(votes, one, STEPS))) < 1e-12
@@ -216,9 +205,7 @@ def test_numbers_with_equal_steps_are_as_codes_and_units_do_not_matter():
 def test_nominal_classes_have_no_weights():
     labels = Labels.from_matrix(np.array(["ape", "cat", "dog", "eel"], object)[CODE])
     for asked in ({"weights": "quadratic"}, {"differences": "ordinal"}):
-        said = (
-            "='(quadratic|ordinal)' needs the order of the classes, and 'ape'.*--scale ordinal --classes low"
-        )
+        said = "='(quadratic|ordinal)' needs the order of the classes, and 'ape'.*--scale ordinal --classes"
         with pytest.raises(ValueError, match=said):
             labeler_agreement(labels, **asked)
     assert list(labeler_agreement(labels).overall)[:2] == ["krippendorff", "fleiss"]

@@ -11,19 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._validation import words
 from jtruth._validation.coded import as_coded, different, recode, types_of
 from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_missing, kind_name
 from jtruth._validation.scale import scale_of
-from jtruth._validation.words import (
-    Source,
-    alike_note,
-    brief,
-    check_different_numbers,
-    check_visible,
-    duplicates,
-    quoted,
-    some,
-)
+from jtruth._validation.words import Source, brief, quoted
 
 PLAIN_INTEGER = re.compile(r"0|[1-9][0-9]*")
 
@@ -34,14 +26,9 @@ def is_integer(name: str) -> bool:
 
 
 def class_codes(
-    values: Any,
-    classes: Sequence[str],
-    source: Source,
-    *,
-    coded: bool,
-    if_missing: str | None,
+    values: Any, classes: Sequence[str], source: Source, *, coded: bool, if_missing: str | None,
     what: str = "",
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """(entries,) int32 codes of predictions or gold, -1 where one is missing; what is no class is refused.
 
     `coded`: the order of the classes was given, so numbers may be codes; `if_missing`: what to do about a
@@ -68,9 +55,8 @@ def class_codes(
         nothing = f"no {what or 'class '}(got {values[rows[0]]!r})"
         raise ValueError(f"{source.at(rows)}: {nothing}. {if_missing}")
     if if_missing is None and "-1" in position and any(value == -1 for value in code_of):
-        raise ValueError(
-            f"{source.name}: -1 is a class here and also the mark for unknown; give a dict of the known ones"
-        )
+        advice = "-1 is a class here and also the mark for unknown; give a dict of the known ones"
+        raise ValueError(f"{source.name}: {advice}")
     return recode(values, code_of.__getitem__)
 
 
@@ -102,17 +88,12 @@ def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
     keys = list(values) if isinstance(values, Mapping) else values.index.tolist()
     names = tuple(map(str, classes))
     place, codes = {name: k for k, name in enumerate(names)}, not any(map(is_integer, names))
-    try:
-        found = [_code(key.item() if isinstance(key, np.generic) else key, place, codes) for key in keys]
-    except TypeError:
-        found = [None] * len(keys)
-    places = [-1 if c is None else c for c in found]
+    found = (_code(key.item() if isinstance(key, np.generic) else key, place, codes) for key in keys)
+    places = [-1 if code is None else code for code in found]
     if sorted(places) != list(range(len(names))):
         given = quoted(keys, 8) or "no class"
-        raise ValueError(
-            f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: give one number for "
-            "each of these names, or a plain list in the order of the classes"
-        )
+        advice = "give one number for each of these names, or a plain list in the order of the classes"
+        raise ValueError(f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: {advice}")
     column = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
     return np.asarray(column)[np.argsort(places)]
 
@@ -140,15 +121,9 @@ MOST_UNNAMED = 1000  # classes that nobody named; more of them are ids or free t
 
 
 def encode_classes(
-    values: Sequence,
-    classes: Iterable | None,
-    num_classes: int | None,
-    source: Source,
-    if_missing: str | None,
-    length: int | None = None,
-    silent: Container = (),
-    scale: str | None = None,
-) -> tuple[np.ndarray, tuple, tuple, str]:
+    values: Sequence, classes: Iterable | None, num_classes: int | None, source: Source,
+    if_missing: str | None, length: int | None = None, silent: Container = (), scale: str | None = None,
+) -> tuple[np.ndarray, tuple, tuple, str]:  # fmt: skip
     """(int32 codes of a column of labels, -1 where one is missing; class names; notes; scale of the classes).
 
     Missing labels are refused with the advice `if_missing`, or accepted if it is None; `silent` ones are as
@@ -158,17 +133,15 @@ def encode_classes(
     named = class_names(classes, num_classes)
     _check_one_type(values, source)
     _check_number(values, named, len(values) if length is None else length)
-    labelled = [value for value in different(values) if value not in silent]
+    labelled = (value for value in different(values) if value not in silent)
     names = {value: _class_name(value, named, values, source, scale) for value in labelled}
     if if_missing is not None and None in names.values():
         rows = [k for k, v in enumerate(values) if names.get(v, "") is None]
         found = values[rows[0]]
-        raise ValueError(
-            f"{source.at(rows)}: no label (got {found!r}). {if_missing} "
-            f"If {str(found)!r} is a class, name all classes in `classes`."
-        )
+        advice = f"{if_missing} If {str(found)!r} is a class, name all classes in `classes`."
+        raise ValueError(f"{source.at(rows)}: no label (got {found!r}). {advice}")
     present = list(dict.fromkeys(name for name in names.values() if name is not None))
-    check_visible(present, values, "label", source)
+    words.check_visible(present, values, "label", source)
     order, notes, scale = _class_order(present, named, num_classes, scale)
     code = {name: k for k, name in enumerate(order)}
     unnamed = all(map(is_integer, present)) and not code.keys() >= set(present)
@@ -178,12 +151,10 @@ def encode_classes(
     if unknown:
         rows = [k for k, v in enumerate(values) if names.get(v) in unknown]
         allowed = f"one of the classes {quoted(order, 8)}" if named else f"a whole number 0..{len(order) - 1}"
-        raise ValueError(
-            f"{source.at(rows)}: label {brief(values[rows[0]])} is not {allowed}. "
-            f"Correct it, or name every class in `classes`."
-        )
+        advice = "Correct it, or name every class in `classes`."
+        raise ValueError(f"{source.at(rows)}: label {brief(values[rows[0]])} is not {allowed}. {advice}")
     codes = {value: code[name] for value, name in names.items() if name is not None}
-    notes += alike_note(order, "class names")
+    notes += words.alike_note(order, "class names")
     return recode(values, lambda value: codes.get(value, -1)), order, notes, scale
 
 
@@ -218,9 +189,9 @@ def class_names(classes: Iterable | None, num_classes: int | None) -> tuple | No
     if classes is None:
         return None
     names = tuple(str(c) for c in as_list(classes, "classes"))
-    check_visible(names, names, "class", Source("classes", "name"))
+    words.check_visible(names, names, "class", Source("classes", "name"))
     _check_num_classes(max(2, len(names)))
-    if len(names) < 2 or duplicates(names):
+    if len(names) < 2 or words.duplicates(names):
         raise ValueError(f"classes must be two or more different names; got {quoted(names)}")
     if num_classes is not None and num_classes != len(names):
         raise ValueError(f"num_classes is {num_classes} but classes has {len(names)} names: {quoted(names)}")
@@ -232,9 +203,8 @@ def _check_num_classes(number: Any) -> None:
     if not isinstance(number, int | np.integer) or number < 2:
         raise ValueError(f"num_classes must be at least 2; got {number!r}, and a whole number is needed")
     if number > MOST_CLASSES:
-        raise ValueError(
-            f"num_classes is {number}: at most {MOST_CLASSES} can be handled. Is it the number of classes?"
-        )
+        advice = "Is it the number of classes?"
+        raise ValueError(f"num_classes is {number}: at most {MOST_CLASSES} can be handled. {advice}")
 
 
 def _check_number(values: Sequence, named: tuple | None, rows: int) -> None:
@@ -244,10 +214,8 @@ def _check_number(values: Sequence, named: tuple | None, rows: int) -> None:
     except TypeError as problem:
         raise ValueError(f"labels must be class codes or class names ({problem})") from None
     if named is None and (number > MOST_UNNAMED or (number > 50 and 2 * number > rows)):
-        raise ValueError(
-            f"label has {number} different values in {rows} rows: is it the right column? If these "
-            "are the classes, name all of them in `classes`"
-        )
+        advice = "is it the right column? If these are the classes, name all of them in `classes`"
+        raise ValueError(f"label has {number} different values in {rows} rows: {advice}")
 
 
 def _check_one_type(values: Sequence, source: Source) -> None:
@@ -278,9 +246,8 @@ def _class_name(
         name = str(value)
     else:
         rows = [k for k, v in enumerate(values) if v == value]
-        raise ValueError(
-            f"{source.at(rows)}: label {brief(value)} is neither a class code 0..C-1 nor a class name."
-        )
+        problem = f"label {brief(value)} is neither a class code 0..C-1 nor a class name."
+        raise ValueError(f"{source.at(rows)}: {problem}")
     if named is not None and name in named:
         return name
     return None if name.casefold() in MISSING_TEXT else name
@@ -297,16 +264,15 @@ def _class_order(
     if len(present) < 2:
         only = f"the only label is {present[0]!r}" if present else "no label is given"
         raise ValueError(f"{only}: name all classes in `classes` (or set num_classes).")
-    check_different_numbers(present, "class names")
+    words.check_different_numbers(present, "class names")
     found, names, _, notes = scale_of(present, scale)
     if not all(map(is_integer, present)):
         return names, notes, found
+    what = f"Labels {words.some(names, 8)} are class names"
     if int(names[0]) > 0:
-        notes += (f"Labels {some(names, 8)} are class names; their codes are 0..{len(names) - 1}.",)
+        notes += (f"{what}; their codes are 0..{len(names) - 1}.",)
     elif int(names[-1]) >= len(names) and scale is None:
         absent = next(k for k, name in enumerate(names) if int(name) != k)
-        notes += (
-            f"Labels {some(names, 8)} are class names, and nobody gave {absent}; if it is a class, name all "
-            "classes in `classes` (or set num_classes).",
-        )
+        more = "if it is a class, name all classes in `classes` (or set num_classes)"
+        notes += (f"{what}, and nobody gave {absent}; {more}.",)
     return names, notes, found

@@ -119,9 +119,9 @@ def _one_of_each(again: tuple[np.ndarray, ...], repeats: str, ordered: bool) -> 
         new = of[1:] != of[:-1]
         return entry[np.append(new, True) if repeats == "last" else np.append(True, new)], 0
     best = np.lexsort((place if ordered else np.arange(place.size), -number, owner))
-    same = owner[1:] == owner[:-1]
-    start, tied = np.append(True, ~same), np.append(same & (np.diff(number[best]) == 0), False)
-    return entry[place[best[start]]], int(np.count_nonzero(tied & start))
+    start = np.append(True, owner[1:] != owner[:-1])
+    tied = start[:-1] & ~start[1:] & (np.diff(number[best]) == 0)
+    return entry[place[best[start]]], int(np.count_nonzero(tied))
 
 
 def _own_agreement(labeler: np.ndarray, again: tuple[np.ndarray, ...], num_labelers: int) -> np.ndarray:
@@ -131,8 +131,7 @@ def _own_agreement(labeler: np.ndarray, again: tuple[np.ndarray, ...], num_label
     """
     entry, of, owner, _, number = again
     times = np.bincount(of)
-    who, pairs = np.empty(times.size, np.int64), times * (times - 1) // 2
-    who[of] = labeler[entry]
+    who, pairs = labeler[entry][np.append(True, of[1:] != of[:-1])], times * (times - 1) // 2
     alike = np.bincount(owner, number * (number - 1) // 2)
     repeats, met, agree = (np.bincount(who, one, num_labelers) for one in (times - 1, pairs, alike))
     spread = np.bincount(who, (alike - (agree / np.maximum(met, 1))[who] * pairs) ** 2, num_labelers)
@@ -145,9 +144,9 @@ def keep_one_label_each(
     codes: tuple, rows: np.ndarray, repeats: str, names: tuple, source: Source
 ) -> tuple[np.ndarray, tuple, np.ndarray | None]:
     """The rows to use when a worker may have labelled a task several times, notes, and what repeats say."""
-    (tasks, workers), every = names, rows.size == codes[0].size
-    # Where every row is a label there is nothing to pick, and no copy to make of many rows.
-    sample, labeler, label = codes if every else (one[rows] for one in codes)
+    (tasks, workers), (sample, labeler, label) = names, codes
+    if rows.size < label.size:  # else no copy of many rows
+        sample, labeler, label = sample[rows], labeler[rows], label[rows]
     key = sample.astype(np.int64)
     key *= len(workers)
     key += labeler
@@ -156,35 +155,26 @@ def keep_one_label_each(
     again = _labelled_again(key, label)
     extra = int(again[0].size - again[1][-1]) - 1
     if repeats == "error":
-        pair = rows[key == key[again[0][1:][np.diff(again[1]) == 0].min()]]
-        task, worker = tasks[codes[0][pair[0]]], workers[codes[1][pair[0]]]
+        pair = np.flatnonzero(key == key[again[0][1:][np.diff(again[1]) == 0].min()])
+        task, worker = tasks[sample[pair[0]]], workers[labeler[pair[0]]]
         raise ValueError(
-            f"{source.at(pair)}: worker {worker!r} labelled task {task!r} {len(pair)} times ({extra} such "
-            "repeats in all). Set repeats='majority' to count the most frequent label of each, or 'first' or "
-            "'last'; 'keep' takes them for independent labels."
+            f"{source.at(rows[pair])}: worker {worker!r} labelled task {task!r} {pair.size} times ({extra} "
+            "such repeats in all). Set repeats='majority' to count the most frequent label of each, or "
+            "'first' or 'last'; 'keep' takes them for independent labels."
         )
     own = _own_agreement(labeler, again, len(workers))
     if repeats == "keep":
-        return rows, (_repeats_note(extra, repeats),), own
+        text = f"Repeated labels ({extra}) count as independent evidence: intervals are too narrow."
+        return rows, (f"{text} repeats='majority' counts one label of a labeler for a sample.",), own
     ordered, kept = not callable(source.numbers), np.ones(rows.size, bool)  # rows of an engine have no order
     chosen, ties = _one_of_each(again, repeats, ordered)
     kept[again[0]] = False
     kept[chosen] = True
-    return rows[kept], (_repeats_note(extra, repeats, ties if ordered else None),), own
-
-
-def _repeats_note(extra: int, repeats: str, ties: int | None = None) -> str:
-    """What became of labels beyond the first of a labeler for a sample; `ties` None: rows have no order."""
-    if repeats == "keep":
-        return (
-            f"Repeated labels ({extra}) count as independent evidence: intervals are too narrow. "
-            "repeats='majority' counts one label of a labeler for a sample."
-        )
     which = "most frequent" if repeats == "majority" else repeats
     more = f" {number_of(ties, 'tie')} went to the label that was given first." if ties else ""
-    more = " Ties go to the first class, since these rows have no order." if ties is None else more
+    more = more if ordered else " Ties go to the first class, since these rows have no order."
     said = f"{number_of(extra, 'repeated label')}: the {which} of a labeler for a sample counts"
-    return f"{said} (repeats={repeats!r}).{more}"
+    return rows[kept], (f"{said} (repeats={repeats!r}).{more}",), own
 
 
 def has_duplicates(key: np.ndarray) -> bool:
@@ -216,15 +206,10 @@ def row_codes(entries: tuple, sizes: tuple[int, int, int]) -> np.ndarray | None:
     (sample, labeler, label), (samples, labelers, classes) = entries, sizes
     if not label.size or labelers > 60 or (classes + 1) ** labelers > samples + 1000:
         return None
-    power, table = (classes + 1) ** np.arange(labelers), (samples, labelers)
-    full = label.size == samples * labelers
-    if full and (np.arange(samples) == sample.reshape(table).T).all() and (
-        labeler.reshape(table) == np.arange(labelers)
-    ).all():  # fmt: skip
-        codes = np.zeros(samples, np.int64)
-        for column, many in zip(label.reshape(table).T, power, strict=True):
-            codes += (column.astype(np.int64) + 1) * many
-        return codes
+    power, table = (classes + 1) ** np.arange(labelers), (-1, labelers)
+    full = label.size == samples * labelers and (labeler.reshape(table) == np.arange(labelers)).all()
+    if full and (sample.reshape(table) == np.arange(samples)[:, None]).all():
+        return (label.reshape(table) + np.int64(1)) @ power
     if np.bincount(sample * np.int64(labelers) + labeler).max(initial=0) > 1:
         return None
     return np.bincount(sample, (label.astype(np.int64) + 1) * power[labeler], samples).astype(np.int64)
@@ -272,10 +257,8 @@ def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> N
     """Refuse samples without a label; `number` counts the labels of each sample."""
     bare = np.flatnonzero(number == 0)
     if bare.size and not allowed:
-        raise ValueError(
-            f"{bare.size} of {number.size} samples have no label: {_named(bare, names)}. "
-            f"Leave them out, or set allow_unlabelled=True."
-        )
+        advice = f"{_named(bare, names)}. Leave them out, or set allow_unlabelled=True."
+        raise ValueError(f"{bare.size} of {number.size} samples have no label: {advice}")
 
 
 def unused(number: np.ndarray, names: tuple | None, what: str) -> tuple:

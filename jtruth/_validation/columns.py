@@ -26,16 +26,9 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, t
 
 
 def encode_columns(
-    columns: dict[str, Any],
-    *,
-    tasks: Iterable | None,
-    workers: Iterable | None,
-    classes: Iterable | None,
-    num_classes: int | None,
-    rules: tuple[str, str, Iterable],
-    source: Source,
-    scale: str | None = None,
-) -> Found:
+    columns: dict[str, Any], *, tasks: Iterable | None, workers: Iterable | None, classes: Iterable | None,
+    num_classes: int | None, rules: tuple[str, str, Iterable], source: Source, scale: str | None = None,
+) -> Found:  # fmt: skip
     """Codes of "task", "worker" and "label", options as in `Labels.from_long`.
 
     `rules` are its `repeats`, `missing` and `abstain`.
@@ -123,25 +116,20 @@ COUNT_WORDS = {
 }  # fmt: skip
 
 
-def count_something(values: Iterable) -> bool:
-    """Whether numbers count something: whole, some above 1, and not each of them different."""
-    texts = [str(value).strip().removesuffix(".0") for value in values]
-    if not all(text.isascii() and text.isdigit() for text in texts):
-        return False
-    return max(map(int, texts), default=0) > 1 and (len(set(texts)) < len(texts) or len(texts) == 1)
-
-
 def unused_counts(
     header: Sequence[str], used: Container[str], values_of: Callable[[str], Sequence], source: Source
 ) -> tuple[str, ...]:
-    """Said of a column of counts that is not `used`."""
-    for name in (name for name in header if str(name).strip().casefold() in COUNT_WORDS and name not in used):
-        values = values_of(name)
-        if count_something(values):
+    """Said of a column that is not `used` and counts: whole numbers, some above 1, not each different."""
+    for name in header:
+        asked = str(name).strip().casefold() in COUNT_WORDS and name not in used
+        texts = [str(value).strip().removesuffix(".0") for value in values_of(name)] if asked else []
+        numbers = [int(text) for text in texts if text.isascii() and text.isdigit()]
+        again = len(set(numbers)) < len(numbers) or len(numbers) == 1
+        if again and len(numbers) == len(texts) and max(numbers) > 1:
             text = (
                 f"column {name!r} was not used, and it may count how often a label was given (up to "
-                f"{max(int(float(v)) for v in different(values))}): here a row is one label. Write a row for "
-                "each of them, with a worker of its own, or remove the column."
+                f"{max(numbers)}): here a row is one label. Write a row for each of them, with a worker of "
+                "its own, or remove the column."
             )
             return (LOOK + source.says(text),)
     return ()
@@ -150,13 +138,7 @@ def unused_counts(
 def frame_order(
     frame: Any, columns: Iterable[str], classes: Iterable | None, scale: str | None
 ) -> tuple[Any, str | None]:
-    """Classes and scale as the types of label columns declare them, where nobody gave them.
-
-    An ordered Categorical and an Enum have an order, and may have classes that nobody gave.
-
-    Raises:
-        ValueError: columns whose orders differ.
-    """
+    """Classes and scale as ordered Categoricals and Enums declare them, where nobody gave them."""
     import narwhals as nw
 
     schema = ids.read_frame(frame, lazy=True).collect_schema()
@@ -241,10 +223,8 @@ def lazy_patterns(
     choose("missing", missing, ("error", "drop"))
     table = ids.read_frame(frame, lazy=True)
     if not hasattr(table, "collect"):
-        raise ValueError(
-            f"frame is a {type(frame).__name__}, which is in memory: "
-            "use begin_stream(Labels.from_frame(frame))"
-        )
+        advice = "use begin_stream(Labels.from_frame(frame))"
+        raise ValueError(f"frame is a {type(frame).__name__}, which is in memory: {advice}")
     ids.check_columns(table.collect_schema().names(), columns, Source())
     import narwhals as nw
 
@@ -395,12 +375,8 @@ def matrix_entries(
         found = scale_of(map(str, range(num_classes)), scale, named=True)[0]
         return (*_coded(table, num_classes, missing), *sizes, tasks, workers, None, notes, (), found, None)
     cells = table.tolist()
-    numbers = [
-        (i, t)
-        for i, row in enumerate(cells)
-        for t, v in enumerate(row)
-        if not (ids.is_missing(v) or v == missing)
-    ]
+    every = ((i, t) for i, row in enumerate(cells) for t in range(len(row)))
+    numbers = [(i, t) for i, t in every if not (ids.is_missing(v := cells[i][t]) or v == missing)]
     values = [cells[i][t] for i, t in numbers]
     advice = "Where there is no label put None, or say what stands there by `missing`."
     codes, names, remarks, scale = encode_classes(

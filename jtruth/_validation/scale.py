@@ -54,11 +54,7 @@ _OPPOSITES = {
 _NOT = ("un", "in", "im", "ir", "il", "dis", "not ", "non ")
 _MOST, _LIKERT = 15, 5  # levels of a scale of words, and of one on which "undecided" is a level
 _LONGEST = 40  # letters of a level
-_GRADES = {
-    f"{letter}{sign}": k - "ABCDEF".index(letter) * 3.0
-    for letter in "ABCDEF"
-    for k, sign in enumerate(("-", "", "+"))
-}
+_GRADES = {a + b: k - 3.0 * n for n, a in enumerate("ABCDEF") for k, b in enumerate(("-", "", "+"))}
 _HOW_TO = (
     "Say it from lowest to highest: --scale ordinal --classes low,mid,high "
     "(in Python: scale='ordinal', classes=['low', 'mid', 'high'])"
@@ -70,13 +66,8 @@ def scale_of(
 ) -> tuple[str, tuple[str, ...], tuple[float, ...] | None, tuple[str, ...]]:
     """The scale of classes, their names in order, their numbers if it is interval, and what is to be said.
 
-    Args:
-        names: different names of the classes.
-        scale: "nominal", "ordinal" or "interval" where somebody said it; None proposes one.
-        named: somebody gave the names in the order of the classes, which is kept.
-
-    Raises:
-        ValueError: an unknown scale, an order that nobody gave, or distances of words.
+    `scale` is what somebody said it is; None proposes one. `named`: somebody gave the order of the names,
+    which is kept. Refused are an order that nobody gave, and distances of words.
 
     >>> scale_of(["high", "low", "medium"])[:2], scale_of(["10", "9"])[:3]
     (('ordinal', ('low', 'medium', 'high')), ('interval', ('9', '10'), (9.0, 10.0)))
@@ -88,10 +79,8 @@ def scale_of(
         order, scale = names if named else _by_rank(names, numbers), scale or "interval"
         return scale, order, tuple(map(number_in, order)) if scale == "interval" else None, ()
     if scale == "interval":
-        raise ValueError(
-            f"scale='interval' needs classes that are different numbers; they are {quoted(names, 8)}. For "
-            "words in an order say scale='ordinal'"
-        )
+        advice = f"they are {quoted(names, 8)}. For words in an order say scale='ordinal'"
+        raise ValueError(f"scale='interval' needs classes that are different numbers; {advice}")
     rank = None if scale == "nominal" else _ranks(names)
     order = tuple(sorted(names)) if rank is None else _by_rank(names, rank)
     if named:  # without `scale` the order that was given and the words have to agree
@@ -109,15 +98,10 @@ def scale_of(
 
 
 def places(labels: Any, what: str = "") -> np.ndarray:
-    """(classes,) where the classes of `Labels` stand: their numbers, or their ranks.
-
-    Raises:
-        ValueError: three or more nominal classes, where `what` needs their order.
-    """
+    """(classes,) numbers or ranks of the classes of `Labels`; refused if nominal where `what` needs order."""
     if what and labels.scale == "nominal" and labels.num_classes > 2:
-        raise ValueError(
-            f"{what} needs the order of the classes, and {quoted(labels.class_names, 8)} have none. {_HOW_TO}"
-        )
+        nominal = f"{quoted(labels.class_names, 8)} have none"
+        raise ValueError(f"{what} needs the order of the classes, and {nominal}. {_HOW_TO}")
     return np.arange(labels.num_classes) * 1.0 if labels.values is None else np.array(labels.values)
 
 
@@ -153,14 +137,12 @@ def _ranks(names: Sequence[str]) -> list[float] | None:
         return None
     signs = any(name[1:] in ("+", "-") for name in names)
     sure = signs or ("A" in names and "F" in names and "E" not in names)
-    tried = [[_GRADES.get(name) for name in names]] if sure else []
+    scales = [(list(names), _GRADES)] if sure else []
     for words in (plain, _without_shared(plain)):
-        levels = (*_ladders(len(words) > 2), *_qualities(words))
-        tried += [[one.get(word) for word in words] for one in levels]
-    for rank in tried:
-        known = [level for level in rank if level is not None]
-        if len(known) == len(set(known)) == len(names):
-            return known
+        scales += [(words, level) for level in (*_ladders(len(words) > 2), *_qualities(words))]
+    for words, level in scales:
+        if len({level.get(word) for word in words} - {None}) == len(names):
+            return [level[word] for word in words]
     return None
 
 

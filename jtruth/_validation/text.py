@@ -16,9 +16,7 @@ import sys
 import unicodedata
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from itertools import count, islice
 from os import PathLike
 from pathlib import Path
@@ -28,20 +26,10 @@ import numpy as np
 
 from jtruth._files import unescaped
 from jtruth._one_line import one_line
+from jtruth._validation import words
 from jtruth._validation.coded import Coded, different, renamed
 from jtruth._validation.ids import MISSING_TEXT, check_columns
-from jtruth._validation.words import (
-    COLUMN_WORDS,
-    Source,
-    brief,
-    check_visible,
-    column_called,
-    duplicates,
-    number_in,
-    number_of,
-    quoted,
-    some,
-)
+from jtruth._validation.words import Source, brief, quoted
 
 BLOCK = 1 << 20  # bytes that are looked at together: beside a file only its codes are kept
 _LIFT, _GIGABYTES = "JTRUTH_UNPACK_GB", 4.0  # what a compressed file may become
@@ -72,8 +60,8 @@ class PlainColumns(Sequence):
 
     def head(self, number: int) -> list[list[str]]:
         """The first rows; no column is coded for them."""
-        rows = self._data[self._blocks[0]].split(b"\n", number)[:number]
-        return [row.decode().split(self._sep) for row in rows]
+        lines = (line for block in self._blocks for line in self._data[block].split(b"\n"))
+        return [line.decode().split(self._sep) for line in islice(lines, number)]
 
     def load(self, wanted: Iterable[int]) -> None:
         """Code several columns in one pass."""
@@ -174,10 +162,7 @@ def largest(packed: int) -> int:
     wish = os.environ.get(_LIFT, "")
     if not wish:
         return int(min(_GIGABYTES * 1e9, max(_RATIO * packed, _SMALL)))
-    try:
-        lifted = float(wish)
-    except ValueError:
-        lifted = -1.0
+    lifted = words.number_in(wish)
     if not 0 < lifted < 1e9:
         raise ValueError(f"{_LIFT} is {wish!r}; give a number of gigabytes, such as {_LIFT}=50, or unset it")
     return int(lifted * 1e9)
@@ -188,8 +173,8 @@ def check_size(size: int, name: str, packed: int) -> None:
     if size > largest(packed):
         raise ValueError(
             f"{name}: unpacked this is more than {largest(packed) / 1e9:.2g} GB, the limit for a file of "
-            f"{packed / 1e6:.2g} MB. If it is meant to be so large, say how large it "
-            f"may be: {_LIFT}=50 in the environment allows 50 GB"
+            f"{packed / 1e6:.2g} MB. If it is meant to be so large, say how large it may be: {_LIFT}=50 in "
+            "the environment allows 50 GB"
         )
 
 
@@ -229,7 +214,7 @@ def _western(data: bytes) -> str:
 
 def joined_note(names: Iterable[str], name: str) -> tuple[str, ...]:
     """A sentence about names that are one in composed letters (NFC), and were different before."""
-    twice = duplicates(unicodedata.normalize("NFC", one) for one in set(names))
+    twice = words.duplicates(unicodedata.normalize("NFC", one) for one in set(names))
     text = f"{quoted(sorted(twice))} was written in two ways that look the same, and is one name now."
     return (Source(name).says(text),) if twice else ()
 
@@ -253,16 +238,13 @@ class TextTable(NamedTuple):
             self.columns.load(places)
         picked = tuple(self.columns[place] for place in places)
         for name, column in zip(columns.values(), picked, strict=True):
-            names = different(column)
-            whole = "".join(["x", *names, "x"])  # there may be millions, and usually none has a space
-            some_space = len(whole.split()) > 1
-            spaced = [value for value in names if value != value.strip()] if some_space else []
-            if spaced:
-                rows = [k for k, value in enumerate(column) if value == spaced[0]]
-                raise ValueError(
-                    f"{self.source.at(rows)}: {name} {brief(spaced[0])} begins or ends with a space, "
-                    f"and {brief(spaced[0].strip())} would be something else. Remove the space."
-                )
+            for value in different(column):
+                if value != value.strip():
+                    rows = [k for k, other in enumerate(column) if other == value]
+                    raise ValueError(
+                        f"{self.source.at(rows)}: {name} {brief(value)} begins or ends with a space, and "
+                        f"{brief(value.strip())} would be something else. Remove the space."
+                    )
         return picked
 
 
@@ -273,102 +255,113 @@ def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTab
         sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]
         other = [mark for mark in ",;\t|" if mark.encode() in header]
         sep = other[0] if len(other) == 1 else sep
-    long = len(file.data) >= _SHORT and not file.data.startswith(tuple(_NO_TEXT))
-    found = plain_columns(file.data, sep) if long else None
+    found = plain_columns(file.data, sep) if len(file.data) >= _SHORT else None
     if found is None:
         return _any_table(file, sep, notes)
     header, columns, empty = header_of(found[0], file, sep), *found[1:]
-    first = islice(io.BytesIO(file.data), 1, _SEEN + 1)
-    check_names(header, [tuple(line.decode().strip("\r\n").split(sep)) for line in first], file.name, 1)
+    check_names(header, columns.head(_SEEN), file.name, 1)
     notes += _skipped_at_end(file.name, empty)
     return TextTable(header, columns, Source(file.name, "line", 2), None, notes)
 
 
 def _any_table(file: File, sep: str, notes: tuple[str, ...] = ()) -> TextTable:
     """A table by the csv module, which also says what is wrong with it."""
-    rows: list[tuple[str, ...]] = []  # of tuples, which keep the garbage collector less busy than lists
-    with _records(file, sep) as reader:
-        starts = [1]  # the line on which each record starts
+    for magic, what in _NO_TEXT.items():
+        if file.data.startswith(magic):
+            raise ValueError(f"{file.name}: this is {what}.")
+    text = io.TextIOWrapper(io.BytesIO(file.data), "utf-8-sig", newline="")
+    reader, limit = csv.reader(text, delimiter=sep, strict=True), csv.field_size_limit(_FIELD)
+    rows, starts = [], [1]  # the line on which each row starts
+    try:
         for row in reader:
-            rows.append(tuple(row))
+            rows.append(tuple(row))  # tuples keep the garbage collector less busy than lists
             starts.append(reader.line_num + 1)
+    except csv.Error as problem:
+        text = f"{file.name}, near line {reader.line_num}: {problem}. Check the quotation marks."
+        raise ValueError(text) from None
+    except UnicodeDecodeError as problem:
+        text = f"{file.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason})"
+        raise ValueError(f"{text}. Save it as UTF-8.") from None
+    finally:
+        csv.field_size_limit(limit)
     if _is_escaped(file.data):
         rows = rows[:1] + [tuple(map(unescaped, row)) for row in rows[1:]]  # names are in `header_of`
-    plain = starts[-1] == len(rows) + 1  # no field contains a line break: row k is line k + 1
-    return rows_table(rows, Source(file.name, "line", 1, None if plain else starts), file, sep, notes)
+    return rows_table(rows, Source(file.name, "line", 1, starts), file, sep, notes)
 
 
 def rows_table(
     rows: Sequence[Sequence[str]], source: Source, file: File, sep: str = ",", notes: tuple[str, ...] = ()
 ) -> TextTable:
     """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
-    full = [k for k, row in enumerate(rows) if row and (row[0].strip() or "".join(row).strip(" \t"))]
-    titles = _titles([rows[k] for k in full[:5]])
-    notes += tuple(
-        f"{source.at([k])} is a title and was skipped: {brief(rows[k][0], 60)}." for k in full[:titles]
-    )
-    begin, *body = full[titles:] or [0]
+    full = [k for k, row in enumerate(rows) if "".join(row).strip(" \t")]
+    titles = full[: _titles([rows[k] for k in full[:5]])]
+    notes += tuple(f"{source.at([k])} is a title and was skipped: {brief(rows[k][0], 60)}." for k in titles)
+    begin, *body = full[len(titles) :] or [0]
     header = header_of(list(rows[begin]) if full else [], file, sep)
-    below = [rows[k] for k in body]
-    if set(map(len, below)) - {len(header)}:
-        k, row = next((k, rows[k]) for k in body if len(rows[k]) != len(header))
-        raise ValueError(
-            f"{source.at([k])}: {len(row)} fields where the header has {len(header)} "
-            f"({some(header, 8)}): {quoted(row, 8)}. A field that contains {sep!r} must stand in "
-            "quotation marks."
-        )
+    _check_rows(rows, begin, body, header, source, sep)
     if not body:
         raise NoRows(f"{file.name}: the file has a header but no rows")
-    columns = tuple(map(list, zip(*below, strict=True)))
-    twice = body if len(header) > 1 and rows[begin][-1] in columns[-1] else []
-    twice = [k for k in twice if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == list(rows[begin])]
-    seen = [row for k, row in zip(body[:_SEEN], below, strict=False) if k not in twice]
-    check_names(header, seen, file.name, source.number(begin))
-    if twice:
-        where = f"{source.at(twice)}: the column names appear here again"
-        raise ValueError(f"{where}. Were several files joined? Remove these lines.")
+    columns = list(map(list, zip(*(rows[k] for k in body), strict=True)))
     kept = [k for k, name in enumerate(header) if name or any(columns[k])]  # no names and no text: no columns
-    notes += _skipped(rows, full, body[-1], source)
-    header, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
-    if len(header) > 2 and not any(header[1:]):
-        what = f"only the first of {len(header)} columns has a name, {brief(header[0])}. If it is a title"
+    if len(kept) > 2 and not any(header[k] for k in kept[1:]):
+        what = f"only the first of {len(kept)} columns has a name, {brief(header[kept[0]])}. If it is a title"
         raise ValueError(f"{source.at([begin])}: {what}, remove the line; otherwise name every column")
-    consecutive = source.numbers is None and body[-1] - begin == len(body)
-    place = replace(source, first=source.first + begin + 1) if consecutive else source.only(body)
-    return TextTable(header, columns, place, None, notes)
+    if gaps := sorted(set(range(body[-1])).difference(full)):
+        notes += (f"{source.at(gaps)}: empty, so nothing was read from there.",)
+    notes += _skipped_at_end(source.name, len(rows) - 1 - body[-1])
+    names, columns = tuple(header[k] for k in kept), tuple(columns[k] for k in kept)
+    return TextTable(names, columns, source.only(body), None, notes)
+
+
+def _check_rows(
+    rows: Sequence, begin: int, body: list[int], header: Sequence[str], source: Source, sep: str
+) -> None:
+    """Refuse rows that are longer or shorter than the header, and names of columns that look like data."""
+    for k in body:
+        if len(rows[k]) != len(header):
+            raise ValueError(
+                f"{source.at([k])}: {len(rows[k])} fields where the header has {len(header)} "
+                f"({words.some(header, 8)}): {quoted(rows[k], 8)}. A field that contains {sep!r} must stand "
+                "in quotation marks."
+            )
+    first = list(rows[begin])
+    again = [k for k in body if rows[k][-1] == first[-1] and len(first) > 1]
+    again = [k for k in again if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == first]
+    check_names(header, [rows[k] for k in body[:_SEEN] if k not in again], source.name, source.number(begin))
+    if again:
+        where = f"{source.at(again)}: the column names appear here again"
+        raise ValueError(f"{where}. Were several files joined? Remove these lines.")
 
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:
     """How many of the first rows are one cell, no name of a column, above names of columns that are known."""
-    alone = [not any(map(str.strip, row[1:])) for row in rows]
-    number = (*alone, False).index(False)
-    names = rows[number] if 0 < number < len(rows) else ()
-    known = [[column_called(role, [row[0].strip()]) for row in rows[:number]] for role in COLUMN_WORDS]
-    named = any(column_called(role, [name.strip() for name in names]) for role in COLUMN_WORDS)
-    return number if named and not any(map(any, known)) else 0
+    number = 0
+    while number < len(rows) and not any(map(str.strip, rows[number][1:])):
+        number += 1
+    if number == len(rows) or not has_words(rows[number]):
+        return 0
+    return 0 if any(has_words(row[:1]) for row in rows[:number]) else number
 
 
-def _skipped(rows: Sequence, written: list[int], last: int, source: Source) -> tuple[str, ...]:
-    """Sentences about rows without any text, before the last row and behind it."""
-    inside = sorted({*range(last)}.difference(written)) if len(written) <= last else []
-    behind = len(rows) - 1 - last
-    notes = (f"{source.at(inside)}: empty, so nothing was read from there.",) * bool(inside)
-    return notes + _skipped_at_end(source.name, behind)
+def has_words(names: Iterable[str], roles: Iterable[str] = words.COLUMN_WORDS) -> bool:
+    """Whether some name is that of a column with such a role; numbered names are not."""
+    plain = [name.strip() for name in names if not re.search("[0-9]", name)]
+    return any(words.column_called(role, plain) for role in roles)
 
 
 def _skipped_at_end(name: str, number: int) -> tuple[str, ...]:
-    rows = f"{number_of(number, 'empty row')} at the end {'was' if number == 1 else 'were'} skipped."
+    rows = f"{words.number_of(number, 'empty row')} at the end {'was' if number == 1 else 'were'} skipped."
     return (f"{name}: {rows}",) if number > 0 else ()
 
 
 def _shape(cell: str) -> str:
     """What cells of a kind have in common: that they are numbers, or the text but for its digits."""
-    return "#" if number_in(cell) == number_in(cell) else re.sub("[0-9]+", "#", cell)
+    return "#" if words.number_in(cell) == words.number_in(cell) else re.sub("[0-9]+", "#", cell)
 
 
 def check_names(header: Sequence[str], rows: Sequence[Sequence[str]], name: str, line: Any) -> None:
     """Refuse a header that looks like data: cells that stand again below, numbers, ids like those below."""
-    columns = list(zip(*(row for row in rows if len(row) == len(header)), strict=True))
+    columns = list(zip(*rows, strict=True))
     names, below = list(filter(None, header)), set().union(*columns) - {""}
     counted = any(names == [str(k + first) for k in range(len(names))] for first in (0, 1))
     if len(names) < 2 or not columns or counted:
@@ -404,9 +397,8 @@ def whole_numbers(column: Sequence) -> Sequence:
     if ".0" not in "\n".join(names):
         return column
     given = [name for name in names if name.strip().casefold() not in MISSING_TEXT - {"-1"}]
-    whole = {name: name.partition(".")[0] for name in given if _WHOLE.fullmatch(name)}
+    whole = {name: str(int(name.partition(".")[0])) for name in given if _WHOLE.fullmatch(name)}
     mixed = any("." not in name for name in whole) and all(map(_PLAIN.fullmatch, given))
-    whole = {name: "0" if number == "-0" else number for name, number in whole.items()}
     return renamed(column, whole) if mixed or len(whole) == len(given) else column
 
 
@@ -414,42 +406,17 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
     """Names of columns, or a sentence about what cannot be one."""
     header = tuple(unescaped(name.strip()) for name in fields)
     if not any(header):
-        raise ValueError(
-            f"{file.name}: the file is empty, or its first line is. It must start with column names"
-        )
+        advice = "It must start with column names"
+        raise ValueError(f"{file.name}: the file is empty, or its first line is. {advice}")
     other = [mark for mark in ",;\t|" if mark != sep and len(header) == 1 and mark in header[0]]
     if other:
-        raise ValueError(
-            f"{file.name}: the header is one field, {brief(header[0])}. Is the separator {other[0]!r}? "
-            f"Then say sep={other[0]!r}."
-        )
+        advice = f"Is the separator {other[0]!r}? Then say sep={other[0]!r}."
+        raise ValueError(f"{file.name}: the header is one field, {brief(header[0])}. {advice}")
     if "Status" in header and any(name.startswith("[") for name in header):  # promptfoo's, after each output
         header = tuple(f"{name} {k}" if name in header[:k] else name for k, name in enumerate(header))
-    check_visible(header, header, "column name", Source(file.name, "column", 1))
-    twice = duplicates(name for name in header if name)
+    words.check_visible(header, header, "column name", Source(file.name, "column", 1))
+    twice = words.duplicates(name for name in header if name)
     if twice:
-        raise ValueError(
-            f"{file.name}: the header has {quoted(twice)} more than once. Rename or remove one; if this "
-            "is data, put a line with names before it."
-        )
+        advice = "Rename or remove one; if this is data, put a line with names before it."
+        raise ValueError(f"{file.name}: the header has {quoted(twice)} more than once. {advice}")
     return header
-
-
-@contextmanager
-def _records(file: File, sep: str) -> Iterator:
-    """A CSV reader of the file; whatever is wrong with the file as such becomes a ValueError."""
-    for magic, what in _NO_TEXT.items():
-        if file.data.startswith(magic):
-            raise ValueError(f"{file.name}: this is {what}.")
-    text = io.TextIOWrapper(io.BytesIO(file.data), "utf-8-sig", newline="")
-    reader, limit = csv.reader(text, delimiter=sep, strict=True), csv.field_size_limit(_FIELD)
-    try:
-        yield reader
-    except csv.Error as problem:
-        text = f"{file.name}, near line {reader.line_num}: {problem}. Check the quotation marks."
-        raise ValueError(text) from None
-    except UnicodeDecodeError as problem:
-        text = f"{file.name}, after line {reader.line_num}: not UTF-8 text ({problem.reason})"
-        raise ValueError(f"{text}. Save it as UTF-8.") from None
-    finally:
-        csv.field_size_limit(limit)

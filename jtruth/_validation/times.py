@@ -6,7 +6,7 @@ nothing decides and the order of the rows depends on it, the column is refused.
 
 import re
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from jtruth._validation.ids import MISSING_TEXT, as_list, is_missing
 from jtruth._validation.words import brief, number_in
 
 _CLOCK = re.compile(
-    r"[T,\s]*(?<![\d./-])(\d\d?)(?::(\d\d)(?::(\d\d(?:[.,]\d+)?))?\s*(?:([ap])\.?m\.?)?|\s*([ap])\.?m\.?)"
+    r"[T,\s]*(?<![\d./-])(\d\d?)(?::(\d\d)(?::(\d\d(?:[.,]\d+)?))?|(?=\s*[ap]\.?m))\s*(?:([ap])\.?m\.?)?"
     r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?(?![\d:])",
     re.IGNORECASE,
 )
@@ -27,47 +27,37 @@ _NO_DATE = re.compile(
 )
 _FORMS = ("%Y %m %d", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%Y %b %d", "%d.%m.%Y", "%d.%m.%y")
 _LOCAL = ("%d %m %Y", "%d %m %y"), ("%m %d %Y", "%m %d %y")  # day first, month first
-_UNITS = ((1e8, 1.0), (1e11, 1e3), (1e14, 1e6), (1e17, 1e9))  # numbers from March 1973 on, and those a second
+_UNITS = (1e8, 1e11, 1e14, 1e17)  # where seconds from March 1973 on begin, thousandths, and so on
 
 
 def times_of(column: Any, name: str = "the column of times") -> Float[np.ndarray, " rows"] | None:
     """Seconds since 1970 of every row, NaN where a cell is empty; None where some are no times.
 
-    Args:
-        column: text (`Coded` or not), numbers, or times of Python, NumPy or pandas; without a zone in UTC.
-        name: what messages call it.
-
-    Raises:
-        ValueError: days and months cannot be distinguished and it matters; some times have a zone and some
-            have none; numbers in different units.
+    Of text (`Coded` or not), numbers, or times of Python, NumPy or pandas; without a zone in UTC. Refused,
+    with the `name` of the column: days that may be months where it matters, zones of some times, numbers
+    in different units.
     """
     if isinstance(column, np.ndarray) and column.dtype.kind == "M":  # in lists nanoseconds are numbers
         column = column.astype("M8[us]")
     values = column if isinstance(column, Coded) else as_list(column, name)
-    given = [
-        one for one in different(values) if not is_missing(one) and _word(one) not in MISSING_TEXT - {"-1"}
-    ]
-    seconds = _numbers(given, name) if given else None
-    seconds = _moments(given, name) if given and seconds is None else seconds
+    texts = {one: str(one).strip().casefold() for one in different(values) if not is_missing(one)}
+    given = [one for one, text in texts.items() if text not in MISSING_TEXT - {"-1"}]
+    seconds = _seconds(given, name) if given else None
     if seconds is None:
         return None
     place = {one: k for k, one in enumerate(given)}
     return np.append(seconds, np.nan)[recode(values, lambda one: place.get(one, len(given)))]
 
 
-def _word(value: Any) -> str:
-    return str(value).strip().casefold()
-
-
-def _numbers(values: list, name: str) -> np.ndarray | None:
-    """Seconds of numbers that count seconds, or thousandths and so on; None: some are no such numbers."""
+def _seconds(values: list, name: str) -> np.ndarray | None:
+    """Seconds of times, or of numbers of seconds, thousandths and so on; None: some are neither."""
     numbers = np.array([number_in(str(v)) if isinstance(v, str | int | float) else np.nan for v in values])
-    if not (numbers >= _UNITS[0][0]).all():  # nor of NaN
-        return None
-    least, most = (sum(number >= start for start, _ in _UNITS) for number in (numbers.min(), numbers.max()))
-    if least != most:
+    if not (numbers >= _UNITS[0]).all():  # nor of NaN
+        return _moments(values, name)
+    unit = np.searchsorted(_UNITS, numbers, "right") - 1
+    if np.ptp(unit):
         raise ValueError(f"{name} has numbers in different units, such as seconds and milliseconds: use one")
-    return numbers / _UNITS[least - 1][1]
+    return numbers / 1000.0 ** unit[0]
 
 
 def _moments(values: list, name: str) -> np.ndarray | None:
@@ -77,19 +67,17 @@ def _moments(values: list, name: str) -> np.ndarray | None:
         fits = [[datetime.fromisoformat(text) for text in texts]]
     except ValueError:
         read = [[_moment(text, order) for text in texts] for order in (0, 1)]
-        fits = [moments for moments in read if None not in moments]
+        fits = [[m for m in moments if m] for moments in read if None not in moments]
     if not fits:
         return None
-    if len({moment.tzinfo is None for moment in fits[0] if moment}) > 1:
+    if len({moment.tzinfo is None for moment in fits[0]}) > 1:
         raise ValueError(f"{name}: some times have a zone and some have none. Write the zone in all of them")
-    seconds = [np.array([m.replace(tzinfo=m.tzinfo or UTC).timestamp() for m in one if m]) for one in fits]
+    seconds = [np.array([m.replace(tzinfo=m.tzinfo or UTC).timestamp() for m in one]) for one in fits]
     ranks = [np.unique(one, return_inverse=True)[1] for one in seconds]
     if (ranks[0] != ranks[-1]).any():
         k = int(np.flatnonzero(seconds[0] != seconds[1])[0])
-        either = " or ".join(f"{one[k]:%Y-%m-%d}" for one in fits)
-        raise ValueError(
-            f"{name}: {brief(values[k])} may be {either}, and no row decides. Write year-month-day"
-        )
+        what = f"{brief(values[k])} may be {fits[0][k]:%Y-%m-%d} or {fits[1][k]:%Y-%m-%d}"
+        raise ValueError(f"{name}: {what}, and no row decides. Write year-month-day")
     return seconds[0]
 
 
@@ -98,18 +86,17 @@ def _moment(text: str, order: int) -> datetime | None:
     with suppress(ValueError):
         return datetime.fromisoformat(text)
     clock = _CLOCK.search(text)
-    day = _day(f"{text[: clock.start()]} {text[clock.end() :]}" if clock else text, order)
-    if day is None or clock is None:
-        return day
-    hour, minute, second, *halves, zone = clock.groups()
-    half, hour, minute = "".join(filter(None, halves)).lower(), int(hour), int(minute or 0)
-    if hour > (12 if half else 23) or minute > 59:
+    if clock is None:
+        return _day(text, order)
+    day = _day(f"{text[: clock.start()]} {text[clock.end() :]}", order)
+    hour, minute, second, half, zone = clock.groups(default="")
+    if day is None or (half and int(hour) > 12):
         return None
-    hour = hour % 12 + 12 * (half == "p") if half else hour
-    if zone:
-        zone = "+0000" if zone[0].isalpha() else zone
-        day = datetime.strptime(f"{day:%Y-%m-%d}{zone}", "%Y-%m-%d%z")
-    return day + timedelta(hours=hour, minutes=minute, seconds=float((second or "0").replace(",", ".")))
+    hour = int(hour) % 12 + 12 * (half in "pP") if half else int(hour)
+    zone = "Z" if zone[:1].isalpha() else zone
+    with suppress(ValueError):
+        return datetime.fromisoformat(f"{day:%Y-%m-%d}T{hour:02}:{minute or '00'}:{second or '00'}{zone}")
+    return None
 
 
 @lru_cache(1 << 16)

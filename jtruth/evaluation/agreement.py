@@ -20,22 +20,14 @@ from jtruth.answers.blocks import facts_of
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.parts import first_lines
+from jtruth.inspection import coefficient_table
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning import Fit
 from jtruth.learning.methods import deserted, method_called
-from jtruth.stats.agreement import (
-    TITLES,
-    WEIGHTS,
-    Agreement,
-    agreement,
-    cohen,
-    first_labels,
-    from_unseen,
-    labeler_pairs,
-    overall,
-)
+from jtruth.stats import agreement as stats
+from jtruth.stats.agreement import Agreement, agreement
 
-MOST_PAIRS = 200  # of labelers in an answer
+_MOST_PAIRS = 200  # of labelers in an answer
 _TIE = 1e-9  # two classes whose probabilities differ by less are tied
 _POINTS = 51  # of a curve
 _NAMED = 6  # labelers who disagree, by name in a line of the text
@@ -55,7 +47,6 @@ class LabelerAgreement(Answer):
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        together = [{"coefficient": name, **one._asdict()} for name, one in self.overall.items()]
         pairs = [
             {"pair": f"{plain(a)}, {plain(b)}", "first": a, "second": b, **kappa._asdict()}
             for (a, b), kappa in self.pairs.items()
@@ -64,32 +55,27 @@ class LabelerAgreement(Answer):
         left, first = self.num_left_out, next(iter(self.overall))
         note = f"{left} pairs with fewer samples in common are not shown." if left else ""
         blocks = (
-            Table("overall", "All labelers together", "coefficient", columns, together,
-                  missing="undefined", by_name=True, say=lambda name: TITLES[name]),
+            coefficient_table("overall", "All labelers together", self.overall, columns[1]),
             Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
                   note, missing="undefined", aside=("pair",), say=str),
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
         about = f"{len(self.pairs)} pairs of labelers; {self.weights} weights, {self.differences} differences"
-        sentence = f"{TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement."
+        sentence = f"{stats.TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement."
         known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
         if len(known) > 1:  # which two agree least, and which most
             ends = [f"{row['value']:.3f} ({row['pair']})" for row in (known[0], known[-1])]
             sentence += f" Of two labelers Cohen's kappa is from {' to '.join(ends)}."
-        sentence = f"{sentence} {from_unseen(self.overall)}".rstrip()
+        sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
         alarms = first_lines((), self.warnings)
         return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
 
 
 def labeler_agreement(
-    labels: Labels,
-    *,
-    weights: str = "nominal",
-    differences: str | None = None,
-    level: float = 0.95,
+    labels: Labels, *, weights: str = "nominal", differences: str | None = None, level: float = 0.95,
     key: Any = None,
-) -> LabelerAgreement:
+) -> LabelerAgreement:  # fmt: skip
     """Coefficients of agreement with posterior intervals: the same as those of `inspect`.
 
     Args:
@@ -102,8 +88,7 @@ def labeler_agreement(
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: unknown weights or differences; an order or distances
-            of three or more classes that are nominal.
+        ValueError: unknown weights or differences; an order or distances of three or more nominal classes.
 
     >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
     >>> round(found.pairs["0", "1"].value, 3), round(found.overall["gwet_ac1"].value, 3)
@@ -113,28 +98,38 @@ def labeler_agreement(
     if differences is None:
         ranked = "interval" if weights == "quadratic" or labels.scale == "interval" else "ordinal"
         differences, beside = ("nominal", labels.scale) if weights == "nominal" else (ranked, beside)
-    choose("weights", weights, WEIGHTS)
+    choose("weights", weights, stats.WEIGHTS)
     kinds = {"weights": weights, "differences": differences}
     at = places(labels, next((f"{name}={kind!r}" for name, kind in kinds.items() if kind != "nominal"), ""))
     key, size = as_key(key), (labels.num_labelers, labels.num_samples)
-    together = overall(
-        labels.counts(), key, kind=weights, differences=differences, places=at, scale=beside, level=level
-    )
+    together = stats.overall(labels.counts(), key, kind=weights, differences=differences, places=at,
+                             scale=beside, level=level)  # fmt: skip
     sample, labeler, label = labels.entries()
-    shared = sparse.triu(labeler_pairs(sample, labeler, label, size).shared).tocoo()
-    enough = shared.data > 1
-    order = np.argsort(-np.asarray(shared.data, np.int64)[enough], kind="stable")[:MOST_PAIRS]
-    first = first_labels(sample, labeler, size[0])
-    code = sparse.csr_array((label[first] + 1, (labeler[first], sample[first])), shape=size)  # 0: none
-    names = tuple(map(str, labels.worker_names))
+    first = stats.first_labels(sample, labeler, size[0])
+    shared, left_out = in_common(sample[first], labeler[first], size)
+    names, label = tuple(map(str, labels.worker_names)), label[first]
     pairs = {}
-    for a, b in zip(shared.row[enough][order].tolist(), shared.col[enough][order].tolist(), strict=True):
-        one, two = (code[[t]].toarray()[0] - 1 for t in (a, b))
-        kappa = cohen(one, two, labels.num_classes, weights, at)
+    for (a, b), (one, two) in shared.items():
+        kappa = stats.cohen(label[one], label[two], labels.num_classes, weights, at)
         pairs[names[a], names[b]] = agreement(kappa, stream(key, "agreement of two", a, b), level)
     odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
-    left_out = shared.data.size - len(pairs)
     return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, odd)
+
+
+def in_common(
+    sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]
+) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
+    """Where the labels of two labelers for the same samples stand, and how many pairs were left out.
+
+    Of the 200 pairs that share the most samples, two at least. Nobody may have labelled a sample twice.
+    """
+    shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
+    place = sparse.csr_array((np.arange(1, sample.size + 1), (labeler, sample)), shape=size)
+    for a, b, _ in stats.most_shared(shared, 2)[:_MOST_PAIRS].tolist():
+        one, two = (place[[t]].toarray()[0] for t in (a, b))
+        both = (one > 0) & (two > 0)
+        found[a, b] = one[both] - 1, two[both] - 1
+    return found, shared.nnz // 2 - len(found)
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,14 +218,9 @@ class Consensus(Answer):
 
 
 def consensus(
-    labels: Labels,
-    method: str = "dawid_skene",
-    *,
-    gold: Any = None,
-    prior: Any = None,
-    key: Any = None,
+    labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,
-) -> Consensus:
+) -> Consensus:  # fmt: skip
     """The most probable class of each sample by one of the methods of `jtruth.learning.methods.METHODS`.
 
     Args:

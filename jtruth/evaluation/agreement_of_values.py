@@ -8,38 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from jtruth._random import Key, as_key, stream
 from jtruth._validation import as_list, brief, collapse_rows
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of, law_column
-from jtruth.evaluation.agreement import MOST_PAIRS
+from jtruth.evaluation.agreement import in_common
+from jtruth.inspection import coefficient_table
 from jtruth.learning.values import Values, members
-from jtruth.stats.agreement import Agreement, agreement, krippendorff, labeler_pairs, separate_groups
+from jtruth.stats.agreement import Agreement, agreement, krippendorff, separate_groups
 from jtruth.stats.estimates import check_level
 from jtruth.stats.raters import DISTANCES, alpha_of_numbers, intraclass, limits_of_agreement, set_distances
 
+_TASKS = Column("num_samples", "tasks")
 _SHOWN = 10  # pairs on a screen
 _MOST_SETS = 1000  # different ones, which take half a minute
 _TITLES = {
-    "masi": "MASI distance",
-    "jaccard": "Jaccard distance",
-    "equal": "equal or not",
-    "icc_2_1": "ICC(2,1): one rater",
-    "icc_2_k": "ICC(2,k): mean of k raters",
-    "icc_3_1": "ICC(3,1): levels aside",
-    "krippendorff": "alpha, interval",
-}
+    "masi": "MASI distance", "jaccard": "Jaccard distance", "equal": "equal or not",
+    "icc_2_1": "ICC(2,1): one rater", "icc_2_k": "ICC(2,k): mean of k raters",
+    "icc_3_1": "ICC(3,1): levels aside", "krippendorff": "alpha, interval",
+}  # fmt: skip
 _WORDS = {0.5: "poorly", 0.75: "moderately", 0.9: "well", np.inf: "very well"}  # up to; Koo and Li (2016)
-
-
-def _together(found: dict[str, Agreement], title: str) -> Table:
-    rows = [{"coefficient": name, **one._asdict()} for name, one in found.items()]
-    columns = (Column("value", "value", ("low", "high")), Column("num_samples", "tasks"))
-    return Table("overall", title, "coefficient", columns, rows, missing="undefined", by_name=True,
-                 say=_TITLES.__getitem__)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,15 +59,14 @@ class SetAgreement(Answer):
             ends = [f"{plain(row['class'])!r} ({row['value']:.3f})" for row in (known[0], known[-1])]
             sentence += f" Labelers agree least on {ends[0]} and most on {ends[1]}."
         blocks = (
-            _together(self.overall, "Krippendorff's alpha of whole sets"),
+            coefficient_table("overall", "Krippendorff's alpha of whole sets", self.overall, _TASKS,
+                              titles=_TITLES),
             Table("classes", "Is the class in the set? Least agreement first", "class", columns, classes,
                   missing="undefined", order=order),
             warning_notes(self.warnings), facts_of(self, "distance", "num_sets"), facts(level=first.level),
         )  # fmt: skip
-        about = (
-            f"{self.num_sets} sets of {first.num_samples} tasks; classes {some(map(plain, self.by_class))}"
-        )
-        following = known[0]["next"] if known else ""
+        about = f"{self.num_sets} sets of {first.num_samples} tasks; classes "
+        about, following = about + some(map(plain, self.by_class)), known[0]["next"] if known else ""
         return Document("How much do labelers agree on sets?", about, sentence, blocks, next=following)
 
 
@@ -116,12 +105,11 @@ def set_agreement(
     np.add.at(votes, (task, code), 1)
     apart = {name: set_distances(name, member[first]) for name in dict.fromkeys((distance, *DISTANCES))}
     overall = {name: agreement(krippendorff(votes, apart=d), key, level) for name, d in apart.items()}
-    by_class = {
-        str(name): agreement(
-            krippendorff(np.stack([votes[:, ~inside].sum(axis=1), votes[:, inside].sum(axis=1)], axis=1)),
-            stream(key, "class", k), level)
-        for k, (name, inside) in enumerate(zip(classes, member[first].T, strict=True))
-    }  # fmt: skip
+    yes, number = votes @ member[first], votes.sum(axis=1)
+    by_class = {}
+    for k, name in enumerate(classes):
+        alpha = krippendorff(np.stack([number - yes[:, k], yes[:, k]], axis=1))
+        by_class[str(name)] = agreement(alpha, stream(key, "class", k), level)
     shares = dict(zip(by_class, member.mean(axis=0).tolist(), strict=True))
     return SetAgreement(overall, by_class, shares, distance, len(rows), notes)
 
@@ -150,22 +138,19 @@ class RatingAgreement(Answer):
         note = "95 % of the differences of two raters lie between their limits, if they are normal."
         note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
         ways = "" if self.complete else ", approximate since some ratings are missing (Henderson's method 3)"
-        titles = ("bias", "lower limit", "upper limit")
-        columns = [law_column(title.split()[0], title, ".3g") for title in titles]
+        columns = [law_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
         blocks = (
-            _together(self.overall, "All raters together"),
+            coefficient_table("overall", "All raters together", self.overall, _TASKS, titles=_TITLES),
             Table("pairs", "First rater minus second, widest limits of agreement first", "pair",
-                  (*columns, Column("num_samples", "tasks")), pairs, note, unit=None, aside=("pair",),
+                  (*columns, _TASKS), pairs, note, unit=None, aside=("pair",),
                   say=str, order=order),
             warning_notes(self.warnings),
             how(("ICC", f"two-way random model, intervals by F (McGraw and Wong 1996){ways}")),
             facts_of(self, "k", "complete", "num_left_out"), facts(level=single.level),
         )  # fmt: skip
         low, high = (next(w for end, w in _WORDS.items() if x <= end) for x in (single.low, single.high))
-        sentence = (
-            f"Raters agree {low if low == high else f'{low} to {high}'}: ICC(2,1) {single}. The mean of "
-            f"{self.k:.3g} raters has ICC {mean}."
-        )
+        far = low if low == high else f"{low} to {high}"
+        sentence = f"Raters agree {far}: ICC(2,1) {single}. The mean of {self.k:.3g} raters has ICC {mean}."
         about = f"{single.num_samples} tasks, {'no' if self.complete else 'some'} ratings missing"
         return Document("How much do the raters agree?", about, sentence, blocks)
 
@@ -194,9 +179,8 @@ def rating_agreement(
     values = as_list(values, "values")
     for row, value in enumerate(values):
         if type(value) not in (int, float) or not abs(value) < np.inf:
-            raise ValueError(
-                f"row {row}: {brief(value)} is no finite number; leave out rows where a rater gave no rating"
-            )
+            advice = f"{brief(value)} is no finite number; leave out rows where a rater gave no rating"
+            raise ValueError(f"row {row}: {advice}")
     rows, task, rater, names, notes = _shared(Values.from_long(task, worker, values), "rater")
     y = np.array(values, np.float64)[rows]
     if (y == y[0]).all():
@@ -206,15 +190,12 @@ def rating_agreement(
         notes += (f"The raters form {groups} groups without a common task; levels are compared within them.",)
     overall, k = intraclass(task, rater, y, level)
     overall["krippendorff"] = agreement(alpha_of_numbers(task, y), as_key(key), level)
-    shared = labeler_pairs(task, rater, np.zeros_like(task), size).shared
-    one, two, number = (np.asarray(part, np.int64) for part in sparse.find(sparse.triu(shared)))
-    pairs = {}
-    for e in np.argsort(-number, kind="stable")[: min((number > 1).sum(), MOST_PAIRS)]:
-        a, b = np.flatnonzero(rater == one[e]), np.flatnonzero(rater == two[e])
-        _, i, j = np.intersect1d(task[a], task[b], assume_unique=True, return_indices=True)
-        row = limits_of_agreement(y[a[i]] - y[b[j]], level)
-        pairs[names[one[e]], names[two[e]]] = {**row, "num_samples": i.size}
-    return RatingAgreement(overall, pairs, k, task.size == size[0] * size[1], number.size - len(pairs), notes)
+    shared, left_out = in_common(task, rater, size)
+    pairs = {
+        (names[a], names[b]): {**limits_of_agreement(y[one] - y[two], level), "num_samples": one.size}
+        for (a, b), (one, two) in shared.items()
+    }
+    return RatingAgreement(overall, pairs, k, task.size == size[0] * size[1], left_out, notes)
 
 
 def _shared(

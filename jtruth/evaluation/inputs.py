@@ -6,7 +6,6 @@ answer to a question that nobody asked. Whole numbers, true/false and data frame
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, TypedDict
 
@@ -19,6 +18,7 @@ from jtruth import _validation as check
 from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
+from jtruth._validation.times import times_of
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
@@ -50,24 +50,21 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
     except ValueError:
         raise ValueError("labels has rows of different lengths; give jt.Labels") from None
     if log_likelihood.ndim != 2 or log_likelihood.shape[1] < 2:
-        raise ValueError(
-            f"labels is an array of shape {log_likelihood.shape}; give jt.Labels, or log p(z_i | y_i = c) of "
-            "shape (samples, classes)"
-        )
+        advice = "give jt.Labels, or log p(z_i | y_i = c) of shape (samples, classes)"
+        raise ValueError(f"labels is an array of shape {log_likelihood.shape}; {advice}")
     if not jnp.issubdtype(log_likelihood.dtype, np.floating):
         raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
                          f"numbers; {advice_on(log_likelihood)}")  # fmt: skip
-    log_likelihood = log_likelihood.astype(np.float64)
     if noise is not None:
         raise ValueError("labels is already a log-likelihood array, so noise has nothing to act on; give one")
+    log_likelihood = log_likelihood.astype(np.float64)
     finite = log_likelihood[np.isfinite(log_likelihood)]
     if (finite > 0).any() and (finite == np.floor(finite)).all():
         raise ValueError(f"labels is an array of whole numbers; {advice_on(np.nan_to_num(log_likelihood))}")
-    bad = np.flatnonzero(np.isnan(log_likelihood).any(1) | (log_likelihood == np.inf).any(1))
+    bad = np.flatnonzero((np.isnan(log_likelihood) | (log_likelihood == np.inf)).any(1))
     if bad.size:
-        raise ValueError(
-            f"the log-likelihood of samples {check.some(bad)} is NaN or infinite; check the noise model"
-        )
+        text = f"the log-likelihood of samples {check.some(bad)} is NaN or infinite; check the noise model"
+        raise ValueError(text)
     if (log_likelihood > 1e-9).any() and np.allclose(log_likelihood.sum(1), 1):
         raise ValueError("the rows of labels sum to 1: these are probabilities; give log p(z_i | y_i = c)")
     return log_likelihood
@@ -80,10 +77,8 @@ def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
     number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
     code = int(positive) if number else -1
     if not 0 <= code < len(classes):
-        raise ValueError(
-            f"positive={positive!r} is not one of the classes {check.quoted(classes)}; give a class code 0 "
-            f"to {len(classes) - 1}, or a class name"
-        )
+        advice = f"give a class code 0 to {len(classes) - 1}, or a class name"
+        raise ValueError(f"positive={positive!r} is not one of the classes {check.quoted(classes)}; {advice}")
     return code
 
 
@@ -283,9 +278,8 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
         prior = validate_prior(shares, len(classes))
     if noise is not None:
         if not isinstance(noise, NoiseModel):
-            raise ValueError(
-                f"noise is a {type(noise).__name__}; give a model of jt.noise, or None to learn one"
-            )
+            kind = type(noise).__name__
+            raise ValueError(f"noise is a {kind}; give a model of jt.noise, or None to learn one")
         if table is None:
             raise ValueError("noise=... needs jt.Labels; an array of log-likelihoods already contains it")
         log_likelihood = _log_likelihood(noise, table)
@@ -350,11 +344,8 @@ def read_sampling(gold: Any, data: Inputs) -> None:
         return
     _, inclusion, strata, sizes = gold
     if not (data.num_gold and data.open):
-        gold.refuse_sampling(
-            "error rates are given, an assumption was named, or the method takes them as known"
-            if data.num_gold
-            else "there is no gold",
-        )
+        known = "error rates are given, an assumption was named, or the method takes them as known"
+        gold.refuse_sampling(known if data.num_gold else "there is no gold")
     chance = None if inclusion is None else aligned(inclusion, "inclusion of gold", data).values
     if chance is not None and chance.dtype.kind not in "iuf":
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
@@ -414,7 +405,7 @@ def warnings(data: Inputs) -> list[str]:
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """(samples,) finite numbers when each sample was labelled, or None; dates become microseconds.
+    """(samples,) finite numbers when each sample was labelled, or None; of dates seconds.
 
     A time for each label is an array (samples, labelers), NaN where there is no label.
     """
@@ -424,37 +415,23 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
         sample, labeler, _ = data.labels.entries()
         times, size = np.asarray(order, np.float64), (data.labels.num_samples, data.labels.num_labelers)
         if times.shape != size or not np.isfinite(times[sample, labeler]).all():
-            raise ValueError(
-                f"order has shape {times.shape}; a time for each label needs {size}, without gaps"
-            )
+            advice = f"a time for each label needs {size}, without gaps"
+            raise ValueError(f"order has shape {times.shape}; {advice}")
         return times
     by_sample = aligned(order, "order", data)
     times = by_sample.values
-    if times.dtype == object and any(isinstance(v, date) for v in times):
-        times = np.array([_seconds(v) for v in times])
-    if times.dtype.kind == "M":
-        micro = times.astype("datetime64[us]").astype(np.int64)
-        times = np.where(np.isnat(times), np.nan, micro) if np.isnat(times).any() else micro
-    bad = np.flatnonzero(~np.isfinite(times)) if times.dtype.kind == "f" else np.zeros(0, int)
+    if times.dtype.kind in "OM" and (seconds := times_of(times, "order")) is not None:
+        times = seconds
+    if times.dtype.kind not in "iuf":
+        advice = f"give one finite number or date for each of {times.size} samples"
+        raise ValueError(f"order has dtype {times.dtype}; {advice}")
+    bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
         raise ValueError(
             f"{by_sample.entries.entry(bad, 'order ', by_sample.values[bad[0]])} no time ({bad.size} such): "
             "give one number or date for each sample, or leave order out"
         )
-    if times.dtype.kind not in "iuf":
-        raise ValueError(
-            f"order has dtype {times.dtype}; give one finite number or date for each of {times.size} samples"
-        )
     return times
-
-
-def _seconds(when: Any) -> float:
-    """Seconds of a date (its midnight) or a time; NaN of anything else."""
-    if not isinstance(when, date) or when != when:  # NaT
-        return np.nan
-    if not isinstance(when, datetime):
-        when = datetime(when.year, when.month, when.day)
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 class Judging(TypedDict, total=False):
@@ -475,10 +452,8 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
     names = tuple(Judging.__annotations__)
     unknown = [name for name in how if name not in names]
     if unknown:
-        raise TypeError(
-            f"{asked}() got an unexpected keyword argument {unknown[0]!r}; beside its own it takes "
-            f"{', '.join(names)}"
-        )
+        advice = f"beside its own it takes {', '.join(names)}"
+        raise TypeError(f"{asked}() got an unexpected keyword argument {unknown[0]!r}; {advice}")
     options: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
     level, empty = check_level(options["level"]), y_pred is None
     if empty:
@@ -500,8 +475,7 @@ def read_one_assumption(asked: str, prediction: Any, labels: Any, how: Judging, 
     data = read_judged(asked, prediction, labels, how, **more)
     shares = data.prior if data.noise is None or data.prior is not None else data.noise.mean_prior
     if data.model is not None and shares is None:
-        raise ValueError(
-            "known error rates need the class prior too: give prior=[p(class 0), p(class 1), ...]"
-        )
+        advice = "give prior=[p(class 0), p(class 1), ...]"
+        raise ValueError(f"known error rates need the class prior too: {advice}")
     check.choose("assume", "unknown" if data.assume is None else data.assume, ("unknown", "independent"))
     return data

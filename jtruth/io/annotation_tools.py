@@ -1,236 +1,299 @@
-"""Exports of annotation tools: a function or two for each, listed in `jtruth.io.exports`.
+"""Exports of annotation tools, crowd platforms and surveys: people label. `jtruth.io.exports` reads them.
 
-What is left out is counted, several classes at once are a list, and what names no class is refused.
-
-- Label Studio: JSON (tasks with annotations), JSON-MIN and CSV (one row for each annotation). In JSON the
-  label is a result of type choices, rating, number, taxonomy, pairwise or the like, called by the name of its
-  control tag; cancelled annotations are left out, ground truth is gold, and predictions are models': both
-  stand beside the labels. JSON-MIN and CSV have a key for each control tag beside those of the data: the
-  label is the one of few values.
-- Prodigy: JSONL with one line for each annotation. With options the label is the accepted one and the task
-  the input (`_input_hash`); without, the task is input and label (`_task_hash`), the answer accept or
-  reject.
-- Argilla: records whose "responses" are an object (question -> list of value and user_id) or a list (user_id,
-  status, values by question); flat rows "question.responses" and "question.responses.users"; older rows in
-  which a question is a list of objects with user_id and value. Discarded and draft responses are left out;
-  suggestions stand beside the labels.
-- doccano: documents with a list of labels, in CSV joined by "#". Annotators who work apart are a zip with one
-  JSONL file for each, whose name is the worker; older versions name a user in each annotation; otherwise all
-  is one worker's.
+Where a file does not say which column or question is the label, it is the one of few values (Label Studio's
+tables), with gold or with differences within a unit (Appen), or those with the same answers (Qualtrics).
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from jtruth.io.label_rows import GOLD, NOBODY, LabelRows, as_text, first_of, from_json
+from jtruth._validation.words import duplicates, quoted
+from jtruth.io.label_rows import GOLD, Found, LabelRows, as_text, first_of, from_json
 
-_VALUE_OF = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy",
-             "pairwise": "selected"}  # type of a result -> key of its value  # fmt: skip
-_META_KEYS = {
-    "annotation_id",
-    "annotator",
-    "id",
-    "created_at",
-    "updated_at",
-    "lead_time",
-    "agreement",
-    "completed_by",
-}
+FILE = "\0file"  # the entry of a record of doccano that names its file in a zip
+_STUDIO, _RESULTS = "Label Studio export", ("annotator", "choice field", "annotations")
 _FEW = 20  # values of a field of choices; texts and images have more
+_ABOUT = "annotation_id|annotator|id|created_at|updated_at|lead_time|agreement|completed_by"
+_IMPORT_ID = re.compile(r"""\{.?ImportId['"]: ?['"]([^'"]+)""")  # Qualtrics
+_VALUE_OF = {kind: kind for kind in ("choices", "rating", "number", "taxonomy")} | {"pairwise": "selected"}
 
 
-def is_label_studio(record: dict) -> bool:
-    """Whether this is a task of the JSON export."""
-    annotations = record.get("annotations", record.get("completions"))
-    if "data" not in record or not isinstance(annotations, list):
-        return False
-    return all(isinstance(a, dict) and "result" in a for a in annotations)
+def _is_label_studio(record: dict) -> bool:
+    listed = first_of(record, "annotations", "completions")
+    return "data" in record and isinstance(listed, list) and all("result" in one for one in listed)
 
 
-def label_studio(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
-    """The JSON export."""
-    every = [a for task in records for a in _annotations(task)]
-    names = (r["from_name"] for a in every for r in a["result"] if _is_label(r))
-    field = rows.one_of(names, label, "choice field")
-    rows.empty = f"annotations without {field!r}"
+def _label_studio(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Tasks with annotations; ground truth is gold, predictions are models'."""
     for rows.record, task in enumerate(records):
-        name = task.get("id", rows.record)
-        for one in _annotations(task):
+        name = task.get("id")
+        for one in first_of(task, "annotations", "completions") or []:
             if one.get("was_cancelled"):
                 rows.skipped["cancelled annotations"] += 1
             elif one.get("ground_truth"):
-                rows.aside(GOLD, name, _answer(one, field, rows))
+                rows.aside(GOLD, name, _results(one))
             else:
-                who, time = _person(first_of(one, "completed_by")), one.get("created_at")
-                rows.add(name, who, _answer(one, field, rows), time=time)
+                yield name, _person(one.get("completed_by")), _results(one), {"time": one.get("created_at")}
         for guess in task.get("predictions") or []:
-            if isinstance(guess, dict) and "result" in guess:
-                rows.aside(guess.get("model_version") or "predictions", name, _answer(guess, field, rows))
-    return rows.done(f"choice field {field!r}")
+            if isinstance(guess, dict):  # or the number of a prediction
+                rows.aside(guess.get("model_version") or "predictions", name, _results(guess))
 
 
-def _answer(annotation: dict, field: str, rows: LabelRows) -> Any:
-    """What an annotation, or a prediction, says of a field; None: nothing."""
-    results = [r for r in annotation["result"] if _is_label(r) and r["from_name"] == field]
-    if len(results) > 1:
-        raise rows.refuse(f"an annotation answers {field!r} {len(results)} times")
-    return _of_paths(results[0]["value"][_VALUE_OF[results[0]["type"]]]) if results else None
+def _results(annotation: dict) -> dict[str, Any]:
+    """Name of a control tag -> what was chosen; of one that was used for several parts, a list of that."""
+    found = defaultdict(list)
+    for result in annotation["result"]:
+        if isinstance(kind := result.get("type"), str) and kind in _VALUE_OF:
+            found[result["from_name"]].append(_of_paths(result["value"][_VALUE_OF[kind]]))
+    return {name: some[0] if len(some) == 1 else [some] for name, some in found.items()}
 
 
 def _of_paths(values: Any) -> Any:
     """The chosen values; a node of a taxonomy, [["Animal", "Dog"]], by its path: "Animal / Dog"."""
-    if isinstance(values, list) and values and all(isinstance(value, list) for value in values):
+    if isinstance(values, list) and all(isinstance(value, list) for value in values):
         return [" / ".join(map(as_text, path)) for path in values]
     return values
 
 
-def _annotations(task: dict) -> list[dict]:
-    return task.get("annotations", task.get("completions")) or []
-
-
-def _is_label(result: dict) -> bool:
-    return str(result.get("type")) in _VALUE_OF and isinstance(result.get("from_name"), str)
-
-
 def _person(who: Any) -> Any:
-    """Who annotated: a number, or an object with an address."""
-    return (first_of(who, "email", "id") if isinstance(who, dict) else who) or NOBODY
+    return first_of(who, "email", "id") if isinstance(who, dict) else who
 
 
-def label_studio_rows(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
-    """JSON-MIN, or CSV as records."""
-    field = rows.one_of(_choice_fields(records, label), label, "choice field")
-    rows.empty = f"annotations without {field!r}"
+def _label_studio_rows(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """JSON-MIN or CSV, a row for each annotation: the label is a column of few values, used again."""
+    answers = [{key: _choices(row[key]) for key in row if not re.fullmatch(_ABOUT, key)} for row in records]
+    values = defaultdict(set)
+    for key, value in (entry for one in answers for entry in one.items()):
+        values[key].add(as_text(value))
+    most = min(_FEW, max(1, len(records) // 2))
+    few = [key for key, texts in values.items() if key == rows.wanted or len(texts - {""}) <= most]
     for rows.record, row in enumerate(records):
-        name, who = row.get("id", rows.record), _person(row["annotator"])
-        rows.add(name, who, _choices(row.get(field)), time=row.get("created_at"))
-    return rows.done(f"choice field {field!r}")
+        chosen = {key: answers[rows.record].get(key) for key in few}
+        yield row.get("id"), _person(row["annotator"]), chosen, {"time": row.get("created_at")}
 
 
 def _choices(value: Any) -> Any:
     """JSON-MIN writes several choices as {"choices": [...]}, CSV the text of that."""
     value = from_json(value)
     if isinstance(value, dict) and len(value) == 1:
-        value = next((value[key] for key in _VALUE_OF.values() if key in value), value)
+        value = first_of(value, *_VALUE_OF.values()) or value
     return _of_paths(value)
 
 
-def _choice_fields(records: list[dict], label: str | None) -> list[str]:
-    """Keys that may hold a choice: few values, used again and again."""
-    keys = dict.fromkeys(key for row in records for key in row if key not in _META_KEYS)
-    if label is not None:
-        return list(keys)
-    values = {key: {as_text(_choices(row.get(key))) for row in records} - {""} for key in keys}
-    return [key for key, texts in values.items() if 0 < len(texts) <= min(_FEW, max(1, len(records) // 2))]
-
-
-def prodigy(rows: LabelRows, records: list[dict], _: str | None) -> LabelRows:
-    """Rows of the lines."""
+def _prodigy(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """With options the task is the input; without, it is input and label, and the answer accept or reject."""
     choice = any("options" in line for line in records)
-    rows.empty = "questions without a choice"
+    rows.of = "choices" if choice else "accept or reject of each label"
     for rows.record, line in enumerate(records):
-        who, time = line.get("_annotator_id") or line.get("_session_id") or NOBODY, line.get("_timestamp")
-        if line["answer"] == "ignore" or (choice and line["answer"] == "reject"):
-            rows.skipped[f"{line['answer'].removesuffix('e')}ed questions"] += 1
-        elif choice:
-            rows.add(line["_input_hash"], who, line.get("accept"), time=time)
+        answer, who = line["answer"], first_of(line, "_annotator_id", "_session_id")
+        if answer == "ignore" or (choice and answer == "reject"):
+            rows.skipped[f"{answer.removesuffix('e')}ed questions"] += 1
         else:
-            rows.add(line["_task_hash"], who, line["answer"], time=time)
-    return rows.done("choices" if choice else "accept or reject of each label")
+            task, label = ("_input_hash", line.get("accept")) if choice else ("_task_hash", answer)
+            yield line[task], who, label, {"time": line.get("_timestamp")}
 
 
-_RESPONSES = ".responses"
-
-
-def is_argilla(record: dict) -> bool:
-    """Whether this is a record of Argilla, in any of its forms."""
+def _is_argilla(record: dict) -> bool:
     listed = isinstance(record.get("responses"), dict | list)
-    return bool(list(_responses(record))) or (isinstance(record.get("fields"), dict) and listed)
+    return any(_responses(record)) or (isinstance(record.get("fields"), dict) and listed)
 
 
-def argilla(rows: LabelRows, records: list[dict], label: str | None) -> LabelRows:
-    """Rows of the responses to one question."""
-    question = rows.one_of((q for r in records for q, *_ in _responses(r)), label, "question")
-    rows.empty = f"responses without {question!r}"
+def _argilla(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Responses that were submitted; suggestions are models': objects by question, lists, or flat keys."""
     for rows.record, record in enumerate(records):
-        task = next((record[k] for k in ("id", "external_id") if record.get(k) is not None), rows.record)
-        for _, user, status, value in (one for one in _responses(record) if one[0] == question):
-            if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-                raise rows.unreadable("its answers are rankings or parts of the text")
-            if status not in (None, "", "submitted"):
-                rows.skipped[f"{status} responses"] += 1
+        task, answers = first_of(record, "id", "external_id"), defaultdict(dict)
+        for k, user, status, question, value in _responses(record):
+            answers[k if user is None else 0, user, status][question] = value
+        for (_, user, status), given in answers.items():
+            if status in (None, "", "submitted"):
+                yield task, user, given, {}
             else:
-                rows.add(task, NOBODY if user is None else user, value)
-        for value, agent in _suggestions(record, question):
-            rows.aside(agent or "suggestions", task, value)
-    return rows.done(f"question {question!r}")
+                rows.skipped[f"{status} responses"] += 1
+        some = record.get("suggestions") or {}
+        guesses = dict(some if isinstance(some, dict) else {one["question_name"]: one for one in some})
+        for name in [key.removesuffix(".suggestion") for key in record if key.endswith(".suggestion")]:
+            value, agent = (record.get(f"{name}.suggestion{end}") for end in ("", ".agent"))
+            guesses[name] = {"value": value, "agent": agent}
+        for name, guess in guesses.items():
+            rows.aside(guess.get("agent") or "suggestions", task, {name: guess.get("value")})
 
 
-def _suggestions(record: dict, question: str) -> Iterator[tuple[Any, Any]]:
-    """Value and agent of every suggestion for the question, in an object, a list or keys of a flat row."""
-    suggestions = record.get("suggestions") or {}
-    suggestions = [suggestions.get(question)] if isinstance(suggestions, dict) else suggestions
-    for suggestion in suggestions:
-        if isinstance(suggestion, dict) and suggestion.get("question_name", question) == question:
-            yield suggestion.get("value"), suggestion.get("agent")
-    flat = f"{question}.suggestion"
-    if flat in record:
-        yield record[flat], record.get(f"{flat}.agent")
-
-
-def _responses(record: dict) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Question, user, status and value of every response, in the four forms that Argilla has had."""
+def _responses(record: dict) -> Iterator[tuple[int, Any, Any, str, Any]]:
+    """Number, user, status, question and value of every response, in the four forms that Argilla has had."""
     responses = record.get("responses")
-    by_question = responses if isinstance(responses, dict) else record
-    for question, listed in by_question.items():
+    for k, one in enumerate(responses if isinstance(responses, list) else []):
+        for question, value in (one.get("values") or {}).items():
+            yield k, one.get("user_id"), one.get("status"), question, value["value"]
+    for question, listed in (responses if isinstance(responses, dict) else record).items():
         some = listed if isinstance(listed, list) else []
         if all(isinstance(one, dict) and {"user_id", "value"} <= set(one) for one in some):
-            yield from ((question, one["user_id"], one.get("status"), one["value"]) for one in some)
-    for one in responses if isinstance(responses, list) else []:
-        for question, value in (one.get("values") or {}).items() if isinstance(one, dict) else ():
-            value = value.get("value") if isinstance(value, dict) else value
-            yield question, one.get("user_id"), one.get("status"), value
+            for k, one in enumerate(some):
+                yield k, one["user_id"], one.get("status"), question, one["value"]
     for key, cell in record.items():
-        if key.endswith(_RESPONSES) and isinstance(values := from_json(cell), list):
-            beside = (from_json(record.get(f"{key}.{k}")) for k in ("users", "status"))
-            users, states = (some or [None] * len(values) for some in beside)
-            if not len(users) == len(states) == len(values):
-                raise TypeError(f"{key!r} and its users differ in number")
-            for user, status, value in zip(users, states, values, strict=True):
-                yield key.removesuffix(_RESPONSES), user, status, value
+        if key.endswith(".responses") and isinstance(values := from_json(cell), list):
+            users, states = (from_json(record.get(f"{key}.{beside}")) for beside in ("users", "status"))
+            for k, value in enumerate(values):
+                yield k, users and users[k], states and states[k], key.removesuffix(".responses"), value
 
 
-def is_doccano(record: dict) -> bool:
-    """Whether this is a document with its labels."""
-    labels, old = record.get("label", record.get("labels")), record.get("annotations")
-    named = isinstance(old, list) and all({"label", "user"} <= set(a) for a in old if isinstance(a, dict))
-    cells = isinstance(labels, str) and "id" in record and ("Comments" in record or _joined(record))  # CSV
-    text = any(key in record for key in ("text", "data", "filename"))
-    return text and (isinstance(labels, list) or cells or named)
+def _is_doccano(record: dict) -> bool:
+    labels, old = first_of(record, "label", "labels"), record.get("annotations")
+    few, joined = set(record) <= {"id", "text", "data", "label"}, r"[^#\s]+(#[^#\s]+)+"  # in CSV: "neg#pos"
+    said = "Comments" in record or (few and re.fullmatch(joined, str(labels)))
+    cells = isinstance(labels, str) and "id" in record and said
+    named = isinstance(old, list) and all({"label", "user"} <= set(one) for one in old)
+    document = not {"text", "data", "filename"}.isdisjoint(record)
+    return document and bool(isinstance(labels, list) or cells or named)
 
 
-def _joined(record: dict) -> bool:
-    """Whether a row of nothing but a document has several labels: "neg#pos"."""
-    plain = set(record) <= {"id", "text", "data", "label"}
-    return plain and re.fullmatch(r"[^#\s]+(#[^#\s]+)+", as_text(record.get("label"))) is not None
+def _doccano(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Documents with lists of labels, or texts of them; by user in old versions, or a file for each."""
+    if len({record[FILE] for record in records}) > 1:
+        rows.of = "a file for each annotator"
+        if not all("id" in record for record in records):
+            raise ValueError(rows.source.says("some documents have no id, so files cannot be joined"))
+    for rows.record, record in enumerate(records):
+        given = defaultdict(list)
+        for one in record.get("annotations") or []:
+            given[one["user"]].append(one["label"])
+        if not given:
+            values = first_of(record, "label", "labels") or []
+            given[record[FILE]] = values.split("#") if isinstance(values, str) else values
+        yield from ((record.get("id"), who, labels, {}) for who, labels in given.items())
 
 
-def doccano(rows: LabelRows, files: dict[str, list[dict]], _: str | None) -> LabelRows:
-    """Rows of documents, by the name of their file ("" where there is one file)."""
-    every = [(user, record) for user, records in files.items() for record in records]
-    if len(files) > 1 and not all("id" in record for _, record in every):
-        raise ValueError(rows.source.says("some documents have no id: which are they in the other files?"))
-    rows.empty = "documents without a label"
-    for rows.record, (user, record) in enumerate(every):
-        old, task = record.get("annotations"), record.get("id", rows.record)
-        if isinstance(old, list) and old and "user" in old[0]:
-            for who in dict.fromkeys(one["user"] for one in old):
-                rows.add(task, who, [one["label"] for one in old if one["user"] == who])
+def _turk(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Assignments with columns Answer.*: a value, or whether a choice was taken, or all answers as JSON."""
+    rows.wanted = rows.wanted and rows.wanted.removeprefix("Answer.")
+    for rows.record, row in enumerate(records):
+        if row.get("AssignmentStatus") == "Rejected":
+            rows.skipped["rejected assignments"] += 1
             continue
-        values = first_of(record, "label", "labels") or []
-        values = values.split("#") if isinstance(values, str) else values
-        if any(isinstance(value, list) for value in values):
-            raise rows.refuse("its labels mark parts of the text; jtruth reads one class for the whole")
-        rows.add(task, user or NOBODY, values)
-    return rows.done("a file for each annotator" if len(files) > 1 else "")
+        answers: dict[str, Any] = {}
+        for name, value in _after("Answer.", row).items():
+            question, dot, choice = name.rpartition(".")
+            if name == "taskAnswers" and value:
+                given = from_json(value)
+                if isinstance(given, str):
+                    raise rows.refuse("Answer.taskAnswers is no JSON")
+                given = given[0] if isinstance(given, list) else given
+                answers |= {key: _chosen(one) for key, one in given.items()}
+            elif dot and value.casefold() in ("true", "false", ""):
+                answers.setdefault(question, []).extend([choice] * (value.casefold() == "true"))
+            else:
+                answers[question if dot and choice == "label" else name] = value
+        yield row["HITId"], row["WorkerId"], answers, {"time": row.get("SubmitTime")}
+
+
+def _after(prefix: str, row: dict[str, str]) -> dict[str, str]:
+    """The columns whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): value for name, value in row.items() if name.startswith(prefix)}
+
+
+def _chosen(value: Any) -> Any:
+    """The answer in a value: itself, {"label": it}, or the choices that are true."""
+    if not isinstance(value, dict):
+        return as_text(value)
+    return value["label"] if set(value) == {"label"} else [name for name, on in value.items() if on is True]
+
+
+def _toloka(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Assignments with columns OUTPUT:*; GOLDEN:* is gold."""
+    rows.wanted = rows.wanted and rows.wanted.removeprefix("OUTPUT:")
+    for rows.record, row in enumerate(records):
+        about = _after("ASSIGNMENT:", row)
+        if "worker_id" not in about:
+            raise rows.unreadable("it has no ASSIGNMENT:worker_id; download the assignments of the pool")
+        task = about.get("task_id") or " | ".join(_after("INPUT:", row).values())
+        rows.aside(GOLD, task, _after("GOLDEN:", row))
+        if about.get("status") == "REJECTED" or row.get("ACCEPT:verdict") == "-":
+            rows.skipped["rejected answers"] += 1
+        else:
+            yield task, about["worker_id"], _after("OUTPUT:", row), {"time": about.get("started")}
+
+
+def _appen(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Judgments of the full report: X beside X_gold is an answer, or else what differs within a unit."""
+    if "_worker_id" not in records[0]:
+        raise rows.unreadable("it has one row for each unit; download the full report, with every judgment")
+    names = [name for name in records[0] if name[:1] != "_" and not name.startswith("orig_")]
+    fields = names if rows.wanted else [name for name in names if f"{name}_gold" in records[0]]
+    if not fields:
+        pairs = {name: {(row["_unit_id"], row[name]) for row in records} for name in names}
+        fields = [name for name in names if duplicates(unit for unit, _ in pairs[name])]
+    for rows.record, row in enumerate(records):
+        # of several true answers any is right
+        truth = {name: as_text(row.get(f"{name}_gold")).splitlines() for name in fields}
+        rows.aside(GOLD, row["_unit_id"], {name: some[0] for name, some in truth.items() if len(some) == 1})
+        given = {name: as_text(row[name]).splitlines() for name in fields}
+        yield row["_unit_id"], row["_worker_id"], given, {"time": row.get("_created_at")}
+
+
+def _zooniverse(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Classifications, whose annotations are JSON: values by task."""
+    for rows.record, row in enumerate(records):
+        if not isinstance(steps := from_json(row["annotations"]), list):
+            raise rows.refuse("the annotations are no JSON list")
+        if as_text(row.get("gold_standard")).casefold() == "true":
+            rows.aside(GOLD, row["subject_ids"], dict(_steps(steps)))
+        else:
+            who, more = first_of(row, "user_name", "user_id"), {"time": row.get("created_at")}
+            yield row["subject_ids"], who, dict(_steps(steps)), more
+
+
+def _steps(steps: list[dict]) -> Iterator[tuple[str, Any]]:
+    """Task and values of every step; a combined task is the steps inside it."""
+    for step in steps:
+        value = step.get("value")
+        values = [one for one in (value if isinstance(value, list) else [value]) if one is not None]
+        if values and all(isinstance(one, dict) and "task" in one for one in values):
+            yield from _steps(values)
+        else:
+            named = (
+                first_of(one, "choice", "label", "value") if isinstance(one, dict) else one for one in values
+            )
+            yield step["task"], [name or one for name, one in zip(named, values, strict=True)]
+
+
+def _is_qualtrics(record: dict) -> bool:
+    cells = list(filter(None, record.values()))
+    return bool(cells) and all(map(_IMPORT_ID.match, cells))
+
+
+def _qualtrics(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Respondents are labelers, questions that share answers, such as Yes and No, are tasks."""
+    third = next(k for k, row in enumerate(records) if _is_qualtrics(row))
+    ids = {name: _IMPORT_ID.findall(cell)[0] for name, cell in records[third].items() if cell}
+    asked = [name for name, code in ids.items() if re.match(r"(.*_)?QID\d+(?!.*TEXT)", code)]
+    answers = {name: {row[name] for row in records[third + 1 :]} - {""} for name in asked}
+    shared = {text for text, _ in Counter(one for some in answers.values() for one in some).most_common(1)}
+    for _ in asked:
+        shared.update(*(texts for texts in answers.values() if texts & shared))
+    items = [name for name in asked if answers[name] & shared]
+    items = [rows.one_of(asked, "question", rows.wanted)] if rows.wanted else items
+    if others := [name for name in asked if name not in items]:
+        rows.notes += (f"Questions with other answers were left out: {quoted(others, 8)}.",)
+    rows.of = "questions are the tasks"
+    person = next((name for name, code in ids.items() if code in ("_recordId", "responseId")), "ResponseId")
+    for rows.record, row in list(enumerate(records))[third + 1 :]:
+        if row.get("Status") in ("Survey Preview", "1"):
+            rows.skipped["previews"] += 1
+        else:
+            yield from ((item, row.get(person) or rows.record, row[item], {}) for item in items)
+
+
+TOOLS: tuple = (  # `jtruth.io.exports` says what a line holds
+    (_STUDIO, _is_label_studio, _label_studio, *_RESULTS),
+    (f"{_STUDIO} (one row for each annotation)", "annotation_id annotator", _label_studio_rows, *_RESULTS),
+    ("Prodigy export", "_input_hash _task_hash answer", _prodigy, "annotator", "", "questions"),
+    ("Mechanical Turk batch", r"HITId WorkerId Answer\..*", _turk, "annotator", "answer", "assignments"),
+    ("Toloka result", "INPUT:.* OUTPUT:.*", _toloka, "annotator", "output", "assignments"),
+    ("Appen report", "_unit_id _worker_id|_golden|_trust", _appen, "worker", "answer", "judgments"),
+    ("Zooniverse export", "classification_id annotations subject_ids", _zooniverse,
+     "volunteer", "task", "classifications"),
+    ("Qualtrics survey", _is_qualtrics, _qualtrics, "respondent", "", "questions"),
+    ("Argilla export", _is_argilla, _argilla, "annotator", "question", "responses"),
+    ("doccano export", _is_doccano, _doccano, "annotator", "", "documents"),
+)  # fmt: skip

@@ -1,10 +1,7 @@
-"""Logs of tools that run models and score their answers: a generator for each, listed in `jtruth.io.exports`.
+"""Logs of evaluations, judgments and scores: scorers label. `jtruth.io.exports` reads them.
 
-- inspect_ai: .json and .eval. Samples x epochs x scorers; metadata of a sample becomes columns.
-- promptfoo: JSON, JSON lines and CSV. Providers x tests x repeats; the label is pass or fail. Several graders
-  of one rubric are labelers, otherwise all assertions together are one (--label assertions, --label success).
-- deepeval: a test run. Each metric is a labeler: pass or fail by its threshold.
-- lm-evaluation-harness: samples, with the metrics of one filter (--label exact_match,strict-match).
+Where labels are of several kinds, `--label` names one: a scorer or an entry of its scores, success or
+assertions (promptfoo), a metric, a filter or both as "acc,none" (lm-evaluation-harness), a winner (MT-bench).
 """
 
 import json
@@ -14,96 +11,84 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from jtruth._validation.words import Source
-from jtruth.io.label_rows import LabelRows, as_text, first_of
-from jtruth.io.verdicts import Verdict, groups, verdicts
+from jtruth._validation.text import File
+from jtruth._validation.words import Source, number_in
+from jtruth.io.label_rows import Found, LabelRows, as_text, called_human, first_of, from_json, within
+
+_RESULT = "success vars|testCase|testIdx provider|promptIdx|gradingResult|namedScores"  # keys in promptfoo
+_DOCUMENT = "doc_id resps"  # ... in lm-evaluation-harness
+_METRICS = ("metricsData", "metrics_data", "metricsMetadata", "metrics_metadata")  # ... in deepeval
+_SHARES = (r"(faithfulness|answer_(relevanc[ey]|correctness|similarity)|(llm_)?context_(entity_)?(precision|"
+           r"recall).*|semantic_similarity|factual_correctness|noise_sensitivity)(\(.*)?")  # fmt: skip
+_TEXTS = re.compile("user_input|question|response|answer|reference|ground_truths?|(.*_)?contexts|rubrics")
+_RATINGS = re.compile("_?(annotations|ratings|scores|judgments)$")
+_KEPT = {"id", "epoch", "score", "scores", "metadata", "error", "invalidation"}  # messages are large
+_PASSED = {None: None, True: "pass", False: "fail"}
+_TAKEN = {"task", "worker", "label", "model", "epoch", "repeat", "order", "time"}
 
 
-def is_inspect(record: dict) -> bool:
-    """Whether this is a log of inspect_ai."""
-    return isinstance(record.get("eval"), dict) and {"model", "task"} <= set(record["eval"])
+def eval_log(files: list[File], archive: str) -> dict | None:
+    """The log that inspect_ai packs into a zip called .eval, as its JSON would have it; None: another zip."""
+    inside = {file.name.removeprefix(f"{archive}/"): file.data for file in files}
+    headers = [name for name in ("header.json", "_journal/start.json", "start.json") if name in inside]
+    samples = [name for name in inside if name.startswith("samples/")]
+    samples = samples or [name for name in ("summaries.json", "summary.json") if name in inside]
+    if not headers or not (samples or "_journal/start.json" in inside):
+        return None
+    found = []
+    try:
+        log = json.loads(inside[headers[0]])
+        for read in (json.loads(inside[name]) for name in samples):  # of one sample and epoch, or a list
+            for one in read if isinstance(read, list) else [read]:
+                found.append({key: one[key] for key in _KEPT & set(one)})
+    except ValueError as problem:
+        raise ValueError(f"{archive}: a file in it is no JSON ({problem})") from None
+    return log | {"samples": found} if isinstance(log, dict) else None
 
 
-@verdicts()
-def inspect_log(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """Samples x epochs x scorers of one or several logs."""
-    samples = [(log, sample) for log in records for sample in log.get("samples") or []]
+def _inspect(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Samples x epochs x scorers of one or several logs; old logs have one score without a name."""
+    rows.source = Source(rows.source.name, "sample")
+    samples = [(log["eval"]["model"], sample) for log in records for sample in log.get("samples") or []]
     if not samples:
         raise rows.unreadable("it has no samples: it is a header alone, or the run ended early")
-    rows.source = Source(rows.source.name, "sample")
-    plain = [scorer for _, s in samples for scorer, v in _scores(s) if not isinstance(v, dict)]
-    keys = [key for _, s in samples for _, v in _scores(s) if isinstance(v, dict) for key in v]
-    key = (
-        rows.one_of([*plain, *keys], label, "score") if keys else None
-    )  # which of a scorer's several values?
-    rows.wanted = label if key is None or key in plain else None
-    for rows.record, (log, sample) in enumerate(samples):
-        if sample.get("error") or sample.get("invalidation"):
-            rows.skipped["samples with an error"] += 1
-            continue
-        if not any(_scores(sample)):
-            rows.skipped["samples without a score"] += 1
-        more = groups(sample.get("metadata")) | {"model": log["eval"]["model"], "epoch": sample.get("epoch")}
-        for scorer, value in _scores(sample):
-            if not isinstance(value, dict):
-                yield sample["id"], scorer, value if key in (None, scorer) else None, more
-            elif key in value:
-                yield sample["id"], scorer, value[key], more
+    for rows.record, (model, sample) in enumerate(samples):
+        scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
+        failed = sample.get("error") or sample.get("invalidation")
+        if failed or not scores:
+            rows.skipped[f"samples {'with an error' if failed else 'without a score'}"] += 1
+        more = _groups(sample.get("metadata")) | {"model": model, "epoch": sample.get("epoch")}
+        for scorer, score in () if failed else scores.items():
+            yield sample["id"], scorer, score.get("value") if isinstance(score, dict) else score, more
 
 
-def _scores(sample: dict) -> Iterator[tuple[str, Any]]:
-    """Scorer and value; old logs have one score without a name."""
-    scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
-    for scorer, score in scores.items():
-        yield scorer, score.get("value") if isinstance(score, dict) else score
+def _groups(metadata: Any) -> dict[str, Any]:
+    """The short plain values of a sample's metadata, each a column that can name groups."""
+    entries = metadata.items() if isinstance(metadata, dict) else ()
+    short = {k: v for k, v in entries if isinstance(v, str | int | float) and len(str(v)) <= 80}
+    return {f"metadata.{name}" if name in _TAKEN else name: value for name, value in short.items()}
 
 
-def is_promptfoo(record: dict) -> bool:
-    """Whether this is a file or a line of promptfoo's results."""
-    return bool(_results(record)) or {"evalId", "results"} <= set(record)
-
-
-def _results(record: dict) -> list[dict]:
-    """Results: in {"results": {"results": [...]}}, in {"results": [...]}, or the record itself."""
-    found: Any = record
-    while isinstance(found, dict) and "results" in found:
-        found = found["results"]
-    results = [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
-    known = {"vars", "testCase", "testIdx"}, {"provider", "promptIdx", "gradingResult", "namedScores"}
-    return [one for one in results if "success" in one and not any(keys.isdisjoint(one) for keys in known)]
-
-
-@verdicts()
-def promptfoo(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """Providers x tests x repeats."""
-    results = [one for record in records for one in _results(record)]
+def _promptfoo(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Providers x tests x repeats; assertions are scorers where several ask the same of several graders."""
+    results = [one for _, one in within(records, _RESULT)]
     rows.source = Source(rows.source.name, "result")
-    rows.wanted = None if label in ("success", "assertions") else label
-    apart = label != "success" and (label is not None or any(map(_same_rubric, results)))
+    apart = rows.wanted != "success" if rows.wanted else any(map(_same_rubric, results))
+    rows.wanted = None if rows.wanted in ("success", "assertions") else rows.wanted
     tests, seen, prompts = {}, Counter(), defaultdict(dict)
     for one in results:
-        prompts[_name(one, "provider")].setdefault(
-            _name(one, "prompt"), len(prompts[_name(one, "provider")]) + 1
-        )
+        numbers = prompts[_name(one, "provider")]
+        numbers.setdefault(_name(one, "prompt"), len(numbers) + 1)
     for rows.record, one in enumerate(results):
-        test = tests.setdefault(_test(one), one.get("testIdx", len(tests)))
-        model, parts = _name(one, "provider"), dict(_assertions(one))
-        model += f" | prompt {prompts[model][_name(one, 'prompt')]}" if len(prompts[model]) > 1 else ""
+        test, model = tests.setdefault(_test(one), one.get("testIdx", len(tests))), _name(one, "provider")
+        if len(numbers := prompts[model]) > 1:
+            model += f" | prompt {numbers[_name(one, 'prompt')]}"
         seen[test, model] += 1
-        more = groups(one.get("metadata")) | {"model": model, "repeat": seen[test, model]}
         if one.get("failureReason") == 2 or (one.get("error") and one.get("gradingResult") is None):
             rows.skipped["results with an error"] += 1
-            continue
-        passed = one["success"]
-        if "human" in parts:
-            yield test, "human", _pass(parts.pop("human")["pass"]), more
-            passed = all(part["pass"] for part in parts.values()) if parts else None
-        for name, verdict in ((k, v["pass"]) for k, v in parts.items()) if apart else [("promptfoo", passed)]:
-            yield test, name, _pass(verdict), more
-
-
-def _pass(passed: Any) -> str | None:
-    return None if passed is None else "pass" if passed else "fail"
+        else:
+            more = _groups(one.get("metadata")) | {"model": model, "repeat": seen[test, model]}
+            yield from ((test, name, _PASSED[passed], more) for name, passed in _verdicts(one, apart))
 
 
 def _name(one: dict, key: str) -> str:
@@ -119,118 +104,226 @@ def _test(one: dict) -> str:
     return json.dumps(what if what[0] else [one.get("testIdx"), *what], sort_keys=True)
 
 
-def _assertions(one: dict) -> Iterator[tuple[str, dict]]:
-    """Name and result of every assertion; of equal names the second is "name 2"."""
-    seen = Counter()
-    for part in (one.get("gradingResult") or {}).get("componentResults") or []:
-        if name := first_of((part or {}).get("assertion") or {}, "metric", "type"):
-            seen[name] += 1
-            yield name if seen[name] == 1 else f"{name} {seen[name]}", part
+def _verdicts(one: dict, apart: bool) -> Iterator[tuple[str, Any]]:
+    """Scorer and whether a result passed: a person, and every assertion, or all together."""
+    seen, parts, total = Counter(), {}, one["success"]
+    for about, passed in _assertions(one):
+        name = first_of(about, "metric", "type")
+        seen[name] += 1
+        parts[name if seen[name] == 1 else f"{name} {seen[name]}"] = passed
+    if "human" in parts:
+        yield "human", parts.pop("human")
+        total = all(parts.values()) if parts else None
+    yield from parts.items() if apart else [("promptfoo", total)]
+
+
+def _assertions(one: dict) -> list[tuple[dict, Any]]:
+    """Every assertion of a result, and whether it passed."""
+    parts = (one.get("gradingResult") or {}).get("componentResults") or []
+    return [(part["assertion"], part["pass"]) for part in parts if part and part.get("assertion")]
 
 
 def _same_rubric(one: dict) -> bool:
-    """Whether several assertions of a result ask the same, of several graders."""
-    about = [part["assertion"] for _, part in _assertions(one)]
-    asked = Counter((a.get("type"), as_text(a["value"])) for a in about if a.get("value"))
-    return any(number > 1 for number in asked.values())
+    asked = [f"{about['type']} {about['value']}" for about, _ in _assertions(one) if about.get("value")]
+    return len(set(asked)) < len(asked)
 
 
-_CELL = re.compile(r"\[?(PASS|FAIL|ERROR)\b")
-
-
-def outputs(row: dict) -> dict[str, str]:
+def _outputs(row: dict) -> dict[str, str]:
     """Column of an output in promptfoo's CSV -> PASS, FAIL or ERROR: in its cell or in Status after it."""
     found = {}
     for (name, cell), (behind, status) in pairwise([*row.items(), ("", "")]):
         word = status if behind.startswith("Status") else cell if as_text(cell)[:1] == "[" else ""
-        if name.startswith("[") and "]" in name and (match := _CELL.match(as_text(word))):
+        if re.match(r"\[.*\]", name) and (match := re.match(r"\[?(PASS|FAIL|ERROR)\b", as_text(word))):
             found[name] = match[1]
     return found
 
 
-@verdicts()
-def promptfoo_table(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """The CSV: a row for each test, a column for each provider and prompt."""
-    columns = list(dict.fromkeys(name for row in records for name in outputs(row)))
-    many, seen = Counter(name[1:].partition("]")[0] for name in columns), Counter()
-    tests: dict[tuple, int] = {}
+def _promptfoo_table(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """The CSV: a row for each test, a column for each provider and prompt, called "[provider] prompt"."""
+    provider = {name: name[1:].partition("]")[0] for row in records for name in _outputs(row)}
+    many, seen, tests = Counter(provider.values()), Counter(), {}
     for rows.record, row in enumerate(records):
-        given = tuple(row.values())[: list(row).index(columns[0])]
+        given = tuple(row.values())[: list(row).index(next(iter(provider)))]
         test = tests.setdefault(given or (rows.record,), rows.record)
         seen[test] += 1
-        for name, word in outputs(row).items():
-            model = name[1:].partition("]")[0]
-            more = {"model": name if many[model] > 1 else model, "repeat": seen[test]}
+        for name, word in _outputs(row).items():
+            model = name if many[provider[name]] > 1 else provider[name]
             if word == "ERROR":
                 rows.skipped["results with an error"] += 1
             else:
-                yield test, "promptfoo", word.lower(), more
+                yield test, "promptfoo", word.lower(), {"model": model, "repeat": seen[test]}
 
 
-_CASES = ("testCases", "test_cases", "testResults", "test_results", "conversationalTestCases")
-_METRICS = ("metricsData", "metrics_data", "metricsMetadata", "metrics_metadata")
-
-
-def deepeval_cases(record: dict) -> list[tuple[dict, Any]]:
-    """Test cases of a test run of deepeval, and the model."""
-    runs = [record, *(record[k] for k in ("testRunData", "test_run_data") if isinstance(record.get(k), dict))]
-    model = first_of(record.get("hyperparameters") or {}, "model")
-    cases = [(case, model) for run in runs for key in _CASES for case in run.get(key) or []]
-    return [one for one in cases if isinstance(one[0], dict) and any(key in one[0] for key in _METRICS)]
-
-
-@verdicts("metric", people=False)
-def deepeval(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """Test cases x metrics."""
-    cases = [one for record in records for one in deepeval_cases(record)]
+def _deepeval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Test cases x metrics of test runs: pass or fail by the threshold. Equal names have different inputs."""
     rows.source = Source(rows.source.name, "test case")
+    cases = [(run, case) for run in records for _, case in within(run, "|".join(_METRICS))]
     inputs = defaultdict(set)
-    for case, _ in cases:
+    for _, case in cases:
         inputs[case.get("name")].add(as_text(case.get("input")))
-    for rows.record, (case, model) in enumerate(cases):
+    for rows.record, (run, case) in enumerate(cases):
         name, text = case.get("name"), case.get("input", rows.record)
         sample = name if name and len(inputs[name]) == 1 else f"{name} | {text}" if name else text
-        more = groups(first_of(case, "metadata", "additionalMetadata")) | {"model": model}
+        model = first_of(run.get("hyperparameters") or {}, "model")
+        more = _groups(first_of(case, "metadata", "additionalMetadata")) | {"model": model}
         for metric in first_of(case, *_METRICS) or []:
             score, passed = metric.get("score"), metric.get("success")
             if passed is None and score is not None:
                 passed = score >= metric.get("threshold", 0.5)
             failed = metric.get("error") or (score is None and "score" in metric)
-            yield sample, metric["name"], None if failed else _pass(passed), more
+            yield sample, metric["name"], _PASSED[None if failed else passed], more
 
 
-def is_lm_eval(record: dict) -> bool:
-    """Whether this is a line of samples, or results with samples."""
-    return {"doc_id", "resps"} <= set(record) or bool(_samples(record))
-
-
-def _samples(record: dict) -> dict[str, list[dict]]:
-    """Task -> samples in a file of results."""
-    samples = record.get("samples") if "results" in record else None
-    some = samples.items() if isinstance(samples, dict) else ()
-    return {task: lines for task, lines in some if isinstance(lines, list) and lines and "doc_id" in lines[0]}
-
-
-@verdicts("metric", people=False)
-def lm_eval(rows: LabelRows, records: list[dict], label: str | None) -> Iterator[Verdict]:
-    """Documents x metrics of one filter; `label` is a metric, a filter, or both: "acc,none"."""
-    tasks = {task: some for record in records for task, some in _samples(record).items()} or {"": records}
-    lines = [(task, line) for task, some in tasks.items() for line in some]
+def _lm_eval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Documents x metrics of one filter; old versions do not name metrics: all numbers but ids."""
+    lines = list(within(records, _DOCUMENT))
+    tasks = {task for task, _ in lines}
     rows.source = rows.source if "" in tasks else Source(rows.source.name, "sample")
-    filters = list(dict.fromkeys(as_text(line.get("filter")) for _, line in lines))
-    metric, _, wanted = (label or "").rpartition(",")
-    if label is not None and wanted not in filters:
-        metric, wanted = label, ""
-    wanted = filters[0] if len(filters) == 1 else rows.one_of(filters, wanted or None, "filter")
-    metrics = dict.fromkeys(name for _, line in lines for name in line.get("metrics") or _metrics(line))
-    rows.wanted = metric or None
+    filters = [as_text(line.get("filter")) for _, line in lines]
+    metric, _, wanted = (rows.wanted or "").rpartition(",")
+    if wanted not in filters:
+        metric, wanted = rows.wanted, None
+    wanted, rows.wanted = rows.one_of(filters, "filter", wanted), metric or None
     for rows.record, (task, line) in enumerate(lines):
         sample = f"{task} | {line['doc_id']}" if len(tasks) > 1 else line["doc_id"]
-        for name in metrics if as_text(line.get("filter")) == wanted else ():
-            value = line.get(name)
-            yield sample, name, value if isinstance(value, int | float | str) else None, {"benchmark": task}
+        values = {name: value for name, value in line.items() if isinstance(value, int | float | str)}
+        numbers = (k for k, v in values.items() if not isinstance(v, str) and not k.endswith(("_id", "_idx")))
+        for name in line.get("metrics") or numbers if filters[rows.record] == wanted else ():
+            yield sample, name, values.get(name), {"benchmark": task}
 
 
-def _metrics(line: dict) -> list[str]:
-    """Metrics of a line of a version that does not name them: numbers that are no part of the sample."""
-    return [k for k, v in line.items() if isinstance(v, int | float) and not k.endswith(("_id", "_idx"))]
+def _pairs(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Judgments of pairs of models, in one order or in both, whoever stands first."""
+    fields = [name for name in ("winner", "g1_winner", "g2_winner") if any(name in one for one in records)]
+    if rows.wanted in fields:
+        fields, rows.wanted = [rows.wanted], None
+    fields, first = ["winner"] if "winner" in fields else fields, {}
+    for (rows.record, one), (question, judge, about) in zip(enumerate(records), _names(records), strict=True):
+        side = ("model_a", "model_b") if "model_a" in one else ("model_1", "model_2")
+        models = as_text(one[side[0]]), as_text(one[side[1]])
+        same = first.setdefault(frozenset(models), models)
+        swap = {} if same == models else dict(zip(side, side[::-1], strict=True))
+        for order, name in enumerate(fields, 1):
+            value = None if one.get(name) in ("error", "inconsistent") else one.get(name)
+            more = about | {"pair": " | ".join(same), "order": order if len(fields) > 1 else None}
+            yield " | ".join([question, *same]), judge, swap.get(as_text(value), value), more
+
+
+def _singles(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Grades of single answers; a score of -1 is a judgment that could not be read."""
+    for (rows.record, one), (question, judge, about) in zip(enumerate(records), _names(records), strict=True):
+        value = None if number_in(as_text(one["score"])) == -1 else one["score"]
+        yield question, judge, value, about | {"model": one["model"]}
+
+
+def _names(records: list[dict]) -> list[tuple[str, str, dict]]:
+    """Question, with its turn where there are several; judge, with its prompt where two see one; the rest."""
+    turns, named, prompts = {as_text(one.get("turn")) for one in records}, [], defaultdict(set)
+    for one in records:
+        question = as_text(first_of(one, "question_id", "prompt", "conversation_id"))
+        question += f" | turn {as_text(one.get('turn'))}" if len(turns) > 1 else ""
+        judge = one.get("judge", "judge")  # a model, or [model, name of its prompt]
+        judge, *prompt = map(as_text, judge if isinstance(judge, list) and judge else [judge])
+        about = {"time": one.get("tstamp")} | {key: one.get(key) for key in ("turn", "category", "language")}
+        named.append((question, judge, " ".join([judge, *prompt]), about))
+        prompts[question, judge].add(tuple(prompt))
+    several = any(len(some) > 1 for some in prompts.values())
+    return [(question, full if several else judge, about) for question, judge, full, about in named]
+
+
+def _alpaca(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Preferences between two outputs: 1 the first, 2 the second, 1.5 a tie; weighted ones to the nearer."""
+    numbers = [number_in(as_text(one["preference"])) for one in records]
+    if any(n == n and n not in (0, 1, 1.5, 2) for n in numbers):
+        rows.notes += ("Weighted preferences count as 1 or 2, whichever is nearer.",)
+    for (rows.record, one), n in zip(enumerate(records), numbers, strict=True):
+        value = None if n != n else 1.5 if n in (0, 1.5) else 1 if n < 1.5 else 2
+        model, other = one.get("generator_2"), one.get("generator_1")
+        more = {"model": model, "against": other, "dataset": one.get("dataset")}
+        yield one["instruction"], one.get("annotator", "annotator"), value, more
+
+
+def _langfuse(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Scores by trace and observation; what people scored in the interface has source ANNOTATION."""
+    for rows.record, record in enumerate(records):
+        # a key is traceId, trace_id or Trace ID
+        one = {re.sub("[ _]", "", key).lower(): value for key, value in record.items()}
+        places = (as_text(one.get(key)) for key in ("traceid", "sessionid", "observationid"))
+        words = as_text(one.get("datatype")).upper() == "CATEGORICAL"
+        value = first_of(one, *(("stringvalue", "value") if words else ("value", "stringvalue")))
+        scorer = _scorer(rows, one["name"], as_text(one["source"]).upper() == "ANNOTATION")
+        more = {"time": one.get("timestamp"), "trace": one.get("tracename")}
+        yield " | ".join(filter(None, places)), scorer, value, more
+
+
+def _langsmith(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Feedback by run; what people said in the app has that source."""
+    for rows.record, one in enumerate(records):
+        source = from_json(one.get("feedback_source")) or {"type": one.get("feedback_source.type")}
+        scorer = _scorer(rows, one["key"], isinstance(source, dict) and source.get("type") == "app")
+        yield one["run_id"], scorer, first_of(one, "score", "value"), {"time": one.get("created_at")}
+
+
+def _scorer(rows: LabelRows, name: str, person: bool) -> str:
+    """What a score is called; a person's apart from the same of a judge, but for the one that is wanted."""
+    return f"{name} (annotation)" if person and name != rows.wanted else name
+
+
+def _ragas(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Samples x metrics: columns of shares, and those of what people said."""
+    metrics = []
+    for name in dict.fromkeys(name for one in records for name in one if not _TEXTS.fullmatch(name)):
+        cells = [as_text(one[name]) for one in records if as_text(one.get(name))]
+        if cells and (called_human(name) or all(0 <= number_in(cell) <= 1 for cell in cells)):
+            metrics.append(name)
+    questions = [first_of(one, "user_input", "question") for one in records]
+    unique = len(set(map(as_text, questions))) == len(questions)
+    for rows.record, one in enumerate(records):
+        yield from ((questions[rows.record] if unique else None, name, one.get(name), {}) for name in metrics)
+
+
+def _ratings(record: dict) -> dict[str, list[dict]]:
+    """Lists of ratings: objects of numbers."""
+    lists = {key: some for key, some in record.items() if _RATINGS.search(key) and isinstance(some, list)}
+    return {key: some for key, some in lists.items() if some and all(map(_is_rating, some))}
+
+
+def _is_rating(one: Any) -> bool:
+    return isinstance(one, dict) and bool(one) and all(isinstance(v, int | float) for v in one.values())
+
+
+def _rating_lists(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """Lists of ratings, as SummEval has them: position in the list is the labeler."""
+    for rows.record, one in enumerate(records):
+        sample = first_of(one, "id", "doc_id", "item_id", "example_id")
+        more = {"model": first_of(one, "model_id", "model", "system", "system_id")}
+        for key, ratings in _ratings(one).items():
+            for place, rating in enumerate(ratings, 1):
+                yield sample, f"{_RATINGS.sub('', key) or 'rater'} {place}", rating, more
+
+
+def _ground_truth(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """The classes that labeling jobs of SageMaker arrived at."""
+    for rows.record, line in enumerate(records):
+        for job in (key.removesuffix("-metadata") for key in line if key.endswith("-metadata")):
+            about, task = line[f"{job}-metadata"], first_of(line, "source-ref", "source")
+            value = first_of(about, "class-name") or list(about.get("class-map", {}).values())
+            parts = isinstance(line[job], dict) and {"annotations", "entities"} & set(line[job])
+            yield task, job, [[value]] if parts else value, {"confidence": about.get("confidence")}
+
+
+TOOLS: tuple = (  # `jtruth.io.exports` says what a line holds
+    ("SageMaker Ground Truth manifest", "source(-ref)? .+-metadata", _ground_truth, "labeling job"),
+    ("inspect_ai log", "version eval plan", _inspect, "scorer", "score"),
+    ("promptfoo result", f"> {_RESULT}", _promptfoo, "scorer"),
+    ("promptfoo table", _outputs, _promptfoo_table, "scorer"),
+    ("deepeval test run", f"> {'|'.join(_METRICS)}", _deepeval, "metric"),
+    ("lm-evaluation-harness log", f"> {_DOCUMENT}", _lm_eval, "metric"),
+    ("file of pairwise judgments", "winner|g[12]_winner model_[1a] model_[2b]", _pairs, "judge"),
+    ("file of MT-bench judgments", "question_id model judge score", _singles, "judge"),
+    ("alpaca_eval file", "instruction output_1 output_2 preference", _alpaca, "annotator"),
+    ("langfuse export of scores", r"trace[\s_]?id name value source", _langfuse, "score name"),
+    ("LangSmith export of feedback", "run_id key score", _langsmith, "feedback key"),
+    ("ragas table", f"user_input|question {_SHARES}", _ragas, "metric"),
+    ("file with lists of ratings", _ratings, _rating_lists, "rater", "rating"),
+)  # fmt: skip

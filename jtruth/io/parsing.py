@@ -13,6 +13,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -21,30 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._validation import text as tables
 from jtruth._validation.coded import different, merged, renamed
 from jtruth._validation.ids import is_missing
-from jtruth._validation.text import (
-    File,
-    TextTable,
-    check_names,
-    check_size,
-    decoded,
-    joined_note,
-    largest,
-    read_bytes,
-    read_table,
-    rows_table,
-)
-from jtruth._validation.words import (
-    COLUMN_WORDS,
-    Source,
-    column_called,
-    duplicates,
-    number_of,
-    present,
-    quoted,
-)
-from jtruth.io.eval_archive import eval_log
+from jtruth._validation.text import File, TextTable, decoded, has_words, joined_note, read_bytes, read_table
+from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, number_of, quoted
+from jtruth.io.evaluation_logs import eval_log
 from jtruth.io.label_rows import as_text
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
@@ -59,29 +42,41 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
     data, source = file.data, Source(file.name, "object")
     if data.startswith(b"PAR1"):
         return _parquet(file.name, data)
-    if data.startswith(b"PK\x03\x04") and (log := eval_log(file)):
-        return {"": [log]}, source
-    if data.startswith(b"PK\x03\x04") and (inside := _zipped(file)):
-        read = {Path(one.name).stem: parsed(one, sep) for one in inside}
-        if len(read) == 1 and isinstance(only := next(iter(read.values())), TextTable):
-            return only
-        objects = {stem: one[0] for stem, one in read.items() if not isinstance(one, TextTable)}
-        alone = {stem: records[""] for stem, records in objects.items() if "" in records}
-        if len(alone) == len(read):
-            return alone, source
-        names = quoted(Path(one.name).name for one in inside)
-        raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
-    if data.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in data:
-        return _sheet(file)
+    if data.startswith(b"PK\x03\x04"):
+        if inside := _zipped(file):
+            if log := eval_log(inside, file.name):
+                return {"": [log]}, source
+            return _together(inside, source, sep)
+        if b"xl/workbook.xml" in data:
+            return _sheet(file)
     if data[:64].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:1] in (b"{", b"["):
         objects, source = _objects(file)
         return {"": objects}, source
     return read_table(file, sep)
 
 
+def _together(inside: list[File], source: Source, sep: str | None) -> tuple[Records, Source] | TextTable:
+    """The objects of several files, or the table of one."""
+    if twice := duplicates(Path(one.name).stem for one in inside):
+        names = quoted(Path(one.name).name for one in inside if Path(one.name).stem in twice)
+        why = "have one name, which is their annotator's. Rename one, or leave it out"
+        raise ValueError(source.says(f"{names} {why}"))
+    read = {Path(one.name).stem: parsed(one, sep) for one in inside}
+    found = {stem: one[0].get("") for stem, one in read.items() if not isinstance(one, TextTable)}
+    (first, *more) = read.values()
+    if isinstance(first, TextTable) and not more:
+        return first
+    if len(found) == len(read) and None not in found.values():
+        return found, source
+    names = quoted(Path(one.name).name for one in inside)
+    raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
+
+
 def _zipped(file: File) -> list[File]:
     """The files of a zip but for a Mac's; none where it is Excel's, or damaged. File names are annotators."""
-    limit = largest(len(file.data))
+    limit = tables.largest(len(file.data))
+    with suppress(ImportError):
+        import zipfile_zstd  # noqa: F401  # pyright: ignore[reportMissingImports]  # teaches zipfile Zstandard
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
@@ -91,14 +86,13 @@ def _zipped(file: File) -> list[File]:
                 return []
             read = names if size <= limit else []
             files = [File(f"{file.name}/{name}", Path(name).suffixes, archive.read(name)) for name in read]
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, ValueError, EOFError, OSError):
+    except NotImplementedError:
+        how = f"pip install zipfile-zstd, or inspect log convert {file.name} --to json --output-dir logs"
+        why = f"it is packed by a newer method (Zstandard), as inspect_ai may do: {how}"
+        raise ValueError(f"{file.name}: {why}") from None
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError, OSError):
         return []  # damaged, or encrypted; what is no table is refused where tables are read
-    check_size(size, file.name, len(file.data))
-    if twice := duplicates(Path(name).stem for name in names):
-        alike = quoted(name for name in names if Path(name).stem in twice)
-        raise ValueError(
-            f"{file.name}: {alike} have one name, which is their annotator's. Rename one, or leave it out"
-        )
+    tables.check_size(size, file.name, len(file.data))
     return files
 
 
@@ -121,15 +115,13 @@ def _sheet(file: File) -> TextTable:
     if len(sheets) != 1:
         names = quoted(sheets) if sheets else "none"
         raise ValueError(f"{file.name}: one sheet with a table is read; there are {len(sheets)} ({names})")
-    rows = next(iter(sheets.values()))
+    (rows,) = sheets.values()
     used = sorted({j for cells in rows.values() for j in cells})
-    source, empty = Source(file.name, "row", 0, list(rows)), max(rows) - len(rows)
-    notes = (source.says(f"{number_of(empty, 'empty row')} skipped among the rows of the sheet."),) * (
-        empty > 0
-    )
-    return _composed(
-        rows_table([[c.get(j, "") for j in used] for c in rows.values()], source, file, notes=notes)
-    )
+    source, empty = Source(file.name, "row", 0, list(rows)), number_of(max(rows) - len(rows), "empty row")
+    note = source.says(f"{empty} skipped among the rows of the sheet.")
+    cells = [[row.get(j, "") for j in used] for row in rows.values()]
+    notes = (note,) * (max(rows) > len(rows))
+    return _composed(tables.rows_table(cells, source, file, notes=notes))
 
 
 def text_of(value: Any) -> str:
@@ -139,12 +131,12 @@ def text_of(value: Any) -> str:
     ('2026-01-02T09:00:00', '90', '2', 'cat')
     """
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str | bool) or is_missing(value):
-        return "" if is_missing(value) else as_text(value)
+    if is_missing(value):
+        return ""
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    if isinstance(value, float):
-        return as_text(int(value) if value.is_integer() and abs(value) < 1e15 else value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
     if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
         value = value.date()
     if isinstance(value, date | time):
@@ -152,7 +144,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, bytes):
         read = value.decode(errors="replace")
         return read if read.isprintable() and "\ufffd" not in read else value.hex()
-    if isinstance(value, int | list | tuple | dict | np.ndarray):
+    if isinstance(value, int | float | list | tuple | dict | np.ndarray):
         value = value.tolist() if isinstance(value, np.ndarray) else value
         return json.dumps(value, ensure_ascii=False, default=text_of)
     return format(value, "f") if isinstance(value, Decimal) else str(value)
@@ -199,23 +191,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _objects(file: File) -> tuple[list[dict], Source]:
+    """The objects of JSON or JSON lines, their letters composed, and where they stand."""
     file, notes = decoded(file)
     source = Source(file.name, "object", notes=notes)
     try:
         text = file.data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise ValueError(source.says(f"not UTF-8 text ({problem.reason}). Save it as UTF-8.")) from None
-    if text.lstrip().startswith("["):
-        try:
-            records = strict_json(text)
-        except json.JSONDecodeError as problem:
-            where = f"{source.name}, line {problem.lineno}"
-            raise ValueError(f"{where}: this is no JSON ({problem.msg})") from None
-        except ValueError as problem:
-            raise ValueError(source.says(str(problem))) from None
-    else:
-        records, lines = _lines(text, source.name)
-        source = Source(source.name, "line", 1, lines, notes)
+    records, lines = _values(text, source.name)
+    source = replace(source, unit="line", first=1, numbers=lines) if lines else source
     plain = json.dumps(records, ensure_ascii=False) if "\\u" in text else ""
     if not unicodedata.is_normalized("NFC", plain):
         source = replace(source, notes=notes + joined_note(plain.split('"'), source.name))
@@ -232,6 +216,27 @@ def _objects(file: File) -> tuple[list[dict], Source]:
     return records, source
 
 
+def _values(text: str, name: str) -> tuple[list[Any], list[int]]:
+    """The values of a list; or one object, or those of JSON lines, with the line of each."""
+    if text.lstrip().startswith("["):
+        return _json(text, name), []
+    rows = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    with suppress(ValueError):
+        if len(rows) > 1:  # one object may be written in many lines
+            return [strict_json(text)], [1]
+    return [_json(line, name, number) for number, line in rows], [number for number, _ in rows]
+
+
+def _json(text: str, name: str, line: int = 0) -> Any:
+    """What a JSON text says; an error names the file, and the line where it is known."""
+    try:
+        return strict_json(text)
+    except json.JSONDecodeError as problem:
+        raise ValueError(f"{name}, line {line or problem.lineno}: this is no JSON ({problem.msg})") from None
+    except ValueError as problem:
+        raise ValueError(f"{name}{f', line {line}' if line else ''}: {problem}") from None
+
+
 def _of_rows(header: list, rows: list, source: Source) -> list[dict]:
     """Objects of a list of names and lists of values."""
     if not all(isinstance(name, str) for name in header) or duplicates(header):
@@ -240,7 +245,7 @@ def _of_rows(header: list, rows: list, source: Source) -> list[dict]:
     bad = [k for k, row in enumerate(rows) if not isinstance(row, list) or len(row) != len(header)]
     if bad:
         raise ValueError(f"{source.at(bad)}: a list of {len(header)} values is needed ({quoted(header, 8)})")
-    check_names(header, [texts_of(row) for row in rows[:500]], source.name, 1)
+    tables.check_names(header, [texts_of(row) for row in rows[:500]], source.name, 1)
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
@@ -305,17 +310,12 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
     if len(boxes) == len(one) > 1:
         return _by_keys(boxes)
     if len(boxes) == 1 and not lists:
-        name, box = next(iter(boxes.items()))
+        ((name, box),) = boxes.items()
         deeper = len(one) == 1 or all(isinstance(value, dict | list) for value in box.values())
         inside = _unwrapped(box, source) if deeper else None
         return inside and (inside[0], f"{inside[1]}, in {name!r}")
-    if (
-        len(one) > 2
-        and not lists
-        and not boxes
-        and len(set(map(type, one.values()))) == 1
-        and not _has_words(one)
-    ):
+    alike = not lists and not boxes and len(set(map(type, one.values()))) == 1
+    if alike and len(one) > 2 and not has_words(one):
         return [{"task": name, "label": value} for name, value in one.items()], "one label for each task"
     return None
 
@@ -323,7 +323,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
 def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
     """Objects of columns, which are equally long; few of them, or one has a name that is known."""
     sizes = set(map(len, lists.values()))
-    if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not _has_words(lists)):
+    if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not has_words(lists)):
         raise ValueError(source.says(
             f"the lists {quoted(lists)} have {quoted(sizes)} values: are they columns, or the labels of one "
             "sample each? Columns must be equally long, one of them called label. Write labels as "
@@ -338,37 +338,25 @@ def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
     Labelers are fewer than tasks. Where names and numbers do not decide, the columns are "key" and "inner".
     """
     inner = list(dict.fromkeys(name for box in boxes.values() for name in box))
-    numbered = inner == [str(k) for k in range(len(inner))]
-    many = 2 * len(inner) >= 3 * len(boxes)
-    if (numbered and (many or _has_words(boxes))) or _has_words(boxes, ("label",)):
-        key = "task" if not column_called("task", list(boxes)) else "index"
-        index = [{} if numbered else {key: name} for name in inner]
-        rows = [index[k] | {c: box.get(name) for c, box in boxes.items()} for k, name in enumerate(inner)]
-        return rows, f"columns {quoted(boxes, 8)} by the index of a row"
-    if _has_words(inner, ("label",)):
-        key = "task" if not column_called("task", inner) else "index"
-        counted = list(boxes) == [str(k) for k in range(len(boxes))]
-        rows = [box if counted else {key: name, **box} for name, box in boxes.items()]
-        return rows, f"rows by their {key}"
-    roles = [_starts(names, role) for role, names in (("worker", inner), ("task", boxes))]
-    turned = [_starts(names, role) for role, names in (("task", inner), ("worker", boxes))]
-    names = ("key", "inner")
-    if any(roles) or (not any(turned) and 3 * len(inner) <= 2 * len(boxes)):
-        names = ("task", "worker")
-    elif any(turned):
-        names = ("worker", "task")
-    rows = [
-        {names[0]: key, names[1]: name} | (value if isinstance(value, dict) else {"label": value})
-        for key, box in boxes.items()
-        for name, value in box.items()
-    ]
-    return rows, f"labels by {names[0]} and {names[1]}"
-
-
-def _has_words(names: Iterable[str], roles: Iterable[str] = COLUMN_WORDS) -> bool:
-    """Whether some name is that of a column with such a role; numbered names are not."""
-    plain = [name for name in names if not re.search("[0-9]", name)]
-    return any(column_called(role, plain) for role in roles)
+    numbers = list(map(str, range(max(len(inner), len(boxes)))))
+    many = 2 * len(inner) >= 3 * len(boxes) or has_words(boxes)
+    how = "rows by their {}" if has_words(inner, ("label",)) else ""
+    if has_words(boxes, ("label",)) or (many and inner == numbers[: len(inner)]):
+        how = f"columns {quoted(boxes, 8)} by the index of a row"
+        turned = {name: {c: box.get(name) for c, box in boxes.items()} for name in inner}
+        boxes, inner = turned, list(boxes)
+    if how:
+        key = "index" if column_called("task", inner) else "task"
+        counted = list(boxes) == numbers[: len(boxes)]
+        return [box if counted else {key: name} | box for name, box in boxes.items()], how.format(key)
+    rows_first = _starts(inner, "worker") or _starts(boxes, "task")
+    turned = _starts(inner, "task") or _starts(boxes, "worker")
+    few = 3 * len(inner) <= 2 * len(boxes)
+    a, b = ("task", "worker") if rows_first or (few and not turned) else ("key", "inner")
+    a, b = ("worker", "task") if turned and not rows_first else (a, b)
+    pairs = ((key, name, value) for key, box in boxes.items() for name, value in box.items())
+    rows = [{a: k, b: n} | (v if isinstance(v, dict) else {"label": v}) for k, n, v in pairs]
+    return rows, f"labels by {a} and {b}"
 
 
 def _starts(names: Iterable[str], role: str) -> bool:
@@ -392,21 +380,19 @@ def _parquet(name: str, data: bytes) -> TextTable:
     except ImportError:
         why = "this is a Parquet file, and reading it needs pyarrow: pip install 'jtruth[frames]'"
         raise ValueError(f"{name}: {why}") from None
-    limit = largest(len(data))
     try:
         opened = parquet.ParquetFile(io.BytesIO(data))
         about = opened.metadata
         size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         size = max(size, 4 * about.num_rows * about.num_columns)
-        table = opened.read() if size <= limit else None
+        table = opened.read() if size <= tables.largest(len(data)) else opened.schema_arrow.empty_table()
     except (ValueError, OSError) as problem:  # pyarrow's own are ValueErrors
         raise ValueError(f"{name}: this Parquet file cannot be read ({problem})") from None
-    check_size(size, name, len(data))
-    table = present(table, "the table")
+    tables.check_size(size, name, len(data))
     while any(map(types.is_struct, table.schema.types)):
         table = table.flatten()  # an object's values are columns of their own: "verdicts.gpt"
-    header, columns = tuple(table.column_names), tuple(map(_column, table.columns))
-    return _composed(TextTable(header, columns, Source(name, "row")))
+    columns = tuple(map(_column, table.columns))
+    return _composed(TextTable(tuple(table.column_names), columns, Source(name, "row")))
 
 
 def _column(column: Any) -> Sequence[str]:
@@ -422,18 +408,7 @@ def _column(column: Any) -> Sequence[str]:
     if not chunks:
         return []
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
-    names = chunks[0].dictionary
-    if pa.types.is_temporal(names.type) and not pa.types.is_time(names.type):
-        return merged(codes, _times(names.to_numpy(zero_copy_only=False), getattr(names.type, "tz", None)))
-    return merged(codes, texts_of(names.to_pylist()))
-
-
-def _times(values: np.ndarray, zone: str | None) -> list[str]:
-    """Times of NumPy in ISO form, without zeros at the end; durations in seconds."""
-    if values.dtype.kind == "m":
-        return [text_of(value) for value in (values / np.timedelta64(1, "s")).tolist()]
-    texts = ("" if np.isnat(value) else np.datetime_as_string(value, "auto") for value in values)
-    return [f"{text}{'' if 'T' in text else 'T00:00'}Z" if zone and text else text for text in texts]
+    return merged(codes, texts_of(chunks[0].dictionary.to_pylist()))
 
 
 def as_table(path: Any, sep: str | None = None) -> TextTable:

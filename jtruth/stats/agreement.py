@@ -45,13 +45,10 @@ _REPLICATES, _STEP = 2000, 1e-5
 _IMAGINED, _WORTH = 16, 1.6  # samples that nobody saw, in every draw, and how many they weigh together
 _MOST_DISTINCT = 1000  # kinds of samples, above which their mean is drawn from its normal distribution
 TITLES = {
-    "krippendorff": "Krippendorff's alpha",
-    "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
-    "krippendorff_interval": "Krippendorff's alpha, interval",
-    "fleiss": "Fleiss' kappa",
-    "gwet_ac1": "Gwet's AC1",
-    "brennan_prediger": "Brennan-Prediger",
-}
+    "krippendorff": "Krippendorff's alpha", "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
+    "krippendorff_interval": "Krippendorff's alpha, interval", "fleiss": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1", "brennan_prediger": "Brennan-Prediger",
+}  # fmt: skip
 _AT_ONCE = 2_000_000  # numbers in one array
 
 
@@ -80,12 +77,8 @@ class Agreement(NamedTuple):
 # draws), and what draws the numbers of imagined samples.
 Imagined = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any], Imagined]
-
-
 Votes = Int[np.ndarray, "samples classes"]
-Places = (
-    Float[np.ndarray, " classes"] | None
-)  # where the classes stand: numbers in any order; None: 0, 1, ...
+Places = Float[np.ndarray, " classes"] | None  # where classes stand: numbers in any order; None: 0, 1, ...
 
 
 def point(coefficient: Coefficient) -> float:
@@ -162,7 +155,7 @@ def krippendorff(
     """Krippendorff's alpha; kind is nominal, ordinal or interval, or `apart` has all differences."""
     choose("differences", kind, DIFFERENCES)
     at = _steps(votes.shape[1], places)
-    votes, times = _distinct(votes[votes.sum(axis=1) > 1][:, np.argsort(at, kind="stable")])
+    votes = votes[votes.sum(axis=1) > 1][:, np.argsort(at, kind="stable")]
     at, codes = np.sort(at), np.arange(at.size)
     if apart is None:
         apart = (at[:, None] - at) ** 2 if kind == "interval" else 1 - np.eye(at.size)
@@ -180,7 +173,7 @@ def krippendorff(
         expected = ((number @ apart) * number).sum(axis=-1)
         return disagreement(size * mean[..., 0], number.sum(axis=-1), expected)
 
-    return _of_votes(votes, times, features, _ordinal_alpha if kind == "ordinal" else value)
+    return _of_votes(votes, features, _ordinal_alpha if kind == "ordinal" else value)
 
 
 def agreement(
@@ -260,10 +253,11 @@ def _standard_error(coefficient: Coefficient, size: int) -> float:
 
 
 def _of_votes(
-    votes: np.ndarray, times: np.ndarray, features: Callable[[np.ndarray], np.ndarray],
-    value: Callable[[Any, float], Any],
-) -> Coefficient:  # fmt: skip
+    votes: np.ndarray, features: Callable[[np.ndarray], np.ndarray], value: Callable[[Any, float], Any]
+) -> Coefficient:
     """A coefficient of votes; imagined samples have as many labels as one that was seen."""
+    first, _, times = collapse_rows(votes)
+    votes = votes[first].astype(np.float64)
     number, until = votes.sum(axis=1).astype(np.int64), np.cumsum(times)
 
     def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -287,13 +281,7 @@ def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) ->
         shares = mean[..., 2:] / mean[..., 2:].sum(axis=-1, keepdims=True)
         return _beyond(mean[..., 0] / mean[..., 1], chance(shares))
 
-    return _of_votes(*_distinct(votes[votes.sum(axis=1) > 0]), features, value)
-
-
-def _distinct(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows, and how often each occurs."""
-    first, _, times = collapse_rows(votes)
-    return votes[first].astype(np.float64), times
+    return _of_votes(votes[votes.sum(axis=1) > 0], features, value)
 
 
 def _beyond(observed: Any, expected: Any) -> Any:
@@ -340,13 +328,9 @@ def overall(
 
 def from_unseen(coefficients: Mapping[str, Agreement]) -> str:
     """A sentence of the coefficients whose intervals are mostly due to what nobody has seen; "" of none."""
-    names = [TITLES.get(name, name) for name, one in coefficients.items() if one.unseen > 0.5]
-    if not names:
-        return ""
-    return (
-        f"Most of the interval of {' and of '.join(names)} comes from combinations of labels that no sample "
-        "shows yet: label more samples."
-    )
+    names = " and of ".join(TITLES.get(name, name) for name, one in coefficients.items() if one.unseen > 0.5)
+    text = f"Most of the interval of {names} comes from combinations of labels that no sample shows yet"
+    return f"{text}: label more samples." if names else ""
 
 
 _GLANCE = 100_000  # labels that connect most labelers
@@ -374,13 +358,9 @@ def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> 
 
 
 def labeler_pairs(
-    sample: np.ndarray,
-    labeler: np.ndarray,
-    label: np.ndarray,
-    size: tuple[int, int],
-    at_least: int = 1,
-    times: np.ndarray | None = None,
-) -> LabelerPairs:
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int],
+    at_least: int = 1, times: np.ndarray | None = None,
+) -> LabelerPairs:  # fmt: skip
     """Shared samples and agreement of labelers; `size` is (labelers, samples).
 
     Matrices leave out labelers with fewer than `at_least` labels. Each label stands for `times` equal samples
@@ -423,7 +403,6 @@ def _few(
         code = label[first][same] * pairs + pair[same]
         agreed += np.bincount(code, times[first][same], classes * pairs).astype(np.int64)
         step += 1
-
     shared, by_class = (n.reshape(-1, size[0], size[0]) for n in (shared, agreed))
     shared, by_class = (n + n.swapaxes(1, 2) for n in (shared, by_class))  # in either order
     counts = shared[0], by_class.sum(axis=0), (by_class > 0).sum(axis=0)
@@ -452,20 +431,23 @@ def _many(
     return overlap(label >= 0), agreed, variety
 
 
+def most_shared(shared: sparse.csr_array, at_least: int) -> Int[np.ndarray, "pairs 3"]:
+    """(labeler, labeler, samples that both labelled) of every two with so many, the most samples first."""
+    upper = sparse.triu(shared).tocoo()
+    pairs = np.stack([upper.row, upper.col, upper.data], axis=1)[upper.data >= at_least]
+    return pairs[np.argsort(-pairs[:, 2], kind="stable")]
+
+
 def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:
     """(labeler, labeler, shared samples) of pairs that never disagree, the most samples first.
 
     Only pairs with `at_least` shared samples, to which both gave more than one class.
     """
-    upper = sparse.triu(pairs.shared).tocoo()
-    often = upper.data >= at_least
-    if not often.any():
+    often = most_shared(pairs.shared, at_least)
+    if not often.size:
         return []
-    first, second, shared = upper.row[often], upper.col[often], upper.data[often]
-    agreed, variety = (np.asarray(m[first, second]).ravel() for m in (pairs.agreed, pairs.variety))
-    alike = (agreed == shared) & (variety > 1)
-    pairs_alike = np.stack([first, second, shared], axis=1)[alike].tolist()
-    return sorted(map(tuple, pairs_alike), key=lambda pair: -pair[2])
+    agreed, variety = (np.asarray(m[often[:, 0], often[:, 1]]).ravel() for m in (pairs.agreed, pairs.variety))
+    return list(map(tuple, often[(agreed == often[:, 2]) & (variety > 1)].tolist()))
 
 
 def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> np.ndarray:

@@ -77,10 +77,8 @@ def test_blocks_are_read_as_the_csv_module_reads_them(data, block):
 def long_file(rows=9000):
     """A plain file that is long enough."""
     rng = np.random.default_rng(0)
-    lines = [
-        f"image {k // 3:05},w{3 * (k % 3) + rng.integers(3)},{'no' if rng.integers(2) else 'yes'},{k}"
-        for k in range(rows)
-    ]
+    labels = ((3 * (k % 3) + rng.integers(3), "no" if rng.integers(2) else "yes") for k in range(rows))
+    lines = [f"image {k // 3:05},w{who},{label},{k}" for k, (who, label) in enumerate(labels)]
     return ("task,worker,label,second\n" + "\n".join(lines) + "\n").encode()
 
 
@@ -93,19 +91,14 @@ def data():
 @pytest.mark.parametrize("change", ["none", "returns", "gzip", "bom", "tabs"])
 def test_long_plain_tables_are_read_in_blocks(data, change):
     """Whatever the line ends, the packing and the separator, and with the codes of the csv module."""
-    tabs = change == "tabs"
-    changed = {
-        "none": data,
-        "returns": data.replace(b"\n", b"\r\n"),
-        "gzip": gzip.compress(data),
-        "bom": b"\xef\xbb\xbf" + data,
-        "tabs": data.replace(b",", b"\t"),
-    }[change]
-    file = File("labels.tsv" if tabs else "labels.csv", [".tsv" if tabs else ".csv"], changed)
+    kind, sep = ("tsv", "\t") if change == "tabs" else ("csv", ",")
+    changed = {"none": data, "returns": data.replace(b"\n", b"\r\n"), "gzip": gzip.compress(data),
+               "bom": b"\xef\xbb\xbf" + data, "tabs": data.replace(b",", b"\t")}[change]  # fmt: skip
+    file = File(f"labels.{kind}", [f".{kind}"], changed)
     table = read_table(file)
     assert isinstance(table.columns, text.PlainColumns)
     assert all(isinstance(column, Coded) for column in table.pick({"task": "task", "label": "label"}))
-    assert plain(table) == plain(text._any_table(text.read_bytes(file), "\t" if tabs else ","))
+    assert plain(table) == plain(text._any_table(text.read_bytes(file), sep))
 
 
 def test_columns_that_nobody_reads_are_not_coded(data):
@@ -113,29 +106,24 @@ def test_columns_that_nobody_reads_are_not_coded(data):
     lines = data.decode().splitlines()
     longer = "\n".join([lines[0], *(line + "x" * 100 for line in lines[1:])]).encode()
     table = read_table(File("labels.csv", [".csv"], longer))
-    assert all(
-        isinstance(c, Coded) for c in table.pick({"task": "task", "worker": "worker", "label": "label"})
-    )
+    assert all(isinstance(c, Coded) for c in table.pick({name: name for name in ("task", "worker", "label")}))
     assert list(table.columns._done) == [0, 1, 2]
     assert table.columns[3][:1] == ["0" + "x" * 100]  # and where somebody does, it is read
 
 
+START = b"\nimage 02000,"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
-    [
-        (b"\nimage 02000,", b"\nimage 02000,more,", "line 6002: 5 fields where the header has 4"),
-        (
-            b"\nimage 02000,",
-            b"\ntask,worker,label,second\nimage 02000,",
-            "line 6002: the column names appear here",
-        ),
-        (b"\nimage 02000,", b"\nimage\xff02000,", "not UTF-8 text"),
-        (b"\nimage 02000,", b'\n"image 02000,', "Check the quotation marks"),
-        (b"\nimage 02000,", b"\nimage 02000 ,", "line 6002: task 'image 02000 ' begins or ends with a space"),
-        (b"\nimage 02000,", b"\nimage 01999,", "line[s]? [0-9, ]*6002: worker 'w[0-9]' labelled task"),
-        (b",worker,", b",who,", "no column 'worker'; the columns are 'task', 'who', 'label', 'second'"),
-    ],
-)
+    [(START, START + b"more,", "line 6002: 5 fields where the header has 4"),
+     (START, b"\ntask,worker,label,second" + START, "line 6002: the column names appear here"),
+     (START, b"\nimage\xff02000,", "not UTF-8 text"),
+     (START, b'\n"image 02000,', "Check the quotation marks"),
+     (START, b"\nimage 02000 ,", "line 6002: task 'image 02000 ' begins or ends with a space"),
+     (START, b"\nimage 01999,", "line[s]? [0-9, ]*6002: worker 'w[0-9]' labelled task"),
+     (b",worker,", b",who,", "no column 'worker'; the columns are 'task', 'who', 'label', 'second'")],
+)  # fmt: skip
 def test_errors_of_long_tables_name_the_line(data, old, new, message):
     """The same words as for short ones."""
     broken = data.replace(old, new, 1)

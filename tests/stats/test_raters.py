@@ -11,9 +11,7 @@ from jtruth.stats.raters import DISTANCES, alpha_of_numbers, intraclass, limits_
 from tests.stats.test_agreement import OBSERVED, OBSERVERS, table
 
 # Shrout and Fleiss (1979), table 2: six targets, four judges.
-JUDGED = np.array(
-    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float
-)
+JUDGED = np.reshape([9.0, 2, 5, 8, 6, 1, 3, 2, 8, 4, 6, 8, 7, 1, 2, 6, 10, 5, 6, 9, 6, 2, 4, 7], (6, 4))
 
 
 def long(values):
@@ -25,14 +23,11 @@ def long(values):
 def test_published_correlations():
     """Values of Shrout and Fleiss, table 4; the intervals are those that R's psych::ICC prints."""
     found, k = intraclass(*long(JUDGED))
-    printed = {
-        "icc_2_1": (0.29, 0.019, 0.761),
-        "icc_2_k": (0.62, 0.071, 0.927),
-        "icc_3_1": (0.71, 0.342, 0.946),
+    printed = {"icc_2_1": (0.29, 0.019, 0.761), "icc_2_k": (0.62, 0.071, 0.927),
+               "icc_3_1": (0.71, 0.342, 0.946)}  # fmt: skip
+    assert k == 4 and printed == {
+        name: (round(one.value, 2), round(one.low, 3), round(one.high, 3)) for name, one in found.items()
     }
-    for name, (value, low, high) in printed.items():
-        one = found[name]
-        assert (round(one.value, 2), round(one.low, 3), round(one.high, 3)) == (value, low, high) and k == 4
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
@@ -48,12 +43,10 @@ def test_complete_tables_have_the_formulas_of_mcgraw_and_wong(level):
     v = (a * columns + b * rest) ** 2 / ((a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / ((n - 1) * (k - 1)))
     low, high = f.ppf((1 + level) / 2, n - 1, v), f.ppf((1 + level) / 2, v, n - 1)
     both = k * columns + (k * n - k - n) * rest
-    ends = (
-        n * (rows - low * rest) / (low * both + n * rows),
-        n * (high * rows - rest) / (both + n * high * rows),
-    )
+    low = n * (rows - low * rest) / (low * both + n * rows)
+    high = n * (high * rows - rest) / (both + n * high * rows)
     found = intraclass(*long(y), level)[0]
-    assert np.allclose([found["icc_2_1"].value, *found["icc_2_1"][2:4]], [icc, *ends])
+    assert np.allclose([found["icc_2_1"].value, *found["icc_2_1"][2:4]], [icc, low, high])
     consistent = [rows / rest / q for q in (1, f.ppf((1 + level) / 2, n - 1, (n - 1) * (k - 1)))]
     expected = [(q - 1) / (q + k - 1) for q in consistent]
     assert np.allclose([found["icc_3_1"].value, found["icc_3_1"].low], expected)
@@ -84,10 +77,10 @@ def test_gaps_against_dense_matrices(blocks):
     assert np.isclose(found["icc_3_1"].value, var[0] / (var[0] + var[2]))
     assert np.isclose(k, 1 / np.mean(1 / a.sum(axis=0)))
     assert np.isclose(found["icc_2_k"].value, var[0] / (var[0] + (var[1] + var[2]) / k))
-    again = intraclass(task, rater, 1e-9 * value - 4)[0]
-    assert np.allclose(
-        [one[:4:2] for one in again.values()], [one[:4:2] for one in found.values()], atol=1e-6
+    again, found = (
+        [one[:4:2] for one in of.values()] for of in (intraclass(task, rater, 1e-9 * value - 4)[0], found)
     )
+    assert np.allclose(again, found, atol=1e-6)
 
 
 def test_full_agreement_and_too_few():
@@ -107,9 +100,8 @@ def test_alpha_of_numbers_is_that_of_votes():
     kept = np.bincount(task)[task] > 1
     task, value = np.unique(task[kept], return_inverse=True)[1], value[kept]
     assert round(point(alpha_of_numbers(task, value)), 3) == 0.849
-    ours, votes = (
-        agreement(a, 0) for a in (alpha_of_numbers(task, value), krippendorff(OBSERVED, "interval"))
-    )
+    both = alpha_of_numbers(task, value), krippendorff(OBSERVED, "interval")
+    ours, votes = (agreement(one, 0) for one in both)
     assert ours.standard_error == pytest.approx(votes.standard_error)
     assert abs(ours.low - votes.low) < 0.1 and abs(ours.high - votes.high) < 0.03
 
