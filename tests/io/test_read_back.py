@@ -27,6 +27,7 @@ from collections import Counter, defaultdict
 from datetime import datetime
 from importlib.util import find_spec
 from inspect import signature
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,9 +92,7 @@ class Drawn(NamedTuple):
     data: bytes
     options: dict
     meaning: dict  # (task, worker) -> the classes of which any is right
-    renamed: bool = (
-        False  # whether nobody could know how tasks are called: which labels are of one task, is right
-    )
+    renamed: bool = False  # nobody could know how tasks are called
 
 
 class World:
@@ -123,11 +122,8 @@ class World:
 
     def columns_are(self, layout: str) -> None:
         """Usual names, or words that nobody could know; half of these are told to the reader."""
-        usual = (
-            self.plain
-            or layout in ("transposed", "questions", "by_item", "anonymous")
-            or self.r.random() < 0.6
-        )
+        known = ("transposed", "questions", "by_item", "anonymous")
+        usual = self.plain or layout in known or self.r.random() < 0.6
         self.columns = {role: self.r.choice((USUAL if usual else OTHER)[role]) for role in USUAL}
         self.names = "usual" if usual else self.r.choice(("told", "foreign"))
         if self.names == "told":
@@ -142,9 +138,8 @@ class World:
         kinds = self.r.sample(HARMLESS if self.plain else tuple(BESIDE), self.r.choice((0, 0, 1, 2, 3)))
         few, words = len(self.tasks) < 20 or len(self.workers) < 3, self.vocabulary == "words"
         kinds = [k for k in kinds if not (k == "derived" and few) and not (k == "small" and not words)]
-        found = {
-            self.r.choice(BESIDE[one]): [self.cell(one, k, t) for k, t in enumerate(tasks)] for one in kinds
-        }
+        column = lambda one: [self.cell(one, k, t) for k, t in enumerate(tasks)]  # noqa: E731
+        found = {self.r.choice(BESIDE[one]): column(one) for one in kinds}
         known = set(self.r.sample(self.tasks, max(1, len(self.tasks) // self.r.choice((1, 3)))))
         for name in set(found) & set(BESIDE["gold"]):
             found[name] = [c if t in known else None for t, c in zip(tasks, found[name], strict=True)]
@@ -153,11 +148,8 @@ class World:
     def cell(self, kind: str, k: int, task: Any) -> Any:
         """The cell of row k."""
         i, truth = self.tasks.index(task), self.truth[task]
-        votes = (
-            Counter(c for (t, _), c in self.given.items() if t == task)
-            if kind in ("majority", "derived")
-            else None
-        )
+        majority = kind in ("majority", "derived")
+        votes = Counter(c for (t, _), c in self.given.items() if majority and t == task)
         cells = {"row": k + 1, "iso": f"2026-03-{1 + k % 28:02d}T{k % 24:02d}:15:07Z", "gold": truth,
                  "epoch": 1_770_000_000 + 61 * k, "local": f"{1 + k % 28:02d}/03/2026 {k % 24:02d}:15",
                  "text": f"Message {i}: the parcel, again, was late; where is it?", "constant": "test",
@@ -183,9 +175,8 @@ class World:
         rows = [(t, w, c) for (t, w), c in self.given.items()]
         third: dict[str, list] = {}
         if layout == "epochs":
-            rows = [
-                (t, w, self.give(t) if self.r.random() < 0.3 else c) for t, w, c in rows for _ in range(3)
-            ]
+            rows = [row for row in rows for _ in range(3)]
+            rows = [(t, w, self.give(t) if self.r.random() < 0.3 else c) for t, w, c in rows]
             third[self.r.choice(("epoch", "run", "attempt"))] = [k % 3 for k in range(len(rows))]
             given: dict = defaultdict(Counter)
             for t, w, c in rows:
@@ -195,12 +186,8 @@ class World:
             self.tasks = [f"i{i:03d}" for i in range(len(self.tasks))]
             self.truth = {t: self.r.choice(self.classes) for t in self.tasks}
             asked = self.r.sample(("fluency", "coherence", "faithful"), self.r.choice((2, 3)))
-            cells = [
-                (t, w, self.r.choice(self.classes), q)
-                for t in self.tasks
-                for q in asked
-                for w in self.workers
-            ]
+            keys = product(self.tasks, asked, self.workers)
+            cells = [(t, w, self.r.choice(self.classes), q) for t, q, w in keys]
             rows, meaning = [one[:3] for one in cells], {((t, q), w): {c} for t, w, c, q in cells}
             third[self.r.choice(("question", "aspect", "criterion", "system"))] = [q for *_, q in cells]
         elif layout == "gold_worker":
@@ -210,11 +197,7 @@ class World:
             rows += self.r.sample(rows, len(rows) // 5)  # whole rows again
         elif not self.plain and self.r.random() < 0.15:
             rows += [(t, w, None) for t in self.tasks for w in self.workers if (t, w) not in self.given]
-        table = {
-            task: [t for t, *_ in rows],
-            worker: [w for _, w, _ in rows],
-            label: [c for *_, c in rows],
-        } | third
+        table = {name: [row[j] for row in rows] for j, name in enumerate((task, worker, label))} | third
         kinds, more = self.beside([row[0] for row in rows], table)
         return kinds, table | more, meaning
 
@@ -252,19 +235,15 @@ def written(r: random.Random, table: dict[str, list], form: str, gap: str, flaw:
     size = len(next(iter(table.values())))
     if form in TEXTS:
         floats = {name for name, column in table.items() if form == "pandas.csv" and None in column}
-        end = lambda v, name: ".0" if name in floats and type(v) is int else ""  # noqa: E731
-        cells = {
-            name: [gap if v is None else f"{v}{end(v, name)}" for v in column]
-            for name, column in table.items()
-        }
+        text = lambda v, whole: gap if v is None else f"{v}.0" if whole and type(v) is int else f"{v}"  # noqa: E731
+        cells = {name: [text(v, name in floats) for v in column] for name, column in table.items()}
         sep = "\t" if form in ("tsv", "tab.txt") else ";" if form == "semicolon.csv" else ","
         writer = csv.writer(out := io.StringIO(), delimiter=sep, lineterminator=r.choice(("\n", "\r\n")))
         rows = list(zip(*cells.values(), strict=True)) + [[""] * len(cells)] * 3 * (flaw == "blank rows")
         rows[size // 2 : size // 2] = [list(cells)] * (flaw == "header again" and size > 3)
         writer.writerows([list(cells), *rows])
         code = {"bom.csv": "utf-8-sig", "utf16.csv": "utf-16", "latin.csv": "cp1252"}.get(form, "utf-8")
-        text = unicodedata.normalize("NFC", out.getvalue()) if form == "latin.csv" else out.getvalue()
-        data = text.encode(code)
+        data = (nfc(out.getvalue()) if form == "latin.csv" else out.getvalue()).encode(code)
         return gzip.compress(data, mtime=0) if form == "csv.gz" else data
     spelled = None if r.random() < 0.7 else gap
     typed = {name: [spelled if v is None else v for v in column] for name, column in table.items()}
@@ -272,7 +251,9 @@ def written(r: random.Random, table: dict[str, list], form: str, gap: str, flaw:
         import pyarrow as pa
         from pyarrow import parquet
 
-        one = {name: list(map(text_or_none, c)) if len(kinds(c)) > 1 else c for name, c in typed.items()}
+        several = {name for name, c in typed.items() if len({type(v) for v in c if v is not None}) > 1}
+        text = lambda v: None if v is None else str(v)  # noqa: E731
+        one = {name: list(map(text, c)) if name in several else c for name, c in typed.items()}
         one |= {name: list(map(datetime.fromisoformat, one[name])) for name in {*one} & {*BESIDE["iso"]}}
         parquet.write_table(pa.table({name: pa.array(c) for name, c in one.items()}), packed := io.BytesIO())
         return packed.getvalue()
@@ -288,21 +269,9 @@ def written(r: random.Random, table: dict[str, list], form: str, gap: str, flaw:
     if form == "jsonl":
         return "".join(json.dumps(row) + "\n" for row in rows).encode()
     by_column = {name: {str(k): v for k, v in enumerate(column)} for name, column in typed.items()}
-    trees = {
-        "records.json": rows,
-        "data.json": {"data": rows},
-        "columns.json": typed,
-        "pandas.json": by_column,
-    }
+    trees = {"records.json": rows, "data.json": {"data": rows}, "columns.json": typed}
+    trees["pandas.json"] = by_column
     return json.dumps(trees[form], ensure_ascii=False).encode()
-
-
-def kinds(column: list) -> set:
-    return {type(v) for v in column if v is not None}
-
-
-def text_or_none(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 def nfc(value: Any) -> str:
@@ -323,9 +292,8 @@ def tasks_of(case: Drawn, found: dict) -> tuple[dict, dict]:
     keys = {key for key, _ in case.meaning}
     if any(isinstance(key, tuple) for key in keys):
         fits = {name: [key for key in keys if all(part in name for part in key)] for name, _ in found}
-        return {
-            (fits[t][0] if len(fits[t]) == 1 else t, w): had for (t, w), had in found.items()
-        }, case.meaning
+        name = lambda t: fits[t][0] if len(fits[t]) == 1 else t  # noqa: E731
+        return {(name(t), w): had for (t, w), had in found.items()}, case.meaning
     meant = {(nfc(t), nfc(w)): c for (t, w), c in case.meaning.items()}
     if not case.renamed:
         return found, meant
