@@ -100,7 +100,8 @@ class Source:
         rows = [self.number(k) for k in indices[:5]]
         if self.unit in ("", "cell"):
             return some([f"{self.name}[{brief(row).strip('()')}]" for row in rows], 5, len(indices))
-        place = f"{self.unit}{'s' if len(indices) > 1 else ''} {some(rows, 5, len(indices))}"
+        unit = self.unit if len(indices) == 1 else "entries" if self.unit == "entry" else f"{self.unit}s"
+        place = f"{unit} {some(rows, 5, len(indices))}"
         return f"{self.name}, {place}" if self.name else place
 
     def only(self, indices: Iterable[int]) -> "Source":

@@ -205,7 +205,8 @@ def says_something(value: str) -> bool:
     return word not in NOTHING and word not in MARKS
 
 
-NOTHING = (MISSING_TEXT - {"-1"}) | {"#n/a", "n.a.", "n.a"}
+_ERRORS = ("#ref!", "#value!", "#div/0!", "#name?", "#num!", "#null!")  # of spreadsheets
+NOTHING = (MISSING_TEXT - {"-1"}) | {"#n/a", "n.a.", "n.a", *_ERRORS}
 MARKS = {"*", "**", ".", "..", "...", "-", "--", "---", "?", "??", "_", "__", "/", "\\", "–", "—", "…", "•"}
 
 

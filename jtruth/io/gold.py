@@ -17,7 +17,7 @@ from jtruth._validation.text import File, TextTable
 from jtruth.io.columns import NOTHING
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import FilePlan
-from jtruth.io.tables import align_rows, by_sample, class_codes, numbers, one_column, only_rows
+from jtruth.io.tables import align_rows, by_sample, class_codes, numbers, one_column, only_rows, usual_columns
 from jtruth.labels import Labels
 
 _PLAN = FilePlan()
@@ -99,8 +99,9 @@ def read_gold_sample(
             is a label, or a stratum that is not there for each task and has no size.
     """
     table = as_table(path, sep)
-    if label is None:
-        label = "label"
+    said = label is not None
+    task, label = usual_columns(table, task, label, "gold")
+    if not said:
         one_column(table, label, "gold", labels)
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
     known, empty = _labelled(table, label) if ways else (table, 0)

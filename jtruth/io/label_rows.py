@@ -80,7 +80,7 @@ class LabelRows:
             return wanted or names[0]
         problem = f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"
         if wanted is None:
-            one = f"for instance --label {shlex.quote(names[0])} (in Python label={names[0]!r})"
+            one = f"for instance --label {shlex.quote(names[0])} (in Python: label={names[0]!r})"
             problem = f"several {what}s could be the label: {quoted(names, 8)}. Choose one, {one}"
         raise ValueError(self.source.says(problem))
 

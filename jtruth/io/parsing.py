@@ -155,6 +155,8 @@ def texts_of(values: Sequence) -> list[str]:
     types = set(map(type, values))
     if types <= {str, type(None)}:
         return [value or "" for value in values]
+    if types == {int}:
+        return list(map(str, values))
     points = float in types and int not in types and any(type(v) is float and v % 1 > 0 for v in values)
     return [as_text(value) if points and type(value) is float else text_of(value) for value in values]
 
@@ -401,6 +403,14 @@ def _column(column: Any) -> Sequence[str]:
 
     if pa.types.is_dictionary(column.type):  # its values may stand in any order, and some nowhere
         column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type) and column.type.tz in (None, "UTC"):  # there may be millions
+        moments = column.to_numpy()
+        unit = next(
+            (u for u in "Ds" if (moments.astype(f"M8[{u}]") == moments)[~np.isnat(moments)].all()), "us"
+        )
+        zone = "Z" * (column.type.tz is not None and unit != "D")
+        texts = np.datetime_as_string(moments, unit=unit).tolist()
+        return ["" if text == "NaT" else f"{text}{zone}" for text in texts]
     try:
         chunks = column.dictionary_encode(null_encoding="encode").unify_dictionaries().chunks
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of lists and the like

@@ -203,6 +203,10 @@ def _layout(columns: Columns, asked: FilePlan) -> FilePlan:
     if asked.layout == WIDE:
         key = task or tuple(n for n in columns.free if columns.unique((n,)) and role_of(n) is None)[:1]
         return _wide(columns, replace(plan, task=key), _without(columns.free, *key))
+    if {"key", "inner"} <= set(columns.header) and not task and not worker:  # JSON objects in objects
+        text = "the names outside, or those inside, may be samples. For the first say"
+        first, second = _typed("task, worker", "--task key --worker inner"), "--task inner --worker key"
+        return _doubt(replace(plan, layout=UNKNOWN), f"{text} {first}, for the second {second}")
     if np.isfinite([number_in(name) for name in columns.header]).all():  # the first line looks like data
         return replace(plan, layout=UNKNOWN)
     if task and worker and label and _is_long(columns, task, worker, label, asked):
@@ -340,7 +344,11 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         task = (named,) if named else tuple(columns.ids(rest)[:1])
     names = _without(names, *task)
     roles = {name: role_of(name) or "ignored" for name in _without(rest, *task)}
-    counts = [name for name in rest if name.casefold() in COUNT_WORDS]
+    counts = [
+        name
+        for name in rest
+        if name.casefold() in COUNT_WORDS and not re.search("vote|label", name.casefold())
+    ]
     if plan.labelers is None and counts:
         plan = _doubt(plan, f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own")
     elif (

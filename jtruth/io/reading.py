@@ -173,6 +173,8 @@ def _with_column(data: Data, name: str, table: TextTable) -> Data:
     """The same with one more column in its role: by its name, or else times or groups by what it holds."""
     labels, plan, values = data.labels, data.plan, list(table.columns[1])
     role = plan.roles.get(name) or plan.aside.get(name) or role_of(name)
+    if role == "prediction" and not set(values) & set(labels.class_names):  # names of models
+        role = None
     how: dict[str, Any] = {"label": table.header[1], "common_only": True, "plan": plan}
     if role == "gold" and data.gold is None:
         return data._replace(gold=read_gold(table, labels, **how))

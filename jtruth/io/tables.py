@@ -16,7 +16,7 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, number_in
+from jtruth._validation.words import LOOK, column_called, number_in
 from jtruth.io.cells import in_words
 from jtruth.io.columns import role_of
 from jtruth.io.parsing import as_table
@@ -90,7 +90,7 @@ def read_predictions(
         ValueError: naming the file and the first lines that cannot be used, and what to do.
     """
     table = as_table(path, sep)
-    column = label or "label"
+    task, column = usual_columns(table, task, label, "prediction")
     if label is None:
         one_column(table, column, "prediction", labels)
     if label is None and column not in table.header and probability_columns(table.header, labels):
@@ -105,7 +105,7 @@ def read_predictions(
     unused = check.unused(number, labels.class_names, "classes are never predicted")
     if plan.pass_at is not None and number.max() == y_pred.size > 1:
         name = labels.class_names[y_pred[0]]
-        text = f"every prediction is {name!r} after the cut at {plan.pass_at:g}: is this the labels' scale?"
+        text = f"every prediction is {name!r} after the cut at {plan.pass_at}: is this the labels' scale?"
         unused = (LOOK + table.source.says(text),)
     notes = read.notes + remarks + unused
     y_pred = check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes)
@@ -223,6 +223,17 @@ def by_sample(values: Any, samples: np.ndarray, labels: Labels, fill: Any, notes
     found = np.full(labels.num_samples, fill, np.asarray(values).dtype)
     found[samples] = values
     return check.with_tasks(found, labels.tasks, notes)
+
+
+def usual_columns(table: TextTable, task: str, label: str | None, role: str) -> tuple[str, str]:
+    """Columns of tasks and classes of a table beside labels: as said, by their words, or what is left."""
+    if task not in table.header:
+        task = column_called("task", table.header) or task
+    others = [name for name in table.header if name != task]
+    if label is not None or "label" in others:
+        return task, label or "label"
+    named = column_called("label", others) or next((name for name in others if role_of(name) == role), None)
+    return task, named or (others[0] if len(others) == 1 and others != ["score"] else "label")
 
 
 def per_sample(table: TextTable, labels: Labels, values: np.ndarray, fill: Any) -> np.ndarray:

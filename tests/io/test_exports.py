@@ -203,7 +203,7 @@ def test_what_collides_in_a_zip_is_refused(tmp_path):
     path, table = tmp_path / "z.zip", "task,worker,label\n1,a,x\n"
     inner = zipped(path, {"ann.jsonl": ann, "bob.jsonl": bob}).read_bytes()
     for files, said in (
-        ({"p/ann.jsonl": ann, "q/ann.jsonl": bob}, "'p/ann.jsonl', 'q/ann.jsonl' have one name"),
+        ({"p/ann.jsonl": ann, "q/ann.jsonl": bob}, "'ann.jsonl', 'ann.jsonl' have one name"),
         ({"ann.jsonl": no_id, "bob.jsonl": bob}, "some documents have no id"),
         ({"ann.jsonl": plain, "bob.jsonl": plain}, "'ann', 'bob' are files of one zip: take out the one"),
         ({"a.csv": table, "b.csv": "task\n1\n"}, "a zip of 2 files .'a.csv', 'b.csv'."),

@@ -137,7 +137,7 @@ def test_sets_are_refused_with_a_way_and_asked_about_one_class(write):
     cells = ["toxic", "insult", "insult;toxic", "toxic;insult"]
     rows = [(i, w, cells[(i + w) % 4]) for i in range(12) for w in range(2)]
     path = write(table("task,worker,label", rows))
-    with pytest.raises(ValueError, match="labels are sets of classes.*contains='"):
+    with pytest.raises(ValueError, match=r"labels are sets of classes.*contains='"):
         jt.read_labels(path)
     labels = jt.read_labels(path, contains="toxic")
     assert labels.class_names == ("no", "yes") and labels.counts()[:, 1].sum() == sum(
