@@ -344,20 +344,30 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         task = (named,) if named else tuple(columns.ids(rest)[:1])
     names = _without(names, *task)
     roles = {name: role_of(name) or "ignored" for name in _without(rest, *task)}
-    counts = [
-        name
-        for name in rest
-        if name.casefold() in COUNT_WORDS and not re.search("vote|label", name.casefold())
-    ]
-    if plan.labelers is None and counts:
-        plan = _doubt(plan, f"{counts[0]!r} may count rows: first repeat each row, with a task id of its own")
-    elif (
-        plan.labelers is None
-        and plan.layout != WIDE
-        and (text := _rows_or_labels(columns, task, roles, names))
-    ):
-        plan = _doubt(plan, text)
+    if plan.labelers is None:
+        counts = [
+            n for n in rest if n.casefold() in COUNT_WORDS and not re.search("vote|label", n.casefold())
+        ]
+        text = "first repeat each row, with a task id of its own"
+        text = f"{counts[0]!r} may count rows: {text}" if counts else ""
+        if not text and plan.layout != WIDE:
+            text = _rows_or_labels(columns, task, roles, names) or _one_more(columns, roles, names)
+        plan = _doubt(plan, text) if text else plan
     return replace(plan, layout=WIDE, task=task, labelers=tuple(names), roles=roles)
+
+
+def _one_more(columns: Columns, roles: dict[str, str], names: list[str]) -> str | None:
+    """The doubt where a column among labelers has classes of its own, in a table of two or three rows."""
+    places = [columns.header.index(name) for name in names]
+    between = columns.header[min(places) : max(places)] if 1 < columns.size < 4 and len(names) > 2 else ()
+    numeric = all(columns.numbers(name) for name in names)
+    for name in between:
+        alike = bool(columns.numbers(name)) == numeric and len(columns.values(name)) < columns.size
+        if roles.get(name) == "ignored" and alike and columns.may_label(name):
+            text = f"{name!r} stands among labelers, and nobody else gave its labels. If it is one, say "
+            every, others = ",".join((*names, name)), ",".join(names)
+            return f"{text}{_typed('labelers', f'--labelers {every}')}; if not, --labelers {others}"
+    return None
 
 
 def _rows_or_labels(

@@ -1,6 +1,7 @@
 """The plan of a table: which column is which, what is in doubt and what chooses, and that it can be kept."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -182,3 +183,15 @@ def test_features_are_no_labelers(write):
         jt.read_labels(path)
     raters = jt.read_labels(write(table("id,judge_a,judge_b", [(k, k % 15, k % 15) for k in range(60)])))
     assert raters.num_labelers == 2 and raters.scale == "interval"
+
+
+def test_a_column_among_labelers_with_a_class_of_its_own_is_a_doubt_where_rows_are_few(tmp_path):
+    """Two commands are shown, and each gives its labels; in a longer table such a column is not used."""
+    path = tmp_path / "wide.csv"
+    path.write_text("doc_id,gpt-4o,claude,qwen,gemini\na,1,1,,1\nb,0,1,2,1\nc,0,0,,1\n")
+    with pytest.raises(ValueError, match="'qwen' stands among labelers") as doubt:
+        jt.read(path)
+    for names in re.findall(r"--labelers ([\w,-]+)", str(doubt.value)):
+        assert jt.read(path, labelers=names.split(",")).labels.worker_names == tuple(names.split(","))
+    path.write_text(path.read_text() + "d,0,1,,1\n")
+    assert jt.read(path).labels.worker_names == ("gpt-4o", "claude", "gemini")
