@@ -258,6 +258,10 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
 
     table = read_frame(frame, lazy=True)
     if hasattr(table, "collect"):
+        if asked := sorted(given.keys() & _NEED_PLAN):
+            raise ValueError(
+                f"{quoted(asked)} of a {type(frame).__name__}: say it in the query, or collect it first"
+            )
         return True
     task, worker, label = (given.get(role, role) for role in ("task", "worker", "label"))
     if given.keys() & _NEED_PLAN or not {task, worker, label} <= set(table.columns):
