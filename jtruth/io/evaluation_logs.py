@@ -32,15 +32,13 @@ def eval_log(files: list[File], archive: str) -> dict | None:
     inside = {file.name.removeprefix(f"{archive}/"): file.data for file in files}
     headers = [name for name in ("header.json", "_journal/start.json", "start.json") if name in inside]
     samples = [name for name in inside if name.startswith("samples/")]
-    samples = samples or [name for name in ("summaries.json", "summary.json") if name in inside]
     if not headers or not (samples or "_journal/start.json" in inside):
         return None
     found = []
     try:
         log = json.loads(inside[headers[0]])
-        for read in (json.loads(inside[name]) for name in samples):  # of one sample and epoch, or a list
-            for one in read if isinstance(read, list) else [read]:
-                found.append({key: one[key] for key in _KEPT & set(one)})
+        for one in (json.loads(inside[name]) for name in samples):
+            found.append({key: one[key] for key in _KEPT & set(one)})
     except ValueError as problem:
         raise ValueError(f"{archive}: a file in it is no JSON ({problem})") from None
     return log | {"samples": found} if isinstance(log, dict) else None

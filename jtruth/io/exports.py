@@ -57,10 +57,7 @@ def _tool(records: list[dict]) -> tuple | None:
     for tool, record in product(TOOLS, records[:_FIRST]):
         keys, depth = tool[1], 3 * str(tool[1]).startswith(">")
         with suppress(*_DAMAGED):
-            if (
-                any(within(record, keys.strip("> "), depth, _FIRST))
-                if isinstance(keys, str)
-                else keys(record)
-            ):
+            fits = keys(record) if callable(keys) else any(within(record, keys.strip("> "), depth, _FIRST))
+            if fits:
                 return tool
     return None

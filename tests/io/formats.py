@@ -56,7 +56,8 @@ OF_LABELS = {
         "id": k, "run_id": task, "key": who, "score": float(label == "pos"), "value": None, "comment": "c"}),
     "toloka": ("assignments.tsv", WORDS, lambda k, task, who, label: {
         "INPUT:image": f"{task}.png", "OUTPUT:result": label, "GOLDEN:result": "", "ASSIGNMENT:task_id": task,
-        "ASSIGNMENT:worker_id": who, "ASSIGNMENT:status": "REJECTED" if who == "spam" else "APPROVED"}),
+        "ASSIGNMENT:worker_id": who, "ASSIGNMENT:status": "REJECTED" if who == "spam" else "APPROVED",
+        "ACCEPT:verdict": "-" if who == "late" else "+"}),
     "appen": ("full.csv", WORDS, lambda k, task, who, label: {
         "_unit_id": task, "_golden": "false", "_id": k, "_tainted": "false", "_worker_id": who,
         "mood": label, "orig__golden": "", "mood_gold": "", "text": f"text {task}"}),
@@ -133,7 +134,7 @@ def written(name: str, rows: Rows) -> tuple[str, str | bytes]:
         return OTHERS[name](rows)
     if name in OF_LABELS:
         file, _, record = OF_LABELS[name]
-        more = [("t1", "spam", "neg")] if name == "toloka" else []
+        more = [("t1", "spam", "neg"), ("t1", "late", "neg")] if name == "toloka" else []
         records = [record(k, *row) for k, row in enumerate([*rows, *more])]
     else:
         file, _, record = OF_TASKS[name]
