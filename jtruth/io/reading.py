@@ -175,11 +175,11 @@ def _with_column(data: Data, name: str, table: TextTable) -> Data:
     role = plan.roles.get(name) or plan.aside.get(name) or role_of(name)
     if role == "prediction" and not set(values) & set(labels.class_names):  # names of models
         role = None
-    how: dict[str, Any] = {"label": table.header[1], "common_only": True, "plan": plan}
+    name_of = table.header[1]
     if role == "gold" and data.gold is None:
-        return data._replace(gold=read_gold(table, labels, **how))
+        return data._replace(gold=read_gold(table, labels, label=name_of, common_only=True, plan=plan))
     if role == "prediction":
-        found = read_predictions(table, labels, **how)
+        found = read_predictions(table, labels, label=name_of, common_only=True, plan=plan)
         data.predictions[name] = by_sample(found.y_pred, found.samples, labels, -1)
     elif role == "score":
         data.scores[name] = per_sample(table, labels, numbers(table, name), np.nan)

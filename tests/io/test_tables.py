@@ -225,7 +225,7 @@ def test_rounded_probabilities_are_rescaled_and_counted_but_for_rounding_of_arit
 
 
 BAD_PREDICTIONS = [
-    ("task,guess\n1,no\n", "pred.csv: no column 'label'; the columns are 'task', 'guess'"),
+    ("task,a,b\n1,no,x\n", "pred.csv: no column 'label'; the columns are 'task', 'a', 'b'"),
     ("task,label\n1,\n", "pred.csv, line 2: no label (got ''). Leave such rows out."),
     ("task,label\n,no\n", "pred.csv, line 2: no task id"),
     ("task,label\n1,maybe\n", "line 2: label 'maybe' is not one of the classes 'no', 'yes'"),
