@@ -149,9 +149,11 @@ def _pairs(labels: Labels) -> LabelerPairs:
     """Who agrees with whom; pair by pair of those who may have copied."""
     patterns = labels.patterns()
     repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
-    *entries, times = (*labels.entries(None), None) if repeated else patterns.entries()
+    (sample, labeler, label), times = labels.entries(None), None
+    if not repeated:
+        sample, labeler, label, times = patterns.entries()
     size = labels.num_labelers, (labels if repeated else patterns.labels).num_samples
-    return stats.labeler_pairs(*entries, size, MANY_SHARED, times)
+    return stats.labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
 
 
 def _agreement(labels: Labels, votes: np.ndarray) -> float | None:

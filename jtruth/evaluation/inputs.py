@@ -19,7 +19,7 @@ from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
-from jtruth._validation.words import Read
+from jtruth._validation.words import Read, present
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
 from jtruth.io.gold import Gold
@@ -407,8 +407,9 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
     if order is None:
         return None
     if isinstance(order, np.ndarray) and order.ndim == 2:
-        sample, labeler, _ = data.labels.entries()
-        times, size = np.asarray(order, np.float64), (data.labels.num_samples, data.labels.num_labelers)
+        labels = present(data.labels, "labels with a time each")
+        sample, labeler, _ = labels.entries()
+        times, size = np.asarray(order, np.float64), (labels.num_samples, labels.num_labelers)
         if times.shape != size or not np.isfinite(times[sample, labeler]).all():
             advice = f"a time for each label needs {size}, without gaps"
             raise ValueError(f"order has shape {times.shape}; {advice}")

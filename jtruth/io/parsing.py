@@ -62,7 +62,7 @@ def _together(inside: list[File], source: Source, sep: str | None) -> tuple[Reco
         why = "have one name, which is their annotator's. Rename one, or leave it out"
         raise ValueError(source.says(f"{names} {why}"))
     read = {Path(one.name).stem: parsed(one, sep) for one in inside}
-    found = {stem: one[0].get("") for stem, one in read.items() if not isinstance(one, TextTable)}
+    found: Any = {stem: one[0].get("") for stem, one in read.items() if not isinstance(one, TextTable)}
     (first, *more) = read.values()
     if isinstance(first, TextTable) and not more:
         return first
@@ -405,11 +405,10 @@ def _column(column: Any) -> Sequence[str]:
         column = column.cast(column.type.value_type)
     if pa.types.is_timestamp(column.type) and column.type.tz in (None, "UTC"):  # there may be millions
         moments = column.to_numpy()
-        unit = next(
-            (u for u in "Ds" if (moments.astype(f"M8[{u}]") == moments)[~np.isnat(moments)].all()), "us"
-        )
-        zone = "Z" * (column.type.tz is not None and unit != "D")
-        texts = np.datetime_as_string(moments, unit=unit).tolist()
+        given = moments[~np.isnat(moments)]
+        day, second = ((given.astype(f"M8[{unit}]") == given).all() for unit in "Ds")
+        texts = np.datetime_as_string(moments, unit="D" if day else "s" if second else "us").tolist()
+        zone = "Z" * (column.type.tz is not None and not day)
         return ["" if text == "NaT" else f"{text}{zone}" for text in texts]
     try:
         chunks = column.dictionary_encode(null_encoding="encode").unify_dictionaries().chunks

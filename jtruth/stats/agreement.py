@@ -434,7 +434,7 @@ def _many(
 def most_shared(shared: sparse.csr_array, at_least: int) -> Int[np.ndarray, "pairs 3"]:
     """(labeler, labeler, samples that both labelled) of every two with so many, the most samples first."""
     upper = sparse.triu(shared).tocoo()
-    pairs = np.stack([upper.row, upper.col, upper.data], axis=1)[upper.data >= at_least]
+    pairs = np.stack([upper.row, upper.col, upper.data], axis=1)[upper.data >= at_least].astype(np.int64)
     return pairs[np.argsort(-pairs[:, 2], kind="stable")]
 
 
