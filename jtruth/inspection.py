@@ -122,22 +122,17 @@ def inspect_labels(
     pairs, own = _pairs(labels), labels.self_agreement
     alpha = stats.overall(votes, key, places=places(labels), scale=labels.scale)
     steps = _next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {})
+    found = (*_chance(alpha), *_findings(labels, pairs))
     middle = {"min": int(per_labeler.min()), "median": float(np.median(per_labeler))}
     return Inspection(
-        num_samples=labels.num_samples,
-        num_labelers=labels.num_labelers,
-        num_labels=labels.num_labels,
-        num_repeats=0 if own is None else int(own["repeats"].sum()),
-        classes=labels.class_names,
+        num_samples=labels.num_samples, num_labelers=labels.num_labelers, num_labels=labels.num_labels,
+        num_repeats=0 if own is None else int(own["repeats"].sum()), classes=labels.class_names,
         class_shares=tuple((votes.sum(axis=0) / max(1, votes.sum())).tolist()),
         labels_per_sample={int(k): int(n) for k, n in enumerate(np.bincount(per_sample)) if n},
-        labels_per_labeler=middle | {"max": int(per_labeler.max())},
-        agreement=_agreement(labels, votes),
-        coefficients=alpha,
-        findings=tuple(Check(k, message=text) for k, text in (*_chance(alpha), *_findings(labels, pairs))),
-        notes=labels.notes,
-        next_steps=tuple({"command": command, "answers": answers} for command, answers in steps),
-    )
+        labels_per_labeler=middle | {"max": int(per_labeler.max())}, agreement=_agreement(labels, votes),
+        coefficients=alpha, findings=tuple(Check(name, message=text) for name, text in found),
+        notes=labels.notes, next_steps=tuple({"command": line, "answers": what} for line, what in steps),
+    )  # fmt: skip
 
 
 def suspicions(labels: Labels) -> tuple[Check, ...]:
@@ -149,9 +144,7 @@ def _pairs(labels: Labels) -> LabelerPairs:
     """Who agrees with whom; pair by pair of those who may have copied."""
     patterns = labels.patterns()
     repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
-    (sample, labeler, label), times = labels.entries(None), None
-    if not repeated:
-        sample, labeler, label, times = patterns.entries()
+    sample, labeler, label, times = (*labels.entries(None), None) if repeated else patterns.entries()
     size = labels.num_labelers, (labels if repeated else patterns.labels).num_samples
     return stats.labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
 

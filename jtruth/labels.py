@@ -165,13 +165,13 @@ class Labels:
         Raises:
             ValueError: as `from_long`; repeats="first" or "last" of a lazy frame.
         """
-        columns, source = check.frame_columns(frame, {"task": task, "worker": worker, "label": label})
+        columns, source, counts = check.frame_columns(frame, {"task": task, "worker": worker, "label": label})
         classes, scale = (options.get(name) for name in ("classes", "scale"))
         classes, scale = check.frame_order(frame, [label], classes, scale)
         options |= {"classes": classes, "scale": scale}
         if source is None:
             labels = cls.from_long(*columns, **options)
-            return replace(labels, notes=(*check.frame_counts(frame, (task, worker, label)), *labels.notes))
+            return replace(labels, notes=(*counts, *labels.notes))
         if options.get("repeats") in ("first", "last"):
             raise ValueError(
                 f"repeats={options['repeats']!r}: rows of a {type(frame).__name__} have no order; keep one "

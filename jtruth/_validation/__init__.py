@@ -21,7 +21,6 @@ from jtruth._validation.coded import (
 from jtruth._validation.columns import (
     encode_columns,
     frame_columns,
-    frame_counts,
     frame_order,
     matrix_entries,
 )

@@ -17,12 +17,10 @@ from jtruth._validation.ids import MISSING_TEXT, MISSING_TYPES, as_list, is_miss
 from jtruth._validation.scale import scale_of
 from jtruth._validation.words import Source, brief, quoted
 
-PLAIN_INTEGER = re.compile(r"0|[1-9][0-9]*")
-
 
 def is_integer(name: str) -> bool:
     """Whether a class name is a whole number as it is usually written."""
-    return PLAIN_INTEGER.fullmatch(name) is not None
+    return re.fullmatch("0|[1-9][0-9]*", name) is not None
 
 
 def class_codes(
@@ -126,9 +124,8 @@ def encode_classes(
 ) -> tuple[np.ndarray, tuple, tuple, str]:  # fmt: skip
     """(int32 codes of a column of labels, -1 where one is missing; class names; notes; scale of the classes).
 
-    Missing labels are refused with the advice `if_missing`, or accepted if it is None; `silent` ones are as
-    missing, and never refused. `length` is that of the column where `values` are its different ones; `scale`
-    is as in `scale_of`.
+    Missing labels are refused with the advice `if_missing`, if any; `silent` ones are missing, and never
+    refused. `length` is that of the column where `values` are its different ones.
     """
     named = class_names(classes, num_classes)
     _check_one_type(values, source)
@@ -234,10 +231,7 @@ def _check_one_type(values: Sequence, source: Source) -> None:
 def _class_name(
     value: Any, named: tuple | None, values: Sequence, source: Source, scale: str | None
 ) -> str | None:
-    """The text of one label, or None if it is missing. A name in `classes` is never missing.
-
-    Decimal numbers are classes where that was said, by their names or a scale.
-    """
+    """The text of a label, None if it is missing; decimals are classes where names or a scale say so."""
     if is_missing(value):
         return None
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):

@@ -96,7 +96,7 @@ OWN = np.dtype([*((name, np.int64) for name in ("repeats", "pairs", "agree")), (
 
 
 def _labelled_again(key: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Entries whose key occurs again, by key and then as they came, and the number of the key of each.
+    """Entries whose key occurs again, by key, and the number of the key of each.
 
     And of each different label of a key: the number of the key, where it stands first in these, how often.
     """
@@ -110,10 +110,7 @@ def _labelled_again(key: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, ...
 
 
 def _one_of_each(again: tuple[np.ndarray, ...], repeats: str, ordered: bool) -> tuple[np.ndarray, int]:
-    """An entry of each key, and how many ties there were.
-
-    Of a tie the label that was given first counts; of rows without an order the first class.
-    """
+    """An entry of each key, of ties the first label (or class, if rows have no order); number of ties."""
     entry, of, owner, place, number = again
     if repeats != "majority":
         new = of[1:] != of[:-1]

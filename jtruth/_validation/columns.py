@@ -29,10 +29,7 @@ def encode_columns(
     columns: dict[str, Any], *, tasks: Iterable | None, workers: Iterable | None, classes: Iterable | None,
     num_classes: int | None, rules: tuple[str, str, Iterable], source: Source, scale: str | None = None,
 ) -> Found:  # fmt: skip
-    """Codes of "task", "worker" and "label", options as in `Labels.from_long`.
-
-    `rules` are its `repeats`, `missing` and `abstain`.
-    """
+    """Codes of columns with options of `Labels.from_long`; `rules`: its `repeats`, `missing`, `abstain`."""
     repeats, missing, abstain = rules
     choose("repeats", repeats, REPEATS)
     choose("missing", missing, ("error", "drop"))
@@ -101,13 +98,15 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
     return silent, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
 
 
-def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None]:
-    """Columns of any data frame narwhals can read, and where they came from if that is an engine."""
+def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None, tuple[str, ...]]:
+    """Columns of any data frame narwhals can read, where they came from if an engine, and what is said."""
     table = ids.read_frame(frame, lazy=True)
-    if not hasattr(table, "collect"):
-        ids.check_columns(table.columns, columns, Source())
-        return tuple(_whole(table[name].to_list()) for name in columns.values()), None
-    return lazy_columns(table, columns)
+    if hasattr(table, "collect"):
+        return *lazy_columns(table, columns), ()
+    ids.check_columns(table.columns, columns, Source())
+    used, values_of = columns.values(), lambda name: table[name].to_list()
+    counts = unused_counts(table.columns, used, values_of, Source())
+    return tuple(_whole(values_of(name)) for name in used), None, counts
 
 
 COUNT_WORDS = {
@@ -160,14 +159,6 @@ def _whole(values: list) -> list:
     return [int(value) if type(value) is float and value == value else value for value in values]
 
 
-def frame_counts(frame: Any, used: Container[str]) -> tuple[str, ...]:
-    """What is said of a column of counts that is not among those `used`; of an engine's table nothing."""
-    table = ids.read_frame(frame, lazy=True)
-    if hasattr(table, "collect"):
-        return ()
-    return unused_counts(table.columns, used, lambda name: table[name].to_list(), Source())
-
-
 def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...], Source]:
     """Columns of a lazy table (role -> name), coded by its engine and sorted by code; and their place."""
     import narwhals as nw
@@ -186,11 +177,8 @@ def lazy_columns(table: Any, columns: dict[str, str]) -> tuple[tuple[Coded, ...]
         place = ordered[code].to_numpy()
         place = np.where(place < 0, len(names[role]), place).astype(np.int32)
         made[role] = Coded(place, [*names[role], *[None] * bool((place == len(names[role])).any())])
-
-    def row(k: int) -> str:
-        return _row_text({role: column[k] for role, column in made.items()})
-
-    return tuple(made.values()), Source("", "row", 0, row)
+    row = Source("", "row", 0, lambda k: _row_text({role: column[k] for role, column in made.items()}))
+    return tuple(made.values()), row
 
 
 def names_of(table: Any, role: str) -> tuple[list, Any]:
@@ -245,10 +233,7 @@ def lazy_patterns(
 
 
 def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.ndarray, tuple, tuple]:
-    """The different workers and labels, and what could be wrong with a task, through the readers' checks.
-
-    The coded table; its rows; workers; class of each different label, -1 for none; classes; notes.
-    """
+    """The coded table; its rows; workers; class of each different label, -1 for none; classes; notes."""
     import narwhals as nw
 
     nulls = (nw.col(role).is_null().sum().alias(role) for role in ("task", "worker", "label"))
@@ -349,10 +334,7 @@ _COUNTED, _USUAL = 30, 0.7  # rows before equal sums are odd, and how probable o
 def matrix_entries(
     z: Any, num_classes: int | None, classes: Iterable | None, missing: Any, scale: str | None = None
 ) -> Found:
-    """The labels of a (samples, labelers) array or wide data frame; `missing` marks empty cells.
-
-    Numbers are codes 0..num_classes-1; names, and numbers without `num_classes`, as in `encode_classes`.
-    """
+    """The labels of a (samples, labelers) array or wide data frame; numbers are codes if `num_classes`."""
     if ids.is_frame(z) and num_classes is None:
         classes, scale = frame_order(z, ids.read_frame(z, "z").columns, classes, scale)
     table, tasks, workers = _axes(z)

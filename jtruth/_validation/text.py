@@ -76,10 +76,7 @@ class PlainColumns(Sequence):
 
 
 def plain_columns(data: bytes, sep: str, block: int = BLOCK) -> tuple[list[str], PlainColumns, int] | None:
-    """Header, columns, and number of empty rows at the end, of UTF-8 without quotation marks or faults.
-
-    None: the csv module has to look.
-    """
+    """Header, columns, empty rows at the end of UTF-8 without quotation marks; None: csv has to look."""
     data = data.removeprefix(_BOM).replace(b"\r\n", b"\n") if b"\r" in data else data.removeprefix(_BOM)
     if b'"' in data or b"\0" in data or b"\r" in data or not sep.isascii() or _is_escaped(data):
         return None
@@ -165,10 +162,10 @@ def largest(packed: int) -> int:
 def check_size(size: int, name: str, packed: int) -> None:
     """Refuse a compressed file that becomes larger than that."""
     if size > largest(packed):
+        limit = f"{largest(packed) / 1e9:.2g} GB, the limit for a file of {packed / 1e6:.2g} MB"
+        advice = f"say how large it may be: {_LIFT}=50 in the environment allows 50 GB"
         raise ValueError(
-            f"{name}: unpacked this is more than {largest(packed) / 1e9:.2g} GB, the limit for a file of "
-            f"{packed / 1e6:.2g} MB. If it is meant to be so large, say how large it may be: {_LIFT}=50 in "
-            "the environment allows 50 GB"
+            f"{name}: unpacked this is more than {limit}. If it is meant to be so large, {advice}"
         )
 
 
@@ -194,10 +191,7 @@ def decoded(file: File) -> tuple[File, tuple[str, ...]]:
 
 
 def _western(data: bytes) -> str:
-    """Text in Windows-1252, where the bytes can hardly be anything else; "" for other bytes.
-
-    Its letters beyond ASCII stand one or two together beside letters of ASCII, as in "Größe", or one alone.
-    """
+    """Text in Windows-1252, whose letters stand one or two together between those of ASCII; "" of others."""
     text = "" if _NO_1252.search(data) else data.decode("cp1252")
     found = re.findall(r"([A-Za-z]?)([^\x00-\x7f]+)([A-Za-z]?)", text)
     runs = [(bool(a or b), run, sum(map(str.isalpha, run))) for a, run, b in found]

@@ -8,7 +8,7 @@ seen, and classes that are equal as numbers, are refused; other look-alikes are 
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
@@ -89,7 +89,7 @@ class Source:
     name: str = ""  # a file name, or nothing for columns handed over in Python
     unit: str = "row"
     first: int = 0
-    numbers: Sequence[Any] | Callable[[int], Any] | None = None  # a function where names cost a query
+    numbers: Any = None  # a sequence or an array; a function where names cost a query; None: they are counted
     notes: tuple[str, ...] = ()  # what was done to the letters of a file that is no table yet
 
     __repr__ = one_line

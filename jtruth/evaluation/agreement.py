@@ -119,10 +119,7 @@ def labeler_agreement(
 def in_common(
     sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]
 ) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
-    """Where the labels of two labelers for the same samples stand, and how many pairs were left out.
-
-    Of the 200 pairs that share the most samples, two at least. Nobody may have labelled a sample twice.
-    """
+    """Where labels for the same samples stand of the pairs that share the most; how many are left out."""
     shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
     place = sparse.csr_array((np.arange(1, sample.size + 1), (labeler, sample)), shape=size)
     for a, b, _ in stats.most_shared(shared, 2)[:_MOST_PAIRS].tolist():
@@ -170,10 +167,8 @@ class Consensus(Answer):
         number = self.labels.labels_per_labeler()
         against = np.bincount(labeler[self.disagrees], minlength=number.size)
         order = np.lexsort((-number, -against / np.maximum(number, 1)))
-        return [
-            {"worker": str(names[t]), "num_labels": int(number[t]), "num_disagree": int(against[t])}
-            for t in order
-        ]
+        rows = ((str(names[t]), int(number[t]), int(against[t])) for t in order)
+        return [{"worker": who, "num_labels": n, "num_disagree": differ} for who, n, differ in rows]
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""

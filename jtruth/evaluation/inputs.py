@@ -19,7 +19,7 @@ from jtruth._host import known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
-from jtruth._validation.words import Read, present
+from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
 from jtruth.io.gold import Gold
@@ -400,14 +400,11 @@ def warnings(data: Inputs) -> list[str]:
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """(samples,) finite numbers when each sample was labelled, or None; of dates seconds.
-
-    A time for each label is an array (samples, labelers), NaN where there is no label.
-    """
+    """When each sample was labelled, finite numbers, of dates seconds; or (samples, labelers) with NaN."""
     if order is None:
         return None
     if isinstance(order, np.ndarray) and order.ndim == 2:
-        labels = present(data.labels, "labels with a time each")
+        labels = data.own_labels()
         sample, labeler, _ = labels.entries()
         times, size = np.asarray(order, np.float64), (labels.num_samples, labels.num_labelers)
         if times.shape != size or not np.isfinite(times[sample, labeler]).all():

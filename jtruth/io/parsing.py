@@ -62,12 +62,13 @@ def _together(inside: list[File], source: Source, sep: str | None) -> tuple[Reco
         why = "have one name, which is their annotator's. Rename one, or leave it out"
         raise ValueError(source.says(f"{names} {why}"))
     read = {Path(one.name).stem: parsed(one, sep) for one in inside}
-    found: Any = {stem: one[0].get("") for stem, one in read.items() if not isinstance(one, TextTable)}
+    objects = {stem: one[0] for stem, one in read.items() if not isinstance(one, TextTable)}
+    alone = {stem: records[""] for stem, records in objects.items() if "" in records}
     (first, *more) = read.values()
     if isinstance(first, TextTable) and not more:
         return first
-    if len(found) == len(read) and None not in found.values():
-        return found, source
+    if len(alone) == len(read):
+        return alone, source
     names = quoted(Path(one.name).name for one in inside)
     raise ValueError(source.says(f"a zip of {len(inside)} files ({names}): take out the one to read"))
 
@@ -174,10 +175,7 @@ def _composed(table: TextTable) -> TextTable:
 
 
 def strict_json(text: str) -> Any:
-    """What a JSON text says; ValueError: a name twice in an object, or too many brackets.
-
-    Of what is no JSON it is a `json.JSONDecodeError`.
-    """
+    """What a JSON text says; ValueError: it is none, has a name twice in an object, or too many brackets."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except RecursionError:
@@ -285,11 +283,7 @@ def table_of(records: Iterable[dict], source: Source) -> TextTable:
 
 
 def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | None:
-    """The objects that an object holds, and how; None: it is one of them itself.
-
-    A list of objects beside other things; columns as lists; names, index and rows apart (pandas' "split");
-    objects in objects (`_by_keys`); labels by their tasks; or any of these inside a single object.
-    """
+    """The objects that an object holds in a usual layout, and how; None: it is one of them itself."""
     lists = {name: value for name, value in one.items() if isinstance(value, list) and value}
     boxes = {name: value for name, value in one.items() if isinstance(value, dict) and value}
     objects = [name for name, value in lists.items() if all(isinstance(entry, dict) for entry in value)]
@@ -335,10 +329,7 @@ def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
 
 
 def _by_keys(boxes: dict[str, dict[str, Any]]) -> tuple[list[dict], str]:
-    """Objects in objects: columns by the index of a row, rows by their index, or labels by task and labeler.
-
-    Labelers are fewer than tasks. Where names and numbers do not decide, the columns are "key" and "inner".
-    """
+    """Objects in objects: columns or rows by an index, or labels by task and labeler, "key" and "inner"."""
     inner = list(dict.fromkeys(name for box in boxes.values() for name in box))
     numbers = list(map(str, range(max(len(inner), len(boxes)))))
     many = 2 * len(inner) >= 3 * len(boxes) or has_words(boxes)
@@ -406,9 +397,9 @@ def _column(column: Any) -> Sequence[str]:
     if pa.types.is_timestamp(column.type) and column.type.tz in (None, "UTC"):  # there may be millions
         moments = column.to_numpy()
         given = moments[~np.isnat(moments)]
-        day, second = ((given.astype(f"M8[{unit}]") == given).all() for unit in "Ds")
-        texts = np.datetime_as_string(moments, unit="D" if day else "s" if second else "us").tolist()
-        zone = "Z" * (column.type.tz is not None and not day)
+        unit: Any = next((u for u in "Ds" if (given.astype(f"M8[{u}]") == given).all()), "us")
+        zone = "Z" * (column.type.tz is not None and unit != "D")
+        texts = np.datetime_as_string(moments, unit=unit).tolist()
         return ["" if text == "NaT" else f"{text}{zone}" for text in texts]
     try:
         chunks = column.dictionary_encode(null_encoding="encode").unify_dictionaries().chunks

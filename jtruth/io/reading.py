@@ -141,7 +141,7 @@ def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, se
     Example:
         >>> import tempfile; from pathlib import Path
         >>> path = Path(tempfile.mkdtemp()) / "wide.csv"
-        >>> _ = path.write_text("item,ann,bob,truth\\n1,yes,yes,yes\\n2,no,yes,no\\n3,no,no,\\n")
+        >>> _ = path.write_text("item,ann,bob,truth\n1,yes,yes,yes\n2,no,yes,no\n3,no,no,\n")
         >>> data = read(path)
         >>> data.labels.worker_names, data.gold.tolist(), data.plan.layout
         (('ann', 'bob'), [1, 0, -1], 'wide')

@@ -110,21 +110,18 @@ def _steps(classes: int, places: Places) -> Float[np.ndarray, " classes"]:
 
 def fleiss(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Fleiss' kappa, any number of labels a sample, weighted."""
-    w = weights(kind, votes.shape[1], places)
-    return _by_votes(votes, w, lambda p: np.einsum("...k,kl,...l->...", p, w, p))
+    return _by_votes(votes, kind, places, lambda p, w: np.einsum("...k,kl,...l->...", p, w, p))
 
 
 def brennan_prediger(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Brennan and Prediger's coefficient: by chance all classes are alike."""
-    w = weights(kind, votes.shape[1], places)
-    return _by_votes(votes, w, lambda p: np.full(p.shape[:-1], w.sum() / w.size))
+    return _by_votes(votes, kind, places, lambda p, w: np.full(p.shape[:-1], w.sum() / w.size))
 
 
 def gwet_ac1(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
     """Gwet's AC1 (with weights: AC2)."""
-    w, classes = weights(kind, votes.shape[1], places), votes.shape[1]
-    scale = w.sum() / max(classes * (classes - 1), 1)
-    return _by_votes(votes, w, lambda p: scale * (p * (1 - p)).sum(axis=-1))
+    pairs = max(votes.shape[1] * (votes.shape[1] - 1), 1)
+    return _by_votes(votes, kind, places, lambda p, w: w.sum() / pairs * (p * (1 - p)).sum(axis=-1))
 
 
 def cohen(
@@ -268,8 +265,9 @@ def _of_votes(
     return features(votes), times, value, imagined
 
 
-def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) -> Coefficient:
+def _by_votes(votes: Votes, kind: str, places: Places, chance: Callable[[Any, Any], Any]) -> Coefficient:
     """Of pairwise agreement (samples of two labels or more), and of shares (samples of one or more)."""
+    w = weights(kind, votes.shape[1], places)
 
     def features(votes: np.ndarray) -> np.ndarray:
         number = votes.sum(axis=-1, keepdims=True)
@@ -279,7 +277,7 @@ def _by_votes(votes: np.ndarray, w: np.ndarray, chance: Callable[[Any], Any]) ->
 
     def value(mean: Any, _: float) -> Any:
         shares = mean[..., 2:] / mean[..., 2:].sum(axis=-1, keepdims=True)
-        return _beyond(mean[..., 0] / mean[..., 1], chance(shares))
+        return _beyond(mean[..., 0] / mean[..., 1], chance(shares, w))
 
     return _of_votes(votes[votes.sum(axis=1) > 0], features, value)
 
@@ -311,13 +309,9 @@ def overall(
     votes: Votes, key: Key, *, kind: str = "nominal",
     differences: str = "nominal", places: Places = None, scale: str = "nominal", level: float = 0.95,
 ) -> dict[str, Agreement]:  # fmt: skip
-    """The coefficients of all labelers together, by name.
-
-    Alpha comes a second time by the `scale` of three or more classes that have one (by ranks only where a
-    table of all pairs of classes fits into memory).
-    """
+    """The coefficients of all labelers together, by name; alpha a second time by the scale of the classes."""
     beside = scale != "nominal" and votes.shape[1] > 2
-    if beside and scale == "ordinal":
+    if beside and scale == "ordinal":  # a table of all pairs of classes has to fit into memory
         beside = collapse_rows(votes)[0].size * votes.shape[1] ** 2 <= 10 * _AT_ONCE
     kinds = {"": differences} | ({f"_{scale}": scale} if beside else {})
     coefficients = {f"krippendorff{name}": krippendorff(votes, one, places) for name, one in kinds.items()}
@@ -341,7 +335,6 @@ _FEW_OF_A_SAMPLE = 8  # labels, up to which pairs are counted one by one
 class LabelerPairs(NamedTuple):
     """Counts from the first label of each labeler for a sample; matrices of pairs are symmetric."""
 
-    num_first: int  # labels that are the first of their labeler for the sample
     met: np.ndarray  # (labelers,) labels of others on the samples of each
     agreed_with: np.ndarray  # (labelers,) ... that are the same as his
     shared: sparse.csr_array  # (labelers, labelers) samples that both labelled
@@ -361,15 +354,13 @@ def labeler_pairs(
     sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int],
     at_least: int = 1, times: np.ndarray | None = None,
 ) -> LabelerPairs:  # fmt: skip
-    """Shared samples and agreement of labelers; `size` is (labelers, samples).
+    """Shared samples and agreement of labelers; `size` is (labelers, samples), matrices of `at_least` labels.
 
-    Matrices leave out labelers with fewer than `at_least` labels. Each label stands for `times` equal samples
-    (then none is repeated).
+    Each label stands for `times` equal samples (then none is repeated).
     """
     alone = times is not None  # then samples need only come in order
     first = np.argsort(sample, kind="stable") if alone else first_labels(sample, labeler, size[0])
     times = np.ones(sample.size, np.int64) if times is None else times
-    num_first = int(times[first].sum())
     if first.size < sample.size or (np.diff(first) != 1).any():  # else no copy of perhaps ten million labels
         sample, labeler, label, times = (part[first] for part in (sample, labeler, label, times))
     classes = int(label.max(initial=0)) + 1
@@ -386,7 +377,7 @@ def labeler_pairs(
     small = size[0] ** 2 * classes <= _FEW + sample.size
     few = small and np.bincount(sample).max(initial=0) <= _FEW_OF_A_SAMPLE
     count = _few if few else _many
-    return LabelerPairs(num_first, met, agreed_with, *count(sample, labeler, label, size, times))
+    return LabelerPairs(met, agreed_with, *count(sample, labeler, label, size, times))
 
 
 def _few(
@@ -434,15 +425,12 @@ def _many(
 def most_shared(shared: sparse.csr_array, at_least: int) -> Int[np.ndarray, "pairs 3"]:
     """(labeler, labeler, samples that both labelled) of every two with so many, the most samples first."""
     upper = sparse.triu(shared).tocoo()
-    pairs = np.stack([upper.row, upper.col, upper.data], axis=1)[upper.data >= at_least].astype(np.int64)
+    pairs = np.array([upper.row, upper.col, upper.data], np.int64).T[upper.data >= at_least]
     return pairs[np.argsort(-pairs[:, 2], kind="stable")]
 
 
 def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:
-    """(labeler, labeler, shared samples) of pairs that never disagree, the most samples first.
-
-    Only pairs with `at_least` shared samples, to which both gave more than one class.
-    """
+    """The same as `most_shared` of pairs that never disagree, on samples of several classes."""
     often = most_shared(pairs.shared, at_least)
     if not often.size:
         return []
@@ -451,10 +439,7 @@ def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, i
 
 
 def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Group of the labeler of each label: labelers who share something (samples, classes) are in one group.
-
-    `other` are (labels,) codes of what may be shared, `size` the numbers of labelers and of those things.
-    """
+    """Group of the labeler of each label; who shares some of the others, samples or classes, is in one."""
     nodes, ones = sum(size), np.ones(labeler.size, np.int8)
     edges = sparse.csr_array((ones, (labeler, other + np.int64(size[0]))), (nodes, nodes))
     return sparse.csgraph.connected_components(edges, directed=False)[1][labeler]
@@ -469,10 +454,9 @@ def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, in
 
 
 def opposed(counts: np.ndarray, pairs: LabelerPairs, at_least: int) -> np.ndarray:
-    """Labelers whose agreement is below chance by 3 standard errors, labels being the independent units.
+    """Labelers whose agreement is below chance by 3 standard errors, if they met `at_least` labels of others.
 
-    `counts` are labels, (labelers, classes); who met fewer than `at_least` labels of others is not judged.
-    Chance is what the labeler's own use of the classes would give against the class shares of all labels.
+    `counts` are labels, (labelers, classes): chance is their own use of the classes against all shares.
     """
     number = np.maximum(1, counts.sum(axis=1))
     chance = counts @ (counts.sum(axis=0) / max(1, counts.sum())) / number

@@ -53,9 +53,7 @@ def test_one_number_has_one_interval_whoever_is_asked(ratings):
 def test_who_agrees_least_and_most(ratings):
     found = jt.labeler_agreement(jt.Labels.from_matrix(ratings, 3))
     kappas = {f"{a}, {b}": kappa.value for (a, b), kappa in found.pairs.items()}
-    least, most = (
-        f"{kappas[k]:.3f} ({k})" for k in (min(kappas, key=kappas.get), max(kappas, key=kappas.get))
-    )
+    least, most = (f"{kappas[k]:.3f} ({k})" for k in (one(kappas, key=kappas.get) for one in (min, max)))
     assert f"Of two labelers Cohen's kappa is from {least} to {most}." in " ".join(found.summary().split())
     two = jt.labeler_agreement(jt.Labels.from_matrix(ratings[:, :2], 3))
     assert "Of two labelers" not in two.blocks().sentence
@@ -79,9 +77,7 @@ def test_doubled_labelers_are_said_first(ratings):
 def test_cells_that_nobody_saw_are_said():
     z = np.repeat([[0, 0], [0, 1]], [120, 5], axis=0)
     labels = jt.Labels.from_matrix(z, 2)
-    sentence = (
-        "Most of the interval of Krippendorff's alpha and of Fleiss' kappa comes from combinations of labels"
-    )
+    sentence = "Most of the interval of Krippendorff's alpha and of Fleiss' kappa comes from combinations of"
     assert sentence in jt.labeler_agreement(labels).blocks().sentence
     assert sentence in " ".join(jt.inspect_labels(labels).summary(full=True).split())
     assert "no_agreement" not in {one.name for one in jt.inspect_labels(labels).findings}

@@ -89,10 +89,10 @@ def test_standard_errors_are_those_of_leaving_one_out(make, kind):
     assert abs(found.standard_error / error - 1) < 0.02
 
 
-@pytest.mark.parametrize(
-    ("cells", "printed"),
-    [((20, 5, 10, 15), 0.4), ((45, 15, 25, 15), 0.1304), ((25, 35, 5, 35), 0.2593)],
-)
+KAPPAS = [((20, 5, 10, 15), 0.4), ((45, 15, 25, 15), 0.1304), ((25, 35, 5, 35), 0.2593)]
+
+
+@pytest.mark.parametrize(("cells", "printed"), KAPPAS)
 def test_cohens_kappa_with_its_general_variance(cells, printed):
     """Fleiss, Cohen and Everitt (1969), variance for any kappa, times n / (n - 1)."""
     first, second = np.repeat([0, 0, 1, 1], cells), np.repeat([0, 1, 0, 1], cells)
@@ -103,9 +103,7 @@ def test_cohens_kappa_with_its_general_variance(cells, printed):
     observed, chance = np.trace(p), rows @ columns
     kappa, left = (observed - chance) / (1 - chance), 1 - chance
     inside = sum(p[i, i] * (left - (rows[i] + columns[i]) * (1 - observed)) ** 2 for i in range(2))
-    outside = (1 - observed) ** 2 * sum(
-        p[i, j] * (columns[i] + rows[j]) ** 2 for i in range(2) for j in range(2) if i != j
-    )
+    outside = sum(p[i, 1 - i] * (columns[i] + rows[1 - i]) ** 2 for i in range(2)) * (1 - observed) ** 2
     rest = (observed * chance - 2 * chance + observed) ** 2
     variance = (inside + outside - rest) / (left**4 * (sum(cells) - 1))
     assert found.value == pytest.approx(kappa)
@@ -189,9 +187,8 @@ def test_few_disagreements_leave_a_lower_end_that_says_something():
 @pytest.mark.parametrize(("alike", "differ"), [(40, 0), (100, 3)])
 def test_interval_by_the_limit_of_the_dirichlet_process(alike, differ):
     """Brennan and Prediger's of two classes is 2 p - 1: p by gamma numbers of its two cells alone."""
-    found = agreement(
-        brennan_prediger(np.repeat([[2, 0], [1, 1]], [alike, differ], axis=0)), 0, replicates=40_000
-    )
+    votes = np.repeat([[2, 0], [1, 1]], [alike, differ], axis=0)
+    found = agreement(brennan_prediger(votes), 0, replicates=40_000)
     rng, number = np.random.default_rng(1), alike + differ
     worth = (number - 1) / (number + 1) * (norm.ppf(0.975) / student.ppf(0.975, number - 1)) ** 2
     kappa = rng.random(400_000)  # imagined labelers agree with probability (1 + kappa) / 2
@@ -201,6 +198,9 @@ def test_interval_by_the_limit_of_the_dirichlet_process(alike, differ):
     )
     low, high = np.quantile(2 * one / (one + two) - 1, [0.025, 0.975])
     assert abs(found.low - low) < 0.01 and abs(found.high - max(high, found.value)) < 0.003
+
+
+PAIRS = [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
 @pytest.mark.parametrize("samples", [50, 125])
@@ -213,12 +213,9 @@ def test_two_readers_and_a_rare_class_are_covered(samples):
     assert abs(true - 0.179) < 1e-3 and (drawn[:, 3] == 0).mean() > 0.5
     hits, unseen = [], []
     for row in drawn:
-        pairs = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], row, axis=0)
-        found = [agreement(cohen(*pairs.T, 2), 0, replicates=500)]
-        found += [
-            agreement(make(np.repeat(votes, row, axis=0)), 0, replicates=500)
-            for make in (fleiss, krippendorff)
-        ]
+        pairs, votes_of_all = (np.repeat(one, row, axis=0) for one in (PAIRS, votes))
+        kinds = cohen(*pairs.T, 2), fleiss(votes_of_all), krippendorff(votes_of_all)
+        found = [agreement(one, 0, replicates=500) for one in kinds]
         hits.append([one.low <= true <= one.high for one in found])
         unseen.append(found[0].unseen)
     assert (np.mean(hits, axis=0) > 0.91).all()
@@ -227,7 +224,6 @@ def test_two_readers_and_a_rare_class_are_covered(samples):
 
 
 def test_refused(as_installed):
-    with pytest.raises(ValueError, match="must be one of 'nominal'"):
-        fleiss(np.ones((3, 2), int), "cubic")
-    with pytest.raises(ValueError, match="must be one of 'nominal'"):
-        krippendorff(np.ones((3, 2), int), "ratio")
+    for make, kind in ((fleiss, "cubic"), (krippendorff, "ratio")):
+        with pytest.raises(ValueError, match="must be one of 'nominal'"):
+            make(np.ones((3, 2), int), kind)

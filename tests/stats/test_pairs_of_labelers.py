@@ -72,7 +72,7 @@ def test_equal_samples_taken_together_count_as_often_as_they_are(few, monkeypatc
     *entries, times = kinds.entries()
     one = agreement.labeler_pairs(*labels.entries(), (4, 200), 150)
     other = agreement.labeler_pairs(*entries, (4, kinds.labels.num_samples), 150, times)
-    for name in ("num_first", "met", "agreed_with", "shared", "agreed", "variety"):
+    for name in ("met", "agreed_with", "shared", "agreed", "variety"):
         a, b = (getattr(found, name) for found in (one, other))
         a, b = (part.toarray() if hasattr(part, "toarray") else part for part in (a, b))
         np.testing.assert_array_equal(a, b)
