@@ -84,7 +84,7 @@ def test_next_lines_run_as_printed(run, export, monkeypatch):
         assert code == 0, err
     (after,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
     words = shlex.split(after, comments=True)
-    assert {"--gold", "--repeats", "--missing", "--seed", "--task"} <= set(words)
+    assert {"--gold", "--missing", "--seed", "--task"} <= set(words)
     code, out, err = run(*words[1:])
     assert code == 0 and "20 gold labels were taken as true" in out, err
     (after,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
