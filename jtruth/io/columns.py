@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jtruth._validation.coded import different, has_duplicates, recode
+from jtruth._validation.coded import Coded, different, has_duplicates, recode
 from jtruth._validation.columns import COUNT_WORDS
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import TextTable, whole_numbers
@@ -89,11 +89,16 @@ class Columns:
         """(rows,) int64, one number for each combination of cells of these columns."""
         code, bound = np.zeros(self.size, np.int64), 1
         for name in names:
-            place = {value: k for k, value in enumerate(different(self[name]))}
-            if bound * len(place) >= 2**62:
+            column, size = self[name], len(different(self[name]))
+            if isinstance(column, Coded):
+                codes = column.codes
+            else:
+                place = {value: k for k, value in enumerate(different(column))}
+                codes = recode(column, place.__getitem__)
+            if bound * size >= 2**62:
                 code = np.unique(code, return_inverse=True)[1]
                 bound = self.size
-            code, bound = code * len(place) + recode(self[name], place.__getitem__), bound * len(place)
+            code, bound = code * size + codes, bound * size
         return code
 
     def repeated(self, names: Iterable[str]) -> int:
