@@ -209,7 +209,7 @@ VALUES = {
     "printed": lambda a: float(a["printed"].split()[-1]),
     **{name: lambda a, name=name: a["metrics"][name]["mean"] for name in ("accuracy", "precision", "recall")},
     **{f"share {name}": lambda a, name=name: a["shares"][name]["mean"] for name in ("yes", "pass", "true")},
-    **{f"group {k}": lambda a, k=k: sorted((g["mean"] for g in a["by"]["groups"]), reverse=True)[k] for k in (0, 1)},
+    **{f"group {k}": lambda a, k=k: sorted((g["share"] for g in a["given"]), reverse=True)[k] for k in (0, 1)},
 }  # fmt: skip
 
 

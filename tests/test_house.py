@@ -15,7 +15,7 @@ import pytest
 
 from tests.source import ROOT, defined, nodes, sources, trees
 
-AT_MOST = {"lines": 50_291, "files": 224, "classes": 227, "exported names": 299, "unused names": 0}
+AT_MOST = {"lines": 50_305, "files": 224, "classes": 227, "exported names": 299, "unused names": 0}
 LONGEST_FILE = 500
 
 

@@ -143,3 +143,17 @@ def test_labelers_in_every_group(answer, refusal, folder, monkeypatch):
     assert {row["worker"] for row in by["differences"]} == set(JUDGES)
     assert len(out.splitlines()) <= 20 and max(map(len, out.splitlines())) <= 80
     assert "--fast, --update and --model and --by do not go together" in refusal(*words, "--fast")
+
+
+def test_labels_as_given_stand_by_group_where_nothing_is_identified(answer, tmp_path):
+    """One scorer of two models: his verdicts are counted, and no share is claimed."""
+    rows = [
+        (f"q{i}", model, "ok" if i % 4 < k else "bad") for k, model in ((3, "a"), (2, "b")) for i in range(20)
+    ]
+    path = write(tmp_path / "one.csv", ("task", "model", "verdict"), rows)
+    found, out = answer("prevalence", path, "--task", "task,model", "--label", "verdict", "--by", "model",
+                        "--positive", "ok")  # fmt: skip
+    assert found["rule"] == "not identified" and "Not identified" in out
+    assert [(row["group"], row["share"], row["num_labels"]) for row in found["given"]] == [
+        ("a", 0.75, 20), ("b", 0.5, 20)
+    ]  # fmt: skip

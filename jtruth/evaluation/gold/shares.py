@@ -77,6 +77,7 @@ class Prevalence(Answer):
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
     groups: grouped.Groups | None = None  # where the group of each sample was said
+    given: tuple[dict[str, Any], ...] = ()  # labels as given in each group, where no share is identified
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -92,6 +93,9 @@ class Prevalence(Answer):
         views = [{"sentence": text, "shares": dict(shares)} for text, shares in self.assumptions.items()]
         heads = [Column(("shares", name), plain(name)) for name in self.shares]
         of_groups = () if self.groups is None else self.groups.blocks(self.level)
+        if self.given:
+            as_given = Column("share", "of the labels"), Column("num_labels", "labels")
+            of_groups = (Table("given", "Labels as given, right or wrong", "group", as_given, self.given),)
         blocks = (
             *of_groups,
             Table("shares", f"Share of each class in these samples, with {kind}s", "class", columns, rows,
@@ -173,7 +177,8 @@ def prevalence(
     if data.num_gold and data.open:
         return _by_gold(data, groups)
     if not data.num_gold and by_gold.too_few_labels(labels):
-        return _answer(data, warnings=(*data.notes, NOT_IDENTIFIED))
+        given = () if groups is None else _given(labels, groups)
+        return _answer(data, warnings=(*data.notes, NOT_IDENTIFIED), given=given)
     fit = labels_fit(data)
     if data.open:
         return _predicted(data, fit, groups)
@@ -190,6 +195,15 @@ def prevalence(
         return answer
     columns = groups.of_tables(present(fit.counts, "the counts of groups"))
     return _with_groups(answer, data, groups, columns, {}, grouped.SAME_ERRORS)
+
+
+def _given(labels: Labels, groups: grouped.Groups) -> tuple[dict[str, Any], ...]:
+    """Share of the positive class among the labels of each group: what was said, and not what is true."""
+    votes = np.zeros((len(groups.names), labels.num_classes))
+    np.add.at(votes, groups.group, labels.counts())
+    number = votes.sum(axis=1).astype(int)
+    rows = zip(groups.names, votes[:, groups.code] / np.maximum(number, 1), number, strict=True)
+    return tuple({"group": str(g), "share": float(share), "num_labels": int(n)} for g, share, n in rows)
 
 
 def _answer(
