@@ -5,7 +5,9 @@ different values, and there are few of them: ten million labels are three. `diff
 ask so of a coded column, and of a plain list by going through it, with the same answer.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,14 @@ class Coded(Sequence):
 
     def __contains__(self, value: Any) -> bool:
         return value in self.names
+
+
+def coded(values: Sequence[str]) -> Coded:
+    """A column as whole numbers, each different text once."""
+    if isinstance(values, Coded):
+        return values
+    number = defaultdict(count().__next__)
+    return Coded(recode(values, number.__getitem__), list(number))
 
 
 def different(values: Sequence) -> list:

@@ -1,15 +1,14 @@
 """A plan applied to its table: the only place where cells become samples, labelers and labels."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 import numpy as np
 
-from jtruth._validation.coded import Coded, different, merged, occurring, recode
+from jtruth._validation.coded import Coded, coded, different, merged, occurring, recode
 from jtruth._validation.columns import unused_counts
 from jtruth._validation.ids import MissingColumn, check_columns, with_tasks
 from jtruth._validation.text import TextTable, whole_numbers
@@ -22,14 +21,6 @@ from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan
 from jtruth.labels import Labels
 
 BETWEEN = " | "  # stands between the parts of a key of several columns
-
-
-def coded(values: Sequence[str]) -> Coded:
-    """A column as whole numbers, each different text once."""
-    if isinstance(values, Coded):
-        return values
-    number = defaultdict(count().__next__)
-    return Coded(recode(values, number.__getitem__), list(number))
 
 
 def ids_of(table: TextTable, plan: FilePlan) -> Sequence[str]:
@@ -232,8 +223,11 @@ def check_derived(labels: Labels, source: Source) -> None:
     """Refuse a labeler who gives the majority of the others wherever they disagree: a column made of them."""
     if labels.num_labelers < 4 or labels.num_labels > _MOST_CHECKED or labels.has_repeats():
         return
-    for t, name in enumerate(labels.worker_names):
-        same, chance = _with_the_majority(labels, t)
+    sample, who, label = labels.entries()
+    order = np.argsort(who, kind="stable")  # the labels of each labeler, found once
+    ends = np.cumsum(labels.labels_per_labeler())
+    for name, mine in zip(labels.worker_names, np.split(order, ends[:-1]), strict=True):
+        same, chance = _with_the_majority(labels, sample[mine], label[mine])
         if not same.size or same.mean() < 0.98:
             continue
         if chance[same].sum() < (_CHANCE_OF_RATERS if is_rater(str(name)) else _CHANCE):
@@ -246,15 +240,15 @@ def check_derived(labels: Labels, source: Source) -> None:
             raise ValueError(source.says(text))
 
 
-def _with_the_majority(labels: Labels, labeler: int) -> tuple[np.ndarray, np.ndarray]:
+def _with_the_majority(
+    labels: Labels, sample: np.ndarray, label: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Whether a labeler is with the majority of each disputed sample, and the log chance of that.
 
     Somebody with labels of his own is with them no more often than they are right: for others of one
     accuracy, which their agreement gives, and a majority by m votes odds^m / (odds^m + C - 1).
     """
-    sample, who, label, classes = *labels.entries(), labels.num_classes
-    sample, label = sample[who == labeler], label[who == labeler]
-    votes = labels.counts()[sample].astype(np.int64)
+    classes, votes = labels.num_classes, labels.counts()[sample].astype(np.int64)
     votes[np.arange(len(votes)), label] -= 1
     number = votes.sum(axis=1)
     second, most = np.sort(votes, axis=1)[:, -2:].T

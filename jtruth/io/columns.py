@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jtruth._validation.coded import Coded, different, has_duplicates, recode
+from jtruth._validation.coded import coded, different, has_duplicates
 from jtruth._validation.columns import COUNT_WORDS
 from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.text import TextTable, whole_numbers
@@ -54,7 +54,7 @@ _PEOPLE = re.compile(
 _ITEM = set(COLUMN_WORDS["task"].split()) | {"q", "i", "t", "s", "stimulus", "statement", "text"}
 MOST, _MOST_GRADES = 20, 11  # different values of a labeler in a wide table: words, and whole numbers
 _LONG_TEXT = 40  # letters that no class name needs in the mean
-TIMES = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{9,19}(\.\d+)?|\d{1,2}:\d\d(:\d\d)?.*")
+_TIMES = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{9,19}(\.\d+)?|\d{1,2}:\d\d(:\d\d)?.*")
 
 
 class Columns:
@@ -89,16 +89,12 @@ class Columns:
         """(rows,) int64, one number for each combination of cells of these columns."""
         code, bound = np.zeros(self.size, np.int64), 1
         for name in names:
-            column, size = self[name], len(different(self[name]))
-            if isinstance(column, Coded):
-                codes = column.codes
-            else:
-                place = {value: k for k, value in enumerate(different(column))}
-                codes = recode(column, place.__getitem__)
+            column = coded(self[name])
+            size = len(column.names)
             if bound * size >= 2**62:
                 code = np.unique(code, return_inverse=True)[1]
                 bound = self.size
-            code, bound = code * size + codes, bound * size
+            code, bound = code * size + column.codes, bound * size
         return code
 
     def repeated(self, names: Iterable[str]) -> int:
@@ -123,7 +119,7 @@ class Columns:
     def is_time(self, name: str) -> bool:
         """Dates or times."""
         values = self.values(name)
-        return bool(values) and all(TIMES.fullmatch(value.strip()) for value in values[:50])
+        return bool(values) and all(_TIMES.fullmatch(value.strip()) for value in values[:50])
 
     def counts_rows(self, name: str) -> bool:
         """Whether cells are 0 or 1 and on, one for each row: in its order, or of many rows in any order."""
