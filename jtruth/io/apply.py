@@ -80,7 +80,7 @@ def _long(table: TextTable, plan: FilePlan) -> LabelRows:
     rows = LabelRows(task, worker, label, table.source)
     if plan.aside and plan.layout == LONG:
         _set_aside(rows, plan.aside)
-    used = {*(plan.task or ()), plan.worker, plan.label}
+    used = {name for name in (*(plan.task or ()), plan.worker, plan.label) if name is not None}
     counts = unused_counts(
         table.header, used, lambda name: table.columns[table.header.index(name)], table.source
     )
