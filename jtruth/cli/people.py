@@ -226,8 +226,8 @@ def _sampled(args: Any) -> tuple[Any, Any]:
         return replace(report, warnings=(QUICK.format(QUICK_ABOVE), *report.warnings)), labels
     with progress("answer") as advance:
         report = evaluate_labelers(
-            labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are, key=args.seed,
-            gold=tables.gold_sample(), order=tables.order(), progress=advance,
+            labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are,
+            key=args.seed, gold=tables.gold_sample(), order=tables.order(), progress=advance,
         )  # fmt: skip
     return report, labels
 
