@@ -15,12 +15,13 @@ rates are learned from all groups together; shares of classes and errors of the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 from scipy.special import softmax
 
 from jtruth import _validation as check
@@ -33,7 +34,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, che
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Laws, Pair, consistent, joined
+from jtruth.evaluation.compared import Comparison, Decided, Laws, Pair, consistent, joined
 from jtruth.evaluation.gold.tables import (
     BY_GOLD,
     equal_chances,
@@ -42,18 +43,27 @@ from jtruth.evaluation.gold.tables import (
     learned_table,
 )
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.parts import PREDICTIVE
+from jtruth.evaluation.parts import IN_SAMPLE, POPULATION, PREDICTIVE, TARGETS
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.pairs import Tuples, group_symbols, smaller_is_better, tuples
+from jtruth.tables.new_samples import NewSamples, as_ratio
+from jtruth.tables.pairs import (
+    Tuples,
+    group_symbols,
+    new_by_tuples,
+    new_difference,
+    smaller_is_better,
+    tuples,
+)
 from jtruth.tables.posterior import TableDraws
-from jtruth.testing.binary.chain import symbol_chain
+from jtruth.testing.binary.chain import chain_tables, symbol_chain
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.testing.multiclass import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"
-MOST_TUPLES, _DRAWS = 16, 4000
+MOST_TUPLES = 16
 _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates are learned: 2 right, 1 wrong
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
 _BY_TWOS = (
@@ -72,6 +82,7 @@ def compare_classifiers(
     margin: float | int = 0.0,
     at_least: float | int | None = None,
     positive: int | str | None = None,
+    target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
     """Which classifier is better, judged by noisy labels, and with what probability?
@@ -83,6 +94,9 @@ def compare_classifiers(
         margin: a classifier counts as better if it is by more than this.
         at_least: a requirement; the answer holds the probability that each meets it. Where a smaller value
             is better (false_alarm_rate) it is what the metric may be at most.
+        target: "population", new samples of the same kind, or "in-sample", these; `in_sample` of the answer
+            gives the latter too. What may differ between two classifiers on new samples is paired: see
+            `jtruth.tables.pairs.new_difference`.
         positive, how: as for `evaluate`, see `Judging`.
 
     Raises:
@@ -97,6 +111,7 @@ def compare_classifiers(
     >>> found.ranking, round(found.best["good"], 2)
     (('good', 'poor'), 0.99)
     """
+    check.choose("target", target, TARGETS)
     names = _names(predictions)
     first, *others = names
     data = inputs.read_judged("compare_classifiers", predictions[first], labels, how, positive)
@@ -122,15 +137,20 @@ def compare_classifiers(
         table, texts = judged_together(part, what)
         judged.append(([names[k] for k in members], what, table))
         doubts += texts
-    laws, agreement = _laws(judged, measure, data.key), {}
+    here, agreement = _laws(judged, measure, data.key), {}
     if data.labels is not None:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
-    pairs = {} if margin else {pair: laws.p_tie(*pair) for pair in laws.differences}
+    said = dict(zip(names, codes, strict=True))
+    decided = _decided(judged, measure, here)
+    laws = _new_laws(judged, measure, data.key, here), here
+    now = laws[target == IN_SAMPLE]
+    pairs = {} if margin else {pair: now.p_tie(*pair) for pair in now.differences if not decided[pair].same}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
-        data, measure, laws, judged, dict(zip(names, codes, strict=True)), doubts, ties, margin=float(margin),
+        data, measure, laws, judged, said, doubts, ties, target=target, margin=float(margin),
         at_least=None if at_least is None else float(at_least), agreement=agreement,
+        decided=decided,
     )  # fmt: skip
 
 
@@ -141,6 +161,7 @@ def compare_groups(
     *,
     metric: str = "accuracy",
     positive: int | str | None = None,
+    target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
     """In which group of the samples is a classifier better, and with what probability?
@@ -149,6 +170,7 @@ def compare_groups(
         y_pred, labels, positive, how: as for `evaluate`.
         by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
+        target: as for `compare_classifiers`; new samples are drawn for each group apart.
 
     Raises:
         ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
@@ -161,6 +183,7 @@ def compare_groups(
     >>> found.ranking, found.best["a"] > 0.99
     (('a', 'b'), True)
     """
+    check.choose("target", target, TARGETS)
     data = inputs.read_judged("compare_groups", y_pred, labels, how, positive)
     check_assume(data.assume, data)
     groups, measure = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
@@ -168,36 +191,51 @@ def compare_groups(
     codes, symbols = groups.group * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
     part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
     table, doubts = judged_together(part, what)
-    each = [table.estimate(what.of_one(measure, g)) for g in range(len(names))]
+    paired = _paired(groups, data) if measure.name == "accuracy" else {}
     whole = isinstance(table, TableDraws)
-    columns = np.stack([law.draws for law in each], axis=1) if whole else grouped.apart(each, data.key)
-    points = [law.mean for law in each]
-    pairs = _paired(groups, data) if measure.name == "accuracy" else {}
-    sign = -1.0 if smaller_is_better(measure) else 1.0
-    laws = grouped.laws_of(names, columns, pairs, sign, None if whole else points)
     few = () if measure.position is None else few_of_classes(data, [measure.position], [data.y_pred])
-    notes = [*inputs.warnings(data), *few, *groups.notes, *([grouped.PAIRED] if pairs else [])]
+    notes = [*inputs.warnings(data), *few, *groups.notes, *([grouped.PAIRED] if paired else [])]
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
+    laws = _group_laws(names, _New(table, what, data.key), measure, paired)
     return comparison_of(data, measure, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
-                         sizes=tuple(groups.sizes.tolist()))  # fmt: skip
+                         target=target, sizes=tuple(groups.sizes.tolist()))  # fmt: skip
 
 
-def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
+def _group_laws(
+    names: tuple[str, ...], of: "_New", metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
+) -> tuple[Laws, Laws]:
+    """Of new samples of each group, and of these."""
+    found = []
+    for number in (0, 1):
+        ones = [of.what.of_one(metric, g) for g in range(len(names))]
+        each = [of.table.estimate(one) if number else of.value(metric, g) for g, one in enumerate(ones)]
+        columns = of.columns(metric, new=not number) if of.whole else grouped.apart(each, of.key)
+        pairs, sign = {pair: two[1 - number] for pair, two in paired.items()}, _sign(metric)
+        laws = grouped.laws_of(names, columns, pairs, sign, [law.mean for law in each])
+        found.append(replace(laws, values=dict(zip(names, each, strict=True))))
+    return found[0], found[1]
+
+
+def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
     """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
     at_random = data.open and data.num_gold and equal_chances(data)
     if not (at_random and grouped.same_items(groups, data.gold >= 0)):
         return {}
     h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, of groups"))
     right = h[np.arange(len(h)), data.y_pred]
-    pairs = grouped.paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
-    return {pair: here for pair, (here, _) in pairs.items()}
+    return grouped.paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
 
 
 def comparison_of(
-    data: inputs.Inputs, metric: Metric, laws: Laws, judged: Sequence[Judged], predictions: Mapping[str, Any],
-    doubts: Sequence[str], last: Sequence[str] = (), **more: Any,
+    data: inputs.Inputs, metric: Metric, both: tuple[Laws, Laws], judged: Sequence[Judged],
+    predictions: Mapping[str, Any], doubts: Sequence[str], last: Sequence[str] = (), *, target: str,
+    **more: Any,
 ) -> Comparison:  # fmt: skip
-    """The answer about `judged`, with all that is doubtful; `last` are doubts of the numbers themselves."""
+    """The answer about `judged`, of new samples and of these, with all that is doubtful.
+
+    `last` are doubts of the numbers themselves.
+    """
+    laws, other = both if target == POPULATION else both[::-1]
     open_ = isinstance(judged[0][2], PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
     if data.open:
@@ -211,8 +249,8 @@ def comparison_of(
         if law.probability_defined < 1 - 1e-9
     ]
     return Comparison(
-        laws.values, laws.differences, laws.columns, laws.sign, measure=metric, level=data.level,
-        interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
+        laws.values, laws.differences, laws.columns, laws.sign, target=target, other=other, measure=metric,
+        level=data.level, interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
         assumptions=() if refused else _by_assumption(judged, metric, tuple(laws.values)),
         num_samples=data.y_pred.size, num_gold=data.num_gold, positive=data.classes[data.positive],
         warnings=tuple(dict.fromkeys((*refused, *doubts, *never, *last))), key=data.stated,
@@ -246,7 +284,107 @@ def _laws(judged: Sequence[Judged], metric: Metric, key: Key) -> Laws:
         columns = np.stack([law.draws for law in values.values()], axis=1)
     else:
         columns = joined(values, differences, key)
-    return Laws(values, differences, columns, -1.0 if smaller_is_better(metric) else 1.0)
+    return Laws(values, differences, columns, _sign(metric))
+
+
+@dataclass(frozen=True)
+class _New:
+    """A table of tuples, asked about new samples."""
+
+    table: AnyTable
+    what: Tuples
+    key: Key
+
+    @property
+    def whole(self) -> bool:
+        """Whether one distribution holds all classifiers or groups."""
+        return isinstance(self.table, TableDraws)
+
+    @cached_property
+    def drawn(self) -> list[tuple[TableDraws, TableDraws, Tuples]]:
+        """Of each reading: tables of these samples, of new ones, and what symbols of the latter say."""
+        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.readings.values()]
+        keys = [stream(self.key, "reading", k) for k in range(len(tables))]
+        return [(one, *new_by_tuples(one.counts, self.what, k)) for one, k in zip(tables, keys, strict=True)]
+
+    def value(self, metric: Metric, place: int) -> Estimate:
+        """A metric of one classifier or group."""
+        one = self.what.of_one(metric, place)
+        if as_ratio(one, self.table.shape) or not self.whole:
+            return NewSamples(self.table, self.key).estimate(one)
+        _, new, what = self.drawn[0]
+        return new.estimate(what.of_one(metric, place))
+
+    def difference(self, metric: Metric, pair: tuple[int, int], here: DrawsEstimate) -> DrawsEstimate:
+        """What the first classifier of a pair has more of; `here` is the same of these samples.
+
+        A predictive one has beside its own error that of having drawn these samples, as readings have it.
+        """
+        cells, ones = self.what.decided(metric, *pair), self.what.difference(metric, *pair)
+        if self.what.same(*pair) or np.isnan(here.draws).all():
+            return here
+        if isinstance(self.table, TableDraws):
+            _, new, what = self.drawn[0]
+            if cells is None:
+                return new.estimate(what.difference(metric, *pair))
+            return new_difference(self.table, cells, int(_sign(metric)))
+        errors = np.concatenate([
+            what.difference(metric, *pair).of_table(new.counts)
+            - ones.of_table(one.counts.repeat(len(new.counts) // len(one.counts), axis=0))
+            for one, new, what in self.drawn
+        ])  # fmt: skip
+        errors = host_rng(self.key, "drawn").choice(errors[~np.isnan(errors)], here.draws.size)
+        return DrawsEstimate(np.clip(here.draws + errors, *ones.bounds), middle=here.middle)
+
+    def columns(self, metric: Metric, new: bool = True) -> Float[np.ndarray, "draws classifiers"]:
+        """Draws of all classifiers or groups together; those that are the same stay so."""
+        here, later, what = self.drawn[0]
+        table, what = (later, what) if new else (here, self.what)
+        size = self.what.num_classifiers
+        first = [next(j for j in range(k + 1) if self.what.same(j, k)) for k in range(size)]
+        return np.stack([table.estimate(what.of_one(metric, k)).draws for k in first], axis=1)
+
+
+def _sign(metric: Metric) -> float:
+    return -1.0 if smaller_is_better(metric) else 1.0
+
+
+def _new_laws(judged: Sequence[Judged], metric: Metric, key: Key, here: Laws) -> Laws:
+    """The same as `here`, for new samples."""
+    values, differences = {}, {}
+    parts = [_New(table, what, stream(key, "new", k)) for k, (_, what, table) in enumerate(judged)]
+    for (members, _, _), new in zip(judged, parts, strict=True):
+        values |= {name: new.value(metric, k) for k, name in enumerate(members) if name not in values}
+        for a, b in combinations(range(len(members)), 2):
+            pair = members[a], members[b]
+            differences[pair] = new.difference(metric, (a, b), here.differences[pair])
+    differences = consistent(values, differences)
+    whole = len(parts) == 1 and parts[0].whole
+    columns = parts[0].columns(metric) if whole else joined(values, differences, key)
+    return Laws(values, differences, columns, here.sign)
+
+
+def _decided(judged: Sequence[Judged], metric: Metric, here: Laws) -> dict[Pair, Decided]:
+    """Of every pair: on how many of these samples only the first is right, and only the second."""
+    found = {}
+    for members, what, table in judged:
+        for a, b in combinations(range(len(members)), 2):
+            pair, asked, cells = (members[a], members[b]), metric, what.decided(metric, a, b)
+            if cells is None:
+                asked = named_metric("accuracy", range(what.num_classes))
+                cells = check.present(what.decided(asked, a, b), "cells that decide")
+            if isinstance(table, TableDraws):
+                first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
+                laws = DrawsEstimate(first), DrawsEstimate(second)
+            else:  # readings say on how many of the samples one of both is right, the difference on which
+                law = here.differences[pair] if asked is metric else _difference(table, what, asked, (a, b))
+                tables = [one.mean_counts for one in table.readings.values()]
+                one, other, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)
+                gap = np.append(law.draws, law.mean) * size * _sign(asked)
+                counts = [(np.maximum(one + other, np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
+                laws = [DrawsEstimate(each[:-1], middle=float(each[-1])) for each in counts]
+            found[pair] = Decided(laws[0], laws[1], float(np.mean(size)), asked.name, what.same(a, b))
+    return found
 
 
 def _difference(table: AnyTable, what: Tuples, metric: Metric, pair: tuple[int, int]) -> DrawsEstimate:
@@ -319,8 +457,7 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
                                num_symbols=what.num_symbols, alpha=alpha)  # fmt: skip
     if not model.prior_unknown:
         odds = log_odds(model.log_likelihood, model.prior)
-        chain = symbol_chain(odds, data.y_pred, what.num_symbols, alpha)
-        return chain.tables(stream(key, "tuples of predictions"), _DRAWS)
+        return chain_tables([symbol_chain(odds, data.y_pred, what.num_symbols, alpha)], np.ones(1))
     # The prior is integrated out at the nodes of one classifier's answer, with the evidence of all.
     ratio = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
     right_for_one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
@@ -330,11 +467,4 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
         for share in mixture.parameter
     ]
     gain = [c.log_evidence - t.log_evidence for c, t in zip(chains, mixture.tables, strict=True)]
-    weight = softmax(log(mixture.weight) + np.array(gain))
-    number = host_rng(key, "share of positives").multinomial(_DRAWS, weight)
-    drawn = [
-        chain.tables(stream(key, "tuples given share", k), int(n)).counts
-        for k, (chain, n) in enumerate(zip(chains, number, strict=True))
-        if n
-    ]
-    return TableDraws(np.concatenate(drawn))
+    return chain_tables(chains, softmax(log(mixture.weight) + np.array(gain)))
