@@ -51,7 +51,7 @@ def answers(name, y, y_pred, labels, key, rng, share):
     gold = np.full(y.size, -1)
     some = rng.choice(y.size, 30, replace=False)
     gold[some] = y[some]
-    found, share = (
+    found, known = (
         jt.evaluate(y_pred, labels, key=key, gold=gold, positive=1),
         jt.prevalence(labels, gold=gold, key=key),
     )
