@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jtruth._validation import check_columns, with_tasks
+from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
@@ -330,11 +330,11 @@ def with_notes(found: Any, notes: Sequence[str]) -> Any:
 
 
 def class_code(name: str | None, labels: Labels | None) -> int:
-    """Code of the positive class: by name, by number where there are no labels; class 1 if not said."""
+    """Code of the positive class: by name, by number without labels; chosen by `positive_of` if unsaid."""
+    if labels is not None:
+        return positive_of(labels)[0] if name is None else labels.class_code(name)
     if name is None:
         return 1
-    if labels is not None:
-        return labels.class_code(name)
     if not (name.isascii() and name.isdigit()):
         raise ValueError(f"--positive {name!r}: without a file of labels classes are numbers, 0, 1, ...")
     return int(name)

@@ -81,10 +81,12 @@ def evaluate(
             "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
             "tars" (unbiased counts with confidence intervals for the population; error rates and prior
             given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
-        positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
-            if None. Of more than two classes: where it is given, "empirical_bayes", "sampling",
-            "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
-            and say so, accuracy too; else, and by the other methods always, the full table is tested.
+        positive: code or name of the positive class, whose precision, recall and so on are meant. If None:
+            the one that its name means (disease, of disease and healthy), class 1 of classes without names or
+            in an order that was given, else the rarer one; the answer says which. Of more than two classes:
+            where it is given, "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and
+            "prior_marginal" test this class against all others and say so, accuracy too; else, and by the
+            other methods always, the full table is tested.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         target: "in-sample" (the default, but for "tars") or "population", see `jtruth.evaluation.methods`.
         level: probability of the printed intervals.
@@ -153,6 +155,7 @@ def _answer(
         posterior=answer.table, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
         num_labelers=samples.num_labelers, num_labels=samples.num_labels, num_gold=data.num_gold,
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
+        positive_chosen=data.chosen,
         prior=prior, labelers=model.labelers if labelers is None else rows,
         baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None else {},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),

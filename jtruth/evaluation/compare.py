@@ -215,6 +215,7 @@ def comparison_of(
         interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
         assumptions=() if refused else _by_assumption(judged, metric, tuple(laws.values)),
         num_samples=data.y_pred.size, num_gold=data.num_gold, positive=data.classes[data.positive],
+        positive_chosen=data.chosen, classes=data.classes,
         warnings=tuple(dict.fromkeys((*refused, *doubts, *never, *last))), key=data.stated,
         checks=look_at(data, predictions), **more,
     )  # fmt: skip
