@@ -137,6 +137,11 @@ class Inputs:
         return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
 
     @property
+    def only_gold(self) -> bool:
+        """Whether nobody labelled anything: verified labels alone say how good a prediction is."""
+        return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
+
+    @property
     def open(self) -> bool:
         """Whether error rates are learned and nobody vouches for an assumption."""
         return self.model is None and self.assume in (None, "unknown")
