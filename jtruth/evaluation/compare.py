@@ -123,7 +123,7 @@ def compare_classifiers(
         judged.append(([names[k] for k in members], what, table))
         doubts += texts
     laws, agreement = _laws(judged, measure, data.key), {}
-    if data.labels is not None:  # share of all labels that each classifier repeats
+    if data.labels is not None and not data.only_gold:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
     pairs = {} if margin else {pair: laws.p_tie(*pair) for pair in laws.differences}
