@@ -22,13 +22,14 @@ from scipy.special import bdtr, ndtr
 
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
+from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of, law_column
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, check_level
-from jtruth.tables.metrics import Metric, title
+from jtruth.tables.metrics import Metric, of_one_class, title
 from jtruth.tables.pairs import NewDifference
 
 TOLD = 0.95  # probability from which it can be told who is better
@@ -200,6 +201,8 @@ class Comparison(Laws, Answer):
     num_samples: int
     num_gold: int
     positive: str
+    positive_chosen: str  # how it was, in words
+    classes: tuple[str, ...]
     warnings: tuple[str, ...]
     key: Stated
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
@@ -323,19 +326,22 @@ class Comparison(Laws, Answer):
             check_notes(self.checks), warning_notes(self.warnings),
             how(("metric", metric), ("interval", kind), ("rests on", self.assumption),
                 ("target", f"{self.target}, {parts.ABOUT[self.target]}")),
-            facts_of(self, "metric", "positive", "level", "interval_kind", "assumption", "num_samples",
-                     "num_gold", "margin", "at_least", "ranking", "told", "target", "order_probability",
-                     within="comparison"),
+            facts_of(self, "metric", "positive", "positive_chosen", "level", "interval_kind", "assumption",
+                     "num_samples", "num_gold", "margin", "at_least", "ranking", "told", "target",
+                     "order_probability", within="comparison"),
             facts(**{"comparison.smaller_is_better": self.sign < 0,
                      "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key,
                      "comparison." + other.target.replace("-", "_"): there}),
         )  # fmt: skip
         gold = number_of(self.num_gold, "gold label")
         about = f"{number_of(len(self.names), self.noun)}, {number_of(self.num_samples, 'sample')}, {gold}; "
-        about += f"positive {self.positive!r}; key {self.key}"
+        about += f"key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         sentence = _sentence(self, metric, kind)
-        return Document(f"Which {self.noun} has the better {metric}?", about, sentence, blocks, alarms)
+        one = of_one_class(self.metric)
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if one else ()
+        question = f"Which {self.noun} has the better {metric}?"
+        return Document(question, about, sentence, blocks, alarms, lines=lines)
 
     def _rows(self) -> list[dict[str, Any]]:
         """A row for every two, the better one first: see `difference_rows`."""

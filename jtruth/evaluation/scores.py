@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 from jtruth._one_line import one_line
 from jtruth._random import Stated, stated, stream
-from jtruth._validation import choose
+from jtruth._validation import choose, positive_line
 from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
@@ -83,6 +83,8 @@ class ScoreEvaluation(Answer):
     target: str = parts.POPULATION  # or "in-sample"
     asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    positive_chosen: str = ""  # how the positive class was, in words
+    classes: tuple[str, ...] = ()
 
     @property
     def assumptions(self) -> tuple[parts.Assumption, ...]:
@@ -183,16 +185,18 @@ class ScoreEvaluation(Answer):
             parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", self.target), ("assumed", self.assumption)),
-            facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive", "num_gold"),
+            facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive",
+                     "positive_chosen", "num_gold"),
             facts(**areas, in_sample=in_sample, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
                   auc_of_scores={"low": low, "high": high}),
         )  # fmt: skip
         text = parts.interval_text(self.auc, self.level)
         kind, truth = f"{kind}, {parts.ABOUT[self.target]}", parts.taken_as_true(self.num_gold)
         sentence = f"Area under the ROC curve {text} ({kind}; {truth})."
-        about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
+        about = f"{self.edges.size + 1} bins of scores; key {self.key}"
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
         alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks, alarms, lines=lines)
 
 
 def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
@@ -298,7 +302,7 @@ def evaluate_scores(
         bins: most bins of scores, 2 to 200.
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
-        positive: code or name of the class that high scores speak for; class 1 if None.
+        positive: code or name of the class that high scores speak for; if None chosen as by `evaluate`.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         how: see `Judging`; the prior is needed where the noise is known.
 
@@ -375,6 +379,7 @@ def judged(
     return ScoreEvaluation(
         auc, average, whole, counted, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
         (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold, data.target,
+        positive_chosen=data.chosen, classes=data.classes,
     )  # fmt: skip
 
 
