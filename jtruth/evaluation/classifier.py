@@ -159,7 +159,7 @@ def _answer(
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
         positive_chosen=data.chosen,
         prior=prior, labelers=model.labelers if labelers is None else rows,
-        baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None and not data.only_gold else {},
+        baselines={} if data.labels is None or data.only_gold else {"majority_vote": _vote_metrics(data, answer)},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
         rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,
