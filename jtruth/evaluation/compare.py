@@ -71,7 +71,79 @@ _BY_TWOS = (
     "all is put together from the twos by a normal copula"
 )
 AnyTable = TableDraws | PredictiveTable
-Judged = tuple[Sequence[str], Tuples, AnyTable]  # who, what symbols say of them, and what is known
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A table of tuples, asked about these samples or about new ones."""
+
+    table: AnyTable
+    what: Tuples
+    key: Key
+
+    @property
+    def whole(self) -> bool:
+        """Whether one distribution holds all classifiers or groups."""
+        return isinstance(self.table, TableDraws)
+
+    @cached_property
+    def drawn(self) -> list[tuple[TableDraws, TableDraws, Tuples]]:
+        """Of each reading: tables of these samples, of new ones, and what symbols of the latter say."""
+        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.readings.values()]
+        keys = [stream(self.key, "reading", k) for k in range(len(tables))]
+        return [(one, *new_by_tuples(one.counts, self.what, k)) for one, k in zip(tables, keys, strict=True)]
+
+    def value(self, metric: Metric, place: int, new: bool) -> Estimate:
+        """A metric of one classifier or group."""
+        one = self.what.of_one(metric, place)
+        if not new:
+            return self.table.estimate(one)
+        if not self.whole or as_ratio(one, self.table.shape):
+            return NewSamples(self.table, self.key).estimate(one)
+        _, later, what = self.drawn[0]
+        return later.estimate(what.of_one(metric, place))
+
+    def difference(self, metric: Metric, pair: tuple[int, int], new: bool) -> DrawsEstimate:
+        """What the first classifier of a pair has more of; a predictive one is within what samples allow.
+
+        That of new samples has beside its own error that of having drawn these, as readings have it.
+        """
+        ones = self.what.difference(metric, *pair)
+        if isinstance(self.table, TableDraws):
+            here, cells = self.table.estimate(ones), self.what.decided(metric, *pair)
+            if not new or self.what.same(*pair) or np.isnan(here.draws).all():
+                return here
+            if cells is not None:
+                return new_difference(self.table, cells, int(_sign(metric)))
+            _, later, what = self.drawn[0]
+            return later.estimate(what.difference(metric, *pair))
+        most = self.what.most(metric, *pair, next(iter(self.table.readings.values())).counts[0].sum(axis=0))
+        if most == 0:
+            return DrawsEstimate(np.zeros(1))
+        here = self.table.law(ones._replace(bounds=(-most, most)), DIFFERENCE)
+        if not new:
+            return here
+        errors = np.concatenate([
+            what.difference(metric, *pair).of_table(later.counts)
+            - ones.of_table(one.counts.repeat(len(later.counts) // len(one.counts), axis=0))
+            for one, later, what in self.drawn
+        ])  # fmt: skip
+        errors = host_rng(self.key, "drawn").choice(errors[~np.isnan(errors)], here.draws.size)
+        return DrawsEstimate(np.clip(here.draws + errors, *ones.bounds), middle=here.middle)
+
+    def columns(self, metric: Metric, new: bool) -> Float[np.ndarray, "draws classifiers"]:
+        """Draws of all classifiers or groups together; those that are the same stay so."""
+        _, later, what = self.drawn[0] if new else (None, self.table, self.what)
+        size = self.what.num_classifiers
+        first = [next(j for j in range(k + 1) if self.what.same(j, k)) for k in range(size)]
+        return np.stack([later.estimate(what.of_one(metric, k)).draws for k in first], axis=1)
+
+
+def _sign(metric: Metric) -> float:
+    return -1.0 if smaller_is_better(metric) else 1.0
+
+
+Judged = tuple[Sequence[str], _Asked]  # who, and what is known of them
 
 
 def compare_classifiers(
@@ -135,15 +207,14 @@ def compare_classifiers(
     for number, (members, part, what) in enumerate(groups):
         part.key = stream(data.key, "compared", number)
         table, texts = judged_together(part, what)
-        judged.append(([names[k] for k in members], what, table))
+        judged.append(([names[k] for k in members], _Asked(table, what, stream(data.key, "new", number))))
         doubts += texts
-    here, agreement = _laws(judged, measure, data.key), {}
+    laws = _laws(judged, measure, data.key, True), _laws(judged, measure, data.key, False)
+    decided, agreement = _decided(judged, measure), {}
     if data.labels is not None and not data.only_gold:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
     said = dict(zip(names, codes, strict=True))
-    decided = _decided(judged, measure, here)
-    laws = _new_laws(judged, measure, data.key, here), here
     now = laws[target == IN_SAMPLE]
     pairs = {} if margin else {pair: now.p_tie(*pair) for pair in now.differences if not decided[pair].same}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
@@ -196,22 +267,22 @@ def compare_groups(
     few = () if measure.position is None else few_of_classes(data, [measure.position], [data.y_pred])
     notes = [*inputs.warnings(data), *few, *groups.notes, *([grouped.PAIRED] if paired else [])]
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
-    laws = _group_laws(names, _New(table, what, data.key), measure, paired)
-    return comparison_of(data, measure, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
+    asked = _Asked(table, what, data.key)
+    laws = _group_laws(names, asked, measure, paired)
+    return comparison_of(data, measure, laws, [(names, asked)], {"predictions": data.y_pred}, notes,
                          target=target, sizes=tuple(groups.sizes.tolist()))  # fmt: skip
 
 
 def _group_laws(
-    names: tuple[str, ...], of: "_New", metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
+    names: tuple[str, ...], of: _Asked, metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
 ) -> tuple[Laws, Laws]:
     """Of new samples of each group, and of these."""
     found = []
-    for number in (0, 1):
-        ones = [of.what.of_one(metric, g) for g in range(len(names))]
-        each = [of.table.estimate(one) if number else of.value(metric, g) for g, one in enumerate(ones)]
-        columns = of.columns(metric, new=not number) if of.whole else grouped.apart(each, of.key)
-        pairs, sign = {pair: two[1 - number] for pair, two in paired.items()}, _sign(metric)
-        laws = grouped.laws_of(names, columns, pairs, sign, [law.mean for law in each])
+    for number, new in enumerate((True, False)):
+        each = [of.value(metric, g, new) for g in range(len(names))]
+        columns = of.columns(metric, new) if of.whole else grouped.apart(each, of.key)
+        pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [law.mean for law in each]
+        laws = grouped.laws_of(names, columns, pairs, _sign(metric), points)
         found.append(replace(laws, values=dict(zip(names, each, strict=True))))
     return found[0], found[1]
 
@@ -236,7 +307,7 @@ def comparison_of(
     `last` are doubts of the numbers themselves.
     """
     laws, other = both if target == POPULATION else both[::-1]
-    open_ = isinstance(judged[0][2], PredictiveTable)
+    open_ = isinstance(judged[0][1].table, PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
     if data.open:
         assumed = BY_GOLD if data.num_gold else rests_on(data.labelers_are)
@@ -272,143 +343,57 @@ def _names(predictions: Any) -> tuple[str, ...]:
     return tuple(predictions)
 
 
-def _laws(judged: Sequence[Judged], metric: Metric, key: Key) -> Laws:
+def _laws(judged: Sequence[Judged], metric: Metric, key: Key, new: bool) -> Laws:
     values, differences = {}, {}
-    for members, what, table in judged:
-        for place, name in enumerate(members):
-            if name not in values:
-                values[name] = table.estimate(what.of_one(metric, place))
+    for members, asked in judged:
+        places = [(k, name) for k, name in enumerate(members) if name not in values]
+        values |= {name: asked.value(metric, k, new) for k, name in places}
         for a, b in combinations(range(len(members)), 2):
-            differences[members[a], members[b]] = _difference(table, what, metric, (a, b))
-    differences = consistent(values, differences)
-    if len(judged) == 1 and isinstance(judged[0][2], TableDraws):
-        columns = np.stack([law.draws for law in values.values()], axis=1)
-    else:
-        columns = joined(values, differences, key)
+            differences[members[a], members[b]] = asked.difference(metric, (a, b), new)
+    differences, one = consistent(values, differences), judged[0][1]
+    together = len(judged) == 1 and one.whole
+    columns = one.columns(metric, new) if together else joined(values, differences, key)
     return Laws(values, differences, columns, _sign(metric))
 
 
-@dataclass(frozen=True)
-class _New:
-    """A table of tuples, asked about new samples."""
-
-    table: AnyTable
-    what: Tuples
-    key: Key
-
-    @property
-    def whole(self) -> bool:
-        """Whether one distribution holds all classifiers or groups."""
-        return isinstance(self.table, TableDraws)
-
-    @cached_property
-    def drawn(self) -> list[tuple[TableDraws, TableDraws, Tuples]]:
-        """Of each reading: tables of these samples, of new ones, and what symbols of the latter say."""
-        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.readings.values()]
-        keys = [stream(self.key, "reading", k) for k in range(len(tables))]
-        return [(one, *new_by_tuples(one.counts, self.what, k)) for one, k in zip(tables, keys, strict=True)]
-
-    def value(self, metric: Metric, place: int) -> Estimate:
-        """A metric of one classifier or group."""
-        one = self.what.of_one(metric, place)
-        if as_ratio(one, self.table.shape) or not self.whole:
-            return NewSamples(self.table, self.key).estimate(one)
-        _, new, what = self.drawn[0]
-        return new.estimate(what.of_one(metric, place))
-
-    def difference(self, metric: Metric, pair: tuple[int, int], here: DrawsEstimate) -> DrawsEstimate:
-        """What the first classifier of a pair has more of; `here` is the same of these samples.
-
-        A predictive one has beside its own error that of having drawn these samples, as readings have it.
-        """
-        cells, ones = self.what.decided(metric, *pair), self.what.difference(metric, *pair)
-        if self.what.same(*pair) or np.isnan(here.draws).all():
-            return here
-        if isinstance(self.table, TableDraws):
-            _, new, what = self.drawn[0]
-            if cells is None:
-                return new.estimate(what.difference(metric, *pair))
-            return new_difference(self.table, cells, int(_sign(metric)))
-        errors = np.concatenate([
-            what.difference(metric, *pair).of_table(new.counts)
-            - ones.of_table(one.counts.repeat(len(new.counts) // len(one.counts), axis=0))
-            for one, new, what in self.drawn
-        ])  # fmt: skip
-        errors = host_rng(self.key, "drawn").choice(errors[~np.isnan(errors)], here.draws.size)
-        return DrawsEstimate(np.clip(here.draws + errors, *ones.bounds), middle=here.middle)
-
-    def columns(self, metric: Metric, new: bool = True) -> Float[np.ndarray, "draws classifiers"]:
-        """Draws of all classifiers or groups together; those that are the same stay so."""
-        here, later, what = self.drawn[0]
-        table, what = (later, what) if new else (here, self.what)
-        size = self.what.num_classifiers
-        first = [next(j for j in range(k + 1) if self.what.same(j, k)) for k in range(size)]
-        return np.stack([table.estimate(what.of_one(metric, k)).draws for k in first], axis=1)
-
-
-def _sign(metric: Metric) -> float:
-    return -1.0 if smaller_is_better(metric) else 1.0
-
-
-def _new_laws(judged: Sequence[Judged], metric: Metric, key: Key, here: Laws) -> Laws:
-    """The same as `here`, for new samples."""
-    values, differences = {}, {}
-    parts = [_New(table, what, stream(key, "new", k)) for k, (_, what, table) in enumerate(judged)]
-    for (members, _, _), new in zip(judged, parts, strict=True):
-        values |= {name: new.value(metric, k) for k, name in enumerate(members) if name not in values}
-        for a, b in combinations(range(len(members)), 2):
-            pair = members[a], members[b]
-            differences[pair] = new.difference(metric, (a, b), here.differences[pair])
-    differences = consistent(values, differences)
-    whole = len(parts) == 1 and parts[0].whole
-    columns = parts[0].columns(metric) if whole else joined(values, differences, key)
-    return Laws(values, differences, columns, here.sign)
-
-
-def _decided(judged: Sequence[Judged], metric: Metric, here: Laws) -> dict[Pair, Decided]:
+def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
     """Of every pair: on how many of these samples only the first is right, and only the second."""
     found = {}
-    for members, what, table in judged:
+    for members, one in judged:
+        what, table = one.what, one.table
         for a, b in combinations(range(len(members)), 2):
-            pair, asked, cells = (members[a], members[b]), metric, what.decided(metric, a, b)
-            if cells is None:
-                asked = named_metric("accuracy", range(what.num_classes))
-                cells = check.present(what.decided(asked, a, b), "cells that decide")
+            asked = (
+                metric
+                if what.decided(metric, a, b) is not None
+                else named_metric("accuracy", range(what.num_classes))
+            )
+            cells = check.present(what.decided(asked, a, b), "cells that decide")
             if isinstance(table, TableDraws):
                 first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
                 laws = DrawsEstimate(first), DrawsEstimate(second)
             else:  # readings say on how many of the samples one of both is right, the difference on which
-                law = here.differences[pair] if asked is metric else _difference(table, what, asked, (a, b))
-                tables = [one.mean_counts for one in table.readings.values()]
-                one, other, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)
+                law = one.difference(asked, (a, b), False)
+                tables = [reading.mean_counts for reading in table.readings.values()]
+                *only, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)
                 gap = np.append(law.draws, law.mean) * size * _sign(asked)
-                counts = [(np.maximum(one + other, np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
+                counts = [(np.maximum(sum(only), np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
                 laws = [DrawsEstimate(each[:-1], middle=float(each[-1])) for each in counts]
-            found[pair] = Decided(laws[0], laws[1], float(np.mean(size)), asked.name, what.same(a, b))
+            found[members[a], members[b]] = Decided(
+                laws[0], laws[1], float(np.mean(size)), asked.name, what.same(a, b)
+            )
     return found
-
-
-def _difference(table: AnyTable, what: Tuples, metric: Metric, pair: tuple[int, int]) -> DrawsEstimate:
-    """Law of a difference; a predictive one within what samples allow on which predictions differ."""
-    difference = what.difference(metric, *pair)
-    if not isinstance(table, PredictiveTable):
-        return table.estimate(difference)
-    most = what.most(metric, *pair, next(iter(table.readings.values())).counts[0].sum(axis=0))
-    if most == 0:
-        return DrawsEstimate(np.zeros(1))
-    return table.law(difference._replace(bounds=(-most, most)), DIFFERENCE)
 
 
 def _by_assumption(
     judged: Sequence[Judged], metric: Metric, names: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """Under each reading of the labels, in words, the metric of every classifier."""
-    first, rows = judged[0][2], []
+    first, rows = judged[0][1].table, []
     for reading in first.readings if isinstance(first, PredictiveTable) else ():
         values = {  # of a name the first table that has it
-            name: table.readings[reading].estimate(what.of_one(metric, place)).mean
-            for members, what, table in reversed(judged)
-            if isinstance(table, PredictiveTable) and reading in table.readings
+            name: one.table.readings[reading].estimate(one.what.of_one(metric, place)).mean
+            for members, one in reversed(judged)
+            if isinstance(one.table, PredictiveTable) and reading in one.table.readings
             for place, name in enumerate(members)
         }
         rows.append((ASSUMPTIONS[reading].sentence, tuple(values.get(name, np.nan) for name in names)))

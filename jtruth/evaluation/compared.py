@@ -25,7 +25,7 @@ from jtruth._random import Key, Stated, host_rng
 from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
-from jtruth.answers.blocks import cell_text, facts_of, law_column
+from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, check_level
@@ -126,10 +126,8 @@ class Laws:
 
         With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
         """
-        draws, (law, turned) = (
-            self.sign * self.difference(first, second),
-            _turned(self.differences, first, second),
-        )
+        (law, turned), draws = _turned(self.differences, first, second), self.difference(first, second)
+        draws = self.sign * draws
         if not draws.size:
             return float("nan")
         if beyond == 0 and isinstance(law, NewDifference):
@@ -377,9 +375,6 @@ class Comparison(Laws, Answer):
         return f"Comparison({self.metric}: {said}{'' if self.unclear else format(self.best[first], '.2f')})"
 
 
-_OTHER = {parts.POPULATION: "in_sample", parts.IN_SAMPLE: "population"}
-
-
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     first, second = pair = comparison.ranking[:2]
     p, names = comparison.p_better(first, second, comparison.margin), (plain(first), plain(second))
@@ -402,27 +397,20 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     row = next(row for row in comparison._rows() if (row["first"], row["second"]) == pair)
     by, form, unit = (100, "+.1f", " points") if comparison.measure.bounds == (0.0, 1.0) else (1, "+.3f", "")
     gap, low, high = (format(by * row[name], form) for name in ("mean", "low", "high"))
-    says = (
-        f"{names[0]} has the better {metric} {about}"
-        if comparison.told
-        else f"It is not clear whether {either}"
-    )
+    says = f"{names[0]} has the better {metric} {about}"
+    says = says if comparison.told else f"It is not clear whether {either}"
     says += f": {names[0]} - {names[1]} is {gap}{unit} ({kind} {low} to {high}; {taken})."
     says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
-    return " ".join(filter(None, (says, _decided_text(comparison, row), _order_text(comparison))))
-
-
-def _decided_text(comparison: Comparison, row: Mapping[str, Any]) -> str:
-    """On how many samples only one of two is right."""
-    if "only_first" not in row:
-        return ""
-    (one, other), of, p = map(plain, (row["first"], row["second"])), row["decided_of"], row["mcnemar"]
-    ends = ("mean", "low", "high")[: 1 if p is not None else 3]
-    first, second = (cell_text([row[f"only_{k}"][end] for end in ends], ".0f") for k in ("first", "second"))
-    for_ = "" if of["samples"] == comparison.num_samples else f" that count for {title(of['metric'])}"
-    test = "" if p is None else f" (exact McNemar p = {p:.2f})"
-    where = f"{first} of {of['samples']:.0f} samples{for_}"
-    return f"{one} is right where {other} is wrong on {where}, the reverse on {second}{test}."
+    if only is not None:
+        cells = [value_of(law_column(name, ""), row) for name in ("only_first", "only_second")]
+        counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
+        for_ = "" if only.size == comparison.num_samples else f" that count for {title(only.metric)}"
+        test = "" if only.mcnemar is None else f" (exact McNemar p = {only.mcnemar:.2f})"
+        says += (
+            f" {names[0]} is right where {names[1]} is wrong on {counts[0]} of {only.size:.0f} samples{for_},"
+        )
+        says += f" the reverse on {counts[1]}{test}."
+    return f"{says} {_order_text(comparison)}".strip()
 
 
 def _order_text(comparison: Comparison) -> str:
@@ -439,9 +427,9 @@ def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Tabl
         return []
     certain = [Column("mcnemar", "exact McNemar p")] if rows[0]["mcnemar"] is not None else []
     columns = [law_column(f"only_{k}", f"only the {k} right", ".0f") for k in ("first", "second")]
-    heading = (
-        f"These samples that count for {title(rows[0]['decided_of']['metric'])}: where only one is right"
-    )
+    columns = [one._replace(ends=None) for one in columns] if certain else columns
+    of = title(rows[0]["decided_of"]["metric"])
+    heading = f"These samples that count for {of}: where only one is right"
     return [Table("", heading, "difference", (*columns, *certain), rows, unit=None, say=str)]
 
 
