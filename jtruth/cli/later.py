@@ -67,7 +67,8 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     head = (
         f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation "
         f"{chosen.variance**0.5:.4f}, and each label should remove the share `drop` of its variance. "
-        "`jtruth evaluate` does not assume this, so its interval is wider; verified labels narrow that one (--truth)."
+        "`jtruth evaluate` does not assume this, so its interval is wider; verified labels narrow that one "
+        "(--truth)."
     )
     return head, header, rows, chosen.warnings
 

@@ -452,7 +452,7 @@ def evaluate_class_scores(
     ]
     alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
     weights = np.array([one.counted.law(attrgetter("share")).mean for one in by_class.values()])
-    shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}
+    shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
     auc, precision = (
         {name: _average(list(by_class.values()), attrgetter(area), share) for name, share in shares.items()}
         for area in AREAS
