@@ -173,12 +173,10 @@ def new_share(law: Estimate, size: float, weights: tuple[float, float] = (1.0, 1
     u, v = weights
     values = np.clip(law._quantile((np.arange(_PARTS) + 0.5) / _PARTS), 0.0, 1.0)
     shares, weight = v * values / (v * values + u * (1 - values)), np.full(values.size, 1 / values.size)
-    found = NewShare(
-        size * shares, size * (1 - shares), weight, law.probability_defined, weights, shortest=True
-    )
+    found = NewShare(size * shares, size * (1 - shares), weight, law.probability_defined, weights)
     if getattr(law, "middle", None) is None:
         return found
-    return replace(found, middle=law.mean)
+    return replace(found, middle=law.mean, shortest=True)
 
 
 def new_shares(
