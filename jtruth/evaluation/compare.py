@@ -101,7 +101,7 @@ class _Asked:
         if not self.whole or as_ratio(one, self.table.shape):
             return NewSamples(self.table, self.key).estimate(one)
         _, later, what = self.drawn[0]
-        return later.estimate(what.of_one(metric, place))
+        return replace(later.estimate(what.of_one(metric, place)), middle=self.table.estimate(one).mean)
 
     def difference(self, metric: Metric, pair: tuple[int, int], new: bool) -> DrawsEstimate:
         """What the first classifier of a pair has more of; a predictive one is within what samples allow.
