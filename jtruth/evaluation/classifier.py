@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import inputs, methods
+from jtruth.evaluation import inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
@@ -138,7 +138,8 @@ def _answer(
     `unbiased` counts are not kept to [0, 1].
     """
     about = answer.table if unbiased else data.about(answer.table)
-    metrics, counted = (estimates(one, answer.classes, answer.positive) for one in (about, answer.table))
+    named = answer.classes, answer.positive, one_judge.MORE if data.settled else ()
+    metrics, counted = (estimates(one, *named) for one in (about, answer.table))
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
     warnings += () if unbiased else _beyond_shares(counted, data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
@@ -147,7 +148,7 @@ def _answer(
     order = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
     prior = model.prior[order] if len(order) == len(data.classes) else np.array([1 - p, p])
-    samples, rows = data.samples, ()
+    samples, rows, voted = data.samples, (), data.labels is not None and not data.only_gold
     if labelers:
         ends = means_and_ends(ranges.about_labelers(labelers, samples, data.target), data.level)
         rows = worst_first(samples.worker_names, samples.labels_per_labeler(), ends)
@@ -157,9 +158,9 @@ def _answer(
         posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
         num_labelers=samples.num_labelers, num_labels=samples.num_labels, num_gold=data.num_gold,
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
-        positive_chosen=data.chosen,
-        prior=prior, labelers=model.labelers if labelers is None else rows,
-        baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None and not data.only_gold else {},
+        verified=data.verified, positive_chosen=data.chosen, prior=prior,
+        labelers=model.labelers if labelers is None else rows,
+        baselines={"majority_vote": _vote_metrics(data, answer)} if voted else {},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
         rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,
@@ -300,7 +301,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
         is_positive = np.arange(len(data.classes)) == data.positive
         merged = np.stack([~is_positive, is_positive]).astype(np.float64)  # (negative, positive)
         table = merged @ table @ merged.T
-    names = default_metrics(answer.classes)
+    names = (*default_metrics(answer.classes), *(one_judge.MORE if data.settled else ()))
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
 
 

@@ -15,11 +15,12 @@ import numpy as np
 from jax.core import Tracer
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, log, most_likely_prior
+from jtruth._host import cross_table, known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Read
+from jtruth.evaluation import one_judge
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
 from jtruth.io.gold import Gold
@@ -143,6 +144,20 @@ class Inputs:
         return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
 
     @property
+    def settled(self) -> bool:
+        """Whether verified labels say all that is said of predictions of two classes."""
+        alone = self.only_gold or self.num_gold == self.gold.size
+        return self.open and alone and len(self.classes) == self.num_symbols == 2
+
+    @property
+    def verified(self) -> np.ndarray | None:
+        """(2, 2) counts of samples of known class in the order of `answered`, if these settle the answer."""
+        if not self.settled:
+            return None
+        known, turn = self.gold >= 0, 1 if self.positive else -1
+        return cross_table(self.gold[known], self.y_pred[known], (2, 2)).astype(np.int64)[::turn, ::turn]
+
+    @property
     def open(self) -> bool:
         """Whether error rates are learned and nobody vouches for an assumption."""
         return self.model is None and self.assume in (None, "unknown")
@@ -219,6 +234,8 @@ class Inputs:
     @property
     def headline(self) -> tuple[str, ...]:
         """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
+        if self.settled:
+            return one_judge.HEADLINE
         return OF_ALL_CLASSES if len(self.classes) > 2 and not self.one_against_rest else OF_ONE_CLASS
 
 
