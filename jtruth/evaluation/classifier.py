@@ -41,7 +41,7 @@ from jtruth.testing.methods import Tested
 
 def evaluate(
     y_pred: Any,
-    labels: Labels | np.ndarray | Array,
+    labels: Labels | np.ndarray | Array | None = None,
     *,
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
@@ -62,7 +62,8 @@ def evaluate(
         y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
+            classes (`gold`) are all there is, as for one judge against people.
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from jtruth._validation.words import number_of, plain
+from jtruth._validation.words import plain
 from jtruth.answers.blocks import cell_text, law_column
 from jtruth.answers.data import law_row
 from jtruth.stats.estimates import Estimate
@@ -65,13 +65,12 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
     """Whom a judge calls wrongly, of samples whose class is verified; rows are true, (negative, positive).
 
     >>> confusion_words(np.array([[15, 9], [6, 70]]), ("fail", "pass"))
-    'Of 24 samples verified as fail, 9 are called pass; of 76 as pass, 6 fail.'
+    "Of 24 verified 'fail', 9 are called 'pass'; of 76 verified 'pass', 6 'fail'."
     """
     (_, wrong), (missed, _) = verified.tolist()
     (no, yes), (false, true) = map(plain, classes), verified.sum(axis=1).tolist()
-    are = "is" if wrong == 1 else "are"
-    first = f"Of {number_of(false, 'sample')} verified as {no}, {wrong} {are} called {yes}"
-    return f"{first}; of {true} as {yes}, {missed} {no}."
+    first = f"Of {false} verified {no!r}, {wrong} {'is' if wrong == 1 else 'are'} called {yes!r}"
+    return f"{first}; of {true} verified {yes!r}, {missed} {no!r}."
 
 
 def worth_words(called: float, true: Estimate, balanced: Estimate, positive: str, level: float) -> str:
@@ -81,5 +80,5 @@ def worth_words(called: float, true: Estimate, balanced: Estimate, positive: str
     low, high = (round(100 * end) for end in true.interval(level)[:2])
     slope = [2 * value - 1 for value in (balanced.mean, *balanced.interval(level)[:2])]
     mean, *ends = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in slope)
-    rate = f"Called {plain(positive)}: {round(100 * called)} %, truly: {round(100 * true.mean)} %"
+    rate = f"Called {plain(positive)!r}: {round(100 * called)} %, truly: {round(100 * true.mean)} %"
     return f"{rate} [{low}, {high}]; TPR + TNR \N{MINUS SIGN} 1 = {mean} [{', '.join(ends)}]."
