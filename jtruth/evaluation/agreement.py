@@ -66,7 +66,8 @@ class LabelerAgreement(Answer):
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
-        about = f"{number_of(len(self.pairs), 'pair')} of labelers; {self.weights} weights, {self.differences} differences"
+        number = number_of(len(self.pairs), "pair")
+        about = f"{number} of labelers; {self.weights} weights, {self.differences} differences"
         sentence = f"{stats.TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement."
         known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
         if len(known) > 1:  # which two agree least, and which most
