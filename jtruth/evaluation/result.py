@@ -316,9 +316,9 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     of = {c: names for c, names in of.items() if names and len(result.classes) > 2}
     single = {name for names in of.values() for name in names.values()}
     single |= {name for name in rows if of_one_class(name) and "recall" not in result.headline}
-    found = {} if result.verified is None else {
+    found = {} if result.verified is None or result.num_gold == result.num_samples else {
         name: float(result._metric(name).of_table(result.verified)) for name in rows}  # fmt: skip
-    single |= {"false_alarm_rate"} if found else set()
+    single |= {"false_alarm_rate"} if said else set()
     main = [
         {"metric": name, **row, "majority_vote": naive.get(name),
          **({"observed": found[name]} if found else {})}
