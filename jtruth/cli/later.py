@@ -65,7 +65,8 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation {chosen.variance**0.5:.4f}, and each label "
+        f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation "
+        f"{chosen.variance**0.5:.4f}, and each label "
         "should remove the share `drop` of its variance. `jtruth evaluate` does not assume this, so its "
         "interval is wider; verified labels narrow that one (--truth)."
     )
@@ -195,8 +196,7 @@ def clean(args: Any) -> None:
     if args.features is None:
         document = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
                           budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
-        why = f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong"
-        step = "" if args.gold is not None else next_step(args, "--gold GOLD.csv", why)
+        step = "" if args.gold is not None else tables.gold_step()
     else:
         how: dict[str, Any] = {
             "strategy": args.strategy,
