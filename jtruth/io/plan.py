@@ -104,7 +104,8 @@ class FilePlan:
 
     def sentence(self) -> str:
         """How the table is read, and what passes; empty where it says so itself (task, worker, label)."""
-        cut = "" if self.pass_at is None else f"Labels of {self.pass_at} or more are pass."
+        least = f"{self.pass_at:g}" if isinstance(self.pass_at, float) else self.pass_at
+        cut = "" if least is None else f"Labels of {least} or more are pass."
         return " ".join(filter(None, (self._columns(), cut)))
 
     def _columns(self) -> str:
