@@ -398,7 +398,13 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     by, form, unit = (100, "+.1f", " points") if comparison.measure.bounds == (0.0, 1.0) else (1, "+.3f", "")
     gap, low, high = (format(by * row[name], form) for name in ("mean", "low", "high"))
     says = f"{names[0]} has the better {metric} {about}"
-    says = says if comparison.told else f"It is not clear whether {either}"
+    if not comparison.told:
+        equal = comparison.p_tie(first, second) == 1
+        says = (
+            f"{' and '.join(names)} have the same {metric} {about}"
+            if equal
+            else f"It is not clear whether {either}"
+        )
     says += f": {names[0]} - {names[1]} is {gap}{unit} ({kind} {low} to {high}; {taken})."
     says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
     if only is not None:
