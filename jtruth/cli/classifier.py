@@ -7,7 +7,7 @@ from typing import Any
 
 from jtruth._files import write_picture
 from jtruth.cli.options import EVERY, argument, command, next_step, option, refuse, shared, written
-from jtruth.cli.output import give, progress, whole
+from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
     "predictions": option("The classifier: a table task, label; or column:NAME.", kind=Path),
@@ -49,7 +49,7 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...]]:
 
 @command(
     "LABELS.csv --predictions PRED.csv --report a.html", EVERY,
-    **GRADED, **shared("by"),
+    **GRADED, **shared("by", "require", "confidence"),
     metric=option("With --by: recall, f1, ...", "accuracy"),
     scores=option("Grade the column score: ROC curve, areas.", False),
     threshold=option("With --scores: positive at or above this score.", kind=float),
@@ -68,9 +68,9 @@ def evaluate(args: Any) -> None:
     else:
         return _grade_scores(args)
     if args.by is not None:
-        return give(args, _groups(args), _next(args, "of groups"))
+        return give(args, required(args, _groups(args)), _next(args, "of groups"))
     result, _ = judged(args, what_if=whole(args))
-    give(args, result, _next(args, result.interval_kind))
+    give(args, required(args, result), _next(args, result.interval_kind))
 
 
 def _next(args: Any, kind: str) -> str:
@@ -111,6 +111,7 @@ def _grade_scores(args: Any) -> None:
     if args.predictions is None:
         raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
     _refuse_idle(args, "scores are graded")
+    refuse({"--require": args.require}, "is not for --scores; leave one out")
     with progress("answer") as advance:
         tables = Tables(args, args.predictions, args.gold, args.noise)
         scores, notes = tables.scores(args.predictions)
@@ -181,6 +182,7 @@ def sensitivity(args: Any) -> None:
     gold=option("Table task, label of labels known to be true.", kind=Path),
     **shared("noise", "prior", "assume", "labelers_are", "positive"),
     common_only=option("Use only tasks with labels and all predictions.", False),
+    **shared("require", "confidence"),
     plot=written("Also draw a picture: FILE.svg, .png, .pdf."),
 )  # fmt: skip
 def compare(args: Any) -> None:
@@ -202,4 +204,4 @@ def compare(args: Any) -> None:
     step = next_step(
         args, more, f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples"
     )
-    give(args, comparison, "" if args.gold is not None else step)
+    give(args, required(args, comparison), "" if args.gold is not None else step)
