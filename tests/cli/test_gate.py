@@ -138,6 +138,17 @@ def test_answers_carry_their_own_laws():
     )
 
 
+def test_where_all_is_known_the_posterior_is_that_of_jeffreys():
+    labels, right = LABELS.with_names(classes=CLASSES), (GOOD == Y).sum()
+    share, accuracy = (stats.beta(k + 0.5, N - k + 0.5) for k in (Y.sum(), right))
+    gate = jt.prevalence(labels, gold=Y).require("pass >= .72")
+    assert gate.probability == pytest.approx(share.sf(0.72), abs=1e-3) and "for new samples" in str(gate)
+    graded = jt.evaluate(GOOD, labels, gold=Y)
+    assert graded.require("accuracy < .96").probability == pytest.approx(accuracy.cdf(0.96), abs=1e-3)
+    assert "in these samples" in str(graded.in_sample.require(f"accuracy >= {right / N}", "accuracy < .9"))
+    assert graded.in_sample.require(f"accuracy >= {right / N}").verdict == "met"
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     place, names = tmp_path_factory.mktemp("gate"), np.array(CLASSES)
