@@ -41,6 +41,7 @@ from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
+from jtruth.evaluation.errors_by_column import ErrsOn
 from jtruth.evaluation.gold import tables
 from jtruth.evaluation.habits import behaviour_of, repeats_table, swap_findings, with_repeats
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone, read_order
@@ -80,6 +81,7 @@ class LabelerReport(Answer):
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()
+    errs: ErrsOn | None = None  # what errors go with, by gold and other columns: see `errs_on`
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -92,6 +94,7 @@ class LabelerReport(Answer):
             parts.labeler_table(rows, self.level, estimand), *repeats_table(rows), *_of_classes(self),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
+            *(() if self.errs is None else self.errs.blocks().blocks),
             blocks.sentence_notes("advice", "What would help", self.advice, "do"),
             how(("rests on", self.rests_on), ("class prior", prior), *(("assumed", s) for s in self.assumed)),
             facts_of(self, "level", "key", "target", "interval_kind", "rests_on", "classes", "prior",
