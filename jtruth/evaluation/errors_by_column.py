@@ -192,9 +192,10 @@ def explaining(name: str, cells: Sequence[str]) -> list[Explaining]:
     if reach := 3 * float(np.ptp(quartiles)):
         x = np.clip(x, quartiles[0] - reach, quartiles[1] + reach)
     step = round_step(float(np.nanstd(x)))
+    step = max(step, 1.0) if step and not np.nanmax(x % 1) else step  # of whole numbers
     if not step:
         raise _LeftOut("it has one value")
-    per = f"{step:,g} {unit}".strip()
+    per = f"{step:,g} {unit[:-1] if step == 1 else unit}".strip()
     return [Explaining(name, None, x / step, per)] if there else []
 
 

@@ -140,7 +140,7 @@ def test_three_classes_and_a_column_that_differs_by_label():
         ("x", ["1,5", "2,5", "", "4"] * 5, [(None, "1")]),
         ("flag", ["0", "1"] * 9, [("1", "")]),
         ("day", [f"2026-01-{k:02d}" for k in range(1, 29)], [(None, "10 days")]),
-        ("say", ["three short words", *(f"a b c {k} d" for k in range(30)), "ab " * 8], [(None, "0.5 words")]),
+        ("say", ["three words here", *(f"a b c {k} d" for k in range(30)), "ab " * 8], [(None, "1 word")]),
         ("kind", ["a"] * 9 + ["b"] * 6 + ["c"] * 5 + ["d", "NA", "-"], [("a", ""), ("b", ""), ("c", "")]),
         ("task_id", [str(k) for k in range(30)], "called like an id"),
         ("when", ["01/02/2026", "02/03/2026", "03/01/2026"] * 3, "day"),
