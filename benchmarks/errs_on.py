@@ -7,10 +7,10 @@ price (log-normal with a long tail), flag (1 in 12), day, model (4), topic (8): 
 questions each, 102 tests. Judges pass 85 % of the good and 20 % of the bad answers (lax), or 97 % and 4 %.
 
 none: no column goes with anything; "false" is the share of sets with a finding, at a rate of .05. planted:
-judge a passes 15 points more per 100 words, judge b 35 points less of one model (as far as chances stay between
-.02 and .98), judge c as before; "false" is the mean share of false ones among the findings, "words" and "model"
-are how often the two are found. Covered: intervals of all tests; then of the true findings, whose sizes were
-chosen for being large (truth: the same of 60 000 samples). Monte Carlo errors in brackets.
+judge a passes 15 points more per 100 words, judge b 35 points less of one model (where that leaves chances
+between .02 and .98), judge c as before; "false" is the mean share of false ones among the findings, "words" and
+"model" are how often the two are found. Covered: intervals of all tests; then of the true findings, whose sizes
+were chosen for being large (truth: the same of 60 000 samples). Monte Carlo errors in brackets.
 
 Measured: MEASURED
 """
