@@ -94,7 +94,10 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
     "by": option("Column of groups (systems, prompts, sites) to compare."),
     "order": option("Column of times of labelling, to find drift."),
-}
+    "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="<str>",
+                      kind=list[str]),
+    "confidence": option("Probability that --require needs.", 0.95),
+}  # fmt: skip
 
 
 def shared(*names: str) -> dict[str, Option]:

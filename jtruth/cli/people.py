@@ -216,10 +216,10 @@ def labelers(args: Any) -> None:
 def _sampled(args: Any) -> tuple[Any, Any]:
     """The report by Gibbs sampling (of very many labels by EM), and the labels."""
     from jtruth.cli.reading import Tables
-    from jtruth.evaluation import evaluate_labelers, quick_labelers
+    from jtruth.evaluation import errs_on, evaluate_labelers, quick_labelers
 
     tables = Tables(args, args.gold)
-    labels = tables.labels
+    labels, gold = tables.labels, tables.gold_sample()
     plain = args.fast is args.gold is args.order is args.labelers_are is None
     if plain and labels.num_labels > QUICK_ABOVE:
         report = quick_labelers(labels, key=args.seed, level=args.level)
@@ -227,8 +227,10 @@ def _sampled(args: Any) -> tuple[Any, Any]:
     with progress("answer") as advance:
         report = evaluate_labelers(
             labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are,
-            key=args.seed, gold=tables.gold_sample(), order=tables.order(), progress=advance,
+            key=args.seed, gold=gold, order=tables.order(), progress=advance,
         )  # fmt: skip
+    if gold is not None and (columns := tables.columns()):
+        report = replace(report, errs=errs_on(labels, gold, columns, level=args.level))
     return report, labels
 
 

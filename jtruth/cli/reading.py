@@ -200,6 +200,10 @@ class Tables:
         more = shlex.join(map(str, (*words, "--truth", "--num", num, "--out", path)))
         return next_step(self.args, more, why, "ask")
 
+    def columns(self) -> dict[str, np.ndarray]:
+        """Columns of the file of labels that are no part of these, by name."""
+        return apply.columns_beside(self.opened.table, self.plan, self.labels, [column_of(self.args.gold)])
+
     def order(self) -> np.ndarray | None:
         """When each sample was labelled, from a column of times or numbers; None if none was named."""
         name, table = self.args.order, self.opened.table

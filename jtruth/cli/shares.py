@@ -16,14 +16,14 @@ from jtruth.cli.options import (
     shared,
     written,
 )
-from jtruth.cli.output import give, progress
+from jtruth.cli.output import give, progress, required
 
 
 @command(
     "LABELS.csv --gold GOLD.csv --positive pass", EVERY,
     **KNOWN_GOLD,
     assume=option("independent, if you can vouch that labelers err so."),
-    **shared("labelers_are", "by"),
+    **shared("labelers_are", "by", "require", "confidence"),
     target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
@@ -49,6 +49,7 @@ def prevalence(args: Any) -> None:
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     step = tables.gold_step(asking="--ask-out")
+    answer = required(args, answer)
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
         facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),

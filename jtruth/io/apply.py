@@ -15,11 +15,12 @@ from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
-from jtruth.io.columns import is_rater, says_something
+from jtruth.io.columns import is_rater, role_of, says_something
 from jtruth.io.exports import GOLD, LabelRows
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, WIDE, FilePlan
 from jtruth.labels import Labels
 
+_KNOWN = ("gold", "derived")  # roles of columns that say what is true
 BETWEEN = " | "  # stands between the parts of a key of several columns
 
 
@@ -334,6 +335,38 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     if len(pairs) > len({item for item, _ in pairs}):
         plan = replace(plan, task=(*alone, name))
     return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
+
+
+def columns_beside(
+    table: TextTable, plan: FilePlan, labels: Labels, leave_out: Iterable[str | None] = ()
+) -> dict[str, np.ndarray]:
+    """Cells of the columns that are no part of the labels, and no gold or consensus, by name; "" unknown.
+
+    Returns:
+        (samples,) where all labels of a sample have one cell; else (samples, labelers).
+    """
+    if plan.layout == TRANSPOSED:
+        return {}
+    used = {*(plan.task or ()), plan.worker, plan.label, *(plan.labelers or ()), *leave_out}
+    names = [name for name in table.header if name not in used]
+    names = [n for n in names if {plan.roles.get(n), plan.aside.get(n), role_of(n)}.isdisjoint(_KNOWN)]
+    sample = _places(ids_of(table, plan), labels.task_names)
+    rows, shape = (
+        np.flatnonzero(sample >= 0)[::-1],
+        (labels.num_samples, labels.num_labelers),
+    )  # the first stays
+    labeler = np.full(sample.size, -1)
+    if plan.layout == LONG and names:
+        labeler = _places(whole_numbers(table.pick({"worker": str(plan.worker)})[0]), labels.worker_names)
+    each_label, found = rows[labeler[rows] >= 0], {}
+    for name, column in zip(names, table.pick({name: name for name in names}), strict=True):
+        cells, each = np.array(list(column), object), np.full(shape[0], "", object)
+        each[sample[rows]] = cells[rows]
+        found[name] = each
+        if (each[sample[each_label]] != cells[each_label]).any():
+            found[name] = np.full(shape, "", object)
+            found[name][sample[each_label], labeler[each_label]] = cells[each_label]
+    return found
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:

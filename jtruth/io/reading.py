@@ -66,6 +66,9 @@ class Data(NamedTuple):
     predictions: dict[str, Any]  # by column: (samples,) class codes
     scores: dict[str, Any]  # by column: (samples,) numbers
     groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
+    columns: dict[
+        str, Any
+    ]  # cells of what is no part of the labels nor gold: (samples,) or (samples, labelers)
     times: Any  # (samples,) seconds; None: no column of times, or several times a sample
     plan: FilePlan
     notes: tuple  # sentences: how the file was read, what was left out
@@ -149,7 +152,8 @@ def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, se
     file = opened(path, FilePlan.asked(plan, **options), sep)
     rows = file.rows()
     labels = labels_of_rows(rows, file.plan)
-    data, notes = Data(labels, None, {}, {}, {}, None, file.plan, ()), labels.notes
+    columns = apply.columns_beside(file.table, file.plan, labels)
+    data, notes = Data(labels, None, {}, {}, {}, columns, None, file.plan, ()), labels.notes
     for name, table in _beside(file, rows).items():
         try:
             data = _with_column(data, name, table)
