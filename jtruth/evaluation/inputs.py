@@ -21,7 +21,7 @@ from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
-from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
+from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -30,7 +30,8 @@ from jtruth.noise.base import check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import expected_table
-from jtruth.tables.posterior import TableDraws
+from jtruth.tables.new_samples import NewSamples
+from jtruth.tables.posterior import TableDraws, TablePosterior
 
 
 def as_labels(values: Any, what: str = "labels") -> Labels:
@@ -68,18 +69,6 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
     if (log_likelihood > 1e-9).any() and np.allclose(log_likelihood.sum(1), 1):
         raise ValueError("the rows of labels sum to 1: these are probabilities; give log p(z_i | y_i = c)")
     return log_likelihood
-
-
-def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
-    """Code of the class that is called positive, by its name or code."""
-    if isinstance(positive, str) and positive in classes:
-        return classes.index(positive)
-    number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
-    code = int(positive) if number else -1
-    if not 0 <= code < len(classes):
-        advice = f"give a class code 0 to {len(classes) - 1}, or a class name"
-        raise ValueError(f"positive={positive!r} is not one of the classes {check.quoted(classes)}; {advice}")
-    return code
 
 
 _NEEDED = "Every sample needs a prediction."
@@ -123,10 +112,11 @@ class Inputs:
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     one_against_rest: bool = False  # a positive class was asked for
+    chosen: str = ""  # how the positive class was, in words
     # Where predictions are no classes but tuples, score bins or groups: (classes, symbols) concentrations of
     # the Dirichlet prior of the classifier's rows.
     symbols: np.ndarray | None = None
-    target: str = IN_SAMPLE  # or POPULATION: what metrics are of
+    target: str = IN_SAMPLE  # what the answer is about, or POPULATION
     missing: tuple[Check, ...] = ()  # the check that found labels missing by class
     noise: NoiseModel | None = None  # as it was given
     assume: str | None = None  # as it was asked for
@@ -146,6 +136,11 @@ class Inputs:
         labels = self.own_labels()
         shares = prior if self.prior is None else self.prior
         return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
+
+    @property
+    def only_gold(self) -> bool:
+        """Whether nobody labelled anything: verified labels alone say how good a prediction is."""
+        return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
 
     @property
     def open(self) -> bool:
@@ -217,6 +212,10 @@ class Inputs:
         """Draws of the count table (draws, classes, symbols) in that order."""
         return TableDraws(counts[:, ::-1, ::-1] if len(self.classes) == 2 and self.positive == 0 else counts)
 
+    def about(self, table: TablePosterior) -> TablePosterior:
+        """The table of counts as the target asks for it: of these samples, or for new ones."""
+        return NewSamples(table, self.key) if self.target == POPULATION else table
+
     @property
     def headline(self) -> tuple[str, ...]:
         """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
@@ -243,11 +242,12 @@ def read_labels_alone(
     """Labels alone: everybody predicts the one symbol there is."""
     labels = as_labels(labels)
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
-    classes = tuple(map(str, labels.class_names))
+    classes, (code, chosen) = tuple(map(str, labels.class_names)), check.positive_of(labels, None, known)
     data = Inputs(
-        np.zeros(labels.num_samples, np.int64), labels, None, known, None, 1, classes, notes,
+        np.zeros(labels.num_samples, np.int64), labels, None, known, None, code, classes, notes,
         symbols=np.ones((len(classes), 1)), assume=assume, progress=progress, level=check_level(level),
         labelers_are=check_kind(labelers_are, assume is None), key=as_key(key), stated=stated(key),
+        chosen=chosen,
     )  # fmt: skip
     read_sampling(gold, data)
     return data
@@ -286,8 +286,9 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     if model is not None and known_by_draws(noise):
         model.warnings = (*model.warnings, AT_MEAN)
     notes = (*([AS_KNOWN] if fitted else []), *map(Read, (*whose.notes, *predicted.notes, *notes)))
-    code = 1 if positive is None else read_positive(positive, classes)
-    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, noise=noise)
+    code, chosen = check.positive_of(whose, positive, known)
+    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, noise=noise,
+                  chosen=chosen)  # fmt: skip
 
 
 def known_by_draws(noise: NoiseModel | None) -> bool:
