@@ -27,7 +27,7 @@ from jtruth.cli.output import give, progress, required
     target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
-    ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),
+    ask_out=written("Write the samples to verify, with strata: fill it in, it is the next --gold.", True),
 )  # fmt: skip
 def prevalence(args: Any) -> None:
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
@@ -81,7 +81,7 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
     merge_bins=option("Merge bins until each holds two samples, and say so.", False),
     drop=option("Leave samples with one label out of losses that need two.", False),
     **shared("common_only"),
-    out=written("Write task, probabilities, disagreement, alpha0 to this file."),
+    out=written("Write task, probabilities, disagreement, alpha0 to this file.", True),
 )  # fmt: skip
 def calibrate(args: Any) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""

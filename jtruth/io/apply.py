@@ -379,20 +379,27 @@ def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.
         ValueError: a cell that is no time, dates that two conventions read differently, a sample without one.
     """
     when = _times(table, name)
-    sample = _places(ids_of(table, plan), labels.task_names)
+    sample, labeler = places_of(table, plan, labels)
     used = (sample >= 0) & np.isfinite(when)
     each = np.full(labels.num_samples, np.nan)
     each[sample[used]] = when[used]
     if (bare := np.flatnonzero(np.isnan(each))).size:
         task = labels.task_names[int(bare[0])]
         raise ValueError(table.source.says(f"task {task!r} has no {name}; every sample needs a time"))
-    if plan.layout != LONG or (each[sample[used]] == when[used]).all():
+    if labeler is None or (each[sample[used]] == when[used]).all():
         return with_tasks(each, labels.tasks)
-    labeler = _places(table.pick({"worker": str(plan.worker)})[0], labels.worker_names)
     times = np.full((labels.num_samples, labels.num_labelers), np.nan)
     used &= labeler >= 0
     times[sample[used], labeler[used]] = when[used]
     return times
+
+
+def places_of(table: TextTable, plan: FilePlan, labels: Labels) -> tuple[np.ndarray, np.ndarray | None]:
+    """(rows,) sample and labeler of each row, -1 for none; None: rows are samples, or of one labeler."""
+    sample = _places(ids_of(table, plan), labels.task_names)
+    if plan.layout != LONG:
+        return sample, None
+    return sample, _places(whole_numbers(table.pick({"worker": str(plan.worker)})[0]), labels.worker_names)
 
 
 def _times(table: TextTable, name: str) -> np.ndarray:
