@@ -1,6 +1,6 @@
-"""Strengths of systems from comparisons: Bradley and Terry's model with Davidson's ties and an order effect.
+"""Strengths of systems: Bradley and Terry's model with Davidson's ties and an order effect.
 
-    p(first better) : p(second better) : p(tie) = exp(d/2) : exp(-d/2) : nu,     d = s_first - s_second + g_j o,
+    p(first better) : p(second better) : p(tie) = exp(d/2) : exp(-d/2) : nu,   d = s_first - s_second + g_j o,
 
 with o = +1 where the first of the pair was shown first, -1 where the second was and 0 where nobody knows
 (Davidson 1970, Biometrika 57; Davidson and Beaver 1977). Weak normal priors make the mode exist. Answers to
@@ -19,8 +19,12 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import log_softmax, logsumexp
 
+from jtruth._host import known_classes, labels_log_likelihood
 from jtruth._one_line import one_line
+from jtruth.labels import Labels
+from jtruth.pairwise.reading import Comparisons
 
+DRAWS, _MATRICES, _EFFECTS = 4000, 20, 50  # draws of strengths; of error matrices; order effects
 PRIOR_SD = (2.0, 1.5, 1.0)  # of strengths, of log nu, of order effects
 _PRIOR_TIES = -1.0  # mean of log nu
 
@@ -78,10 +82,10 @@ def fit_davidson(
     sd = np.repeat(PRIOR_SD, [num_systems, 1, size - num_systems - 1])
     centre = np.where(np.arange(size) == num_systems, _PRIOR_TIES, 0.0)
 
-    def parts(theta: np.ndarray) -> tuple[Any, ...]:
+    def parts(theta: Any) -> tuple[Any, ...]:
         log_p = log_softmax(x @ theta, axis=1)
         value = logsumexp(log_p + evidence, axis=1)
-        p, r = np.exp(log_p), np.exp(log_p + evidence - value[:, None])
+        p, r = np.exp(log_p), np.exp((log_p + evidence).T - value).T
         return value, p, r, np.einsum("nk,nkp->np", r - p, x)
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -133,3 +137,38 @@ class Strengths(NamedTuple):
             up = np.exp((s[:, [k]] - np.delete(s, k, axis=1)) / 2)
             win[:, k] = ((up + nu[:, None] / 2) / (up + 1 / up + nu[:, None])).mean(axis=1)
         return cls(s, win)
+
+
+def strengths_of(
+    found: Comparisons,
+    rng: np.random.Generator,
+    corrected: tuple[Labels, np.ndarray, np.ndarray] | None = None,
+) -> Strengths:
+    """Strengths by the answers as given, with order effects; or of what is true.
+
+    `corrected` are the answers as labels, known classes and draws of the error matrices: the mode is found
+    for some of these draws, so that what is open about the matrices is in the answer.
+    """
+    size = len(found.systems)
+    if corrected is None:
+        pair, judge, order = found.pair[found.item], found.judge, found.exchanged
+        seen = np.unique(np.column_stack([judge, pair, order])[order >= 0], axis=0)
+        twice, number = np.unique(seen[:, :3], axis=0, return_counts=True)
+        both = np.isin(judge, twice[number > 1, 0])  # others show no order effect
+        most = np.argsort(-np.bincount(judge), kind="stable").argsort(kind="stable")[judge]
+        effect = np.minimum(most, _EFFECTS)  # whoever answered little shares one
+        shown = np.where(both & (order >= 0), 1 - 2 * order, 0)
+        rows = np.column_stack([pair, effect, shown, found.answer])
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        x = design(kinds[:, :2], size, kinds[:, 2], kinds[:, 3])
+        evidence = np.where(np.arange(3) == kinds[:, [4]], 0.0, -np.inf)
+        fit = fit_davidson(x, evidence, kind.ravel(), found.question[found.item], size)
+        return Strengths.of(fit.draws(rng, DRAWS), size)
+    labels, gold, matrices = corrected
+    x, every = design(found.pair, size), np.arange(len(found.pair))
+    chosen, parts = np.linspace(0, len(matrices) - 1, _MATRICES).astype(int), []
+    for one in matrices[chosen]:
+        evidence = labels_log_likelihood(one, *labels.arrays, labels.num_samples)
+        fit = fit_davidson(x, known_classes(evidence, gold), every, found.question, size)
+        parts.append(fit.draws(rng, DRAWS // _MATRICES))
+    return Strengths.of(np.concatenate(parts), size)
