@@ -2,6 +2,7 @@
 
 import sys
 import time
+from functools import partial
 
 import numpy as np
 from scipy.special import ndtr
@@ -39,12 +40,8 @@ def two_systems(rng, number=100, judges=3, bias=0.0, family=0.0, gold=0):
     known = np.full(number, -1)
     chosen = rng.choice(number, gold, replace=False)
     known[chosen] = truth[chosen]
-    return of_two(*map(np.concatenate, zip(*columns, strict=True)), number, known)
-
-
-def row(found, by):
-    """A row of the win rates."""
-    return next((one for one in found.win_rates if one["by"] == by), None)
+    answers, judge, exchanged, item = map(np.concatenate, zip(*columns, strict=True))
+    return of_two(answers, judge, exchanged, item, number, known)
 
 
 def measured(name, times, make, rate, **options):
@@ -61,10 +58,14 @@ def measured(name, times, make, rate, **options):
     print(f"{name:<55} {p:.3f} +- {error:.3f}, width {np.mean(widths):.3f}, {took}", flush=True)
 
 
-def truth_of(found):
-    """The interval of what is true."""
-    one = row(found, "truth")
-    return [] if one is None else [(one["low"], one["high"], WIN)]
+def rate_of(by):
+    """Intervals of a row of the win rates, all of which are of WIN here; none if it is not there."""
+    return lambda found: [(one["low"], one["high"], WIN) for one in found.win_rates if one["by"] == by]
+
+
+def bias_of(found):
+    """Position bias: with probability .2 the first shown is chosen whatever it is."""
+    return [(one["first_shown"]["low"], one["first_shown"]["high"], 0.6) for one in found.judges]
 
 
 def one_judge(rng, number):
@@ -72,18 +73,6 @@ def one_judge(rng, number):
     answers = rng.choice(3, number, p=SHARES)
     zeros = np.zeros(number, int)
     return of_two(answers, zeros, zeros, np.arange(number), number)
-
-
-def given(found):
-    """The interval of the first judge's own win rate, which is the truth here."""
-    one = row(found, "judge judge 0")
-    return [(one["low"], one["high"], WIN)]
-
-
-def bias_of(found):
-    """Position bias: with probability .2 the first shown is chosen whatever it is."""
-    laws = (one["first_shown"] for one in found.judges)
-    return [(law["low"], law["high"], 0.6) for law in laws]
 
 
 STRENGTH = np.array([0.8, 0.3, 0.0, -0.4, -0.7])
@@ -119,26 +108,20 @@ def strengths(found):
 
 if __name__ == "__main__":
     few = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    for number in (20, 50, 200):
-        measured(
-            f"one judge as given, {number} comparisons",
-            5 * few,
-            lambda rng, n=number: one_judge(rng, n),
-            given,
-        )
-    biased = {"number": 50, "judges": 2, "bias": 0.2}
-    measured(
-        "position bias (.6 shown first), 50 in both orders",
-        2 * few,
-        lambda rng: two_systems(rng, **biased),
-        bias_of,
-    )
-    measured("strengths, 5 systems, 60 questions of 4 pairs, 2 judges", 5 * few, several, strengths)
-    measured("judges independent, assumed", few, two_systems, truth_of, assume="independent")
-    measured("judges independent, predictive", few, two_systems, truth_of)
-    measured("judges with position bias, predictive", few, lambda rng: two_systems(rng, bias=0.2), truth_of)
-    family = {"family": 0.6}
-    measured("one family (60 % alike), predictive", few, lambda rng: two_systems(rng, **family), truth_of)
-    measured("one family, assumed independent", few, lambda rng: two_systems(rng, **family), truth_of,
-             assume="independent")  # fmt: skip
-    measured("one family, 30 verified", few, lambda rng: two_systems(rng, gold=30, **family), truth_of)
+    for size in (20, 50, 200):
+        name = f"one judge as given, {size} comparisons"
+        measured(name, 5 * few, partial(one_judge, number=size), rate_of("judge judge 0"))
+    measured("strengths, 5 systems, 60 questions of 4 pairs", 5 * few, several, strengths)
+    biased, family = partial(two_systems, bias=0.2), partial(two_systems, family=0.6)
+    for name, make, options in (
+        ("judges independent, assumed", two_systems, {"assume": "independent"}),
+        ("judges independent, predictive", two_systems, {}),
+        ("judges with position bias, assumed independent", biased, {"assume": "independent"}),
+        ("judges with position bias, predictive", biased, {}),
+        ("one family, assumed independent", family, {"assume": "independent"}),
+        ("one family, predictive", family, {}),
+        ("one family, 30 verified", partial(family, gold=30), {}),
+    ):
+        measured(name, few, make, rate_of("truth"), **options)
+    few_labels = partial(two_systems, bias=0.2, judges=1, number=50)
+    measured("position bias of a judge, 50 in both orders", 5 * few, few_labels, bias_of)

@@ -175,11 +175,12 @@ def preferences(
     matrices = of_judges.error_matrices(labels, known, fit, rng) if few else None
     strengths = None
     if not two:
-        rule = "answers" if matrices is None or not correct else "corrected"
-        notes += [NOT_CORRECTED] * (correct and rule == "answers")
-        strengths = strengths_of(found, rng, None if rule == "answers" else (labels, known, matrices))
+        corrected = None if matrices is None or not correct else (labels, known, matrices)
+        rule = "answers" if corrected is None else "corrected"
+        notes += [NOT_CORRECTED] * (correct and corrected is None)
+        strengths = strengths_of(found, rng, corrected)
     rows, order = _strength_rows(found, strengths, level)
-    most = np.sort(np.argsort(-np.bincount(found.judge), kind="stable")[:_MOST_JUDGES])
+    most = np.sort(np.argsort(-np.bincount(found.judge), kind="stable")[:_MOST_JUDGES]).tolist()
     judges = tuple(of_judges.judge_row(found, j, rng, level) for j in most)
     wins = tuple(_win_rows(found, law, most, rng, level))
     for many, most_rows, what in (
@@ -228,7 +229,7 @@ def _what_is_true(
 
 
 def _win_rows(
-    found: Comparisons, law: DrawsEstimate | None, judges: np.ndarray, rng: np.random.Generator, level: float
+    found: Comparisons, law: DrawsEstimate | None, judges: list[int], rng: np.random.Generator, level: float
 ) -> Iterator[dict[str, Any]]:
     """Win rate of the first system: what is true, all answers, each judge; of several systems each pair."""
     code, every = found.pair[found.item], np.arange(len(found.item))

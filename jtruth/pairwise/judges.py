@@ -103,7 +103,7 @@ def by_order(
     pair = found.pair[item, 0] * len(found.systems) + found.pair[item, 1]
     question = found.question[item]
     number = np.stack([np.bincount(pair, order == o, minlength=1) for o in (0, 1)])
-    both = (number > 0).all(axis=0)[pair] & (order >= 0)
+    both = (np.minimum(*number) > 0)[pair] & (order >= 0)
     if not both.any():
         return _shares(rng, question, answer, (1, 3), np.ones(len(rows)))[:, 0] @ _SCORE, None
     pair, order, answer, question = (values[both] for values in (pair, order, answer, question))

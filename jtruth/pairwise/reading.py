@@ -317,7 +317,7 @@ def _rows(columns: Columns, roles: _Roles, plan: FilePlan) -> tuple[list[_Row], 
                 _exchanged(columns[roles.order][k].strip().casefold(), a, b, said) if roles.order else usual
             )
             exchanged = None if shown is None or roles.how == "won" else shown != game
-            if code is None or not (a and b):
+            if not (a and b) or (code is None and a != b):
                 bad.append((k, cell if a and b else ""))
             elif code == _NOTHING or a == b:
                 lost["that compare a system with itself" if a == b else "without a winner"] += 1
@@ -412,14 +412,15 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: _Roles,
     for a, b in np.unique(pair, axis=0):
         group[group == group[b]] = group[a]
     if (group != group[0]).any():
-        others, met = (
-            [systems[k] for k in np.flatnonzero((group == group[0]) == one)] for one in (False, True)
-        )
+        others, met = ([n for n, g in zip(systems, group, strict=True) if (g == group[0]) == one]
+                       for one in (False, True))  # fmt: skip
         text = f"{quoted(others)} never met {quoted(met)}, directly or through others"
         raise ValueError(columns.table.source.says(f"{text}: ask about each group by itself"))
-    return Comparisons(tuple(systems), tuple(judges), tuple(names), np.array(of_item), pair, item,
-                       judge, exchanged, answer, np.full(len(items), -1), tuple(dict.fromkeys((*notes, *more))),
-                       (*(roles.task or ("task",)), *(roles.systems or ()), "winner"))  # fmt: skip
+    return Comparisons(
+        tuple(systems), tuple(judges), tuple(names), np.array(of_item), pair, item, judge, exchanged, answer,
+        np.full(len(items), -1), tuple(dict.fromkeys((*notes, *more))),
+        (*(roles.task or ("task",)), *(roles.systems or ()), "winner"),
+    )  # fmt: skip
 
 
 def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, ...]], list[str]]:
