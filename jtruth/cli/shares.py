@@ -1,4 +1,4 @@
-"""Shares and probabilities: `jtruth prevalence`, `jtruth calibrate`, `jtruth correct` from bare counts."""
+"""Shares and probabilities: `jtruth prevalence`, `preferences`, `calibrate`, `correct` from bare counts."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,10 @@ from jtruth.cli.options import (
     DRAWS,
     EVERY,
     KNOWN_GOLD,
+    LABELS,
     OUTPUT,
     TABLE,
+    argument,
     command,
     next_step,
     option,
@@ -126,6 +128,43 @@ def _split(args: Any, tables: Any) -> Any:
         name = args.fit_on.name
         raise ValueError(f"{name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
     return np.isin(tasks, list(chosen))
+
+
+_READ = ("task", "worker", "label", "labelers", "sep", "classes", "repeats", "map", "plan_file", "abstain")
+
+
+@command(
+    "COMPARISONS.csv --gold column:human", DRAWS,
+    {name: LABELS[name] for name in _READ}, OUTPUT,
+    file=argument("COMPARISONS.csv", "Columns question, model_a, model_b, winner, judge; - reads a pipe."),
+    gold=option("Verified preferences: column:NAME, worker:NAME, or a table question, winner."),
+    systems=option("Columns of the two systems: a,b."),
+    order=option("Column that says which answer was shown first, or whether they were exchanged."),
+    correct=option("Strengths of what is true by the judges' error rates, not of their answers.", False),
+    assume=option("independent, if you can vouch that judges err so."),
+    **shared("labelers_are"),
+)  # fmt: skip
+def preferences(args: Any) -> None:
+    """Say which system is preferred: win rates, position bias, strengths, ranks."""
+    from jtruth.io.cells import typed_map, typed_names
+    from jtruth.io.plan import FilePlan
+    from jtruth.pairwise import preferences
+
+    def names(text: str | None) -> list[str]:
+        return typed_names([text] if text else ())
+
+    plan = FilePlan.asked(
+        args.plan_file, task=names(args.task), worker=args.worker, label=args.label,
+        labelers=names(args.labelers), classes=typed_names(args.classes or ()), abstain=names(args.abstain),
+        map=typed_map(args.map) if args.map else None, repeats=args.repeats,
+    )  # fmt: skip
+    answer = preferences(
+        args.file, gold=args.gold, assume=args.assume, labelers_are=args.labelers_are, level=args.level,
+        correct=args.correct or None, key=args.seed, systems=names(args.systems), order=args.order, plan=plan,
+        sep=args.sep,
+    )  # fmt: skip
+    step = next_step(args, "--gold GOLD.csv", f"columns {', '.join(answer.comparisons.columns)}")
+    give(args, answer, "" if args.gold else step)
 
 
 _PAIR = "such as 68/1000"

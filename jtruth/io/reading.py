@@ -89,7 +89,7 @@ def opened(
     if isinstance(path, Opened):
         return path
     asked = asked or FilePlan()
-    file = _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
+    file = parsed_or_frame(path, sep)
     rows = None
     if not (
         asked.labelers or None not in (asked.task, asked.worker, asked.label)
@@ -119,6 +119,11 @@ def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes
         aside={rows.person: "used"} if rows.person and exports.GOLD in leave_out else asked.aside,
     )
     return Opened(table, make_plan(table, asked), rows)
+
+
+def parsed_or_frame(path: PathOrTable, sep: str | None = None) -> Any:
+    """A data frame as a table, of a file what `parsed` makes of it: no format of a tool is looked for."""
+    return _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
 
 
 def _of_frame(frame: Any) -> TextTable:
