@@ -63,6 +63,7 @@ class Calibrated(NamedTuple):
     """Draws of the count table, and what is to be said of it."""
 
     counts: np.ndarray  # (draws, classes, symbols)
+    of_all: np.ndarray  # (draws, classes) of all samples together
     class_posterior: np.ndarray  # (samples, classes)
     rates: tuple[dict[str, Any], ...]  # of each judge in each class
     checks: tuple[Check, ...]
@@ -144,15 +145,16 @@ def by_calibration(data: Inputs, calibration: Calibration) -> Calibrated:
     symbol, number = (np.zeros_like(data.y_pred), 1) if own else (data.y_pred, data.num_symbols)
     h, judged = elsewhere.verdicts(z[has], calibration.z, truth, classes)
     found = elsewhere.corrected(h, symbol[has], number, judged, truth, rng)
-    counts = found.counts[:, :, :, 0] if own else found.counts.sum(axis=2)
+    of_all, by_symbol = found.counts[..., -1].sum(axis=2), found.counts[..., :-1].sum(axis=2)
+    counts = found.counts[..., 0] if own else by_symbol
     p = np.empty((labels.num_samples, classes))
     joint = found.shares[:, :, :, None] * found.rates[:, None]
     share = (joint / joint.sum(axis=2, keepdims=True)).mean(axis=0)  # (groups, classes, verdicts)
     p[has] = np.einsum("is,ics->ic", h, share[symbol[has]])
     p[~has] = found.shares.mean(axis=0)[symbol[~has]]
-    for u, times in zip(*np.unique(symbol[~has], return_counts=True), strict=True):
-        drawn = rng.multinomial(times, found.shares[:, u])
-        counts[:, :, data.y_pred[~has][0] if own else u] += drawn
+    for u, times in zip(*np.unique(data.y_pred[~has], return_counts=True), strict=True):
+        counts[:, :, u] += rng.multinomial(times, found.shares[:, -1 if own else u])
+    of_all += rng.multinomial(int((~has).sum()), found.shares[:, -1])
     rates, checks = _of_judges(calibration, labels, data, rng)
     odd = elsewhere.mismatch(z, calibration.z, truth, classes, rng)
     checks += () if odd is None else (_alike(odd, labels, calibration, int((z >= 0).all(axis=1).sum())),)
@@ -160,7 +162,7 @@ def by_calibration(data: Inputs, calibration: Calibration) -> Calibrated:
     notes = [*(f"{LOOK}{text}." for text in loud), *calibration.notes, *_few(data.classes, truth)]
     if not has.all():
         notes.append(f"{number_of(int((~has).sum()), 'sample')} without a label of these judges: like the others")
-    return Calibrated(counts, p, rates, checks, tuple(notes))
+    return Calibrated(counts, of_all, p, rates, checks, tuple(notes))
 
 
 def _few(classes: Sequence[str], truth: np.ndarray) -> tuple[str, ...]:

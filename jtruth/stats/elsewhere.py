@@ -28,9 +28,10 @@ from jtruth._arrays import systematic
 from jtruth._host import log
 from jtruth._one_line import one_line
 
-_DRAWS, _FIRST, _MOST = 4000, 10_000, 160_000  # draws; of error rates at first, and at most
-_WORTH = 1000.0  # draws that the weights are worth, before no more are drawn
+_DRAWS, _FIRST, _MOST = 4000, 10_000, 80_000  # draws; of error rates at first, and at most
+_WORTH = 500.0  # draws that the weights are worth, before no more are drawn
 _NODES = 4_000_000  # numbers that are computed at once
+_MANY = 4  # groups that together say which error rates are possible; of more all items together do
 _SHRUNK = 2.0  # labels of all judges that the error rates of one are shrunk by
 _MOST_SETS = 32  # sets of judges who labelled an item, the most frequent
 _NARROWEST = 5.0  # times that a soft verdict may count as a hard one
@@ -38,7 +39,7 @@ _PATTERNS, _FEWEST, _STEPS, _RESAMPLED = 16, 20, 300, 1000  # of `mismatch`
 
 
 class Corrected(NamedTuple):
-    """Draws of what the new items are."""
+    """Draws of what the new items are; the last group is all of them."""
 
     counts: Int[np.ndarray, "draws classes verdicts groups"]  # of these samples
     rates: Float[np.ndarray, "draws classes verdicts"]  # M
@@ -110,22 +111,22 @@ def corrected(
     classes = h.shape[1]
     errors = np.stack([_effective(calibration[truth == c]) for c in range(classes)])
     here = np.unique(group)
-    seen = np.stack([_effective(h[group == u]) for u in here])
+    parts = [*(group == u for u in here), np.full(group.size, True)]
+    seen = [_effective(h[part]) for part in parts]
+    basis = seen[:-1] if 1 < here.size <= _MANY else seen[-1:]
     factor, found, number = 1.0, None, _FIRST
-    while found is None or (number < _MOST and _worth(found[2]) < _WORTH):
+    while found is None or (number < _MOST and _worth(found[1]) < _WORTH):
         number = number if found is None else 2 * number
-        found = _weighed(factor * errors, factor * seen, number, rng)
+        found = _weighed(factor * errors, [factor * one for one in basis], number, rng)
         factor *= 0.5 if found is None else 1.0  # no draw explains the new items: errors are less certain
-    rates, shares, weight = found
-    kept = systematic(weight, _DRAWS, rng.random())
-    rates, some = rates[kept], shares[kept]
-    shares = np.full((_DRAWS, groups, classes), 1 / classes)
-    shares[:, here] = some
-    counts = np.zeros((_DRAWS, classes, classes, groups), np.int64)
-    for u in here:
+    rates = found[0][systematic(found[1], _DRAWS, rng.random())]
+    shares = np.full((_DRAWS, groups + 1, classes), 1 / classes)
+    counts = np.zeros((_DRAWS, classes, classes, groups + 1), np.int64)
+    for u, part, mean in zip([*here, groups], parts, seen, strict=True):
+        shares[:, u], _ = _shares_given(rates, mean, rng)
         joint = shares[:, u, :, None] * rates
         law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)  # (draws, verdicts, classes)
-        for s, times in enumerate(_rounded(h[group == u].sum(axis=0))):
+        for s, times in enumerate(_rounded(h[part].sum(axis=0))):
             counts[:, :, s, u] = rng.multinomial(times, law[:, s])
     return Corrected(counts, rates, shares)
 
@@ -142,25 +143,32 @@ def _rounded(mean: Float[np.ndarray, " classes"]) -> Int[np.ndarray, " classes"]
 
 
 def _weighed(
-    errors: np.ndarray, seen: np.ndarray, number: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Draws of M, theta given each, and weights; None where no draw of M can explain the verdicts."""
-    classes, groups = errors.shape[0], len(seen)
+    errors: np.ndarray, seen: list[np.ndarray], number: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Draws of M and their weights; None where no draw of M can explain the verdicts."""
     rates = _dirichlet(rng, errors + 1, number)
-    inverse = np.linalg.inv(rates + 1e-12 * np.eye(classes))
-    log_weight, shares = np.zeros(number), np.zeros((number, groups, classes))
-    nodes = int(np.clip(_NODES / (number * classes), 32, 400))
-    for u in range(groups):
-        at = _nodes(seen[u] + 1, nodes, rng)  # the same for every M, so that weights compare
-        theta = at[None] @ inverse
-        inside = (theta > 0).all(axis=2)
-        power = (1 / classes - 1) * np.log(np.where(theta > 0, theta, 1.0)).sum(axis=2)
-        weight = np.where(inside, np.exp(power), 0.0).cumsum(axis=1)
-        log_weight += log(weight[:, -1])
-        pick = (weight >= (rng.random(number) * weight[:, -1])[:, None]).argmax(axis=1)
-        shares[:, u] = theta[np.arange(number), pick]
+    # The prior |det M| is there once, and each group's change of variables brings one.
+    log_weight = (1 - len(seen)) * np.linalg.slogdet(rates)[1]
+    for mean in seen:
+        log_weight += log(_shares_given(rates, mean, rng)[1])
     top = log_weight.max()
-    return (rates, shares, np.exp(log_weight - top)) if np.isfinite(top) else None
+    return (rates, np.exp(log_weight - top)) if np.isfinite(top) else None
+
+
+def _shares_given(
+    rates: Float[np.ndarray, "draws classes verdicts"], seen: np.ndarray, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, "draws classes"], Float[np.ndarray, " draws"]]:
+    """theta for each M, and how much of p's distribution M can explain; the nearest theta if none of it."""
+    number, classes = rates.shape[:2]
+    nodes = int(np.clip(_NODES / (number * classes), 32, 400))
+    inverse = np.linalg.inv(rates + 1e-12 * np.eye(classes))
+    theta = _nodes(seen + 1, nodes, rng)[None] @ inverse  # the same p for every M, so that weights compare
+    least = 0.25 / (seen.sum() + 1)  # shares of less than an item are alike: no weight is endless
+    power = (1 / classes - 1) * np.log(np.maximum(theta, least)).sum(axis=2)
+    weight = np.where((theta > 0).all(axis=2), np.exp(power), 0.0).cumsum(axis=1)
+    pick = (weight >= (rng.random(number) * weight[:, -1])[:, None]).argmax(axis=1)
+    shares = np.maximum(theta[np.arange(number), pick], 1e-12)
+    return shares / shares.sum(axis=1, keepdims=True), weight[:, -1]
 
 
 def _nodes(a: np.ndarray, number: int, rng: np.random.Generator) -> np.ndarray:

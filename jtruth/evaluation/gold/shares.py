@@ -288,7 +288,7 @@ def _by_calibration(
     """Other items say how judges err."""
     found = calibrated.by_calibration(data, calibration)
     answer = _answer(
-        data, "calibration", found.counts.sum(axis=2) / data.y_pred.size, calibrated.ASSUMED,
+        data, "calibration", found.of_all / data.y_pred.size, calibrated.ASSUMED,
         (*found.warnings, *data.notes), class_posterior=found.class_posterior, rates=found.rates,
     )  # fmt: skip
     answer = replace(answer, checks=(*answer.checks, *found.checks))
