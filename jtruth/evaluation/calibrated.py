@@ -65,6 +65,7 @@ class Calibrated(NamedTuple):
     counts: np.ndarray  # (draws, classes, symbols)
     of_all: np.ndarray  # (draws, classes) of all samples together
     class_posterior: np.ndarray  # (samples, classes)
+    assumed: str
     rates: tuple[dict[str, Any], ...]  # of each judge in each class
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
@@ -162,7 +163,7 @@ def by_calibration(data: Inputs, calibration: Calibration) -> Calibrated:
     notes = [*(f"{LOOK}{text}." for text in loud), *calibration.notes, *_few(data.classes, truth)]
     if not has.all():
         notes.append(f"{number_of(int((~has).sum()), 'sample')} without a label of these judges: like the others")
-    return Calibrated(counts, of_all, p, rates, checks, tuple(notes))
+    return Calibrated(counts, of_all, p, ASSUMED if own or number == 1 else ASSUMED + APART, rates, checks, tuple(notes))
 
 
 def _few(classes: Sequence[str], truth: np.ndarray) -> tuple[str, ...]:

@@ -217,12 +217,13 @@ def _known(data: Inputs, method: str) -> Evaluation:
 def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evaluation:
     """Other items say how the labelers err."""
     found = calibrated.by_calibration(data, calibration)
-    p, sentence = found.class_posterior, calibrated.ASSUMED + calibrated.APART
+    p = found.class_posterior
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
     laws = estimates(data.about(answer.table), *data.answered)
-    alone = [Assumption("calibration", sentence, laws, None, answer.table)]
+    alone = [Assumption("calibration", found.assumed, laws, None, answer.table)]
     result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.checks)
-    return replace(result, basis=None)
+    apart = calibrated.APART in found.assumed  # else the vote is what is graded
+    return replace(result, basis=None, baselines=result.baselines if apart else {})
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:

@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 from scipy.special import betaincinv, softmax, xlogy
 
 from jtruth._arrays import systematic
-from jtruth._host import log
+from jtruth._host import across, log
 from jtruth._one_line import one_line
 
 _DRAWS, _FIRST, _MOST = 4000, 10_000, 80_000  # draws; of error rates at first, and at most
@@ -123,11 +123,15 @@ def corrected(
     shares = np.full((_DRAWS, groups + 1, classes), 1 / classes)
     counts = np.zeros((_DRAWS, classes, classes, groups + 1), np.int64)
     for u, part, mean in zip([*here, groups], parts, seen, strict=True):
+        if u < groups == 1:  # all of them are next
+            continue
         shares[:, u], _ = _shares_given(rates, mean, rng)
         joint = shares[:, u, :, None] * rates
         law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)  # (draws, verdicts, classes)
         for s, times in enumerate(_rounded(h[part].sum(axis=0))):
             counts[:, :, s, u] = rng.multinomial(times, law[:, s])
+    if groups == 1:
+        shares[:, 0], counts[..., 0] = shares[:, 1], counts[..., 1]
     return Corrected(counts, rates, shares)
 
 
@@ -164,8 +168,8 @@ def _shares_given(
     inverse = np.linalg.inv(rates + 1e-12 * np.eye(classes))
     theta = _nodes(seen + 1, nodes, rng)[None] @ inverse  # the same p for every M, so that weights compare
     least = 0.25 / (seen.sum() + 1)  # shares of less than an item are alike: no weight is endless
-    power = (1 / classes - 1) * np.log(np.maximum(theta, least)).sum(axis=2)
-    weight = np.where((theta > 0).all(axis=2), np.exp(power), 0.0).cumsum(axis=1)
+    product = across(np.multiply, np.maximum(theta, least))
+    weight = np.where(across(np.minimum, theta) > 0, product ** (1 / classes - 1), 0.0).cumsum(axis=1)
     pick = (weight >= (rng.random(number) * weight[:, -1])[:, None]).argmax(axis=1)
     shares = np.maximum(theta[np.arange(number), pick], 1e-12)
     return shares / shares.sum(axis=1, keepdims=True), weight[:, -1]

@@ -99,9 +99,10 @@ class Prevalence(Answer):
             for name, law in self.shares.items()
         ]
         kind = parts.interval_title(self.level, parts.PREDICTIVE if self.assumptions else "posterior")
+        one = self.num_labelers == 1
         columns = (
             Column("mean", "share [interval]", ("low", "high")),
-            Column("label_share", "of the labels"),
+            Column("label_share", "raw: as labelled" if one else "of the labels"),
         )
         views = [{"sentence": text, "shares": dict(shares)} for text, shares in self.assumptions.items()]
         heads = [Column(("shares", name), plain(name)) for name in self.shares]
@@ -137,6 +138,9 @@ class Prevalence(Answer):
             texts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
         what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
         sentence = f"{what}: {', '.join(texts)} ({kind}s)." if texts else sentence
+        if one and texts:
+            top = max(rows, key=lambda row: row["mean"])
+            sentence += f" Uncorrected, {top['label_share']:.3f} of the labels say {top['class']!r}."
         return Document("How many samples are of each class?", about, sentence, blocks, alarms)
 
 
