@@ -16,7 +16,7 @@ GRADED = {  # what to grade, by what, and how
     **shared("noise", "prior", "assume", "labelers_are"),
     "method": option("bayes, sampling, ...", "bayes"),
     "fast": option("The normal law around a mode; as --method laplace.", False),
-    "target": option("population: new samples (default), or in-sample: these."),
+    "target": option("population (new samples; default), or in-sample."),
     "inclusion": option("A table task, inclusion: chances to be in gold.", kind=Path),
     **shared("positive", "order", "common_only"),
 }
@@ -134,6 +134,7 @@ def _grade_scores(args: Any) -> None:
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
+    from jtruth._validation import positive_of
     from jtruth.cli import reading
     from jtruth.evaluation import evaluate_class_scores, evaluate_scores
 
@@ -145,10 +146,13 @@ def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
         if scores.ndim == 1:
             raise ValueError(f"one score a sample ranks {many}; give a column of probabilities for each")
         return evaluate_class_scores(scores, labels, **options)
-    positive = reading.class_code(args.positive, labels)
+    named, gold = args.positive, options["gold"]
+    positive, _ = positive_of(
+        labels, None if named is None else labels.class_code(named), gold and gold.classes
+    )
     cost = reading.numbers(args.cost, "--cost", "two numbers, FP,FN, such as 1,5", 2)
     options |= {"threshold": args.threshold, "cost": cost}
-    options["positive"] = None if args.positive is None else positive
+    options["positive"] = None if named is None else positive
     return evaluate_scores(scores if scores.ndim == 1 else scores[:, positive], labels, **options)
 
 

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 from jtruth._one_line import one_line
 from jtruth._random import Stated, stated, stream
-from jtruth._validation import choose
+from jtruth._validation import choose, positive_line
 from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
@@ -83,6 +83,8 @@ class ScoreEvaluation(Answer):
     target: str = parts.POPULATION  # or "in-sample"
     asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    positive_chosen: str = ""  # how the positive class was, in words
+    classes: tuple[str, ...] = ()
 
     @property
     def assumptions(self) -> tuple[parts.Assumption, ...]:
@@ -114,9 +116,15 @@ class ScoreEvaluation(Answer):
         low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
+    def law(
+        self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
+    ) -> DrawsEstimate:
+        """A number of the curve; its mean is given as that of the samples at hand."""
+        return _about(self.curves, self.counted, of, bounds)
+
     def partial_auc(self, most: Number) -> Estimate:
         """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
-        return self.curves.law(lambda c: c.partial_auc(most))
+        return self.law(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
         """What predicting positive at or above one of `thresholds` brings.
@@ -138,7 +146,7 @@ class ScoreEvaluation(Answer):
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
         """The threshold of the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
-        law = self.curves.law
+        law = self.law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
@@ -149,7 +157,7 @@ class ScoreEvaluation(Answer):
         return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
-        law = self.curves.law
+        law = self.law
         rates = (
             law(lambda c, name=name: c.at(name, k)) for name in ("false_alarm", "detection", "precision")
         )
@@ -183,16 +191,18 @@ class ScoreEvaluation(Answer):
             parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", self.target), ("assumed", self.assumption)),
-            facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive", "num_gold"),
+            facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive",
+                     "positive_chosen", "num_gold"),
             facts(**areas, in_sample=in_sample, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
                   auc_of_scores={"low": low, "high": high}),
         )  # fmt: skip
         text = parts.interval_text(self.auc, self.level)
         kind, truth = f"{kind}, {parts.ABOUT[self.target]}", parts.taken_as_true(self.num_gold)
         sentence = f"Area under the ROC curve {text} ({kind}; {truth})."
-        about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
+        about = f"{self.edges.size + 1} bins of scores; key {self.key}"
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
         alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks, alarms, lines=lines)
 
 
 def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
@@ -298,7 +308,7 @@ def evaluate_scores(
         bins: most bins of scores, 2 to 200.
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
-        positive: code or name of the class that high scores speak for; class 1 if None.
+        positive: code or name of the class that high scores speak for; if None chosen as by `evaluate`.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         how: see `Judging`; the prior is needed where the noise is known.
 
@@ -371,11 +381,22 @@ def judged(
     if data.target == parts.POPULATION:
         whole = tables.for_new(whole, stream(data.key, "curves of new samples"))
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
-    auc, average, hidden = (whole.law(attrgetter(name)) for name in (*AREAS, "hidden"))
+    auc, average, hidden = (_about(whole, counted, attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(
         auc, average, whole, counted, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
         (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold, data.target,
+        positive_chosen=data.chosen, classes=data.classes,
     )  # fmt: skip
+
+
+def _about(
+    curves: AnyCurves,
+    counted: AnyCurves,
+    of: Callable[[Curves], DrawsEstimate],
+    bounds: tuple[Number, Number] = (0, 1),
+) -> DrawsEstimate:
+    law = curves.law(of, bounds)
+    return law if curves is counted else replace(law, middle=counted.law(of, bounds).mean)
 
 
 def _at_or_above(values: np.ndarray, threshold: Number) -> float:
@@ -430,11 +451,11 @@ def evaluate_class_scores(
         first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in enumerate(data.classes)
     ]
     alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
-    each = [one.curves for one in by_class.values()]
-    weights = np.array([one.law(attrgetter("share")).mean for one in each])
-    shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}
+    weights = np.array([one.counted.law(attrgetter("share")).mean for one in by_class.values()])
+    shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
     auc, precision = (
-        {name: _average(each, attrgetter(area), share) for name, share in shares.items()} for area in AREAS
+        {name: _average(list(by_class.values()), attrgetter(area), share) for name, share in shares.items()}
+        for area in AREAS
     )
     named = dict(zip(by_class, shares["weighted"].tolist(), strict=True))
     doubts = dict.fromkeys(text for one in by_class.values() for text in one.warnings)
@@ -442,7 +463,9 @@ def evaluate_class_scores(
 
 
 def _average(
-    each: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
+    each: Sequence[ScoreEvaluation],
+    of: Callable[[Curves], DrawsEstimate],
+    weights: Float[np.ndarray, " classes"],
 ) -> DrawsEstimate:
     """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
     laws = [one.law(of) for one in each]
