@@ -23,7 +23,7 @@ from jtruth.cli.output import give, progress, required
 
 @command(
     "LABELS.csv --gold GOLD.csv --positive pass", EVERY,
-    **KNOWN_GOLD,
+    **KNOWN_GOLD, **shared("calibration"),
     assume=option("independent, if you can vouch that labelers err so."),
     **shared("labelers_are", "by", "require", "confidence"),
     target=option("population (new samples; default), or in-sample."),
@@ -35,22 +35,25 @@ def prevalence(args: Any) -> None:
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, with_notes
+    from jtruth.cli.reading import Tables, class_code, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
+    args, calibration = with_calibration(args)
     tables = Tables(args, args.gold, by=args.by)
     labels, gold = tables.labels, tables.gold_sample()
     code = class_code(args.positive, labels)
     with progress("answer") as advance:
         answer = prevalence(
             labels, assume=args.assume, labelers_are=args.labelers_are, by=tables.groups(code), gold=gold,
+            calibration=calibration,
             target=args.target or "population", level=args.level, key=args.seed, progress=advance,
         )  # fmt: skip
-    num = min(args.ask, labels.num_samples - answer.num_gold)
+    num = 0 if calibration else min(args.ask, labels.num_samples - answer.num_gold)
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     step = tables.gold_step(asking="--ask-out")
+    step = next_step(args, "--full", "the judges' error rates, and the checks") if calibration else step
     answer = required(args, answer)
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
