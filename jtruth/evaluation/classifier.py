@@ -27,7 +27,7 @@ from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.habits import behaviour_of
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
-from jtruth.evaluation.parts import IN_SAMPLE, PREDICTIVE, Assumption, means_and_ends, worst_first
+from jtruth.evaluation.parts import PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
@@ -86,7 +86,8 @@ def evaluate(
             "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
             and say so, accuracy too; else, and by the other methods always, the full table is tested.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
-        target: "in-sample" (the default, but for "tars") or "population", see `jtruth.evaluation.methods`.
+        target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
+            but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
         level: probability of the printed intervals.
         key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
@@ -112,7 +113,7 @@ def evaluate(
     learned = data.model is None and method in methods.LEARNING
     methods.check_combination(method, assume, data)
     data.normal = method == methods.LAPLACE
-    data.target = methods.target_of(target, method, data)
+    data.target = methods.target_of(target, method)
     result = _learned(data) if learned else _known(data, method)
     model = present(result.basis, "what the answer rests on")[1]
     checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model))
@@ -134,23 +135,24 @@ def _answer(
 
     `unbiased` counts are not kept to [0, 1].
     """
-    metrics = estimates(answer.table, answer.classes, answer.positive)
+    about = answer.table if unbiased else data.about(answer.table)
+    metrics, counted = (estimates(one, answer.classes, answer.positive) for one in (about, answer.table))
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    warnings += () if unbiased else _beyond_shares(metrics, data.level)
+    warnings += () if unbiased else _beyond_shares(counted, data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
     sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
-    alone = [Assumption(INDEPENDENT, sentence, metrics, None, answer.table)]
+    alone = [Assumption(INDEPENDENT, sentence, metrics, None, about)]
     order = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
     prior = model.prior[order] if len(order) == len(data.classes) else np.array([1 - p, p])
     samples, rows = data.samples, ()
     if labelers:
-        ends = means_and_ends(labelers, data.level)
+        ends = means_and_ends(ranges.about_labelers(labelers, samples, data.target), data.level)
         rows = worst_first(samples.worker_names, samples.labels_per_labeler(), ends)
     fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
-        posterior=answer.table, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
+        posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
         num_labelers=samples.num_labelers, num_labels=samples.num_labels, num_gold=data.num_gold,
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
         prior=prior, labelers=model.labelers if labelers is None else rows,
@@ -210,10 +212,11 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
         return _answer(data, methods.of_nothing(data, warnings=doubts), model, (), what_if=())
     pooled = thinned([assumption.posterior for assumption in members])
     answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *data.answered)
-    laws = estimates(answer.table, *data.answered)
-    assumption = Assumption(assume, granted(assume, learned=True), laws, None, answer.table)
+    about = data.about(answer.table)
+    laws = estimates(about, *data.answered)
+    assumption = Assumption(assume, granted(assume, learned=True), laws, None, about)
     key = stream(data.key, "vouched labelers")
-    draws = evenly(list(ranges.labeler_draws(members, data.own_labels(), data.target, key).values()))
+    draws = evenly(list(ranges.labeler_draws(members, data.own_labels(), key).values()))
     labelers = [DrawsEstimate(column) for column in draws.T]
     return _answer(data, answer, model, labelers, what_if=[assumption], checks=vouched_check(members, data))
 
@@ -232,7 +235,7 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
     table = PredictiveTable({one.name: one.posterior for one in readings}, data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
-    draws = ranges.labeler_draws(readings, labels, data.target, stream(data.key, "labelers of a range"))
+    draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers of a range"))
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     return _answer(data, answer, model, laws, interval_kind=PREDICTIVE, what_if=None)
 
@@ -252,7 +255,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
     posterior = by_gold.labels_posterior([one.fit for one in readings], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
-    draws = ranges.labeler_draws(readings, labels, IN_SAMPLE, stream(data.key, "labelers beside gold"))
+    draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_laws(draws, labels, data.labelers_are)
     laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
     asked = [data.positive] if "recall" in data.headline else range(len(data.classes))
@@ -277,10 +280,11 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
         y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
     table = by_gold.ppi_table(y_pred, posterior, known, sample)
     metrics = {name: named_metric(name, classes, positive) for name in default_metrics(classes)}
-    ways: dict[str, dict[str, Any]] = {"ppi": {}, "gold_only": {"power": 0.0}}
+    how = {"sample": sample, "table": table, "target": data.target}
+    ways: dict[str, dict[str, Any]] = {"ppi": how, "gold_only": how | {"power": 0.0}}
     return [
         Assumption(rule, SENTENCES[rule], {
-            name: by_gold.ppi_metric(metric, y_pred, posterior, known, sample=sample, table=table, **how).law
+            name: by_gold.ppi_metric(metric, y_pred, posterior, known, **how).law
             for name, metric in metrics.items()
         })
         for rule, how in ways.items()

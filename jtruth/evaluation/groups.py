@@ -42,10 +42,12 @@ from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
 
 MOST, FEW = 50, 5  # groups; samples and gold answers of a group below which that is said
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
+_DRAWS = 4000  # of a group, to compare groups
 SAME_ERRORS = (
     "labelers are taken to err alike in all groups: if they are kinder to one, as LLM judges may be to their "
     "own answers, its share and all its differences are off, and only gold of each group can tell"
@@ -212,10 +214,12 @@ def group_shares(
     )  # fmt: skip
 
 
-def apart(laws: Sequence[DrawsEstimate], key: Key) -> Float[np.ndarray, "draws groups"]:
-    """Draws of laws whose errors are taken as independent, together."""
-    rng, size = host_rng(key, "groups apart"), max(law.draws.size for law in laws)
-    return np.stack([rng.permutation(np.resize(law.draws, size)) for law in laws], axis=1)
+def apart(laws: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups"]:
+    """Draws of distributions whose errors are taken as independent, together."""
+    rng = host_rng(key, "groups apart")
+    each = [law.draws if isinstance(law, DrawsEstimate) else law.sample(key, _DRAWS) for law in laws]
+    size = max(draws.size for draws in each)
+    return np.stack([rng.permutation(np.resize(draws, size)) for draws in each], axis=1)
 
 
 def laws_of(
@@ -303,10 +307,10 @@ class LabelersByGroup(Answer):
     @property
     def laws(self) -> dict[str, Laws]:
         """By labeler the accuracies in those groups that determine it; independent where not paired."""
-        by_worker: dict[str, dict[str, DrawsEstimate]] = {}
+        by_worker: dict[str, dict[str, Estimate]] = {}
         for name, report in self.reports.items():
             for worker, law in report.laws.items():
-                if not np.isnan(law.draws).all():
+                if not np.isnan(law.mean):
                     by_worker.setdefault(worker, {})[name] = law
         laws = {}
         for worker, mine in by_worker.items():

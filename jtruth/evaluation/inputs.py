@@ -21,7 +21,7 @@ from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Read
 from jtruth.evaluation.assumptions.model_error import check_kind
-from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, Check
+from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels, advice_on, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -30,7 +30,8 @@ from jtruth.noise.base import check_known_labels
 from jtruth.posterior import check_not_contradictory, validate_prior
 from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import expected_table
-from jtruth.tables.posterior import TableDraws
+from jtruth.tables.new_samples import NewSamples
+from jtruth.tables.posterior import TableDraws, TablePosterior
 
 
 def as_labels(values: Any, what: str = "labels") -> Labels:
@@ -126,7 +127,7 @@ class Inputs:
     # Where predictions are no classes but tuples, score bins or groups: (classes, symbols) concentrations of
     # the Dirichlet prior of the classifier's rows.
     symbols: np.ndarray | None = None
-    target: str = IN_SAMPLE  # or POPULATION: what metrics are of
+    target: str = IN_SAMPLE  # what the answer is about, or POPULATION
     missing: tuple[Check, ...] = ()  # the check that found labels missing by class
     noise: NoiseModel | None = None  # as it was given
     assume: str | None = None  # as it was asked for
@@ -216,6 +217,10 @@ class Inputs:
     def tables(self, counts: np.ndarray) -> TableDraws:
         """Draws of the count table (draws, classes, symbols) in that order."""
         return TableDraws(counts[:, ::-1, ::-1] if len(self.classes) == 2 and self.positive == 0 else counts)
+
+    def about(self, table: TablePosterior) -> TablePosterior:
+        """The table of counts as the target asks for it: of these samples, or for new ones."""
+        return NewSamples(table, self.key) if self.target == POPULATION else table
 
     @property
     def headline(self) -> tuple[str, ...]:

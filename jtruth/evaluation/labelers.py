@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, host_rng, stream
+from jtruth._random import Stated, stream
 from jtruth._validation import choose
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
@@ -49,11 +49,13 @@ from jtruth.labels import Labels
 from jtruth.learning import LabelerDraws
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
-from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.tables.new_samples import new_shares
 
 SURE = 0.95  # probability from which a difference is clear, and a labeler is said to label at random
 _OFTEN, _MOST_CLASSES, _LISTED, _ENDS = 0.25, 12, 3, 12
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
+_DRAWS = 4000  # of labelers' accuracies, to compare them
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +76,7 @@ class LabelerReport(Answer):
     interval_kind: str = parts.PREDICTIVE  # or "posterior" (gold)
     rests_on: str = ""  # what the accuracies take for granted
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
-    laws: Mapping[str, DrawsEstimate] = field(default_factory=dict)  # by worker; not of --fast
+    laws: Mapping[str, Estimate] = field(default_factory=dict)  # by worker; not of --fast
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()
@@ -261,9 +263,6 @@ ONLY_GOLD = (
     "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "
     "out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
 )
-GOLD_IS_IN_SAMPLE = (
-    "target={!r} has no answer with gold: gold says which of the labels given are right. Leave target out"
-)
 
 
 def evaluate_labelers(
@@ -272,7 +271,7 @@ def evaluate_labelers(
     key: Any = None,
     gold: Any = None,
     order: Any = None,
-    target: str = parts.IN_SAMPLE,
+    target: str = parts.POPULATION,
     labelers_are: str | None = None,
     level: float = 0.95,
     progress: Progress | None = None,
@@ -286,8 +285,8 @@ def evaluate_labelers(
             samples, or a `jt.io.Gold` that says how they were chosen. They correct the answer.
         order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change,
             and to each row the probability that its labeler did, and when.
-        target: "in-sample", the share of the labels given that are right, or "population", the chance that a
-            label for a new sample is right (without gold).
+        target: "population", the chance that a label for a new sample is right, or "in-sample", the share of
+            the labels given that are right.
         labelers_are: "people" makes intervals narrower; "experts", "llm_judges" and None are the same.
         level: probability of the intervals.
         progress: called with (sweeps done, sweeps planned).
@@ -298,8 +297,6 @@ def evaluate_labelers(
     choose("target", target, tuple(parts.OF_LABELERS))
     data = read_labels_alone(labels, gold, key=key, level=level, labelers_are=labelers_are, progress=progress)
     data.target, when = target, read_order(order, data)
-    if data.num_gold and target != parts.IN_SAMPLE:
-        raise ValueError(GOLD_IS_IN_SAMPLE.format(target))
     return report_of(data, when)
 
 
@@ -323,11 +320,11 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     if fit.usable:  # what the labels say against independent errors of the labelers
         aside = stream(data.key, "labeler checks")
         checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold)
-        if data.target == parts.IN_SAMPLE and not by_gold:
+        if not by_gold:
             checks += labeler_check(labels, fit, level)
         checks += data.missing or missing_check(labels, fit.class_posterior)
     posterior = tables.labels_posterior([member.fit for member in members], labels)
-    draws = ranges.labeler_draws(members, labels, data.target, data.key)
+    draws = ranges.labeler_draws(members, labels, data.key)
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
         without, laws = laws, tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
@@ -338,6 +335,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
             *tables.few_of_classes(data, range(len(data.classes))),
         )
         checks += tables.random_gold_checks(data, posterior)
+    laws = ranges.about_labelers(laws, labels, data.target)
     alone = next((member.fit for member in members if member.fit is not None), fit)
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
     rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
@@ -366,16 +364,18 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
 
 
 def _clear(
-    data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], laws: Sequence[DrawsEstimate],
+    data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], laws: Sequence[Estimate],
     fit: JointPosterior, checks: Sequence[Check],
 ) -> tuple[tuple[tuple[str, str], ...], str]:  # fmt: skip
     """Pairs of labelers of whom it is clear who is better, and what that assumes."""
     labels, refuted = data.own_labels(), any(check.verdict == "does not fit" for check in checks)
     if data.num_gold:
-        size, rng = max(law.draws.size for law in laws), host_rng(data.key, "labelers by gold, in pairs")
-        apart = np.stack([rng.permutation(np.resize(law.draws, size)) for law in laws], axis=1)
+        each = enumerate(laws)
+        apart = np.stack([law.sample(stream(data.key, "labelers by gold", t), _DRAWS) for t, law in each], 1)
         return clear_pairs(rows, labels.worker_names, by_draws(apart)), ""
     sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
+    if data.target == parts.POPULATION:
+        draws = {name: new_shares(one, sizes, data.key) for name, one in draws.items()}
     clear = clear_pairs(
         rows, labels.worker_names, lambda pairs: first_larger(draws, pairs, data.labelers_are, sizes)
     )

@@ -46,6 +46,11 @@ _TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exac
 _FEW = 10.0
 _EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
 TARS, SMYTH, LAPLACE, VOTE = "tars", "smyth", "laplace", "majority_vote"
+TAKEN = {  # methods that know no uncertainty
+    "labels": "the most probable class of each sample was taken as true",
+    VOTE: "the majority vote was taken as true",
+    SMYTH: "the most probable classes by EM were taken as true",
+}
 LEARNING = ("bayes", LAPLACE)  # methods that learn error rates where none are given
 ONE_AGAINST_REST = (
     "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
@@ -59,7 +64,7 @@ _UNBIASED = (
 )
 _VOTED = "majority vote (gold where given) is taken as the truth: there is no uncertainty"
 _VOTE_ALONE = "method='majority_vote' uses neither noise nor prior, which were given"
-_TAKEN = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
+_BY_EM = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
 
 
 def check_method(method: str) -> None:
@@ -69,22 +74,18 @@ def check_method(method: str) -> None:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 
 
-def target_of(target: str | None, method: str, data: Inputs) -> str:
+def target_of(target: str | None, method: str) -> str:
     """What the answer is about (None: what the method answers); an error where it cannot be had."""
-    usual = POPULATION if method == TARS else IN_SAMPLE
+    usual = IN_SAMPLE if method in TAKEN else POPULATION
     if target is None or target == usual:
         return usual
     choose("target", target, TARGETS)
     if method == TARS:
         raise ValueError("method='tars' answers for the population only; leave target out, or use 'bayes'")
-    if data.model is not None or method not in LEARNING:
+    if method in TAKEN:
         raise ValueError(
-            "target='population' needs error rates that are learned, and method 'bayes': known ones say "
-            "which classes these samples are of. Use method='tars', or leave target out"
-        )
-    if data.num_gold:
-        raise ValueError(
-            "target='population' has no answer with gold, which is of these samples. Leave target out"
+            f"method={method!r} counts these samples and knows no uncertainty, so it says nothing about new "
+            "samples. Use method='bayes', or leave target out"
         )
     return target
 
@@ -221,7 +222,7 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
         )
     if method == SMYTH:
         truth = majority(np.asarray(class_posterior(model.log_likelihood, model.prior), np.float64))
-        return answer_of(data.table(truth)[None], data, SMYTH, (_TAKEN,))  # tied classes share a sample
+        return answer_of(data.table(truth)[None], data, SMYTH, (_BY_EM,))  # tied classes share a sample
     known = "bayes" if method == "plug_in" else method
     if len(data.classes) > 2 and (known == "bayes" or not data.one_against_rest):
         return _any_classes(data, model, known, key)

@@ -57,6 +57,7 @@ INDEPENDENT_ERRORS = "given the true class, the labelers err independently of on
 MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
 IN_SAMPLE, POPULATION = "in-sample", "population"
 TARGETS = (IN_SAMPLE, POPULATION)
+ABOUT = {IN_SAMPLE: "of these samples", POPULATION: "for new samples"}
 OF_LABELERS = {
     IN_SAMPLE: "share of the labels given that are right",
     POPULATION: "chance that a label for a new sample is right",

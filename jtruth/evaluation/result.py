@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.inputs import Progress
+from jtruth.evaluation.methods import TAKEN
 from jtruth.evaluation.parts import Assumption
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, of_one_class
-from jtruth.tables.posterior import Cells, TablePosterior
+from jtruth.tables.new_samples import NewSamples
+from jtruth.tables.posterior import Cells, TablePosterior, estimates
 from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import FixedPoint
 
@@ -125,6 +128,35 @@ class Evaluation(Answer):
         """High ends of the elements' shortest intervals at `level`."""
         return self.cells.high
 
+    @cached_property
+    def in_sample(self) -> "Evaluation":
+        """The same answer about these samples (without rows of labelers and of PPI++)."""
+        if not isinstance(self.posterior, NewSamples):
+            return self
+        return self._about(parts.IN_SAMPLE, self.posterior.in_sample)
+
+    @cached_property
+    def population(self) -> "Evaluation":
+        """The same answer about new samples of the same kind; itself where the method has none."""
+        if self.target == parts.POPULATION or self.method in TAKEN:
+            return self
+        return self._about(parts.POPULATION, NewSamples(self.posterior, self.key))
+
+    def _about(self, target: str, table: TablePosterior) -> "Evaluation":
+        """Another target; what each assumption says is fitted again where nobody asked for it yet."""
+        basis = self.basis and (replace(self.basis[0], target=target, what_if=None), self.basis[1])
+        rows, answered = self.what_if, (self.classes, self.classes.index(self.positive))
+        if rows is not None and basis is not None:
+            tables = (getattr(row.posterior, "in_sample", row.posterior) for row in rows)
+            tables = [basis[0].about(one) if isinstance(one, TablePosterior) else None for one in tables]
+            rows = [
+                row._replace(posterior=one, metrics=estimates(one, *answered))
+                for row, one in zip(rows, tables, strict=True)
+                if one is not None
+            ]
+        return replace(self, target=target, posterior=table, metrics=estimates(table, *answered),
+                       what_if=rows, basis=basis, labelers=())  # fmt: skip
+
     def sensitivity(
         self,
         what: str = "shared_errors",
@@ -197,13 +229,6 @@ class Evaluation(Answer):
         return f"Evaluation({' '.join([*document.alarms, document.sentence])})"
 
 
-_TAKEN = {  # methods that know no uncertainty
-    "labels": "the most probable class of each sample was taken as true",
-    "majority_vote": "the majority vote was taken as true",
-    "smyth": "the most probable classes by EM were taken as true",
-}
-
-
 def evaluation_blocks(
     result: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
 ) -> Document:
@@ -225,6 +250,10 @@ def evaluation_blocks(
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
                  "num_gold", "log_evidence", "classes", "positive", "headline", "prior", "rests_on",
                  "baselines", "interval_kind", "assumed"),
+        facts(**{name: {metric: law_row(one.metrics[metric], result.level) for metric in result.headline
+                        if metric in one.metrics}
+                 for name, one in (("in_sample", result.in_sample), ("population", result.population))
+                 if one is not result}),
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
     about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
@@ -236,7 +265,7 @@ def evaluation_blocks(
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
-    sure, open_, ends = [], [], () if result.method in _TAKEN else ("low", "high")
+    sure, open_, ends = [], [], () if result.method in TAKEN else ("low", "high")
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
     few = few.removeprefix("not determined: ").partition(". ")[0]
     for name in (name for name in result.headline if name in rows):
@@ -249,9 +278,10 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     hardly = [f"hardly determined: {', '.join(open_)}{f' ({few})' if few else ''}"] if open_ else []
     kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold)
     of = f" of class {result.positive!r}" if "recall" in result.headline else ""
-    if result.method in _TAKEN:
-        kind, truth = "no intervals", _TAKEN[result.method]
-    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}{of}; {truth})."
+    if result.method in TAKEN:
+        kind, truth = "no intervals", TAKEN[result.method]
+    about = parts.ABOUT[result.target]
+    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}{of}, {about}; {truth})."
     return text[0].upper() + text[1:]
 
 
@@ -266,7 +296,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
         {"metric": name, **row, "majority_vote": naive.get(name)}
         for name, row in rows.items() if name not in single
     ]  # fmt: skip
-    exact = result.method in _TAKEN
+    exact = result.method in TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "mean [interval]", ("low", "high"))
     columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
     notes = [f"They rest on this: {result.rests_on}."] if result.rests_on else []

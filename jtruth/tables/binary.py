@@ -76,6 +76,18 @@ class CountTable(TablePosterior):
         a, b = self.a[:, None], self.b[None, :]
         return a, self.n1 - a, b, self.n0 - b
 
+    def counted(
+        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Both sums in every cell of the window."""
+        tp, fp, fn, tn = self.counts()
+        shape = self.probability.shape
+        hit, miss = (
+            np.broadcast_to(w[1, 1] * tp + w[0, 1] * fp + w[1, 0] * fn + w[0, 0] * tn, shape).ravel()
+            for w in (hits, misses)
+        )
+        return hit, miss, self.probability.ravel()
+
     def values(self, metric: str | Metric) -> Float[np.ndarray, "a b"]:
         """The metric in every cell, NaN where it is undefined."""
         return np.broadcast_to(self.metric(metric).of_counts(*self.counts()), self.probability.shape)

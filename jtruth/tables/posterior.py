@@ -69,6 +69,12 @@ class TablePosterior(ABC):
     def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n independent draws of the table (of `TableDraws`: with replacement from its draws)."""
 
+    def counted(
+        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Sums of cells with these weights in every possible table, and its probability; None: not known."""
+        return None
+
     def metric(self, metric: str | Metric) -> Metric:
         """The metric by its name, with classes numbered 0, 1, ..."""
         return named_metric(metric, range(self.shape[0])) if isinstance(metric, str) else metric
@@ -124,6 +130,17 @@ class TableDraws(TablePosterior, eqx.Module):
         """Law of n[true, symbol]."""
         point = None if self.point is None else float(self.point[true, symbol])
         return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64), point)
+
+    def counted(
+        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Both sums in every draw; None of estimated tables."""
+        known = ~np.isnan(self.counts).any(axis=(1, 2))
+        if self.point is not None or not known.any():
+            return None
+        hit, miss = (np.einsum("dcs,cs->d", self.counts[known], some) for some in (hits, misses))
+        pairs, number = np.unique(np.stack([hit, miss]), axis=1, return_counts=True)
+        return pairs[0], pairs[1], number / number.sum()
 
     def rate(self, true: int, symbol: int) -> DrawsEstimate:
         """Law of n[true, symbol] / n[true, :], of the conditional matrix of the samples; may be undefined."""

@@ -12,8 +12,7 @@ truth more often. Models without a say in the predictive answer wait until rows 
 `joint_model` draws class prior, error rates and true classes together, the classifier as one more labeler;
 `plug_in_model` takes the most probable error rates as known.
 
-Of labelers two targets can be meant: "in-sample", the share of the labels given that are right, and
-"population", the chance that a label for a new sample is, each class weighted by its learned share. The vote
+The vote
 that judges a labeler is that of the others, ties broken by chance (`benchmarks/kinds.py`).
 """
 
@@ -39,7 +38,9 @@ from jtruth.latent import STANDARD, Effort, TooLarge
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.stats.loo import LeaveOneOut, psis_loo, sum_and_error
+from jtruth.tables.new_samples import new_share
 from jtruth.tables.posterior import estimates
 
 LEFT_OUT = "the model {!r} is left out: {}"
@@ -132,7 +133,8 @@ def _part(progress: Progress, k: int, number: int, done: int, planned: int) -> N
 
 def row(member: parts.Assumption, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
     """A member as a line of the answer, with its metrics."""
-    return member._replace(metrics=estimates(member.posterior, *data.answered), loo=loo, fit=None)
+    table = data.about(member.posterior)
+    return member._replace(metrics=estimates(table, *data.answered), posterior=table, loo=loo, fit=None)
 
 
 def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
@@ -228,19 +230,15 @@ def _refused(labels: Labels, reason: str) -> Model:
 Draws = Float[np.ndarray, "draws labelers"]
 
 
-def labeler_draws(
-    members: Sequence[parts.Assumption], labels: Labels, target: str, key: Key
-) -> dict[str, Draws]:
-    """Draws of every labeler's accuracy by the name of the assumption; NaN of whom it says nothing."""
+def labeler_draws(members: Sequence[parts.Assumption], labels: Labels, key: Key) -> dict[str, Draws]:
+    """Draws of the share of each labeler's labels that are right, by assumption; NaN: it says nothing."""
     number = labels.labels_per_labeler()
     number = np.where(number > 0, number, np.nan)
     draws = {}
     for member in members:
-        if member.fit is not None and target == parts.POPULATION:
-            draws[member.name] = member.fit.labeler_accuracy
-        elif member.fit is not None and member.fit.right is not None:
+        if member.fit is not None and member.fit.right is not None:
             draws[member.name] = member.fit.right / number
-        elif member.fit is None and target == parts.IN_SAMPLE:
+        elif member.fit is None:
             draws[member.name] = others_vote(labels, host_rng(key, "majority of the others"))
     return draws
 
@@ -258,6 +256,12 @@ def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
         total += rng.binomial(times, p, (_DRAWS, size))
     number = np.bincount(labeler[compared], minlength=size)
     return total / np.where(number > 0, number, np.nan)
+
+
+def about_labelers(laws: Sequence[Estimate], labels: Labels, target: str) -> list[Estimate]:
+    """Shares of labels that are right, of those that were given or of the next ones."""
+    sizes = labels.labels_per_labeler().tolist() if target == parts.POPULATION else [0] * len(laws)
+    return [new_share(law, size) for law, size in zip(laws, sizes, strict=True)]
 
 
 def labeler_laws(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:

@@ -23,7 +23,6 @@ from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation import present
 from jtruth.evaluation.inputs import Inputs
-from jtruth.evaluation.parts import POPULATION
 from jtruth.latent import Effort, Progress
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.models import Build, fixed_share, partly_shared
@@ -71,8 +70,6 @@ def tables_in(fit: JointPosterior, data: Inputs) -> Any:
     """Draws of the count table of a fit, or of its class counts, one symbol wide; None: none."""
     if fit.classifier is None or fit.counts is None:
         return None if fit.class_counts is None else fit.class_counts[:, :, None]
-    if data.target == POPULATION:
-        return fit.tables(POPULATION) * data.y_pred.size
     return fit.counts
 
 
@@ -106,8 +103,8 @@ def voted(data: Inputs) -> tuple[Float[np.ndarray, "samples classes"], Bool[np.n
 def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols"]:
     """Draws of the count table if the majority vote (gold where known) is right.
 
-    Open are ties, which chance breaks, and samples without a label, who are as the others. For the population
-    cells are Dirichlet(counts + 2/cells): two samples of prior, however many classes.
+    Open are ties, which chance breaks, and samples without a label, who are as the others.: cells
+    are Dirichlet(counts + 2/cells), two samples of prior, however many classes.
     """
     (truth, silent), rng = voted(data), host_rng(key, "majority vote")
     table = data.table(truth)
@@ -116,8 +113,6 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
         drawn = rng.dirichlet(table.ravel() + 2.0 / table.size, size=_VOTE_DRAWS)
         return drawn.reshape(-1, *table.shape)
 
-    if data.target == POPULATION:
-        return shares() * data.y_pred.size
     tied = (truth > 0).sum(axis=1) > 1
     sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
     draws = np.tile(sure, (_VOTE_DRAWS, 1, 1))

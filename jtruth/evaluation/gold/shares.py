@@ -9,7 +9,8 @@ Three rules, in the order of what they ask you to believe:
 - no gold: a predictive law (`jtruth.evaluation.assumptions.model_error`). Where no sample has three labels it
   is "not identified", and no number is given.
 
-Measured coverage and width: `benchmarks/judges.py`. The target is the share in the samples at hand.
+The share is that of new samples of the same kind, or of the samples at hand (`target`), of which measured
+coverage and width stand in `benchmarks/judges.py`.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._random import Stated, stream
-from jtruth._validation import present
+from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
@@ -38,6 +39,7 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
+from jtruth.tables.new_samples import class_shares, new_share
 
 POST_STRATIFIED = (
     "verified labels correct what the labels say, separately for the samples of each vote; labelers may make "
@@ -59,11 +61,12 @@ CLAMPED = (
 
 @dataclass(frozen=True, repr=False)
 class Prevalence(Answer):
-    """Share of each class in the samples; `print` it, `to_dict` for JSON."""
+    """Share of each class; `print` it, `to_dict` for JSON."""
 
     level: float
     rule: str  # "post-stratification", "joint posterior", "predictive" or "not identified"
-    shares: Mapping[str, Estimate]  # by class name; empty if not identified
+    shares: Mapping[str, Estimate]  # by class name, of the target; empty if not identified
+    counted: Mapping[str, Estimate]  # of the samples at hand
     label_shares: Mapping[str, float]  # of the labels as given
     num_samples: int
     num_labelers: int
@@ -76,11 +79,20 @@ class Prevalence(Answer):
     source: Any = None  # `TableDraws` by gold, or a JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    target: str = parts.POPULATION  # or "in-sample"
     groups: grouped.Groups | None = None  # where the group of each sample was said
     given: tuple[dict[str, Any], ...] = ()  # labels as given in each group, where no share is identified
 
+    @property
+    def in_sample(self) -> "Prevalence":
+        """The same answer about the samples at hand (without groups)."""
+        if self.target == parts.IN_SAMPLE:
+            return self
+        return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=None)
+
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
+        of = {parts.POPULATION: "among new samples", parts.IN_SAMPLE: "in these samples"}[self.target]
         rows = [
             {"class": name, **law_row(law, self.level), "label_share": self.label_shares.get(name)}
             for name, law in self.shares.items()
@@ -98,13 +110,14 @@ class Prevalence(Answer):
             of_groups = (Table("given", "Labels as given, right or wrong", "group", as_given, self.given),)
         blocks = (
             *of_groups,
-            Table("shares", f"Share of each class in these samples, with {kind}s", "class", columns, rows,
+            Table("shares", f"Share of each class {of}, with {kind}s", "class", columns, rows,
                   cross="label_share", by_name=True, aside=("label_share",)),
             parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("rule", self.rule), ("rests on", self.assumption)),
             facts(
-                target=parts.IN_SAMPLE, estimand="share of each class in these samples", rule=self.rule,
+                target=self.target, estimand=f"share of each class {of}", rule=self.rule,
+                in_sample={name: law_row(law, self.level) for name, law in self.counted.items()},
                 level=self.level, key=self.key, num_samples=self.num_samples,
                 num_labelers=self.num_labelers, num_labels=self.num_labels, num_gold=self.num_gold,
                 label_shares=self.label_shares, assumption=self.assumption,
@@ -121,7 +134,8 @@ class Prevalence(Answer):
             text = cell_text([row["mean"], row["low"], row["high"]])
             wide = parts.undetermined(row["low"], row["high"])
             texts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
-        sentence = f"Of the samples: {', '.join(texts)} ({kind}s)." if texts else sentence
+        what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
+        sentence = f"{what}: {', '.join(texts)} ({kind}s)." if texts else sentence
         return Document("How many samples are of each class?", about, sentence, blocks, alarms)
 
 
@@ -133,10 +147,11 @@ def prevalence(
     assume: str | None = None,
     labelers_are: str | None = None,
     by: Any = None,
+    target: str = parts.POPULATION,
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> Prevalence:
-    """Share of each class in the samples, and in each group of them.
+    """Share of each class, and in each group of samples.
 
     Args:
         labels: noisy labels of these samples.
@@ -147,6 +162,7 @@ def prevalence(
         labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
         by: (samples,) the group of each sample, such as the system that made it, or `Groups`; then `groups`
             of the answer has the share of one class in each group, and their differences.
+        target: "population", new samples of the same kind, or "in-sample", these samples.
         level: probability of the printed intervals.
         progress: called with (sweeps done, sweeps planned).
 
@@ -165,6 +181,8 @@ def prevalence(
     data = read_labels_alone(
         labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
     )
+    choose("target", target, parts.TARGETS)
+    data.target = target
     odd = {check.name: check.message for check in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
         raise ValueError(
@@ -213,9 +231,16 @@ def _answer(
     """The answer about these labels; `shares` are draws (draws, classes), or the law of each class."""
     labels, names = data.own_labels(), data.classes
     votes = labels.counts().sum(axis=0)
-    laws = map(DrawsEstimate, map(np.array, shares.T)) if isinstance(shares, np.ndarray) else shares
+    if isinstance(shares, np.ndarray):
+        counted: list[Any] = [DrawsEstimate(np.array(column)) for column in shares.T]
+        new = class_shares(np.rint(shares * labels.num_samples))
+    else:
+        counted = list(shares)
+        new = [new_share(law, labels.num_samples) for law in counted]
+    laws = new if data.target == parts.POPULATION else counted
     return Prevalence(
-        level=data.level, rule=rule, shares=dict(zip(names, laws, strict=False)),
+        level=data.level, rule=rule, shares=dict(zip(names, laws, strict=False)), target=data.target,
+        counted=dict(zip(names, counted, strict=False)),
         label_shares=dict(zip(names, (votes / max(votes.sum(), 1)).tolist(), strict=True)),
         num_samples=labels.num_samples, num_labelers=labels.num_labelers, num_labels=labels.num_labels,
         num_gold=data.num_gold, assumption=assumption, warnings=warnings, key=data.stated,

@@ -40,6 +40,14 @@ class Mixture(TablePosterior, eqx.Module):
         """Law of a metric with the parameter integrated out."""
         return mix([table.estimate(metric) for table in self.tables], self.weight)
 
+    def counted(
+        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Both sums in every table of every node."""
+        each = [table.counted(hits, misses) for table in self.tables]
+        hit, miss = (np.concatenate([one[k] for one in each]) for k in range(2))
+        return hit, miss, np.concatenate([w * one[2] for w, one in zip(self.weight, each, strict=True)])
+
     def cell(self, true: int, symbol: int) -> Estimate:
         """Law of an element of the table with the parameter integrated out."""
         return mix([table.cell(true, symbol) for table in self.tables], self.weight)

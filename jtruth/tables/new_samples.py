@@ -1,0 +1,298 @@
+"""The same number for new samples: a count table of these samples, and the error of having drawn them.
+
+A count table says how often a classifier is right on the samples at hand. Of the next ones of the same kind
+more is open, even if every class is known: which samples were drawn. A ratio that counts k of n samples has
+for new ones the distribution Beta(k + 1/2, n - k + 1/2) (Jeffreys' prior), and what is open about the counts
+makes a mixture of these (`NewShare`): no draws, so no Monte Carlo error. F1 is a rising function of
+tp / (tp + fp + fn), which is such a ratio. What is none (kappa, macro averages, F2, areas under curves) is
+worked out for draws of tables whose cells are Dirichlet(counts + small weights) (`new_tables`).
+
+In theta = arcsin(sqrt(share)) the density of a part is 2 sin(theta)^2k cos(theta)^2(n - k) / B(k + 1/2,
+n - k + 1/2), smooth up to both ends of the range, so a grid serves every mixture.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Num
+from scipy.special import betaln, xlogy
+
+from jtruth._random import Key, host_rng, stream
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import WITH_MEAN, Estimate, Interval, check_level, shortest_interval
+from jtruth.tables.joint import JointDensity, JointEstimate
+from jtruth.tables.metrics import Metric
+from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
+
+_PARTS, _POINTS, _REACH = 400, 1601, 9.0  # of a mixture; of its grid; standard deviations around its parts
+_TINY = 1e-12  # weight of parts that are left out
+_DRAWS = 4000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NewShare(Estimate):
+    """Mixture of Beta(hits + 1/2, misses + 1/2): a share of new samples; intervals leave equal tails.
+
+    With `weights` (u, v) the number is u s / (u s + v (1 - s)) of the share s: (2, 1) makes F1 of
+    tp / (tp + fp + fn).
+    """
+
+    hits: Num[np.ndarray, " parts"]
+    misses: Num[np.ndarray, " parts"]
+    weight: Float[np.ndarray, " parts"]
+    probability_defined: float = 1.0
+    weights: tuple[float, float] = (1.0, 1.0)
+    middle: float | None = None  # given as the mean
+    shortest: bool = False  # of predictive distributions: intervals are the shortest with the mean
+
+    @cached_property
+    def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Hits, misses and weights of at most 400 parts; near ones are one, as much wider as they differ."""
+        keep = self.weight > _TINY * self.weight.max(initial=0.0)
+        hits, misses = (np.asarray(n, np.float64)[keep] for n in (self.hits, self.misses))
+        weight = self.weight[keep] / self.weight[keep].sum()
+        size = hits + misses
+        center = np.arcsin(np.sqrt((hits + 0.5) / (size + 1)))
+        span, narrow = float(np.ptp(center)), 0.5 / float(np.sqrt(size.max() + 1))
+        if center.size <= _PARTS and span < 0.5 * _POINTS * narrow:
+            return hits, misses, weight
+        cell = np.minimum((_PARTS * (center - center.min()) / max(span, 1e-300)).astype(int), _PARTS - 1)
+        total, first, second, number = (
+            np.bincount(cell, weight * n, _PARTS) for n in (1.0, center, center**2, size)
+        )
+        there = total > 0
+        total, first, second, number = (n[there] for n in (total, first, second, number))
+        first, number = first / total, number / total
+        spread = np.maximum(second / total - first**2, (span / _PARTS) ** 2 / 12)
+        number = 1 / (1 / (number + 1) + 4 * spread) - 1  # the variance of theta is about 1 / (4 (n + 1))
+        share = np.clip((np.sin(first) ** 2 * (number + 1) - 0.5) / np.maximum(number, 1e-300), 0.0, 1.0)
+        number = np.maximum(number, 0.0)
+        return share * number, (1 - share) * number, total
+
+    @cached_property
+    def _grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points theta, density there and probability below."""
+        hits, misses, weight = self._parts
+        center, sd = np.arcsin(np.sqrt((hits + 0.5) / (hits + misses + 1))), 0.5 / np.sqrt(hits + misses + 1)
+        low = max(float((center - _REACH * sd).min()), 0.0)
+        theta = np.linspace(low, min(float((center + _REACH * sd).max()), np.pi / 2), _POINTS)
+        sine, cosine = np.sin(theta), np.maximum(np.cos(theta), 0.0)
+        log_weight = np.log(2 * weight) - betaln(hits + 0.5, misses + 0.5)
+        exponent = xlogy(2 * hits[:, None], sine) + xlogy(2 * misses[:, None], cosine) + log_weight[:, None]
+        density = np.exp(exponent).sum(axis=0)
+        below = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(theta))])
+        return theta, density / below[-1], below / below[-1]
+
+    def _value(self, theta: np.ndarray) -> np.ndarray:
+        share, (u, v) = np.sin(theta) ** 2, self.weights
+        return share if u == v else u * share / (u * share + v * (1 - share))
+
+    def _moment(self, about: float, power: int) -> float:
+        theta, density, _ = self._grid
+        return float(np.trapezoid((self._value(theta) - about) ** power * density, theta))
+
+    @property
+    def _nowhere(self) -> bool:
+        return not self.probability_defined > 0 or not self.weight.size
+
+    @cached_property
+    def mean(self) -> float:
+        """Posterior mean, or what stands for it."""
+        if self.middle is not None or self._nowhere:
+            return float("nan") if self.middle is None else self.middle
+        if self.weights[0] != self.weights[1]:
+            return self._moment(0.0, 1)
+        weight = self.weight / self.weight.sum()
+        return float(weight @ ((self.hits + 0.5) / (self.hits + self.misses + 1)))
+
+    @cached_property
+    def sd(self) -> float:
+        """Standard deviation."""
+        return float("nan") if self._nowhere else float(np.sqrt(self._moment(self._moment(0.0, 1), 2)))
+
+    @property
+    def mode(self) -> float:
+        """Where the density of the number is highest, inside the grid."""
+        if self._nowhere:
+            return float("nan")
+        inside = self._value(self._grid[0][1:-1])
+        return float(inside[np.argmax(self.density(inside))])
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Interval with equal tails, with all classes known that of Jeffreys; or the shortest."""
+        if not self.shortest or self._nowhere:
+            return self.equal_tails(level)
+        theta, _, below = self._grid
+        values = self._value(0.5 * (theta[1:] + theta[:-1]))
+        point = float(np.clip(self.mean, values[0], values[-1])) if level >= WITH_MEAN else None
+        return shortest_interval(values, np.diff(below), check_level(level), point)
+
+    def equal_tails(self, level: float = 0.95) -> Interval:
+        """Interval that leaves (1 - level)/2 on either side."""
+        if self._nowhere:
+            return Interval(float("nan"), float("nan"), float("nan"))
+        return super().equal_tails(check_level(level))
+
+    def probability_below(self, value: float) -> float:
+        """P(number < value)."""
+        u, v = self.weights
+        share = np.clip(v * value / (v * value + u * (1 - value)), 0.0, 1.0)
+        return float(np.interp(np.arcsin(np.sqrt(share)), self._grid[0], self._grid[2]))
+
+    def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Density of the number; NaN where it is never defined."""
+        x = np.asarray(x, np.float64)
+        if self._nowhere:
+            return np.full(x.shape, np.nan)
+        u, v = self.weights
+        inside = (x > 0) & (x < 1)
+        y = np.where(inside, x, 0.5)
+        share = v * y / (v * y + u * (1 - y))
+        slope = (v * share + u * (1 - share)) ** 2 / (u * v)  # d share / d number
+        theta, density, _ = self._grid
+        at = np.interp(np.arcsin(np.sqrt(share)), theta, density, left=0.0, right=0.0)
+        return np.where(inside, at * slope / (2 * np.sqrt(share * (1 - share))), 0.0)
+
+    def _quantile(self, u: np.ndarray) -> np.ndarray:
+        if self._nowhere:
+            return np.full(np.shape(u), np.nan)
+        theta, _, below = self._grid
+        return self._value(np.interp(u, below, theta))
+
+
+def new_share(law: Estimate, size: float, weights: tuple[float, float] = (1.0, 1.0)) -> Estimate:
+    """A number of `size` samples with this distribution, for new samples; a middle stays one.
+
+    With `weights` it is u s / (u s + v (1 - s)) of a share s of so many samples.
+    """
+    if np.isnan(law.mean) or not size > 0:
+        return law
+    u, v = weights
+    values = np.clip(law._quantile((np.arange(_PARTS) + 0.5) / _PARTS), 0.0, 1.0)
+    shares, weight = v * values / (v * values + u * (1 - values)), np.full(values.size, 1 / values.size)
+    found = NewShare(
+        size * shares, size * (1 - shares), weight, law.probability_defined, weights, shortest=True
+    )
+    if getattr(law, "middle", None) is None:
+        return found
+    shift = found.mean - float(values.mean())
+    return replace(found, middle=float(np.clip(law.mean + shift, 0.0, 1.0)))
+
+
+def new_shares(
+    shares: Float[np.ndarray, "draws numbers"], sizes: Num[np.ndarray, " numbers"], key: Key
+) -> Float[np.ndarray, "draws numbers"]:
+    """Draws of shares of so many samples, for new samples: Beta with Jeffreys' prior; NaN stays."""
+    hits = np.clip(np.nan_to_num(shares), 0.0, 1.0) * sizes
+    drawn = host_rng(key, "new shares").beta(hits + 0.5, sizes - hits + 0.5)
+    return np.where(np.isnan(shares), np.nan, drawn)
+
+
+def class_shares(
+    counts: Num[np.ndarray, "draws classes"],
+) -> list[Estimate]:
+    """Share of each class among new samples, by draws of how many samples at hand are of it.
+
+    Intervals are those of a share (Jeffreys); means are those of Dirichlet(counts + 1/classes), so that they
+    add up to one.
+    """
+    number, classes, laws = float(counts[0].sum()), counts.shape[1], []
+    for column in counts.T:
+        hits, times = np.unique(column, return_counts=True)
+        middle = (float(column.mean()) + 1 / classes) / (number + 1)
+        laws.append(NewShare(hits, number - hits, times / times.sum(), middle=middle))
+    return laws
+
+
+def new_tables(
+    counts: Num[np.ndarray, "draws classes symbols"], key: Key
+) -> Float[np.ndarray, "draws classes symbols"]:
+    """For each table the one of as many samples by cell probabilities drawn from Dirichlet(counts + prior).
+
+    The prior's weights add up to one: half of it on right answers where symbols are classes.
+    """
+    counts = np.asarray(counts, np.float64)
+    classes, symbols = counts.shape[1:]
+    prior = np.full((classes, symbols), 1 / (classes * symbols))
+    if classes == symbols > 1:
+        prior = np.where(np.eye(classes) > 0, 0.5 / classes, 0.5 / (classes * (classes - 1)))
+    drawn = host_rng(key, "new samples").standard_gamma(np.where(np.isnan(counts), 1.0, counts) + prior)
+    total = np.where(np.isnan(counts), np.nan, counts).sum(axis=(1, 2), keepdims=True)
+    return drawn / drawn.sum(axis=(1, 2), keepdims=True) * total
+
+
+class _Ratio(NamedTuple):
+    """A metric that is u hits / (u hits + v misses): which cells are hits and misses, and (u, v)."""
+
+    hits: Float[np.ndarray, "classes symbols"]
+    misses: Float[np.ndarray, "classes symbols"]
+    weights: tuple[float, float]
+
+
+def _as_ratio(metric: Metric, shape: tuple[int, int]) -> _Ratio | None:
+    """The metric in these terms, or None."""
+    if not metric.is_ratio or metric.joint is not None or metric.difference:
+        return None
+    above, below = metric.terms(np.ones(shape))
+    hit, miss = (above > 0) & (above == below), (above == 0) & (below > 0)
+    u, v = np.unique(below[hit]), np.unique(below[miss])
+    if ((below > 0) & ~hit & ~miss).any() or u.size != 1 or v.size != 1:
+        return None
+    return _Ratio(hit.astype(np.float64), miss.astype(np.float64), (float(u[0]), float(v[0])))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NewSamples(TablePosterior):
+    """Metrics for new samples, of which `in_sample` has the counts of those at hand; cells count these."""
+
+    in_sample: TablePosterior
+    key: Any = field(default=0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and symbols."""
+        return self.in_sample.shape
+
+    def estimate(self, metric: str | Metric) -> Estimate:
+        """Distribution of a metric for new samples; undefined as often as it is for these."""
+        metric, table = self.metric(metric), self.in_sample
+        ratio = _as_ratio(metric, self.shape)
+        if ratio is None:
+            return self._drawn.estimate(metric)
+        counted = table.counted(ratio.hits, ratio.misses)
+        if counted is None:
+            law = table.estimate(metric)
+            below = 0.0 if np.isnan(law.mean) else table.cells().mean * (ratio.hits + ratio.misses)
+            return new_share(law, float(np.sum(below)), ratio.weights)
+        hits, misses, weight = counted
+        defined = hits + misses > 0
+        share = float(weight[defined].sum() / weight.sum())
+        found = NewShare(hits[defined], misses[defined], weight[defined], share, ratio.weights)
+        return found if share > 0 else DrawsEstimate(np.array([np.nan]))
+
+    @cached_property
+    def _drawn(self) -> TablePosterior:
+        """Draws of tables of new samples; of readings of labels, draws of each."""
+        readings = getattr(self.in_sample, "readings", None)
+        if readings is None:
+            return TableDraws(self.draws(stream(self.key, "tables of new samples"), _DRAWS))
+        drawn = {name: TableDraws(new_tables(one.counts, self.key)) for name, one in readings.items()}
+        return replace(self.in_sample, readings=drawn)  # type: ignore[type-var]
+
+    def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate | JointDensity:
+        """Joint distribution of two metrics."""
+        return self._drawn.joint(self.metric(first), self.metric(second))
+
+    def cell(self, true: int, symbol: int) -> Estimate:
+        """Distribution of n[true, symbol] of the samples at hand."""
+        return self.in_sample.cell(true, symbol)
+
+    def cells(self, level: float = 0.95) -> Cells:
+        """Mean and shortest interval of every cell of the samples at hand."""
+        return self.in_sample.cells(level)
+
+    def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
+        """n tables of as many new samples, expected counts by drawn cell probabilities."""
+        return new_tables(self.in_sample.draws(key, n), stream(key, "cells of new samples"))
