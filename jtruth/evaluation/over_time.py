@@ -20,10 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit
 
 from jtruth._host import cross_table
 from jtruth._one_line import one_line
+from jtruth.labels import Labels
+from jtruth.learning.em.columns import merge_patterns, posterior_of, rows_of
 
 SIGMAS = np.array([0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0])  # of a step; equally probable beforehand
 JUMP, JUMP_SD = 0.02, 1.5  # probability of a jump in a step, and its standard deviation
@@ -118,7 +120,7 @@ def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarr
     low, high = x[np.maximum(first - 1, 0)], x[np.minimum(last + 1, x.size - 1)]
     fine = low[:, None] + (high - low)[:, None] * (np.arange(_FINE) + 0.5) / _FINE
     jeffreys = 0.5 * (log_expit(fine) + log_expit(-fine))
-    paths = int(np.clip(_MOST_NUMBERS // (groups * len(evidence.rows)), 1, 16))
+    paths = int(np.clip(_MOST_NUMBERS // (groups * len(evidence.rows)), 1, 8))
     draws = np.empty((len(evidence.rows), paths, groups))
     for m in range(len(evidence.rows)):
         cdf = _normalised(evidence.log_likelihood(m, fine) + jeffreys).cumsum(axis=1)
@@ -187,7 +189,7 @@ def _rows(weight: np.ndarray) -> np.ndarray:
 def _filtered(
     seen: np.ndarray, start: np.ndarray, kernels: dict[float, np.ndarray], gap: np.ndarray, keep: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Log evidence (rows,), and p(point | days until then) of each day if kept; `seen` (days, rows, points)."""
+    """Log evidence (rows,), and p(point | days until then) if kept; `seen` (days, rows, points)."""
     message, log_evidence = np.broadcast_to(start.astype(np.float32), seen[0].shape), np.zeros(seen.shape[1])
     messages = np.empty(seen.shape if keep else (0, 0, 0), np.float32)
     for t, likelihood in enumerate(seen):
@@ -215,6 +217,23 @@ def _drawn_back(
     return np.minimum(cells, messages.shape[2] - 1)
 
 
-def logit_of(share: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Logit of a share that may be 0 or 1, by half a sample."""
-    return logit((share * size + 0.5) / (size + 1))
+def tables_of(
+    labels: Labels, code: int, prior: Float[np.ndarray, "draws classes"],
+    matrices: Float[np.ndarray, "draws labelers classes classes"],
+) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "draws 2 symbols"]]:  # fmt: skip
+    """Symbols of the samples, and by draws of class shares and matrices the tables of `evidence_of`."""
+    patterns, row = merge_patterns(rows_of(labels))
+    mean = posterior_of(patterns, prior.mean(axis=0), matrices.mean(axis=0))[:, code]
+    symbol, tables = symbols_of(mean[row]), []
+    of_pattern = np.empty(patterns.number.size, np.int64)
+    of_pattern[row] = symbol
+    for m in np.linspace(0, len(matrices) - 1, _ROWS).astype(int):
+        own = posterior_of(patterns, prior[m], matrices[m])[:, code]
+        both = [np.bincount(of_pattern, patterns.number * p) for p in (1 - own, own)]
+        tables.append(np.stack(both))
+    return symbol, np.array(tables)
+
+
+def table_of(p: Float[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"]) -> np.ndarray:
+    """(1, 2, symbols): expected samples of each class by symbol, by the probability of class 1."""
+    return np.stack([np.bincount(symbol, one) for one in (1 - p, p)])[None]

@@ -69,7 +69,6 @@ def test_one_question_to_several_systems(answer, folder, tmp_path):
         ),
         (lambda k, row: (row[0], "" if k in (3, 4) else row[1], *row[2:]), "lines 5, 6: no system; each row"),
         (lambda k, row: (row[0] if row[1] == "base" else f"{row[0]}b", "one", *row[2:]), "one group, 'one'"),
-        (lambda k, row: (row[0] + row[1], f"s{k // 3 % 51}", *row[2:]), "by says 51 groups; give 2 to 50"),
     ],
 )
 def test_columns_that_are_no_groups(refusal, folder, tmp_path, change, message):

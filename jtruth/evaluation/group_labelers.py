@@ -1,0 +1,158 @@
+"""How good is every labeler in each group, and does one err more in one of them?
+
+Each group is judged by itself, so the distributions of two groups are independent, but where gold of the
+same items pairs them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jtruth import _validation as check
+from jtruth._random import Stated, as_key, stated, stream
+from jtruth._validation.words import number_of, plain
+from jtruth.answers import Answer, Column, Document, Table, facts, how, law_row, warning_notes
+from jtruth.evaluation import inputs
+from jtruth.evaluation.compared import Laws, Pair, difference_table
+from jtruth.evaluation.gold.tables import equal_chances, how_chosen, labels_only_posterior
+from jtruth.evaluation.groups import PAIRED, Groups, apart, laws_of, paired_shares, read_groups, same_items
+from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
+from jtruth.evaluation.parts import interval_title
+from jtruth.io.gold import Gold
+from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+
+
+@dataclass(frozen=True, repr=False)
+class LabelersByGroup(Answer):
+    """How good every labeler is in each group, and where one errs more than elsewhere."""
+
+    reports: Mapping[str, LabelerReport]  # by group
+    level: float
+    key: Stated
+    warnings: tuple[str, ...] = ()
+    paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """A row for each labeler in each group, the worst first."""
+        rows = [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
+        return tuple(sorted(rows, key=lambda row: row["accuracy"]))
+
+    @property
+    def laws(self) -> dict[str, Laws]:
+        """By labeler the accuracies in those groups that determine it; independent where not paired."""
+        by_worker: dict[str, dict[str, Estimate]] = {}
+        for name, report in self.reports.items():
+            for worker, law in report.laws.items():
+                if not np.isnan(law.mean):
+                    by_worker.setdefault(worker, {})[name] = law
+        laws = {}
+        for worker, mine in by_worker.items():
+            key = stream(as_key(self.key), f"labelers apart, {worker}")
+            columns, points = apart(list(mine.values()), key), [law.mean for law in mine.values()]
+            laws[worker] = laws_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
+        return laws
+
+    @property
+    def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
+        """By labeler: the accuracy in the first group minus that in the second."""
+        return {worker: laws.differences for worker, laws in self.laws.items()}
+
+    def blocks(self) -> Document:
+        """The question, the answer and what stands behind it, for all faces."""
+        first, gaps = next(iter(self.reports.values())), []
+        for worker, laws in self.laws.items():
+            for (a, b), law in laws.differences.items():
+                better = laws.p_better(a, b)
+                if better < 0.5:
+                    a, b, better = b, a, 1 - better
+                    law = DrawsEstimate(-law.draws, middle=-law.mean)
+                gaps.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
+                             "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
+                             "first_better": better})  # fmt: skip
+        gaps.sort(key=lambda row: -row["first_better"])
+        rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
+        columns = Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels")
+        better = (Column("first_better", "P(better in the first)", form=".2f"),)
+        doubts = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
+        blocks = (
+            Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
+            difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
+            warning_notes(tuple(doubts)),
+            how(("rests on", first.rests_on), ("groups", "each is judged by its own labels")),
+            facts(groups=list(self.reports), level=self.level, key=self.key),
+        )  # fmt: skip
+        about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
+        sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
+        return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
+
+    def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
+        if not gaps:
+            return "No labeler has labels in two groups that determine how good he is: nothing to compare."
+        clearest = gaps[0]
+        text = (
+            f"{plain(clearest['worker'])} is better in {plain(clearest['first'])} than in "
+            f"{plain(clearest['second'])} with probability {clearest['first_better']:.2f}"
+        )
+        clear = sum(row["low"] > 0 for row in gaps)
+        if clear:
+            are = "is" if clear == 1 else "are"
+            return f"{text}; so clear {are} {clear} of {len(gaps)} differences ({kind}s)."
+        return f"No difference is clear; the clearest: {text} ({kind}s)."
+
+
+def labelers_by_group(
+    labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
+) -> LabelersByGroup:
+    """How good is every labeler in each group, and does one err more in one of them?
+
+    Args:
+        labels: the noisy labels.
+        by: (samples,) the group of each sample, 2 or more; or a Series or dict by task id.
+        gold: (samples,) known classes, -1 where unknown, or a `jt.io.Gold`; each group has its own.
+        key, level, options: as for `evaluate_labelers`.
+
+    Raises:
+        ValueError: what `evaluate_labelers` refuses; fewer than 2 groups.
+    """
+    groups, data = read_groups(by, labels), inputs.read_labels_alone(labels, gold)
+    known, equal = data.gold, not data.num_gold or equal_chances(data)
+    chance = np.full(known.size, np.nan)  # only of gold it matters
+    if not equal:
+        chance[known >= 0] = how_chosen(data.known).inclusion
+    reports = {}
+    for g, name in enumerate(groups.names):
+        here = np.flatnonzero(groups.group == g)
+        mine = labels.restrict(here)
+        mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
+        truth = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
+        truth = truth if equal or truth is None else Gold(truth, check.with_tasks(chance[here], mine.tasks))
+        key_here = stream(as_key(key), "group", g)
+        reports[str(name)] = evaluate_labelers(mine, gold=truth, key=key_here, level=level, **options)
+    paired = _paired_labelers(groups, labels, known, as_key(key)) if data.num_gold and equal else {}
+    notes = (*groups.notes, *([PAIRED] if paired else []))
+    return LabelersByGroup(reports, level, stated(key), notes, paired)
+
+
+def _paired_labelers(
+    groups: Groups, labels: Labels, known: np.ndarray, key: Any
+) -> dict[str, dict[Pair, DrawsEstimate]]:
+    sample, labeler, label = labels.entries()
+    his_rows = [sample[labeler == t] for t in range(labels.num_labelers)]
+    his_groups = [groups._replace(group=groups.group[rows], item=groups.item[rows]) for rows in his_rows]
+    if not any(same_items(his, known[rows] >= 0) for his, rows in zip(his_groups, his_rows, strict=True)):
+        return {}
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
+    differences = {}
+    for t, name in enumerate(labels.worker_names):
+        rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
+        pairs = paired_shares(
+            his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
+        )
+        if pairs:
+            differences[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
+    return differences
