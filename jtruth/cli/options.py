@@ -92,7 +92,7 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "prior": option("Class prior: .8,.2 or by name, no=.8,yes=.2"),
     "assume": option("independent, ...; a wrong word lists all of them."),
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
-    "by": option("Column of groups (systems, prompts, sites) to compare."),
+    "by": option("Column of groups to compare; or day, week, month of the times."),
     "order": option("Column of times of labelling, to find drift."),
 }
 

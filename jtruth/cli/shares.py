@@ -24,6 +24,8 @@ from jtruth.cli.output import give, progress
     **KNOWN_GOLD,
     assume=option("independent, if you can vouch that labelers err so."),
     **shared("labelers_are", "by"),
+    smooth=option("With --by: whether days borrow from their neighbours.", kind=bool,
+                  name="--smooth/--no-smooth"),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
     ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),

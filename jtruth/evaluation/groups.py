@@ -317,10 +317,9 @@ def group_shares(
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)
     pairs = compared_pairs((here if in_sample else new).mean(axis=0), ordered=groups.when is not None)
     own, other = (
-        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()}, points=(points, of_new)[k],
-                pairs=pairs)
-        for k, draws in enumerate((here, new))
-    )  # fmt: skip
+        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()}, 1.0, middle, pairs)
+        for k, (draws, middle) in enumerate(((here, points), (new, of_new)))
+    )
     of_pair = {pair: int(common[tuple(map(groups.names.index, pair))]) for pair in own.differences}
     return groups._replace(
         laws=own if in_sample else other, in_sample=own, num_gold=tuple(gold_of.tolist()),

@@ -303,16 +303,24 @@ def found_beside(rows: LabelRows, plan: FilePlan) -> dict[str, str]:
     return {what: found[role] for role, what in names.items() if role in found}
 
 
+UNITS = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+
+
 def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dict[str, tuple[str, str]]]:
     """A plan whose samples lie in one group each, by the column `name`; group and item of every sample.
 
     A task that stands in several groups (one question, several systems) is a sample in each: the group is
-    part of its key then. The item is the task as it was.
+    part of its key then. The item is the task as it was. Where no column has this name it may be one of
+    `UNITS`, day or week, of the column of times, or COLUMN:day; a sample is of the day of its first time.
     """
-    if name not in table.header:
+    column, _, unit = name.rpartition(":")
+    if name in table.header:
+        (groups,) = table.pick({"group": name})
+    elif unit in UNITS and (not column or column in table.header):
+        groups = _units(table, plan, column or _time_column(table, plan, unit), unit)
+    else:
         there = quoted(table.header, 12)
         raise ValueError(table.source.says(f"no column {name!r} to group by; the columns are {there}"))
-    (groups,) = table.pick({"group": name})
     empty = [k for k, one in enumerate(groups) if not one]
     if empty:
         raise ValueError(
@@ -326,6 +334,34 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     if len(pairs) > len({item for item, _ in pairs}):
         plan = replace(plan, task=(*alone, name))
     return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
+
+
+def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
+    """The one column that holds times."""
+    used = {*(plan.task or ()), *(plan.labelers or ()), plan.worker, plan.label}
+    rest = [one for one in table.header if one not in used]
+    found = [one for one in rest if times_of(table.pick({one: one})[0], f"column {one!r}") is not None]
+    if len(found) != 1:
+        several = f"{quoted(found)} hold times: write --by {found[0] if found else ''}:{unit}, or another"
+        none = f"no column is called {unit!r}, and none holds times (2026-01-31 09:30) to group by {unit}"
+        raise ValueError(table.source.says(several if found else none))
+    return found[0]
+
+
+def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
+    """Of each row the hour, day, week (its Monday), month or year in which its sample has its first time."""
+    (cells,) = table.pick({column: column})
+    when = times_of(cells, f"column {column!r}")
+    if when is None:
+        raise ValueError(table.source.says(f"{column!r} holds no times; write them as 2026-01-31 09:30"))
+    sample = np.unique(list(ids_of(table, plan)), return_inverse=True)[1]
+    first = np.full(sample.max(initial=-1) + 1, np.inf)
+    np.fmin.at(first, sample, np.where(np.isnan(when), np.inf, when))
+    days = np.where(np.isfinite(first), first, 0.0).astype("M8[s]")
+    if unit == "week":  # 1970-01-01 was a Thursday
+        days = (days.astype("M8[D]") + 3).astype("M8[W]").astype("M8[D]") - 3
+    names = [f"{one:{UNITS[unit]}}" for one in days.astype("M8[s]").tolist()]
+    return [names[k] if np.isfinite(first[k]) else "" for k in sample.tolist()]
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:

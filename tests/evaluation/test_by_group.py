@@ -80,6 +80,7 @@ def test_labels_that_are_right_give_the_shares_as_they_are(how):
         assert truth[a] == truth[b] or abs(new - 0.5) < abs(here - 0.5)
     assert found.laws.ranking == tuple(sorted(truth, key=lambda name: -truth[name]))
     assert found.label_shares == pytest.approx([truth[name] for name in "abc"])
+    found = found._replace(laws=found.in_sample)
     text, two = found.sentence("posterior interval", 0.95), found.laws.ranking[:2]
     assert f"has a larger share of class '1' than {two[1]}" in text and "1 true class" not in text
     p, most = found.laws.p_better(*two), found.laws.best[two[0]]
