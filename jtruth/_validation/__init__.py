@@ -38,5 +38,6 @@ from jtruth._validation.ids import (
     names_for,
     with_tasks,
 )
+from jtruth._validation.positive import positive_line, positive_of
 from jtruth._validation.scale import places, scale_of
 from jtruth._validation.words import Source, brief, choose, duplicates, position, present, quoted, some

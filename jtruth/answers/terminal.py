@@ -47,7 +47,7 @@ def terminal_text(
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
     lines = [line for text in document.alarms for line in say(text)]
-    lines += say(document.sentence)
+    lines += [line for text in (document.sentence, *document.lines) for line in say(text)]
     about = [document.about] if document.about else []
     lines += say("; ".join(about if full else [*about, *_left(document)]))
     if full:

@@ -16,7 +16,7 @@ GRADED = {  # what to grade, by what, and how
     **shared("noise", "prior", "assume", "labelers_are"),
     "method": option("bayes, sampling, ...", "bayes"),
     "fast": option("The normal law around a mode; as --method laplace.", False),
-    "target": option("in-sample (default), or population: new samples."),
+    "target": option("population: new samples (default), or in-sample: these."),
     "inclusion": option("A table task, inclusion: chances to be in gold.", kind=Path),
     **shared("positive", "order", "common_only"),
 }
@@ -82,14 +82,19 @@ def _next(args: Any, kind: str) -> str:
 
 
 def _refuse_idle(args: Any, where: str) -> None:
-    idle = {"--rater": args.rater, "--target": args.target, "--order": args.order,
+    idle = {"--rater": args.rater, "--order": args.order,
             "--fast": args.fast or None,
             "--method": None if args.method == "bayes" else args.method}  # fmt: skip
     refuse(idle, f"has no say where {where}; leave it out")
 
 
+def _target(args: Any) -> dict[str, str]:
+    return {} if args.target is None else {"target": args.target}
+
+
 def _groups(args: Any) -> Any:
     _refuse_idle(args, "groups are compared (--by)")
+    refuse({"--target": args.target}, "has no say where groups are compared (--by); leave it out")
     if args.predictions is None:
         raise ValueError("say what to grade in every group: --predictions PRED.csv")
     from jtruth.cli.reading import Tables, with_notes
@@ -115,7 +120,7 @@ def _grade_scores(args: Any) -> None:
         tables = Tables(args, args.predictions, args.gold, args.noise)
         scores, notes = tables.scores(args.predictions)
         known = tables.known(args.inclusion)
-        result = _judged_scores(args, scores, tables.labels, **known, progress=advance)
+        result = _judged_scores(args, scores, tables.labels, **known, **_target(args), progress=advance)
     result = with_notes(result, [text for text in notes if text not in result.warnings])
     if args.plot is not None:
         from jtruth.plots import plot_curves
@@ -125,6 +130,7 @@ def _grade_scores(args: Any) -> None:
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
+    from jtruth._validation import positive_of
     from jtruth.cli import reading
     from jtruth.evaluation import evaluate_class_scores, evaluate_scores
 
@@ -136,10 +142,13 @@ def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
         if scores.ndim == 1:
             raise ValueError(f"one score a sample ranks {many}; give a column of probabilities for each")
         return evaluate_class_scores(scores, labels, **options)
-    positive = reading.class_code(args.positive, labels)
+    named, gold = args.positive, options["gold"]
+    positive, _ = positive_of(
+        labels, None if named is None else labels.class_code(named), gold and gold.classes
+    )
     cost = reading.numbers(args.cost, "--cost", "two numbers, FP,FN, such as 1,5", 2)
     options |= {"threshold": args.threshold, "cost": cost}
-    options["positive"] = None if args.positive is None else positive
+    options["positive"] = None if named is None else positive
     return evaluate_scores(scores if scores.ndim == 1 else scores[:, positive], labels, **options)
 
 

@@ -184,7 +184,7 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
 @command(
     "LABELS.csv --consensus consensus.csv", EVERY,
     **KNOWN_GOLD, **shared("order", "by", "labelers_are"),
-    target=option("in-sample (labels given), or population: new samples.", "in-sample"),
+    target=option("population: new samples (default), or in-sample: these."),
     consensus=written("Write each task's class probabilities to this table."),
     save=written("Write the error rates to this file, for --noise."),
     fast=option("The normal law around a mode; by default above 2 million labels.", kind=bool,
@@ -226,8 +226,8 @@ def _sampled(args: Any) -> tuple[Any, Any]:
         return replace(report, warnings=(QUICK.format(QUICK_ABOVE), *report.warnings)), labels
     with progress("answer") as advance:
         report = evaluate_labelers(
-            labels, level=args.level, target=args.target, labelers_are=args.labelers_are, key=args.seed,
-            gold=tables.gold_sample(), order=tables.order(), progress=advance,
+            labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are,
+            key=args.seed, gold=tables.gold_sample(), order=tables.order(), progress=advance,
         )  # fmt: skip
     return report, labels
 
@@ -237,7 +237,7 @@ def _by_group(args: Any, other: bool) -> None:
     from jtruth.evaluation import labelers_by_group
 
     idle = {"--fast, --update and --model": other, "--order": args.order, "--save": args.save,
-            "--consensus": args.consensus, "--target": args.target != "in-sample"}  # fmt: skip
+            "--consensus": args.consensus, "--target": args.target}  # fmt: skip
     refuse(idle, "and --by do not go together; leave one out")
     tables = Tables(args, args.gold, by=args.by)
     gold, groups = tables.gold_sample(), tables.groups(1)
@@ -259,7 +259,7 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
     from jtruth.evaluation.by_one_model import labelers_by_model, quick_labelers
 
     order = args.order if args.update is None else None
-    idle = {"--target": args.target != "in-sample", "--gold": args.gold, "--order": order,
+    idle = {"--target": args.target, "--gold": args.gold, "--order": order,
             "--labelers-are": args.labelers_are}  # fmt: skip
     refuse(idle, "is for Gibbs sampling: leave it out, or --fast, --update and --model")
     options: dict[str, Any] = {"key": args.seed, "level": args.level}

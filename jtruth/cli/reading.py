@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jtruth._validation import check_columns, with_tasks
+from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
@@ -17,6 +17,7 @@ from jtruth.io.cells import typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
+from jtruth.io.plan import UNKNOWN
 from jtruth.io.reading import Opened, labels_of_rows, opened
 from jtruth.io.tables import one_column, probability_columns
 from jtruth.labels import Labels
@@ -45,11 +46,21 @@ class Tables:
         given = by.rpartition(":")[0] if by is not None and by.rpartition(":")[2] in apply.UNITS else by
         names += [name for name in (given or by, getattr(args, "order", None)) if name is not None]
         self.opened = opened(args.file, asked_of(args), args.sep, names)
+        gold = getattr(args, "gold", None)
+        judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
+        if judged and gold is not None and self.plan.layout == UNKNOWN:  # nobody else labels: gold alone grades
+            others_used = [name for name in names if name not in judged]
+            self.opened = opened(self.opened.table, asked_of(args), args.sep, others_used)
+        else:
+            judged = []
         if by is not None:
             plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
         self.labels = labels_of_rows(self.rows, self.opened.plan)
+        if judged:
+            kept = [t for t, name in enumerate(self.labels.worker_names) if name not in judged]
+            self.labels = self.labels.select_labelers(kept)
 
     @property
     def plan(self) -> FilePlan:
@@ -156,9 +167,9 @@ class Tables:
 
     def rater(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
         """(y_pred, notes) of one labeler, to be graded by the others."""
-        split = self.labels.split_rater(worker)
+        split = self.labels.split_rater(worker, keep_alone=self.args.gold is not None)
         self.labels = split.labels
-        if not len(split.alone):
+        if not len(split.alone) or self.args.gold is not None:
             return split.y_pred, ()
         note = f"{len(split.alone)} samples that only {worker!r} labelled say nothing of its errors; left out"
         return split.y_pred, (note,)
@@ -339,11 +350,11 @@ def with_notes(found: Any, notes: Sequence[str]) -> Any:
 
 
 def class_code(name: str | None, labels: Labels | None) -> int:
-    """Code of the positive class: by name, by number where there are no labels; class 1 if not said."""
+    """Code of the positive class: by name, by number without labels; chosen by `positive_of` if unsaid."""
+    if labels is not None:
+        return positive_of(labels)[0] if name is None else labels.class_code(name)
     if name is None:
         return 1
-    if labels is not None:
-        return labels.class_code(name)
     if not (name.isascii() and name.isdigit()):
         raise ValueError(f"--positive {name!r}: without a file of labels classes are numbers, 0, 1, ...")
     return int(name)

@@ -26,6 +26,7 @@ from jtruth.cli.output import give, progress
     **shared("labelers_are", "by"),
     smooth=option("With --by: whether days borrow from their neighbours.", kind=bool,
                   name="--smooth/--no-smooth"),
+    target=option("population: new samples (default), or in-sample: these."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
     ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),
@@ -43,7 +44,7 @@ def prevalence(args: Any) -> None:
     with progress("answer") as advance:
         answer = prevalence(
             labels, assume=args.assume, labelers_are=args.labelers_are, by=tables.groups(code), gold=gold,
-            level=args.level, key=args.seed, progress=advance,
+            target=args.target or "population", level=args.level, key=args.seed, progress=advance,
         )  # fmt: skip
     num = min(args.ask, labels.num_samples - answer.num_gold)
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None

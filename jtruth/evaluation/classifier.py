@@ -81,10 +81,12 @@ def evaluate(
             "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
             "tars" (unbiased counts with confidence intervals for the population; error rates and prior
             given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
-        positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
-            if None. Of more than two classes: where it is given, "empirical_bayes", "sampling",
-            "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
-            and say so, accuracy too; else, and by the other methods always, the full table is tested.
+        positive: code or name of the positive class, whose precision, recall and so on are meant. If None:
+            the one that its name means (disease, of disease and healthy), class 1 of classes without names or
+            in an order that was given, else the rarer one; the answer says which. Of more than two classes:
+            where it is given, "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and
+            "prior_marginal" test this class against all others and say so, accuracy too; else, and by the
+            other methods always, the full table is tested.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
             but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
@@ -116,10 +118,10 @@ def evaluate(
     data.target = methods.target_of(target, method)
     result = _learned(data) if learned else _known(data, method)
     model = present(result.basis, "what the answer rests on")[1]
-    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model))
+    checks = (*look_at(data, {"": data.y_pred}), *(() if data.only_gold else checks_of(data, model)))
     if result.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         result = replace(result, what_if=(), warnings=(REFUSED, *result.warnings))
-    odd = () if data.labels is None else suspicions(data.labels)
+    odd = () if data.labels is None or data.only_gold else suspicions(data.labels)
     if data.labels is not None and when is not None and model.matrices is not None:  # who changed
         raters = with_classifier(data.labels, data.y_pred)
         _, likely, changed = behaviour_of(raters, model.prior, model.matrices, data, when, judged=True)
@@ -155,8 +157,9 @@ def _answer(
         posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
         num_labelers=samples.num_labelers, num_labels=samples.num_labels, num_gold=data.num_gold,
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
+        positive_chosen=data.chosen,
         prior=prior, labelers=model.labelers if labelers is None else rows,
-        baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None else {},
+        baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None and not data.only_gold else {},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
         rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,
@@ -166,14 +169,14 @@ def _answer(
 def _learned(data: Inputs) -> Evaluation:
     """Error rates are learned: gold, a predictive law, or what somebody vouches for."""
     pooled = data.open and data.num_gold > 0
-    unaided = data.without_gold() if pooled else data
+    unaided = data.without_gold() if pooled and not data.only_gold else data
     model = ranges.joint_model(unaided)
     fit, answered = model.fit, model.refusal is None
     if pooled:
         data.missing = unaided.missing
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = ranges.joint_model(data)
-        return _by_gold(data, model, present(fit, "the joint posterior"))
+        return _by_gold(data, model, fit)
     if data.open and fit is not None and fit.identified:
         result = _over_assumptions(data, fit, model)
     elif answered and data.assume != INDEPENDENT:  # what the joint posterior itself answers
@@ -246,12 +249,12 @@ SENTENCES = {
 }
 
 
-def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
+def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluation:
     """What labels and gold say together; `model` is for the checks, `fit` independence without gold."""
     labels, readings, doubts = data.own_labels(), [], []
-    if fit.identified:
+    if fit is not None and fit.identified:
         readings, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
-    else:
+    elif fit is not None:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
     posterior = by_gold.labels_posterior([one.fit for one in readings], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")

@@ -123,7 +123,7 @@ def compare_classifiers(
         judged.append(([names[k] for k in members], what, table))
         doubts += texts
     laws, agreement = _laws(judged, measure, data.key), {}
-    if data.labels is not None:  # share of all labels that each classifier repeats
+    if data.labels is not None and not data.only_gold:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
     pairs = {} if margin else {pair: laws.p_tie(*pair) for pair in laws.differences}
@@ -215,6 +215,7 @@ def comparison_of(
         interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
         assumptions=() if refused else _by_assumption(judged, metric, tuple(laws.values)),
         num_samples=data.y_pred.size, num_gold=data.num_gold, positive=data.classes[data.positive],
+        positive_chosen=data.chosen, classes=data.classes,
         warnings=tuple(dict.fromkeys((*refused, *doubts, *never, *last))), key=data.stated,
         checks=look_at(data, predictions), **more,
     )  # fmt: skip

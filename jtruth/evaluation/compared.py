@@ -22,13 +22,14 @@ from scipy.special import ndtr
 
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
+from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
-from jtruth.tables.metrics import Metric, title
+from jtruth.tables.metrics import Metric, of_one_class, title
 
 TOLD = 0.95  # probability from which it can be told who is better
 _DRAWS = 4000
@@ -163,6 +164,8 @@ class Comparison(Laws, Answer):
     num_samples: int
     num_gold: int
     positive: str
+    positive_chosen: str  # how it was, in words
+    classes: tuple[str, ...]
     warnings: tuple[str, ...]
     key: Stated
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
@@ -262,17 +265,20 @@ class Comparison(Laws, Answer):
             parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("metric", metric), ("interval", kind), ("rests on", self.assumption)),
-            facts_of(self, "metric", "positive", "level", "interval_kind", "assumption", "num_samples",
-                     "num_gold", "margin", "at_least", "ranking", "told", within="comparison"),
+            facts_of(self, "metric", "positive", "positive_chosen", "level", "interval_kind", "assumption",
+                     "num_samples", "num_gold", "margin", "at_least", "ranking", "told", within="comparison"),
             facts(**{"comparison.target": parts.IN_SAMPLE, "comparison.smaller_is_better": self.sign < 0,
                      "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key}),
         )  # fmt: skip
         gold = number_of(self.num_gold, "gold label")
         about = f"{number_of(len(self.names), self.noun)}, {number_of(self.num_samples, 'sample')}, {gold}; "
-        about += f"positive {self.positive!r}; key {self.key}"
+        about += f"key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         sentence = _sentence(self, metric, f"{kind}s; {parts.taken_as_true(self.num_gold)}")
-        return Document(f"Which {self.noun} has the better {metric}?", about, sentence, blocks, alarms)
+        one = of_one_class(self.metric)
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if one else ()
+        question = f"Which {self.noun} has the better {metric}?"
+        return Document(question, about, sentence, blocks, alarms, lines=lines)
 
     def _said(self, pair: Pair) -> float | None:
         """P(the first of a pair is better), where it may be said; labels alone make it too sure."""

@@ -87,7 +87,7 @@ class Groups(NamedTuple):
 
     group: Any  # (samples,) names; or a Series or dict by task id
     item: Any = None  # (samples,) likewise: groups with items in common are paired; None: no two have any
-    positive: Any = None  # the class whose share is compared, by code or name; class 1 if None
+    positive: Any = None  # the class whose share is compared, by code or name; as in `evaluate` if None
     smooth: bool | None = None  # whether groups in order borrow from neighbours; None: days with little gold
     when: Any = None  # (groups,) where each stands, in seconds or numbers; None: groups have no order
     dated: bool = False  # whether these are times
@@ -253,10 +253,7 @@ def read_groups(by: Any, labels: Labels) -> Groups:
     twice = np.flatnonzero(np.unique(np.stack([code, item]), axis=1, return_counts=True)[1] > 1)
     if twice.size:
         raise ValueError("an item stands twice in one group; give each sample of a group an item of its own")
-    positive = labels.class_code(by.positive) if isinstance(by.positive, str) else by.positive
-    positive = 1 if positive is None else positive
-    if not 0 <= positive < labels.num_classes:
-        raise ValueError(f"positive is {positive}, but there are {labels.num_classes} classes")
+    positive, _ = check.positive_of(labels, by.positive)
     notes += [f"{LOOK}{text[0].lower()}{text[1:]} Write them alike." for text in alike_note(names, "groups")]
     notes += too_few(names, np.bincount(code), "samples")
     classes = tuple(map(str, labels.class_names))

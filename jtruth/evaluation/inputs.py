@@ -71,18 +71,6 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
     return log_likelihood
 
 
-def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
-    """Code of the class that is called positive, by its name or code."""
-    if isinstance(positive, str) and positive in classes:
-        return classes.index(positive)
-    number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
-    code = int(positive) if number else -1
-    if not 0 <= code < len(classes):
-        advice = f"give a class code 0 to {len(classes) - 1}, or a class name"
-        raise ValueError(f"positive={positive!r} is not one of the classes {check.quoted(classes)}; {advice}")
-    return code
-
-
 _NEEDED = "Every sample needs a prediction."
 AS_KNOWN = "what the fit learned of labelers and classes counts as known: intervals are too short by that"
 AT_MEAN = (
@@ -124,6 +112,7 @@ class Inputs:
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     one_against_rest: bool = False  # a positive class was asked for
+    chosen: str = ""  # how the positive class was, in words
     # Where predictions are no classes but tuples, score bins or groups: (classes, symbols) concentrations of
     # the Dirichlet prior of the classifier's rows.
     symbols: np.ndarray | None = None
@@ -147,6 +136,11 @@ class Inputs:
         labels = self.own_labels()
         shares = prior if self.prior is None else self.prior
         return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
+
+    @property
+    def only_gold(self) -> bool:
+        """Whether nobody labelled anything: verified labels alone say how good a prediction is."""
+        return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
 
     @property
     def open(self) -> bool:
@@ -248,11 +242,12 @@ def read_labels_alone(
     """Labels alone: everybody predicts the one symbol there is."""
     labels = as_labels(labels)
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
-    classes = tuple(map(str, labels.class_names))
+    classes, (code, chosen) = tuple(map(str, labels.class_names)), check.positive_of(labels, None, known)
     data = Inputs(
-        np.zeros(labels.num_samples, np.int64), labels, None, known, None, 1, classes, notes,
+        np.zeros(labels.num_samples, np.int64), labels, None, known, None, code, classes, notes,
         symbols=np.ones((len(classes), 1)), assume=assume, progress=progress, level=check_level(level),
         labelers_are=check_kind(labelers_are, assume is None), key=as_key(key), stated=stated(key),
+        chosen=chosen,
     )  # fmt: skip
     read_sampling(gold, data)
     return data
@@ -291,8 +286,9 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     if model is not None and known_by_draws(noise):
         model.warnings = (*model.warnings, AT_MEAN)
     notes = (*([AS_KNOWN] if fitted else []), *map(Read, (*whose.notes, *predicted.notes, *notes)))
-    code = 1 if positive is None else read_positive(positive, classes)
-    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, noise=noise)
+    code, chosen = check.positive_of(whose, positive, known)
+    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, noise=noise,
+                  chosen=chosen)  # fmt: skip
 
 
 def known_by_draws(noise: NoiseModel | None) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._random import Stated
+from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Check, Column, Document, Matrix, Table
 from jtruth.answers import blocks as block
@@ -64,6 +65,7 @@ class Evaluation(Answer):
     rests_on: str = ""  # what a predictive law takes for granted
     suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
+    positive_chosen: str = ""  # how the positive class was, in words
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -248,8 +250,8 @@ def evaluation_blocks(
             ("rests on", result.rests_on), *(("assumed", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
-                 "num_gold", "log_evidence", "classes", "positive", "headline", "prior", "rests_on",
-                 "baselines", "interval_kind", "assumed"),
+                 "num_gold", "log_evidence", "classes", "positive", "positive_chosen", "headline", "prior",
+                 "rests_on", "baselines", "interval_kind", "assumed"),
         facts(**{name: {metric: law_row(one.metrics[metric], result.level) for metric in result.headline
                         if metric in one.metrics}
                  for name, one in (("in_sample", result.in_sample), ("population", result.population))
@@ -259,7 +261,14 @@ def evaluation_blocks(
     about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
     alarms, doubt = parts.first_lines(result.checks, result.warnings), parts.loudest(result.checks)
     question = f"How good is the classifier, with {truth}?"
-    return Document(question, about, sentence, tuple(blocks), alarms, doubt)
+    return Document(question, about, sentence, tuple(blocks), alarms, doubt, lines=_lines(result))
+
+
+def _lines(result: Evaluation) -> tuple[str, ...]:
+    """Which class is the positive one, where the answer is about it."""
+    if "recall" not in result.headline:
+        return ()
+    return (positive_line(result.classes, result.positive, result.positive_chosen),)
 
 
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:

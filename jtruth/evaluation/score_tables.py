@@ -31,6 +31,7 @@ from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
 from jtruth.tables.curves import Band, Curves, against_rest, curves, whole_roc
+from jtruth.tables.new_samples import new_tables
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
@@ -92,6 +93,17 @@ class PredictiveCurves(NamedTuple):
         low, high = np.array([law.equal_tails(level) for law in laws]).T
         low_all, high_all = np.array([law.equal_tails(wide) for law in laws]).T
         return Band(x, np.array([law.mean for law in laws]), low, high, low_all, high_all, level)
+
+
+def for_new(whole: Curves | PredictiveCurves, key: Key) -> Curves | PredictiveCurves:
+    """The curves of new samples, given those of the samples at hand; see `tables.new_samples`."""
+    if isinstance(whole, PredictiveCurves):
+        return whole._replace(readings={name: _new(one, key) for name, one in whole.readings.items()})
+    return _new(whole, key)
+
+
+def _new(one: Curves, key: Key) -> Curves:
+    return curves(new_tables(np.diff(one.above)[:, :, ::-1], key))
 
 
 def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs.Inputs:

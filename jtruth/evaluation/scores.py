@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from jtruth._one_line import one_line
 from jtruth._random import Stated, stated, stream
+from jtruth._validation import choose, positive_line
 from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
@@ -68,7 +69,8 @@ class ScoreEvaluation(Answer):
 
     auc: Estimate  # area under the ROC curve, ties within a bin counted half
     average_precision: Estimate
-    curves: AnyCurves
+    curves: AnyCurves  # of the target
+    counted: AnyCurves  # of the samples at hand
     assumption: str
     edges: Float[np.ndarray, " inner_edges"]  # a score is in bin k if k edges are at or below it
     hidden: float  # most that the AUC of the scores themselves can differ from that of the bins, on average
@@ -78,8 +80,11 @@ class ScoreEvaluation(Answer):
     key: Stated
     interval_kind: str = "posterior"  # or "predictive"
     num_gold: int = 0
+    target: str = parts.POPULATION  # or "in-sample"
     asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    positive_chosen: str = ""  # how the positive class was, in words
+    classes: tuple[str, ...] = ()
 
     @property
     def assumptions(self) -> tuple[parts.Assumption, ...]:
@@ -90,6 +95,14 @@ class ScoreEvaluation(Answer):
             parts.Assumption(name, ASSUMPTIONS[name].sentence, {n: getattr(one, n) for n in AREAS}, None, one)
             for name, one in self.curves.readings.items()
         )
+
+    @property
+    def in_sample(self) -> "ScoreEvaluation":
+        """The same answer about the samples at hand (without what was asked at a threshold)."""
+        if self.target == parts.IN_SAMPLE:
+            return self
+        areas = {name: self.counted.law(attrgetter(name)) for name in AREAS}
+        return replace(self, **areas, curves=self.counted, target=parts.IN_SAMPLE, asked=())
 
     @property
     def thresholds(self) -> Float[np.ndarray, " thresholds"]:
@@ -149,6 +162,7 @@ class ScoreEvaluation(Answer):
         """The question, the answer and what stands behind it, for all faces."""
         kind = parts.interval_title(self.level, self.interval_kind)
         areas = {name: _area(getattr(self, name), self.level) for name in AREAS}
+        in_sample = {name: _area(self.counted.law(attrgetter(name)), self.level) for name in AREAS}
         views = [
             {"name": a.name, "sentence": a.sentence,
              **{name: _area(law, self.level) for name, law in a.metrics.items()}}
@@ -170,16 +184,19 @@ class ScoreEvaluation(Answer):
             Table("thresholds", title, "from", columns, asked, missing="undefined", aside=("from",)),
             parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
-            how(("interval", kind), ("target", parts.IN_SAMPLE), ("assumed", self.assumption)),
-            facts_of(self, "key", "interval_kind", "assumption", "level", "positive", "num_gold"),
-            facts(**areas, target=parts.IN_SAMPLE, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
+            how(("interval", kind), ("target", self.target), ("assumed", self.assumption)),
+            facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive",
+                     "positive_chosen", "num_gold"),
+            facts(**areas, in_sample=in_sample, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
                   auc_of_scores={"low": low, "high": high}),
         )  # fmt: skip
         text = parts.interval_text(self.auc, self.level)
-        sentence = f"Area under the ROC curve {text} ({kind}; {parts.taken_as_true(self.num_gold)})."
-        about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
+        kind, truth = f"{kind}, {parts.ABOUT[self.target]}", parts.taken_as_true(self.num_gold)
+        sentence = f"Area under the ROC curve {text} ({kind}; {truth})."
+        about = f"{self.edges.size + 1} bins of scores; key {self.key}"
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
         alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks, alarms, lines=lines)
 
 
 def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
@@ -251,14 +268,15 @@ class ClassScores(Answer):
                   f"{kind}s; averages as if all classes erred together", by_name=True),
             *(curve._replace(name="") for curve in score_curves(some)),
             check_notes(self.checks), warning_notes(self.warnings),
-            how(("interval", kind), ("target", parts.IN_SAMPLE), ("assumed", first.assumption)),
+            how(("interval", kind), ("target", first.target), ("assumed", first.assumption)),
             facts_of(self, "key", "level"),
-            facts(averages=averages, weights=dict(self.weights), target=parts.IN_SAMPLE,
+            facts(averages=averages, weights=dict(self.weights), target=first.target,
                   each={name: one.to_dict() for name, one in self.each.items()}),
         )  # fmt: skip
         text = parts.interval_text(self.auc["macro"], level)
         what = "Area under the ROC curve, one class against the rest"
-        sentence = f"{what}: {text} on average ({kind}s; {parts.taken_as_true(first.num_gold)})."
+        about = parts.ABOUT[first.target]
+        sentence = f"{what}: {text} on average ({kind}s, {about}; {parts.taken_as_true(first.num_gold)})."
         about = f"{len(self.each)} classes; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)
@@ -272,6 +290,7 @@ def evaluate_scores(
     threshold: Number | None = None,
     cost: tuple[Number, Number] | None = None,
     positive: int | str | None = None,
+    target: str = parts.POPULATION,
     **how: Unpack[Judging],
 ) -> ScoreEvaluation:
     """How well does a score separate two classes, judged by noisy labels?
@@ -283,7 +302,8 @@ def evaluate_scores(
         bins: most bins of scores, 2 to 200.
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
-        positive: code or name of the class that high scores speak for; class 1 if None.
+        positive: code or name of the class that high scores speak for; if None chosen as by `evaluate`.
+        target: "population", new samples of the same kind, or "in-sample", these samples.
         how: see `Judging`; the prior is needed where the noise is known.
 
     Raises:
@@ -305,6 +325,8 @@ def evaluate_scores(
     """
     asked_cost = None if cost is None else checked_cost(cost)
     data = inputs.read_one_assumption("evaluate_scores", None, labels, how, positive=positive)
+    choose("target", target, parts.TARGETS)
+    data.target = target
     if len(data.classes) != 2:
         raise ValueError(
             f"scores rank two classes and there are {len(data.classes)}: {data.classes}; give one column of "
@@ -349,11 +371,15 @@ def judged(
         if not data.num_gold:
             kind, assumed = parts.PREDICTIVE, rests_on(data.labelers_are)
             doubts = (*refusal(data.own_labels(), data.key), *doubts)
+    counted = whole
+    if data.target == parts.POPULATION:
+        whole = tables.for_new(whole, stream(data.key, "curves of new samples"))
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
     auc, average, hidden = (whole.law(attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(
-        auc, average, whole, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
-        (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold,
+        auc, average, whole, counted, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
+        (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold, data.target,
+        positive_chosen=data.chosen, classes=data.classes,
     )  # fmt: skip
 
 
@@ -363,8 +389,9 @@ def _at_or_above(values: np.ndarray, threshold: Number) -> float:
 
 
 def evaluate_class_scores(
-    scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 8, **how: Unpack[Judging]
-) -> ClassScores:
+    scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 8, target: str = parts.POPULATION,
+    **how: Unpack[Judging],
+) -> ClassScores:  # fmt: skip
     """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
 
     Args:
@@ -372,6 +399,7 @@ def evaluate_class_scores(
             task id, its columns by class.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         bins: most bins of a column.
+        target: "population", new samples of the same kind, or "in-sample", these samples.
         how: as for `evaluate_scores`. Each class is fitted by itself.
 
     Raises:
@@ -386,6 +414,8 @@ def evaluate_class_scores(
     (['0', '1', '2'], True)
     """
     data = inputs.read_one_assumption("evaluate_class_scores", None, labels, how)
+    choose("target", target, parts.TARGETS)
+    data.target = target
     try:
         columns = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
     except (TypeError, ValueError) as error:

@@ -150,7 +150,7 @@ class NewShare(Estimate):
         inside = (x > 0) & (x < 1)
         y = np.where(inside, x, 0.5)
         share = v * y / (v * y + u * (1 - y))
-        slope = (v * share + u * (1 - share)) ** 2 / (u * v)  # d share / d number
+        slope = (u * share + v * (1 - share)) ** 2 / (u * v)  # d share / d number
         theta, density, _ = self._grid
         at = np.interp(np.arcsin(np.sqrt(share)), theta, density, left=0.0, right=0.0)
         return np.where(inside, at * slope / (2 * np.sqrt(share * (1 - share))), 0.0)

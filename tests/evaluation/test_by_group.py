@@ -196,7 +196,7 @@ def test_the_same_items_in_two_groups_are_paired():
         ([None, "", *["a", "b"] * 29], "samples without a group: 0, 1"),
         (["a", "b"], f"by has 2 entries but there are {N} samples"),
         (Groups(GROUP, ["q"] * N), "an item stands twice in one group"),
-        (Groups(GROUP, positive=2), "positive is 2, but there are 2 classes"),
+        (Groups(GROUP, positive=2), "positive=2 is not one of the classes .0., .1."),
         (Groups(GROUP, positive="maybe"), "maybe"),
     ],
 )

@@ -26,6 +26,7 @@ from jtruth.answers import Answer, Column, Curve, Document, Table, facts, law_ro
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry
 from jtruth.evaluation.inputs import Inputs, Model, Progress
+from jtruth.evaluation.parts import ABOUT, IN_SAMPLE
 from jtruth.lam_stork import error_bounds
 from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import JointPosterior
@@ -57,6 +58,7 @@ class Sensitivity(Answer):
     printed: tuple[str, ...]  # metrics that are printed
     positive: str  # class of precision and recall
     key: Stated
+    target: str = IN_SAMPLE  # what metrics are of, as of the answer
 
     def tipping_point(self, metric: str, threshold: float) -> float | None:
         """The value nearest to `base` at which the mean of a metric crosses a threshold, in either direction.
@@ -108,9 +110,9 @@ class Sensitivity(Answer):
             Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
             *bounds, *curves, warning_notes(self.warnings),
             facts(what=self.what, axis=self.axis, values=self.values, base=self.base, level=self.level,
-                  key=self.key, metrics=laws),
+                  key=self.key, target=self.target, metrics=laws),
         )  # fmt: skip
-        about = f"{100 * self.level:g} % intervals; key {self.key}"
+        about = f"{100 * self.level:g} % intervals, {ABOUT[self.target]}; key {self.key}"
         means = np.array([law.mean for law in self.metrics[names[0]]])
         where = f"{self.axis}, {self.values[0]:.3g} to {self.values[-1]:.3g}"
         if np.isnan(means).all():
@@ -164,11 +166,12 @@ def sensitivity(
             progress(k + 1, len(grid))
     moved.sort(key=lambda move: move[0])
     doubts = tuple(f"at {place:.3f}: {text}" for place, _, texts in moved for text in texts)
-    answers = [estimates(data.tables(n), *data.answered, more=_ASKED) for _, n, _ in moved]
+    answers = [estimates(data.about(data.tables(n)), *data.answered, more=_ASKED) for _, n, _ in moved]
     metrics = {name: tuple(a[name] for a in answers) for name in answers[0]}
     places, of = np.array([place for place, _, _ in moved]), str(data.classes[data.positive])
     axis, votes = axis.format(of), vote_bounds(data)
-    return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, printed, of, reported_key)
+    return Sensitivity(what, axis, places, base, metrics, level, votes, doubts, printed, of, reported_key,
+                       data.target)  # fmt: skip
 
 
 def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:

@@ -224,7 +224,7 @@ def learned_table(
         why = next(iter(doubts), "no model can be fitted to these labels")
         if not by_gold:
             raise ValueError(f"error rates cannot be learned, so {so}: {why}")
-        members, doubts = [], [NO_MODEL.format(why)]
+        members, doubts = [], [] if data.only_gold else [NO_MODEL.format(why)]
     if not data.open:
         return thinned([member.posterior for member in members]), doubts, members
     if not by_gold:
@@ -287,7 +287,8 @@ def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]
 
 def gold_warnings(data: Inputs) -> tuple[str, ...]:
     """What is to be said of the gold that an answer rests on."""
-    notes, number = (RANDOM_GOLD,) if data.sampling.at_random else (), data.num_gold
+    sampled = data.sampling.at_random and data.num_gold < data.gold.size
+    notes, number = (RANDOM_GOLD,) if sampled else (), data.num_gold
     return (*notes, LITTLE_GOLD.format(number_of(number, "gold answer"))) if number < LITTLE else notes
 
 
