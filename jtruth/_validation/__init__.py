@@ -18,12 +18,7 @@ from jtruth._validation.coded import (
     row_codes,
     unused,
 )
-from jtruth._validation.columns import (
-    encode_columns,
-    frame_columns,
-    frame_order,
-    matrix_entries,
-)
+from jtruth._validation.columns import encode_columns, frame_columns, frame_order, matrix_entries
 from jtruth._validation.ids import (
     MISSING_TEXT,
     Aligned,

@@ -251,9 +251,7 @@ def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
 
 
 def wrong_share(
-    counts: Float[np.ndarray, "samples classes"],
-    posterior: Float[np.ndarray, "samples classes"],
-    known: Gold,
+    counts: Float[np.ndarray, "samples classes"], posterior: Float[np.ndarray, "samples classes"], known: Gold
 ) -> StudentEstimate:
     """Law of the share of all labels that are wrong; `counts` are the labels of each class of a sample."""
     counts = counts / counts.sum(axis=1).mean()  # then a surprise is all labels of a sample, not one of them

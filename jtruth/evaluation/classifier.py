@@ -152,6 +152,7 @@ def _answer(
         ends = means_and_ends(ranges.about_labelers(labelers, samples, data.target), data.level)
         rows = worst_first(samples.worker_names, samples.labels_per_labeler(), ends)
     fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
+    bare = data.labels is None or data.only_gold
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
         posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
@@ -159,7 +160,7 @@ def _answer(
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
         positive_chosen=data.chosen,
         prior=prior, labelers=model.labelers if labelers is None else rows,
-        baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None and not data.only_gold else {},
+        baselines={} if bare else {"majority_vote": _vote_metrics(data, answer)},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
         rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,

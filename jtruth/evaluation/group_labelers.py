@@ -1,7 +1,8 @@
 """How good is every labeler in each group, and does one err more in one of them?
 
 Each group is judged by itself, so the distributions of two groups are independent, but where gold of the
-same items pairs them.
+same items pairs them. Many groups, and days with little gold, are judged together (`over_time`): being right
+is the class, and its symbol how probable all labels make it that this label is right.
 """
 
 from collections.abc import Mapping
@@ -11,19 +12,37 @@ from typing import Any
 import numpy as np
 
 from jtruth import _validation as check
+from jtruth._host import majority
 from jtruth._random import Stated, as_key, stated, stream
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Document, Table, facts, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions import model_error
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind
 from jtruth.evaluation.compared import Laws, Pair, difference_table
 from jtruth.evaluation.gold.tables import equal_chances, how_chosen, labels_only_posterior
-from jtruth.evaluation.groups import PAIRED, Groups, apart, laws_of, paired_shares, read_groups, same_items
+from jtruth.evaluation.groups import (
+    FEW,
+    PAIRED,
+    Groups,
+    apart,
+    compared_pairs,
+    laws_of,
+    paired_shares,
+    read_groups,
+    same_items,
+    tables_by_gold,
+)  # fmt: skip
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
-from jtruth.evaluation.parts import interval_title
+from jtruth.evaluation.over_time import symbols_of, table_of
+from jtruth.evaluation.parts import IN_SAMPLE, interval_title
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
+from jtruth.stats.ppi import gold_sample
+
+_CURVES = 4  # labelers in a picture
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,16 +54,33 @@ class LabelersByGroup(Answer):
     key: Stated
     warnings: tuple[str, ...] = ()
     paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
+    together: Mapping[str, Laws] = field(
+        default_factory=dict
+    )  # by labeler, where one report is of all groups
+    num_labels: Mapping[Pair, int] = field(default_factory=dict)  # of (labeler, group) there
+    groups: Groups | None = None  # there
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:
         """A row for each labeler in each group, the worst first."""
-        rows = [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
+        rows = [
+            {
+                "worker": worker,
+                "group": name,
+                "num_labels": self.num_labels[worker, name],
+                "accuracy": law.mean,
+                **dict(zip(("low", "high"), law.interval(self.level), strict=False)),
+            }
+            for worker, laws in self.together.items()
+            for name, law in laws.values.items()
+        ] or [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
         return tuple(sorted(rows, key=lambda row: row["accuracy"]))
 
     @property
     def laws(self) -> dict[str, Laws]:
         """By labeler the accuracies in those groups that determine it; independent where not paired."""
+        if self.together:
+            return dict(self.together)
         by_worker: dict[str, dict[str, Estimate]] = {}
         for name, report in self.reports.items():
             for worker, law in report.laws.items():
@@ -82,13 +118,31 @@ class LabelersByGroup(Answer):
         blocks = (
             Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
             difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
+            *self._curve(),
             warning_notes(tuple(doubts)),
-            how(("rests on", first.rests_on), ("groups", "each is judged by its own labels")),
-            facts(groups=list(self.reports), level=self.level, key=self.key),
+            how(("rests on", first.rests_on),
+                ("groups", "judged together" if self.together else "each is judged by its own labels")),
+            facts(groups=list(dict.fromkeys(row["group"] for row in rows)), level=self.level, key=self.key),
         )  # fmt: skip
-        about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
+        number = number_of(len({row["group"] for row in rows}), "group")
+        about = f"{number}, {number_of(len(rows), 'row')}; key {self.key}"
         sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
         return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
+
+    def _curve(self) -> tuple[Curve, ...]:
+        """Accuracies over groups in order, of the labelers who differ most between two of them."""
+        if self.groups is None or self.groups.when is None:
+            return ()
+        x, axis, series = *self.groups.axis(), {}
+        spread = {
+            name: np.ptp([law.mean for law in laws.values.values()]) for name, laws in self.laws.items()
+        }
+        for worker in sorted(spread, key=lambda name: -spread[name])[:_CURVES]:
+            laws = self.laws[worker].values
+            ends = np.array([(law.mean, *law.interval(self.level)[:2]) for law in laws.values()]).T.tolist()
+            places = [x[self.groups.names.index(name)] for name in laws]
+            series[worker] = dict(zip(("x", "mean", "low", "high"), (places, *ends), strict=True))
+        return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series),)
 
     def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
         if not gaps:
@@ -124,6 +178,8 @@ def labelers_by_group(
     chance = np.full(known.size, np.nan)  # only of gold it matters
     if not equal:
         chance[known >= 0] = how_chosen(data.known).inclusion
+    if groups.shared(known):
+        return _together(groups, data, gold, None if equal else chance, key, level, options)
     reports = {}
     for g, name in enumerate(groups.names):
         here = np.flatnonzero(groups.group == g)
@@ -136,6 +192,47 @@ def labelers_by_group(
     paired = _paired_labelers(groups, labels, known, as_key(key)) if data.num_gold and equal else {}
     notes = (*groups.notes, *([PAIRED] if paired else []))
     return LabelersByGroup(reports, level, stated(key), notes, paired)
+
+
+def _together(
+    groups: Groups, data: inputs.Inputs, gold: Any, chance: np.ndarray | None, key: Any, level: float,
+    options: dict[str, Any],
+) -> LabelersByGroup:  # fmt: skip
+    """One report of all labels; then each labeler in each group, by how labels look where his are right."""
+    labels = data.own_labels()
+    report, given = evaluate_labelers(labels, gold=gold, key=key, level=level, **options), as_key(key)
+    (sample, labeler, label), readings = labels.entries(), {"vote": majority(labels.counts())}
+    if data.num_gold:
+        readings = {"": labels_only_posterior(labels, stream(given, "labels only"))[0]}
+    elif report.rows:
+        readings["learned"] = report.posterior.class_posterior
+    kind, laws, number = check_kind(options.get("labelers_are")), {}, {}
+    for t, worker in enumerate(map(str, labels.worker_names)):
+        mine = np.flatnonzero(labeler == t)
+        rows, draw, drawn = sample[mine], stream(given, "labeler in groups", t), {}
+        there, place = np.unique(groups.group[rows], return_inverse=True)
+        his = groups.only(there, place)
+        truth = np.where(data.gold[rows] >= 0, data.gold[rows] == label[mine], -1)
+        for name, posterior in readings.items() if mine.size else ():
+            right = posterior[rows, label[mine]]
+            if few := (truth >= 0).sum() < FEW:
+                symbol = symbols_of(right)
+                tables = table_of(right, symbol)
+            else:
+                chances = None if chance is None else chance[rows]
+                symbol, tables = tables_by_gold(
+                    right, truth, gold_sample(truth >= 0, inclusion=chances), draw
+                )
+            drawn[name] = his.of_evidence(truth, symbol, draw, tables)[report.target != IN_SAMPLE]
+        if not drawn:
+            continue
+        columns = next(iter(drawn.values()))
+        if few:
+            columns = apart(model_error.laws_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw)
+        laws[worker] = laws_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
+        number |= {(worker, name): int(n) for name, n in zip(his.names, his.sizes, strict=True)}
+    notes = *groups.notes, *groups.how(data.gold)
+    return LabelersByGroup({"": report}, level, stated(key), notes, {}, laws, number, groups)
 
 
 def _paired_labelers(

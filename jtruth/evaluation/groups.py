@@ -42,7 +42,14 @@ from jtruth.answers.blocks import Facts
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, consistent, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables
-from jtruth.evaluation.over_time import MOST_DAYS, Evidence, evidence_of, shares_apart, shares_in_order
+from jtruth.evaluation.over_time import (
+    MOST_DAYS,
+    Evidence,
+    evidence_of,
+    shares_apart,
+    shares_in_order,
+    symbols_of,
+)  # fmt: skip
 from jtruth.evaluation.parts import IN_SAMPLE, interval_text, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
@@ -221,17 +228,37 @@ class Groups(NamedTuple):
         columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
                    Column("first_larger_in_sample", "in these samples", form=".2f"))  # fmt: skip
         table = difference_table("by.differences", "Differences of groups", differences, columns)
-        return (groups, *self._curve(title, rows), table, facts(**{"by.positive": self.positive}))
+        curve = ()
+        if self.when is not None:
+            x, axis = self.axis()
+            points = {"x": x} | {name: [row[name] for row in rows] for name in ("mean", "low", "high")}
+            curve = (Curve("by.curve", title, axis, f"share of {plain(self.positive)!r}", {"": points}),)
+        return (groups, *curve, table, facts(**{"by.positive": self.positive}))
 
-    def _curve(self, title: str, rows: Sequence[Mapping[str, Any]]) -> tuple[Curve, ...]:
-        if self.when is None:
-            return ()
-        x, axis = self.when - self.when[0] * self.dated, "value of the group"
-        if self.dated:
-            unit, seconds = next((u for u in _UNITS if x[-1] >= 3 * u[1]), _UNITS[-1])
-            x, axis = x / seconds, f"{unit} since {self.names[0]}"
-        points = {"x": x.tolist()} | {name: [row[name] for row in rows] for name in ("mean", "low", "high")}
-        return (Curve("by.curve", title, axis, f"share of class {plain(self.positive)!r}", {"": points}),)
+    def axis(self) -> tuple[list[float], str]:
+        """Where groups in order stand on an axis, and what it shows."""
+        if not self.dated:
+            return self.when.tolist(), "value of the group"
+        x = self.when - self.when[0]
+        unit, seconds = next((u for u in _UNITS if x[-1] >= 3 * u[1]), _UNITS[-1])
+        return (x / seconds).tolist(), f"{unit} since {self.names[0]}"
+
+    def only(self, there: Int[np.ndarray, " some"], group: Int[np.ndarray, " labels"]) -> "Groups":
+        """Some of the groups, with labels that are right or wrong instead of samples."""
+        names, when = tuple(self.names[g] for g in there), None if self.when is None else self.when[there]
+        return self._replace(
+            group=group, names=names, when=when, classes=("wrong", "right"), positive="right"
+        )
+
+
+def tables_by_gold(
+    p: Float[np.ndarray, " samples"], known: Int[np.ndarray, " samples"], sample: Any, key: Key
+) -> tuple[Int[np.ndarray, " samples"], Num[np.ndarray, "draws 2 symbols"]]:
+    """Symbols and tables (see `over_time`) by gold; `p` of class 1 by labels, `known` -1 if not verified."""
+    symbol = symbols_of(p, int(np.clip((known >= 0).sum() // 8, 2, 8)))
+    number = int(symbol.max()) + 1
+    draws = gold_tables(symbol, number + (number == 2), np.stack([1 - p, p], axis=1), known, sample, key)
+    return symbol, draws.counts[:, :, :number]
 
 
 def read_groups(by: Any, labels: Labels) -> Groups:

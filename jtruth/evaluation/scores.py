@@ -116,9 +116,15 @@ class ScoreEvaluation(Answer):
         low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
+    def _law(
+        self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
+    ) -> DrawsEstimate:
+        """A number of the curve; its mean is given as that of the samples at hand."""
+        return _about(self.curves, self.counted, of, bounds)
+
     def partial_auc(self, most: Number) -> Estimate:
         """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
-        return self.curves.law(lambda c: c.partial_auc(most))
+        return self._law(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
         """What predicting positive at or above one of `thresholds` brings.
@@ -140,7 +146,7 @@ class ScoreEvaluation(Answer):
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
         """The threshold of the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
-        law = self.curves.law
+        law = self._law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
@@ -151,7 +157,7 @@ class ScoreEvaluation(Answer):
         return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
-        law = self.curves.law
+        law = self._law
         rates = (
             law(lambda c, name=name: c.at(name, k)) for name in ("false_alarm", "detection", "precision")
         )
@@ -375,12 +381,22 @@ def judged(
     if data.target == parts.POPULATION:
         whole = tables.for_new(whole, stream(data.key, "curves of new samples"))
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
-    auc, average, hidden = (whole.law(attrgetter(name)) for name in (*AREAS, "hidden"))
+    auc, average, hidden = (_about(whole, counted, attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(
         auc, average, whole, counted, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
         (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold, data.target,
         positive_chosen=data.chosen, classes=data.classes,
     )  # fmt: skip
+
+
+def _about(
+    curves: AnyCurves,
+    counted: AnyCurves,
+    of: Callable[[Curves], DrawsEstimate],
+    bounds: tuple[Number, Number] = (0, 1),
+) -> DrawsEstimate:
+    law = curves.law(of, bounds)
+    return law if curves is counted else replace(law, middle=counted.law(of, bounds).mean)
 
 
 def _at_or_above(values: np.ndarray, threshold: Number) -> float:

@@ -249,25 +249,6 @@ def _of_rows(header: list, rows: list, source: Source) -> list[dict]:
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
-def _lines(text: str, name: str) -> tuple[list[Any], list[int]]:
-    """JSON lines and their numbers; a text that is one object over many lines is that object."""
-    records, numbers = [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            records.append(strict_json(line))
-        except json.JSONDecodeError as problem:
-            try:
-                return [strict_json(text)], [1]
-            except ValueError:
-                raise ValueError(f"{name}, line {number}: this is no JSON ({problem.msg})") from None
-        except ValueError as problem:
-            raise ValueError(f"{name}, line {number}: {problem}") from None
-        numbers.append(number)
-    return records, numbers
-
-
 def table_of(records: Iterable[dict], source: Source) -> TextTable:
     """Objects as a table of text; what an object lacks is missing. One may hold all (`_unwrapped`)."""
     records, notes = list(records), source.notes

@@ -35,6 +35,8 @@ _DRAWS = 4000
 class NewShare(Estimate):
     """Mixture of Beta(hits + 1/2, misses + 1/2): a share of new samples; intervals leave equal tails.
 
+    Its mean is given as that of hits / (hits + misses), the samples at hand: there no estimate is biased.
+
     With `weights` (u, v) the number is u s / (u s + v (1 - s)) of the share s: (2, 1) makes F1 of
     tp / (tp + fp + fn).
     """
@@ -99,13 +101,11 @@ class NewShare(Estimate):
 
     @cached_property
     def mean(self) -> float:
-        """Posterior mean, or what stands for it."""
+        """Mean over the samples at hand, or what stands for it."""
         if self.middle is not None or self._nowhere:
             return float("nan") if self.middle is None else self.middle
-        if self.weights[0] != self.weights[1]:
-            return self._moment(0.0, 1)
-        weight = self.weight / self.weight.sum()
-        return float(weight @ ((self.hits + 0.5) / (self.hits + self.misses + 1)))
+        (u, v), hits, misses = self.weights, self.hits, self.misses
+        return float(self.weight @ (u * hits / (u * hits + v * misses)) / self.weight.sum())
 
     @cached_property
     def sd(self) -> float:
@@ -133,7 +133,8 @@ class NewShare(Estimate):
         """Interval that leaves (1 - level)/2 on either side."""
         if self._nowhere:
             return Interval(float("nan"), float("nan"), float("nan"))
-        return super().equal_tails(check_level(level))
+        low, high = super().equal_tails(check_level(level))
+        return Interval(min(low, self.mean), max(high, self.mean), level)  # all right: up to 1
 
     def probability_below(self, value: float) -> float:
         """P(number < value)."""
@@ -177,8 +178,7 @@ def new_share(law: Estimate, size: float, weights: tuple[float, float] = (1.0, 1
     )
     if getattr(law, "middle", None) is None:
         return found
-    shift = found.mean - float(values.mean())
-    return replace(found, middle=float(np.clip(law.mean + shift, 0.0, 1.0)))
+    return replace(found, middle=law.mean)
 
 
 def new_shares(
@@ -195,14 +195,12 @@ def class_shares(
 ) -> list[Estimate]:
     """Share of each class among new samples, by draws of how many samples at hand are of it.
 
-    Intervals are those of a share (Jeffreys); means are those of Dirichlet(counts + 1/classes), so that they
-    add up to one.
+    Means are those of the samples at hand, so that they add up to one.
     """
-    number, classes, laws = float(counts[0].sum()), counts.shape[1], []
+    number, laws = float(counts[0].sum()), []
     for column in counts.T:
         hits, times = np.unique(column, return_counts=True)
-        middle = (float(column.mean()) + 1 / classes) / (number + 1)
-        laws.append(NewShare(hits, number - hits, times / times.sum(), middle=middle))
+        laws.append(NewShare(hits, number - hits, times / times.sum()))
     return laws
 
 
@@ -260,7 +258,8 @@ class NewSamples(TablePosterior):
         metric, table = self.metric(metric), self.in_sample
         ratio = _as_ratio(metric, self.shape)
         if ratio is None:
-            return self._drawn.estimate(metric)
+            law, middle = self._drawn.estimate(metric), table.estimate(metric).mean
+            return replace(law, middle=middle) if isinstance(law, DrawsEstimate) else law
         counted = table.counted(ratio.hits, ratio.misses)
         if counted is None:
             law = table.estimate(metric)

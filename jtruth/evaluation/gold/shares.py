@@ -271,12 +271,8 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     if groups is None:
         return answer
     if groups.shared(data.gold):
-        symbol = symbols_of(h[:, groups.code], int(np.clip(data.num_gold // 8, 2, 8)))
-        number = symbol.max() + 1 + (symbol.max() + 1 == len(data.classes))  # symbols are no classes
-        part = replace(data, y_pred=symbol, symbols=np.ones((len(data.classes), number)))
-        counts = by_gold.tables_by_gold(part, h, "shares by symbol").counts
-        own = counts[:, groups.code]
-        both = np.stack([counts.sum(axis=1) - own, own], axis=1)
+        known, aside = np.where(data.gold < 0, -1, data.gold == groups.code), stream(data.key, "by symbol")
+        symbol, both = grouped.tables_by_gold(h[:, groups.code], known, by_gold.how_chosen(data.known), aside)
         here, new = groups.of_evidence(data.gold, symbol, data.key, both)
         return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), new=new)
     pairs = {}
