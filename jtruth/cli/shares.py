@@ -50,7 +50,7 @@ def prevalence(args: Any) -> None:
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
-    named = ", ".join(filter(None, (args.task or "task", args.by, args.label or "label")))
+    named = ", ".join([*(tables.plan.task or ["task"]), args.label or "label"])
     step = next_step(args, "--gold GOLD.csv", f"columns {named}")
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),

@@ -147,11 +147,11 @@ def compare_groups(
 
     Args:
         y_pred, labels, positive, how: as for `evaluate`.
-        by: (samples,) the group of each sample, 2 or more; or a Series or dict by task id.
+        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
 
     Raises:
-        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups.
+        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
 
     >>> import jtruth as jt
     >>> y = np.arange(60) % 2

@@ -140,17 +140,9 @@ class Groups(NamedTuple):
         """What shared error rates assume, in sentences."""
         return (SAME_ERRORS, *([SMOOTHED] if self.smoothed(gold) else []))
 
-    @property
-    def best(self) -> dict[str, float]:
-        """P(largest) of each, by all together."""
-        if len(self.names) <= ALL_PAIRS:
-            return self.laws.best
-        first = np.bincount(self.laws.columns.argmax(axis=1), minlength=len(self.names))
-        return dict(zip(self.names, (first / first.sum()).tolist(), strict=True))
-
     def of_evidence(
         self, gold: Int[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"], key: Key,
-        tables: Float[np.ndarray, "draws 2 symbols"],
+        tables: Num[np.ndarray, "draws 2 symbols"],
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Draws (draws, groups) of the share in these samples and in new ones, by shared error rates."""
         known, rng = np.where(gold < 0, -1, gold == self.code), host_rng(key, "shared error rates")
@@ -169,7 +161,7 @@ class Groups(NamedTuple):
         first, second = self.laws.ranking[:2]
         says = {n: f"{plain(n)} ({interval_text(law, level)})" for n, law in self.laws.values.items()}
         p, of_class = self.laws.p_better(first, second), f"share of class {self.positive!r}"
-        if self.when is not None:
+        if self.dated:
             start, *_, end = self.names
             rise, last = self.laws.p_better(end, start), self.laws.ranking[-1]
             went = (
@@ -190,13 +182,13 @@ class Groups(NamedTuple):
             )
         return (
             f"{says[first]} has a larger {of_class} than {says[second]} with probability {p:.2f}, and the "
-            f"largest of all with {self.best[first]:.2f} ({kind})."
+            f"largest of all with {self.laws.best[first]:.2f} ({kind})."
         )
 
     def blocks(self, level: float) -> tuple[Table | Curve | Facts, ...]:
         """Groups, the largest share first or in their order; differences; and a curve of those in order."""
         laws, sizes, order, rows = self.laws, self.sizes, self.laws.ranking, []
-        best, below = self.best, dict(pairwise(order))
+        best, below = laws.best, dict(pairwise(order))
         for name in order if self.when is None else self.names:
             g = self.names.index(name)
             rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],

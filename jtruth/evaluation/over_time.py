@@ -19,7 +19,7 @@ draw of them has paths of its own. They are not learned from how days differ.
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from scipy.special import expit, log_expit
 
 from jtruth._host import cross_table
@@ -30,7 +30,8 @@ from jtruth.learning.em.columns import merge_patterns, posterior_of, rows_of
 SIGMAS = np.array([0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0])  # of a step; equally probable beforehand
 JUMP, JUMP_SD = 0.02, 1.5  # probability of a jump in a step, and its standard deviation
 _ROWS, _PATHS = 250, 4  # draws of the rows, and paths of each
-_COARSE, _FINE, _LATTICE = 96, 64, 128  # points
+_COARSE, _FINE, _LATTICE = 192, 64, 128  # points
+_SMALLEST = 1e4  # odds beyond which no share is looked for, times the samples of a group
 _PILOT, _NO_WEIGHT = 10, 1e-3  # rows of the first pass; posterior below which a sigma is left out
 _MOST_NUMBERS = 20_000_000  # of all draws together
 MOST_DAYS = 2000  # that are smoothed
@@ -88,7 +89,7 @@ def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Int[np
 
 def evidence_of(
     group: Int[np.ndarray, " samples"], number: int, symbol: Int[np.ndarray, " samples"],
-    known: Int[np.ndarray, " samples"], tables: Float[np.ndarray, "draws 2 symbols"],
+    known: Int[np.ndarray, " samples"], tables: Num[np.ndarray, "draws 2 symbols"],
 ) -> Evidence:  # fmt: skip
     """Evidence of `number` groups; `known` is 1 for the class, 0 for others, -1 if not verified.
 
@@ -109,7 +110,7 @@ def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarr
     """Draws of the share of new samples of each group by itself, given the rows."""
     groups = len(evidence.counts)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
-    far = max(9.2, float(np.log(50 * size.max(initial=1))))
+    far = float(np.log(_SMALLEST * max(size.max(initial=1), 1)))
     x = np.linspace(-far, far, _COARSE)
     jeffreys = 0.5 * (log_expit(x) + log_expit(-x))
     mean = np.zeros((groups, x.size))
@@ -137,7 +138,7 @@ def shares_in_order(
     gap = np.diff(when)
     gap = np.clip(np.round(gap / np.median(gap), 1), 0.1, 1000.0)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
-    far = max(9.2, float(np.log(50 * size.max(initial=1))))
+    far = float(np.log(_SMALLEST * max(size.max(initial=1), 1)))
     chosen, ends, sigmas = np.linspace(0, len(evidence.rows) - 1, _PILOT).astype(int), (-far, far), SIGMAS
     for rows in (chosen, chosen, np.arange(len(evidence.rows))):
         x = np.linspace(*ends, _LATTICE)
@@ -220,7 +221,7 @@ def _drawn_back(
 def tables_of(
     labels: Labels, code: int, prior: Float[np.ndarray, "draws classes"],
     matrices: Float[np.ndarray, "draws labelers classes classes"],
-) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "draws 2 symbols"]]:  # fmt: skip
+) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "some 2 symbols"]]:  # fmt: skip
     """Symbols of the samples, and by draws of class shares and matrices the tables of `evidence_of`."""
     patterns, row = merge_patterns(rows_of(labels))
     mean = posterior_of(patterns, prior.mean(axis=0), matrices.mean(axis=0))[:, code]
