@@ -16,7 +16,7 @@ GRADED = {  # what to grade, by what, and how
     **shared("noise", "prior", "assume", "labelers_are"),
     "method": option("bayes, sampling, ...", "bayes"),
     "fast": option("The normal law around a mode; as --method laplace.", False),
-    "target": option("population: new samples (default), or in-sample: these."),
+    "target": option("population (new samples; default), or in-sample."),
     "inclusion": option("A table task, inclusion: chances to be in gold.", kind=Path),
     **shared("positive", "order", "common_only"),
 }

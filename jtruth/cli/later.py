@@ -43,7 +43,7 @@ def ask(args: Any) -> None:
     blocks = (
         Queue("", "Ask for these", "task", columns, listed),
         Notes("warnings", "Warnings", items),
-        facts(metric=args.metric, columns=header, rows=rows),
+        facts(metric=args.metric, target="in-sample", columns=header, rows=rows),
     )  # fmt: skip
     step = "" if args.out is not None else next_step(args, "--out ask.csv", "write them to a table")
     about = f"{len(rows)} of {labels.num_samples} tasks"
@@ -65,9 +65,10 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"{IF_INDEPENDENT}, {args.metric} has standard deviation {chosen.variance**0.5:.4f}, and each label "
-        "should remove the share `drop` of its variance. `jtruth evaluate` does not assume this, so its "
-        "interval is wider; verified labels narrow that one (--truth)."
+        f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation "
+        f"{chosen.variance**0.5:.4f}, and each label should remove the share `drop` of its variance. "
+        "`jtruth evaluate` does not assume this, so its interval is wider; verified labels narrow that one "
+        "(--truth)."
     )
     return head, header, rows, chosen.warnings
 

@@ -48,7 +48,9 @@ class Tables:
         self.opened = opened(args.file, asked_of(args), args.sep, names)
         gold = getattr(args, "gold", None)
         judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
-        if judged and gold is not None and self.plan.layout == UNKNOWN:  # nobody else labels: gold alone grades
+        if (
+            judged and gold is not None and self.plan.layout == UNKNOWN
+        ):  # nobody else labels: gold alone grades
             others_used = [name for name in names if name not in judged]
             self.opened = opened(self.opened.table, asked_of(args), args.sep, others_used)
         else:

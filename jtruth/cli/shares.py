@@ -26,7 +26,7 @@ from jtruth.cli.output import give, progress
     **shared("labelers_are", "by"),
     smooth=option("With --by: whether days borrow from their neighbours.", kind=bool,
                   name="--smooth/--no-smooth"),
-    target=option("population: new samples (default), or in-sample: these."),
+    target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
     ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),
