@@ -312,7 +312,7 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
 
     A task that stands in several groups (one question, several systems) is a sample in each: the group is
     part of its key then. The item is the task as it was. Where no column has this name it may be one of
-    `UNITS`, day or week, of the column of times, or COLUMN:day. Of several times of a sample the first counts.
+    `UNITS` of the column of times, such as day, or COLUMN:day. Of several times of a sample the first counts.
     """
     column, _, unit = name.rpartition(":")
     if name in table.header:
