@@ -61,6 +61,7 @@ from jtruth.stats.ppi import gold_sample
 # gold answers of each day from which it needs no neighbours; rows of a screen in the order of time.
 ALL_PAIRS, FEW, ENOUGH, _SHORT = 50, 5, 20, 10
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
+_RAKED = 30  # rounds of raking
 _DRAWS = 4000  # of a group, to compare groups
 _MONTH = re.compile(r"\d{4}-\d\d")
 _UNITS = ("years", 31_557_600.0), ("days", 86_400.0), ("hours", 3600.0), ("seconds", 1.0)
@@ -245,12 +246,25 @@ class Groups(NamedTuple):
 
 def tables_by_gold(
     p: Float[np.ndarray, " samples"], known: Int[np.ndarray, " samples"], sample: Any, key: Key
-) -> tuple[Int[np.ndarray, " samples"], Num[np.ndarray, "draws 2 symbols"]]:
-    """Symbols and tables (see `over_time`) by gold; `p` of class 1 by labels, `known` -1 if not verified."""
+) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "draws 2 symbols"]]:
+    """Symbols and tables (see `over_time`) by gold; `p` of class 1 by labels, `known` -1 if not verified.
+
+    Gold says of two strata how many samples are of the class, as it does without groups (many strata would be
+    pulled to what the labels say), and of symbols how these divide (raking: Deming and Stephan 1940).
+    """
     symbol = symbols_of(p, int(np.clip((known >= 0).sum() // 8, 2, 8)))
-    number = int(symbol.max()) + 1
-    draws = gold_tables(symbol, number + (number == 2), np.stack([1 - p, p], axis=1), known, sample, key)
-    return symbol, draws.counts[:, :, :number]
+    number, guess = int(symbol.max()) + 1, np.stack([1 - p, p], axis=1)
+    fine, coarse = (
+        gold_tables(at, size + (size == 2), guess, known, sample, key).counts[:, :, :size]
+        for at, size in ((symbol, number), ((p >= 0.5).astype(int), 2))
+    )
+    side = np.zeros((number, 2))
+    side[symbol, (p >= 0.5).astype(int)] = 1.0
+    tables, total = fine + _JEFFREYS, np.bincount(symbol)
+    for _ in range(_RAKED):
+        tables *= (coarse / np.maximum(tables @ side, 1e-300)) @ side.T
+        tables *= total / np.maximum(tables.sum(axis=1, keepdims=True), 1e-300)
+    return symbol, tables
 
 
 def read_groups(by: Any, labels: Labels) -> Groups:
