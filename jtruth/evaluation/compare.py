@@ -34,7 +34,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, che
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Decided, Laws, Pair, consistent, joined
+from jtruth.evaluation.compared import Comparison, Laws, Pair, consistent, joined
 from jtruth.evaluation.gold.tables import (
     BY_GOLD,
     equal_chances,
@@ -50,6 +50,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.new_samples import NewSamples, as_ratio
 from jtruth.tables.pairs import (
+    Decided,
     Tuples,
     group_symbols,
     new_by_tuples,

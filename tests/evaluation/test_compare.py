@@ -14,8 +14,9 @@ import jtruth as jt
 from jtruth.evaluation import compare, inputs
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.compare import judged_together, parts_of
-from jtruth.evaluation.compared import Decided, Laws, joined
+from jtruth.evaluation.compared import Laws, joined
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.tables.pairs import Decided
 from jtruth.testing.binary.chain import symbol_chain
 
 pytestmark = pytest.mark.usefixtures("few_sets")
