@@ -65,9 +65,7 @@ class Data(NamedTuple):
     predictions: dict[str, Any]  # by column: (samples,) class codes
     scores: dict[str, Any]  # by column: (samples,) numbers
     groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
-    columns: dict[
-        str, Any
-    ]  # cells of what is no part of the labels nor gold: (samples,) or (samples, labelers)
+    columns: dict[str, Any]  # other cells, neither labels nor gold: (samples,) or (samples, labelers)
     times: Any  # (samples,) seconds; None: no column of times, or several times a sample
     plan: FilePlan
     notes: tuple  # sentences: how the file was read, what was left out
@@ -121,7 +119,9 @@ def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes
     return Opened(table, make_plan(table, asked), rows)
 
 
-def parsed_or_frame(path: PathOrTable, sep: str | None = None) -> Any:
+def parsed_or_frame(
+    path: PathOrTable, sep: str | None = None
+) -> TextTable | tuple[dict[str, list[dict]], check.Source]:
     """A data frame as a table, of a file what `parsed` makes of it: no format of a tool is looked for."""
     return _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
 
