@@ -279,9 +279,10 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
     if result.verified is None:
         return (first,)
     called = float(result.confusion_matrix[:, 1].sum() / result.num_samples)
-    worth = one_judge.worth_words(called, result.estimate("share"), result.estimate("balanced_accuracy"),
-                               result.positive, result.level)  # fmt: skip
-    return (first, one_judge.confusion_words(result.verified, result.classes), worth)
+    laws = {**result.metrics, "share": result.estimate("share")}
+    worth = one_judge.worth_words(result.verified, called, laws, result.positive, result.level)
+    words = one_judge.confusion_words(result.verified, result.classes)
+    return tuple(filter(None, (first, words, worth)))
 
 
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
