@@ -16,7 +16,7 @@ GRADED = {  # what to grade, by what, and how
     **shared("noise", "prior", "assume", "labelers_are"),
     "method": option("bayes, sampling, ...", "bayes"),
     "fast": option("The normal law around a mode; as --method laplace.", False),
-    "target": option("population: new samples (default), or in-sample: these."),
+    "target": option("population (new samples; default), or in-sample."),
     "inclusion": option("A table task, inclusion: chances to be in gold.", kind=Path),
     **shared("positive", "order", "common_only"),
 }
@@ -93,7 +93,6 @@ def _target(args: Any) -> dict[str, str]:
 
 def _groups(args: Any) -> Any:
     _refuse_idle(args, "groups are compared (--by)")
-    refuse({"--target": args.target}, "has no say where groups are compared (--by); leave it out")
     if args.predictions is None:
         raise ValueError("say what to grade in every group: --predictions PRED.csv")
     from jtruth.cli.reading import Tables, with_notes
@@ -104,7 +103,7 @@ def _groups(args: Any) -> Any:
         y_pred, notes = tables.predictions(args.predictions)
         comparison = compare_groups(
             y_pred, tables.labels, tables.groups(1), metric=args.metric, positive=tables.positive,
-            **tables.known(args.inclusion), progress=advance,
+            **_target(args), **tables.known(args.inclusion), progress=advance,
         )  # fmt: skip
     return with_notes(comparison, (*tables.labels.notes, *notes))
 
@@ -187,6 +186,7 @@ def sensitivity(args: Any) -> None:
     margin=option("Better means: by more than this.", 0.0),
     at_least=option("A requirement, such as .9 of the recall.", kind=float),
     gold=option("Table task, label of labels known to be true.", kind=Path),
+    target=GRADED["target"],
     **shared("noise", "prior", "assume", "labelers_are", "positive"),
     common_only=option("Use only tasks with labels and all predictions.", False),
     plot=written("Also draw a picture: FILE.svg, .png, .pdf."),
@@ -201,7 +201,7 @@ def compare(args: Any) -> None:
         predictions, notes = tables.rivals(args.files)
         comparison = compare_classifiers(
             predictions, tables.labels, metric=args.metric, margin=args.margin, at_least=args.at_least,
-            positive=tables.positive, **tables.known(), progress=advance,
+            positive=tables.positive, **_target(args), **tables.known(), progress=advance,
         )  # fmt: skip
     comparison = with_notes(comparison, notes)
     if args.plot is not None:

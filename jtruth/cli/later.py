@@ -66,9 +66,9 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
         write_table(args.out, header, rows)
     head = (
         f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation "
-        f"{chosen.variance**0.5:.4f}, and each label "
-        "should remove the share `drop` of its variance. `jtruth evaluate` does not assume this, so its "
-        "interval is wider; verified labels narrow that one (--truth)."
+        f"{chosen.variance**0.5:.4f}, and each label should remove the share `drop` of its variance. "
+        "`jtruth evaluate` does not assume this, so its interval is wider; verified labels narrow that one "
+        "(--truth)."
     )
     return head, header, rows, chosen.warnings
 

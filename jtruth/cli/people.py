@@ -184,7 +184,7 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
 @command(
     "LABELS.csv --consensus consensus.csv", EVERY,
     **KNOWN_GOLD, **shared("order", "by", "labelers_are"),
-    target=option("population: new samples (default), or in-sample: these."),
+    target=option("population (new samples; default), or in-sample."),
     consensus=written("Write each task's class probabilities to this table."),
     save=written("Write the error rates to this file, for --noise."),
     fast=option("The normal law around a mode; by default above 2 million labels.", kind=bool,

@@ -24,7 +24,7 @@ from jtruth.cli.output import give, progress
     **KNOWN_GOLD,
     assume=option("independent, if you can vouch that labelers err so."),
     **shared("labelers_are", "by"),
-    target=option("population: new samples (default), or in-sample: these."),
+    target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
     ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),

@@ -30,6 +30,7 @@ from jtruth.learning.em.streaming import Smoothing, Stream, begin_stream
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.inputs import prior_decides
 from jtruth.stats.estimates import check_level
+from jtruth.tables.new_samples import new_share
 
 _CHEAP = 50_000  # labels times classes
 QUICK = (
@@ -86,7 +87,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
         alone = named.num_labelers * named.num_classes**2 < MOST_TOGETHER and not prior_decides(named)
         if cheap and alone and check_identified(named, None, None, False) is None:
             data = read_labels_alone(named, key=key, level=level)
-            data.normal = True
+            data.normal, data.target = True, parts.POPULATION
             return report_of(data)
         odd, notes = suspicions(named), tuple(map(Read, named.notes))
         if named.tasks is None:
@@ -101,6 +102,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     right = np.trace(counts, axis1=1, axis2=2) / np.maximum(number, 1)
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
     laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
+    laws = [new_share(law, size) for law, size in zip(laws, number.tolist(), strict=True)]
     rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
     if named is not None:
         rows, likely = _habits_of_some(named, draws, rows, key)
@@ -108,7 +110,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
-        draws, stated(key), suspicious=odd, rests_on=rests_on(kind), **_ONE_READING,
+        draws, stated(key), suspicious=odd, target=parts.POPULATION, rests_on=rests_on(kind), **_ONE_READING,
     )  # fmt: skip
 
 

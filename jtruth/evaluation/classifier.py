@@ -140,9 +140,10 @@ def _answer(
     """
     about = answer.table if unbiased else data.about(answer.table)
     named = answer.classes, answer.positive, one_judge.MORE if data.settled else ()
-    metrics, counted = (estimates(one, *named) for one in (about, answer.table))
+    metrics = estimates(about, *named)
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    warnings += () if unbiased else _beyond_shares(counted, data.level)
+    if not unbiased and answer.method != "bayes":
+        warnings += _beyond_shares(estimates(answer.table, answer.classes, answer.positive), data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
     sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
     alone = [Assumption(INDEPENDENT, sentence, metrics, None, about)]

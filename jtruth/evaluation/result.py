@@ -259,10 +259,7 @@ def evaluation_blocks(
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
                  "num_gold", "log_evidence", "classes", "positive", "positive_chosen", "verified", "headline",
                  "prior", "rests_on", "baselines", "interval_kind", "assumed"),
-        facts(**{name: {metric: law_row(one.metrics[metric], result.level) for metric in result.headline
-                        if metric in one.metrics}
-                 for name, one in (("in_sample", result.in_sample), ("population", result.population))
-                 if one is not result}),
+        facts(**_other_target(result)),
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
     about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
@@ -283,6 +280,18 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
     worth = one_judge.worth_words(result.verified, called, laws, result.positive, result.level)
     words = one_judge.confusion_words(result.verified, result.classes)
     return tuple(filter(None, (first, words, worth)))
+
+
+def _other_target(result: Evaluation) -> dict[str, Any]:
+    """The headline's numbers about the other target, by its name."""
+    if isinstance(result.posterior, NewSamples):
+        name, table = "in_sample", result.posterior.in_sample
+    elif result.target == parts.IN_SAMPLE and result.method not in TAKEN:
+        name, table = parts.POPULATION, NewSamples(result.posterior, result.key)
+    else:
+        return {}
+    laws = {m: table.estimate(result._metric(m)) for m in result.headline if m in result.metrics}
+    return {name: {m: law_row(law, result.level) for m, law in laws.items()}}
 
 
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:

@@ -132,7 +132,7 @@ class ScoreEvaluation(Answer):
         low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
-    def _law(
+    def law(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
     ) -> DrawsEstimate:
         """A number of the curve; its mean is given as that of the samples at hand."""
@@ -140,7 +140,7 @@ class ScoreEvaluation(Answer):
 
     def partial_auc(self, most: Number) -> Estimate:
         """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
-        return self._law(lambda c: c.partial_auc(most))
+        return self.law(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
         """What predicting positive at or above one of `thresholds` brings.
@@ -162,7 +162,7 @@ class ScoreEvaluation(Answer):
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
         """The threshold of the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
-        law = self._law
+        law = self.law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
@@ -173,7 +173,7 @@ class ScoreEvaluation(Answer):
         return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
-        law = self._law
+        law = self.law
         rates = (
             law(lambda c, name=name: c.at(name, k))
             for name in ("false_alarm", "detection", "precision", "accuracy", "specificity")
@@ -468,11 +468,11 @@ def evaluate_class_scores(
         first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in enumerate(data.classes)
     ]
     alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
-    each = [one.curves for one in by_class.values()]
-    weights = np.array([one.law(attrgetter("share")).mean for one in each])
-    shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}
+    weights = np.array([one.counted.law(attrgetter("share")).mean for one in by_class.values()])
+    shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
     auc, precision = (
-        {name: _average(each, attrgetter(area), share) for name, share in shares.items()} for area in AREAS
+        {name: _average(list(by_class.values()), attrgetter(area), share) for name, share in shares.items()}
+        for area in AREAS
     )
     named = dict(zip(by_class, shares["weighted"].tolist(), strict=True))
     doubts = dict.fromkeys(text for one in by_class.values() for text in one.warnings)
@@ -480,7 +480,9 @@ def evaluate_class_scores(
 
 
 def _average(
-    each: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
+    each: Sequence[ScoreEvaluation],
+    of: Callable[[Curves], DrawsEstimate],
+    weights: Float[np.ndarray, " classes"],
 ) -> DrawsEstimate:
     """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
     laws = [one.law(of) for one in each]
