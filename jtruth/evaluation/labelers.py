@@ -111,8 +111,7 @@ class LabelerReport(Answer):
         alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
         if len(rows) == len(judged) == 1:
-            sentence = f"{sentence} {one_judge.judge_sentence(rows[0])}"
-            lines += rows[0]["in_words"]
+            sentence, lines = f"{sentence} {rows[0]['in_words'][0]}", (*lines, *rows[0]["in_words"][1:])
         question = "How good is every labeler?"
         return Document(question, about, sentence, shown_blocks, alarms, doubt, lines=lines)
 

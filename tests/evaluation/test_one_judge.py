@@ -100,5 +100,5 @@ def test_two_sequences_of_labels_agree_as_scikit_learn_says(weights):
         weights=weights or "nominal",
     )
     assert turned.kappa.value == found.kappa.value
-    with pytest.raises(ValueError, match="first has 40 entries and second has 39: give one of both"):
+    with pytest.raises(ValueError, match="first has 40 entries and second has 39 entries: give one"):
         jt.labeler_agreement(a, b[:-1])
