@@ -43,7 +43,7 @@ def main(sets=300):
             gold = np.where(rng.permutation(n) < verified, y, -1)
             found = jt.evaluate(said, gold=gold, key=k)
             for j, name in enumerate(NAMES):
-                law = found.estimate(name) if name != "youden" else youden(found.recall, found.specificity)
+                law = found.estimate(name) if name != "youden" else youden(found.posterior)
                 low, high = law.interval(0.95)[:2]
                 hits[k, j], widths[k, j] = low <= true[name] <= high, high - low
             share = (said == y)[gold >= 0].mean()

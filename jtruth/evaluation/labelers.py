@@ -387,12 +387,12 @@ def _against_gold(
     """Rows with what verified labels say of labelers of two classes, by their tables."""
     labels, known, found = data.own_labels(), data.gold, {}
     sample, labeler, label = labels.entries()
-    for t in (t for t, table in enumerate(counted) if table is not None):
+    for t, table in ((t, table) for t, table in enumerate(counted) if table is not None):
         own, seen = labeler == t, (labeler == t) & (known[sample] >= 0)
         verified = cross_table(known[sample[seen]], label[seen], (2, 2)).astype(np.int64)
-        called, table = float((label[own] == data.positive).mean()), data.about(counted[t])
+        called = float((label[own] == data.positive).mean())
         found[str(labels.worker_names[t])] = one_judge.judge_row(
-            table, verified, called, data.classes, data.positive, data.level)  # fmt: skip
+            data.about(table), verified, called, data.classes, data.positive, data.level)  # fmt: skip
     return tuple(row | found.get(row["worker"], {}) for row in rows)
 
 

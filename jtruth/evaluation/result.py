@@ -276,8 +276,7 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
     if result.verified is None:
         return (first,)
     called = float(result.confusion_matrix[:, 1].sum() / result.num_samples)
-    laws = {**result.metrics, "share": result.estimate("share")}
-    worth = one_judge.worth_words(result.verified, called, laws, result.positive, result.level)
+    worth = one_judge.worth_words(result.posterior, result.verified, called, result.classes, 1, result.level)
     words = one_judge.confusion_words(result.verified, result.classes)
     return tuple(filter(None, (first, words, worth)))
 
