@@ -28,7 +28,7 @@ LAYERS: list[set[str]] = [
     {"simulation", "testing", "learning", "information", "histograms"},
     {"asking"},  # below evaluation, whose answers name the samples to ask for
     {"training", "evaluation", "comparison"},
-    {"plots", "planning", "cleaning"},
+    {"plots", "planning", "cleaning", "pairwise"},
     {"cli"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -176,7 +176,7 @@ def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
 
 
 # Functions of more than eight arguments, all of them options that people give by name.
-MANY_ARGUMENTS = {"evaluate", "from_long", "read_labels", "_Methods.__init__"}
+MANY_ARGUMENTS = {"evaluate", "from_long", "prevalence", "read_labels", "_Methods.__init__"}
 MOST_ARGUMENTS = 8
 
 

@@ -75,9 +75,10 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation {chosen.variance**0.5:.4f}, and each label "
-        "should remove the share `drop` of its variance. `jtruth evaluate` does not assume this, so its "
-        "interval is wider; verified labels narrow that one (--truth)."
+        f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation "
+        f"{chosen.variance**0.5:.4f}, and each label should remove the share `drop` of its variance. "
+        "`jtruth evaluate` does not assume this, so its interval is wider; verified labels narrow that one "
+        "(--truth)."
     )
     return head, header, rows, chosen.warnings
 
@@ -246,8 +247,7 @@ def clean(args: Any) -> None:
                                level=args.level, seed=args.seed)  # fmt: skip
         document, posterior = found.screen(args.budget, doubts), found.class_posterior
         order = zip(found.sample.tolist(), found.labeler.tolist(), strict=True)
-        why = f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong"
-        step = "" if args.gold is not None else next_step(args, "--gold GOLD.csv", why)
+        step = "" if args.gold is not None else tables.gold_step()
     else:
         how: Any = {"strategy": args.strategy, "level": args.level, "seed": args.seed, "costs": costs}
         state, doubts, wrong = begin(labels, (noise, prior), features, probabilities=probabilities, **how)

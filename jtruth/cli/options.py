@@ -103,9 +103,13 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "prior": option("Class prior: .8,.2 or by name, no=.8,yes=.2"),
     "assume": option("independent, ...; a wrong word lists all of them."),
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
-    "by": option("Column of groups (systems, prompts, sites) to compare."),
+    "calibration": option("Judges' labels with true ones of other items; --gold is in it.", kind=Path),
+    "by": option("Column of groups to compare; or day, week, month of the times."),
     "order": option("Column of times of labelling, to find drift."),
-}
+    "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="<str>",
+                      kind=list[str]),
+    "confidence": option("Probability that --require needs.", 0.95),
+}  # fmt: skip
 
 
 def shared(*names: str) -> dict[str, Option]:

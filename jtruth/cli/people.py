@@ -185,7 +185,7 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
 @command(
     "LABELS.csv --consensus consensus.csv", EVERY,
     **KNOWN_GOLD, **shared("order", "by", "labelers_are"),
-    target=option("population: new samples (default), or in-sample: these."),
+    target=option("population (new samples; default), or in-sample."),
     consensus=written("Write each task's class probabilities to this table.", True),
     out=written("Write the labelers to this table: .csv, .tsv, .json, .jsonl, .parquet.", True),
     save=written("Write the error rates to this file, for --noise."),
@@ -220,10 +220,10 @@ def labelers(args: Any) -> None:
 def _sampled(args: Any) -> tuple[Any, Any]:
     """The report by Gibbs sampling (of very many labels by EM), and the labels."""
     from jtruth.cli.reading import Tables
-    from jtruth.evaluation import evaluate_labelers, quick_labelers
+    from jtruth.evaluation import errs_on, evaluate_labelers, quick_labelers
 
     tables = Tables(args, args.gold)
-    labels = tables.labels
+    labels, gold = tables.labels, tables.gold_sample()
     plain = args.fast is args.gold is args.order is args.labelers_are is None
     if plain and labels.num_labels > QUICK_ABOVE:
         report = quick_labelers(labels, key=args.seed, level=args.level)
@@ -231,8 +231,10 @@ def _sampled(args: Any) -> tuple[Any, Any]:
     with progress("answer") as advance:
         report = evaluate_labelers(
             labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are,
-            key=args.seed, gold=tables.gold_sample(), order=tables.order(), progress=advance,
+            key=args.seed, gold=gold, order=tables.order(), progress=advance,
         )  # fmt: skip
+    if gold is not None and (columns := tables.columns()):
+        report = replace(report, errs=errs_on(labels, gold, columns, level=args.level))
     return report, labels
 
 
@@ -265,7 +267,8 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
     from jtruth.cli.reading import labels_of
     from jtruth.evaluation.by_one_model import labelers_by_model, quick_labelers
 
-    idle = {"--target": args.target, "--gold": args.gold, "--order": args.order,
+    order = args.order if args.update is None else None
+    idle = {"--target": args.target, "--gold": args.gold, "--order": order,
             "--labelers-are": args.labelers_are}  # fmt: skip
     refuse(idle, "is for Gibbs sampling: leave it out, or --fast, --update and --model")
     options: dict[str, Any] = {"key": args.seed, "level": args.level}
@@ -284,17 +287,17 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
 def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     """Labels added to a state; the file is written when the report stands."""
     from jtruth._validation.words import Read
-    from jtruth.cli.reading import labels_of
+    from jtruth.cli.reading import labels_in_time
     from jtruth.evaluation.by_one_model import quick_labelers, the_prior
     from jtruth.learning.em.streaming import begin_stream, read_stream, update, write_stream
 
     old = read_stream(path) if path.exists() else None
-    labels = labels_of(args, classes=None if old is None else old.classes)
+    labels, when = labels_in_time(args, None if old is None else old.classes)
     if old is None:
-        state = begin_stream(labels, smoothing=the_prior(labels.num_classes))
+        state = begin_stream(labels, smoothing=the_prior(labels.num_classes), when=when)
         how = f"there was no file {path.name}, so this is the first set"
     else:
-        state = update(old, labels)
+        state = update(old, labels, when=when)
         how = f"EM went on from the state in {state.num_steps} steps"
     report = quick_labelers(state, **options)
     number = f"{len(state.batches)} sets in all, {len(state.tasks)} tasks"

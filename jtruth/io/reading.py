@@ -65,6 +65,9 @@ class Data(NamedTuple):
     predictions: dict[str, Any]  # by column: (samples,) class codes
     scores: dict[str, Any]  # by column: (samples,) numbers
     groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
+    columns: dict[
+        str, Any
+    ]  # cells of what is no part of the labels nor gold: (samples,) or (samples, labelers)
     times: Any  # (samples,) seconds; None: no column of times, or several times a sample
     plan: FilePlan
     notes: tuple  # sentences: how the file was read, what was left out
@@ -86,7 +89,7 @@ def opened(
     if isinstance(path, Opened):
         return path
     asked = asked or FilePlan()
-    file = _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
+    file = parsed_or_frame(path, sep)
     rows = None
     if not (
         asked.labelers or None not in (asked.task, asked.worker, asked.label)
@@ -116,6 +119,11 @@ def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes
         aside={rows.person: "used"} if rows.person and exports.GOLD in leave_out else asked.aside,
     )
     return Opened(table, make_plan(table, asked), rows)
+
+
+def parsed_or_frame(path: PathOrTable, sep: str | None = None) -> Any:
+    """A data frame as a table, of a file what `parsed` makes of it: no format of a tool is looked for."""
+    return _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
 
 
 def _of_frame(frame: Any) -> TextTable:
@@ -148,7 +156,8 @@ def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, se
     file = opened(path, FilePlan.asked(plan, **options), sep)
     rows = file.rows()
     labels = labels_of_rows(rows, file.plan)
-    data, notes = Data(labels, None, {}, {}, {}, None, file.plan, ()), labels.notes
+    columns = apply.columns_beside(file.table, file.plan, labels)
+    data, notes = Data(labels, None, {}, {}, {}, columns, None, file.plan, ()), labels.notes
     for name, table in _beside(file, rows).items():
         try:
             data = _with_column(data, name, table)
