@@ -8,9 +8,9 @@ questions each, 102 tests. Judges pass 85 % of the good and 20 % of the bad answ
 
 none: no column goes with anything; "false" is the share of sets with a finding, at a rate of .05. planted:
 judge a passes 15 points more per 100 words, judge b 35 points less of one model (where that leaves chances
-between .02 and .98), judge c as before; "false" is the mean share of false ones among the findings, "words" and
-"model" are how often the two are found. Covered: intervals of all tests; then of the true findings, whose sizes
-were chosen for being large (truth: the same of 60 000 samples). Monte Carlo errors in brackets.
+between .02 and .98), judge c as before; "false" is the mean share of false ones among the findings, "words"
+and "model" are how often the two are found. Covered: intervals of all tests; then of the true findings,
+whose sizes were chosen for being large (truth: the same of 60 000 samples). Monte Carlo errors in brackets.
 
 Measured: MEASURED
 """
@@ -84,7 +84,7 @@ def measure(n, kind, planted, sets, seed):
             key: row[1] - 1e-12 <= (truth[key][0] if planted and real(key) else 0.0) <= row[2] + 1e-12
             for key, row in rows.items()
         }
-        covered.append(np.mean(list(inside.values())))
+        covered += [np.mean(list(inside.values()))] if inside else []
         of_found += [inside[key] for key in clear if planted and real(key)]
     power = f"{shown(words, '.2f')}  {shown(model, '.2f')}" if planted else f"{'-':>11}  {'-':>11}"
     what = "planted" if planted else "none"
