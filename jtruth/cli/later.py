@@ -196,8 +196,7 @@ def clean(args: Any) -> None:
     if args.features is None:
         document = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
                           budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
-        why = f"columns {args.task or 'task'}, {args.label or 'label'}: how many are wrong"
-        step = "" if args.gold is not None else next_step(args, "--gold GOLD.csv", why)
+        step = "" if args.gold is not None else tables.gold_step()
     else:
         how: dict[str, Any] = {
             "strategy": args.strategy,

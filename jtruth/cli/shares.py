@@ -48,8 +48,7 @@ def prevalence(args: Any) -> None:
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
-    named = ", ".join(filter(None, (args.task or "task", args.by, args.label or "label")))
-    step = next_step(args, "--gold GOLD.csv", f"columns {named}")
+    step = tables.gold_step(asking="--ask-out")
     answer = required(args, answer)
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
@@ -57,7 +56,7 @@ def prevalence(args: Any) -> None:
     )
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
-    give(args, document, "" if args.gold is not None else step)
+    give(args, document, step if args.gold is args.ask_out is None else "")
 
 
 def _advice(request: Any, tasks: list[str], name: str) -> list[str]:

@@ -17,7 +17,7 @@ from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
 from jtruth.io.columns import is_rater, role_of, says_something
 from jtruth.io.exports import GOLD, LabelRows
-from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan
+from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, WIDE, FilePlan
 from jtruth.labels import Labels
 
 _KNOWN = ("gold", "derived")  # roles of columns that say what is true
@@ -294,12 +294,20 @@ def of_worker(rows: LabelRows, name: str) -> TextTable:
     return TextTable(("task", "label"), columns, Source(name, "entry"))
 
 
+_PEOPLE = re.compile(
+    r"(?:(?:the|by|from)[\W_])?(?:humans?|people|persons?|experts?)(?:[\W_]?(?:label|rating|grade|verdict)s?)?"
+)
+
+
 def found_beside(rows: LabelRows, plan: FilePlan) -> dict[str, str]:
     """Gold, predictions and scores that stand beside the labels of a file, as they are asked for there."""
     found = {role: f"column:{name}" for name, role in reversed(plan.roles.items())}
     for name in rows.beside:
         role = "gold" if name == GOLD or plan.aside.get(name) == "gold" else "prediction"
         found[role] = f"{'worker' if name in plan.aside else 'export'}:{name}"
+    people = [name for name in plan.labelers or () if _PEOPLE.fullmatch(name.casefold())]
+    if plan.layout == WIDE and len(people) == 1 < len(plan.labelers or ()):  # beside judges that are models
+        found.setdefault("gold", f"column:{people[0]}")
     names = {"gold": "gold", "prediction": "predictions", "score": "scores"}
     return {what: found[role] for role, what in names.items() if role in found}
 
