@@ -225,7 +225,7 @@ def _measure(name: str, cells: Sequence[str], values: Counter) -> tuple[np.ndarr
     length = (lambda text: len(text.split())) if words >= 3 else len
     return np.array(
         [length(c) if c else np.nan for c in cells], np.float64
-    ), "words" if words >= 3 else "letters"
+    ), "words" if words >= 3 else "characters"
 
 
 def _categories(name: str, cells: Sequence[str], values: Counter) -> list[Explaining]:
