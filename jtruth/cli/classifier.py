@@ -32,15 +32,21 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
     if args.fast and args.method != "bayes":
         raise ValueError(f"--fast and --method {args.method} are two ways to an answer: choose one")
     from jtruth import evaluation
-    from jtruth.cli.reading import Tables, with_notes
+    from jtruth.cli.reading import Tables, with_calibration, with_notes
 
+    args, calibration = with_calibration(args)
     with progress("part", 2 if what_if else 1) as advance:
         tables, file = Tables(args, args.predictions, args.gold, args.noise), args.predictions
-        y_pred, notes = tables.rater(str(args.rater)) if file is None else tables.predictions(file)
+        by = (
+            tables.alone
+            if calibration and args.rater in map(str, calibration[0].worker_names)
+            else tables.rater
+        )
+        y_pred, notes = by(str(args.rater)) if file is None else tables.predictions(file)
         result = evaluation.evaluate(
             y_pred, tables.labels, method="laplace" if args.fast else args.method, target=args.target,
             order=tables.order(), positive=tables.positive, **tables.known(args.inclusion),
-            progress=advance,
+            calibration=calibration, progress=advance,
         )  # fmt: skip
         if what_if:
             _ = result.assumptions
@@ -49,7 +55,7 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
 
 @command(
     "LABELS.csv --predictions PRED.csv --report a.html", EVERY,
-    **GRADED, **shared("by", "require", "confidence"),
+    **GRADED, **shared("by", "calibration", "require", "confidence"),
     metric=option("With --by: recall, f1, ...", "accuracy"),
     scores=option("Grade the column score: ROC curve, areas.", False),
     threshold=option("With --scores: positive at or above this score.", kind=float),
@@ -62,6 +68,10 @@ def evaluate(args: Any) -> None:
         raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
     if args.plot is not None and not args.scores:
         raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
+    if args.scores or args.by is not None:
+        refuse(
+            {"--calibration": args.calibration}, "is for one classifier or rater: leave --scores and --by out"
+        )
     if not args.scores:
         idle = {"--threshold": args.threshold, "--cost": args.cost}
         refuse(idle, "is about scores; say --scores too, or leave it out")

@@ -1,11 +1,13 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +17,7 @@ from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.cli.options import next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
+from jtruth.io.apply import found_beside
 from jtruth.io.cells import typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
@@ -45,7 +48,8 @@ class Tables:
             raise ValueError("only one file can be '-': standard input is read once")
         self.args, self.by, self.group_of = args, by, {}
         names = [name for path in others if (name := column_of(path)) is not None]
-        names += [name for name in (by, getattr(args, "order", None)) if name is not None]
+        given = by.rpartition(":")[0] if by is not None and by.rpartition(":")[2] in apply.UNITS else by
+        names += [name for name in (given or by, getattr(args, "order", None)) if name is not None]
         self.opened = opened(args.file, asked_of(args), args.sep, names)
         gold = getattr(args, "gold", None)
         judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
@@ -82,7 +86,7 @@ class Tables:
         tasks = list(map(str, self.labels.task_names))
         both = [self.group_of[task] for task in tasks]
         group, item = (with_tasks(np.array(one), self.labels.tasks) for one in zip(*both, strict=True))
-        return Groups(group, item, positive)
+        return Groups(group, item, positive, getattr(self.args, "smooth", None))
 
     def gold(self) -> np.ndarray | None:
         """Class codes known to be true, -1 elsewhere; None without a file. How gold was chosen has no say."""
@@ -204,6 +208,13 @@ class Tables:
         """Columns of the file of labels that are no part of these, by name."""
         return apply.columns_beside(self.opened.table, self.plan, self.labels, [column_of(self.args.gold)])
 
+    def alone(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        """(y_pred, notes) of one labeler, whose error rates come from a calibration: others are left out."""
+        t = self.labels.worker_index(worker)
+        mine = self.labels.select_labelers([t])
+        self.labels = mine = mine.restrict(np.flatnonzero(mine.labels_per_sample()))
+        return with_tasks(mine.labels_of(worker), mine.tasks), ()
+
     def order(self) -> np.ndarray | None:
         """When each sample was labelled, from a column of times or numbers; None if none was named."""
         name, table = self.args.order, self.opened.table
@@ -270,6 +281,47 @@ class Tables:
         return apply.beside(self.opened.table, self.plan, name)
 
 
+_PEOPLE = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
+NO_TRUTH = (
+    "{}: which column holds the true classes? Say --gold column:NAME, or --gold worker:NAME of a labeler"
+)
+
+
+def with_calibration(args: Any) -> tuple[Any, Any]:
+    """What was typed about the new items, and (labels, gold) of the file of --calibration; None without one.
+
+    The truth of that file is where --gold says, or the one column or labeler that is called like it; the new
+    items are read with its judges and classes where nothing is typed.
+    """
+    if getattr(args, "calibration", None) is None:
+        return args, None
+    typed = SimpleNamespace(**vars(args) | {"file": args.calibration, "order": None, "calibration": None})
+    if typed.gold is None:
+        file = opened(typed.file, asked_of(typed), typed.sep)
+        rows = file.rows()
+        found = {found_beside(rows, file.plan).get("gold", "")} - {""}
+        kind = _COLUMN if file.plan.labelers else _WORKER
+        found = found or {f"{kind}{name}" for name in set(rows.worker) if _PEOPLE.search(name)}
+        if len(found) != 1:
+            raise ValueError(NO_TRUTH.format(typed.file.name))
+        typed.gold = Path(found.pop())
+    tables = Tables(typed, typed.gold)
+    gold, labels = tables.gold(), tables.labels
+    again = {"gold": None, "labelers": args.labelers, "classes": args.classes}
+    if args.file != _STDIN:
+        header, judges = set(as_table(args.file, args.sep).header), tables.plan.labelers or ()
+        if args.labelers is None and judges and set(judges) & header:
+            again["labelers"] = ",".join(name for name in judges if name in header)
+    new = SimpleNamespace(**vars(args) | again)
+    try:
+        Tables(new, by=getattr(args, "by", None))
+    except ValueError as why:
+        if args.classes is not None or "the only label" not in str(why):
+            raise
+        new.classes = list(map(str, labels.class_names))  # a judge who always says the same
+    return new, (labels, gold)
+
+
 def asked_of(args: Any) -> FilePlan:
     """What was typed about how the file of labels is read."""
     lists = {
@@ -301,8 +353,14 @@ def open_labels(args: Any) -> Opened:
     return file
 
 
-def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:
-    """The labels of a file; `--classes` must be the `classes` known."""
+def labels_of(args: Any) -> Labels:
+    """The labels of a file."""
+    file = open_labels(args)
+    return labels_of_rows(file.rows(), file.plan)
+
+
+def labels_in_time(args: Any, classes: Sequence[str] | None) -> tuple[Labels, np.ndarray | None]:
+    """Labels, of which `--classes` must be the `classes` known; and when each sample was labelled first."""
     file = open_labels(args)
     if classes is not None:
         typed = file.plan.classes
@@ -310,7 +368,9 @@ def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:
             names = ", ".join(classes)
             raise ValueError(f"--classes {','.join(typed)}: the state has {names}; leave --classes out")
         file = file._replace(plan=replace(file.plan, classes=tuple(classes)))
-    return labels_of_rows(file.rows(), file.plan)
+    labels = labels_of_rows(file.rows(), file.plan)
+    when = None if args.order is None else apply.order_of(file.table, file.plan, args.order, labels)
+    return labels, when if when is None or when.ndim == 1 else np.nanmin(when, axis=1)
 
 
 def column_of(path: Path | None) -> str | None:
