@@ -229,6 +229,10 @@ class NewDifference(DrawsEstimate):
         """Interval that leaves (1 - level)/2 on either side."""
         return self.equal_tails(level)
 
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """P(difference >= limit), of 0 without Monte Carlo error."""
+        return self.above if limit == 0 else super().p_above(limit, strict=strict)
+
 
 def new_difference(
     table: TableDraws, cells: Float[np.ndarray, "3 classes symbols"], sign: Number = 1
