@@ -66,6 +66,7 @@ class Comparisons(NamedTuple):
     gold: Int[np.ndarray, " comparisons"]  # the same where it is verified, -1 elsewhere
     notes: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()  # names that a table of verified preferences needs
+    how: str = ""  # which columns were read
 
     __repr__ = one_line
 
@@ -319,7 +320,7 @@ def _rows(columns: Columns, roles: _Roles, plan: FilePlan) -> tuple[list[_Row], 
             exchanged = None if shown is None or roles.how == "won" else shown != game
             if not (a and b) or (code is None and a != b):
                 bad.append((k, cell if a and b else ""))
-            elif code == _NOTHING or a == b:
+            elif code is None or code == _NOTHING or a == b:
                 lost["that compare a system with itself" if a == b else "without a winner"] += 1
             else:
                 code = abs(code - 3 - bool(exchanged)) if code > TIE else code  # by its place
@@ -420,7 +421,14 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: _Roles,
         tuple(systems), tuple(judges), tuple(names), np.array(of_item), pair, item, judge, exchanged, answer,
         np.full(len(items), -1), tuple(dict.fromkeys((*notes, *more))),
         (*(roles.task or ("task",)), *(roles.systems or ()), "winner"),
+        "; ".join(f"{role} {quoted(names, 8)}" for role, names in _named_roles(roles).items() if any(names)),
     )  # fmt: skip
+
+
+def _named_roles(roles: _Roles) -> dict[str, tuple]:
+    """The columns of each role."""
+    return {"question": roles.task, "systems": roles.systems or (), "winner": roles.answers,
+            "judge": (roles.judge,), "order": (roles.order,)}  # fmt: skip
 
 
 def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, ...]], list[str]]:

@@ -173,4 +173,5 @@ def test_what_cannot_be_used_is_refused(text):
 def test_what_is_left_out_is_said():
     given = frame(["x", None, "y", "error"], question=[1, 2, 3, 4], model_b=["y", "y", "x", "y"])
     notes = " ".join(read_preferences(given).notes)
+    assert read_preferences(given).how.startswith("question 'question'; systems 'model_a', 'model_b'; winner")
     assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes
