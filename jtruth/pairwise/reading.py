@@ -123,18 +123,17 @@ def read_preferences(
             never met.
     """
     plan = plan or FilePlan()
-    table, (kind, _, name) = _table(path, sep), str(gold).partition(":")
-    columns = Columns(table)
+    table, (kind, _, name) = _table(path, sep), (gold if isinstance(gold, str) else "").partition(":")
+    columns = Columns(table, leave_out=[name] if kind == "column" else ())
     roles = _roles(columns, plan, tuple(systems), order)
     rows, notes = _rows(columns, roles, plan)
     verified: list[_Row] = []
     if kind == "worker":
-        verified = [row for row in rows if row.judge == name]
-        if not verified:
-            raise ValueError(
-                table.source.says(f"no judge {name!r}; there are {quoted({r.judge for r in rows})}")
-            )
-        rows = [row for row in rows if row.judge != name]
+        every, rows = rows, [row for row in rows if row.judge != name]
+        verified = [row for row in every if row.judge == name]
+        if not verified or not rows:
+            text = f"no judge {name!r} beside others; there are {quoted(sorted({r.judge for r in every}))}"
+            raise ValueError(table.source.says(text))
     elif kind == "column":
         check_columns(columns.header, {"gold": name}, table.source)
         verified, _ = _rows(columns, roles._replace(answers=(name,), how="one", judge=None), plan)
@@ -166,7 +165,7 @@ def _roles(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: st
     if len(systems) not in (0, 2):
         raise ValueError(f"systems names {len(systems)} columns; name the two that hold the systems")
     pair = (systems[0], systems[1]) if systems else _pair(columns)
-    rest = [name for name in header if name not in (pair or ())]
+    rest = [name for name in columns.free if name not in (pair or ())]
     order = order or next((n for n in rest if _ORDER.fullmatch(n.casefold()) and _is_order(columns, n)), None)
     rest = [name for name in rest if name != order]
     task = plan.task or tuple(filter(None, [column_called("task", rest) or _named(rest, _QUESTION)]))

@@ -145,8 +145,13 @@ def test_verified_preferences_of_a_column_a_judge_or_a_table():
     assert "1 verified comparisons are not among those" in read_preferences(GOLD[1:], gold=turned).notes[-1]
     with pytest.raises(ValueError, match="2 verified comparisons are not among those"):
         read_preferences(GOLD[1:2], gold=turned[2:])
-    with pytest.raises(ValueError, match="no judge 'human'"):
-        read_preferences(GOLD, gold="worker:human")
+    wide = pd.DataFrame({"question": [1, 2], "gpt": ["A", "B"], "claude": ["A", "tie"], "human": ["B", None]})
+    for way in ("column:human", "worker:human"):
+        found = read_preferences(wide, gold=way)
+        assert found.judges == ("gpt", "claude") and found.gold.tolist() == [1, -1]
+    for alone in (GOLD, people):
+        with pytest.raises(ValueError, match="no judge 'human' beside others"):
+            read_preferences(alone, gold="worker:human")
 
 
 def frame(winner="x", **columns):
