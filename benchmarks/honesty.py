@@ -354,7 +354,9 @@ def main_matrices(asked):
             labels, begin = Labels.from_matrix(z, classes), time.process_time()
             if asked.no_prior:
                 prior = None
-            answer = evaluate(y_pred, labels, noise=ConfusionMatrices(noise), prior=prior, key=number)
+            answer = evaluate(
+                y_pred, labels, noise=ConfusionMatrices(noise), prior=prior, key=number, target="in-sample"
+            )
             spent += time.process_time() - begin
             counts = table(y, y_pred, classes).counts
             each = [f"{m}[{c}]" for m in ("precision", "recall", "f1") for c in range(classes)]

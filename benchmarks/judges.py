@@ -163,9 +163,11 @@ def intervals(z, gold, h, seed):
                 low, high = ppi_py.ppi_mean_ci(truth, f[some], f[~some], alpha=0.05)
                 found[f"ppi-python {source}"] = (low[0], high[0])
         found["jtruth indep."] = (
-            prevalence(labels, gold=gold, assume="independent", key=key).shares["1"].interval(0.95)
+            prevalence(labels, gold=gold, assume="independent", key=key, target="in-sample")
+            .shares["1"]
+            .interval(0.95)
         )
-    found["jtruth"] = prevalence(labels, gold=gold, key=key).shares["1"].interval(0.95)
+    found["jtruth"] = prevalence(labels, gold=gold, key=key, target="in-sample").shares["1"].interval(0.95)
     return found
 
 

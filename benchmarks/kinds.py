@@ -841,7 +841,7 @@ def corners(sets=40):
             np.add.at(table, (y, y_pred), 1)
             labels = jt.Labels.from_matrix(z, 2)
             for what, known in (("no gold", None), ("30 gold", golds(y, 30, seed))):
-                found = jt.evaluate(y_pred, labels, gold=known, key=seed)
+                found = jt.evaluate(y_pred, labels, gold=known, key=seed, target="in-sample")
                 for metric in ("accuracy", "precision", "recall", "f1"):
                     truth = float(named_metric(metric, (0, 1), 1).of_table(table))
                     law_ = found.metrics[metric]
@@ -944,7 +944,7 @@ def scores(data, seeds=2, sets=100):
         if min(y.sum(), (1 - y).sum()) < 5:
             return
         for who in (None, kind) if kind in me.SOURCES else (None,):
-            found = jt.evaluate_scores(score, labels, key=key, labelers_are=who)
+            found = jt.evaluate_scores(score, labels, key=key, labelers_are=who, target="in-sample")
             for what, area in areas.items():
                 row, law_ = (
                     Row("", what, kind, source, False, area(y, score), (), 1.0, {}),

@@ -164,7 +164,7 @@ def one_draw(seed, x, y, methods):
             best = estimated.argmax()
             result[method, t] = roc_auc_score(y[b], mine[best]), estimated[best]
             if base == "MMSE":
-                found = evaluate_scores(mine[best], test[k][0], prior=prior)
+                found = evaluate_scores(mine[best], test[k][0], prior=prior, target="in-sample")
                 binned = roc_auc_score(y[b], np.searchsorted(found.edges, mine[best], side="right"))
                 low, high = found.auc.interval(0.95)
                 least, most = found.auc_of_scores

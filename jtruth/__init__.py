@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         set_agreement,
     )
     from jtruth.inspection import inspect_labels
-    from jtruth.io import inspect_file, read, read_gold, read_labels, read_noise, read_predictions
+    from jtruth.io import inspect_file, read, read_gold, read_labels, read_noise, read_predictions, write
     from jtruth.labels import Labels
     from jtruth.pairwise import preferences
     from jtruth.posterior import class_posterior, class_posterior_given_prediction
@@ -72,7 +72,8 @@ _HOMES = {  # names that are no rooms, and the module of each
             "labeler_agreement", "metric_posterior", "prevalence", "rating_agreement", "set_agreement",
         ),
         "inspection": ("inspect_labels",),
-        "io": ("inspect_file", "read", "read_gold", "read_labels", "read_noise", "read_predictions"),
+        "io": ("inspect_file", "read", "read_gold", "read_labels", "read_noise", "read_predictions",
+               "write"),
         "labels": ("Labels",),
         "pairwise": ("preferences",),
         "posterior": ("class_posterior", "class_posterior_given_prediction"),
@@ -89,7 +90,7 @@ __all__ = [
     "noise", "pairwise", "planning", "plots", "posterior", "preferences", "prevalence", "rating_agreement",
     "read", "read_gold", "read_labels", "read_noise", "read_predictions", "set_agreement", "simulate",
     "simulate_difficulty_fallibility", "simulation", "stats", "tables", "testing", "training",
-    "use_compilation_cache",
+    "use_compilation_cache", "write",
 ]  # fmt: skip
 
 

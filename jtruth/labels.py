@@ -330,13 +330,17 @@ class Labels:
         codes[sample] = label  # NumPy keeps the last assignment to a place
         return check.with_tasks(codes, self.tasks)
 
-    def split_rater(self, worker: Any, *, repeat: str = "error") -> "RaterSplit":
-        """One worker's labels as predictions, and the other workers' labels of the same samples."""
+    def split_rater(self, worker: Any, *, repeat: str = "error", keep_alone: bool = False) -> "RaterSplit":
+        """One worker's labels as predictions, and the other workers' labels of the same samples.
+
+        `keep_alone`: samples that nobody else labelled stay, because gold may say what they are.
+        """
         codes, others = self.labels_of(worker, repeat=repeat), self.without_labeler(worker)
-        judged = others.labels_per_sample() > 0
+        judged = (others.labels_per_sample() > 0) | keep_alone
         samples, alone = np.flatnonzero((codes >= 0) & judged), np.flatnonzero((codes >= 0) & ~judged)
         if not samples.size:
-            raise ValueError(f"nobody else labelled the samples of worker {worker!r}: nothing to grade by")
+            why = f"nobody else labelled the samples of worker {worker!r}: nothing to grade by"
+            raise ValueError(f"{why}. Verified labels are enough: gold=..., --gold FILE or column:NAME")
         rest = others.restrict(samples)
         return RaterSplit(check.with_tasks(codes[samples], rest.tasks), rest, samples, alone)
 

@@ -55,10 +55,7 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
 
 
 def class_posterior_given_prediction(
-    log_likelihood: LogLikelihood,
-    prior: Prior,
-    confusion: Confusion,
-    y_pred: Int[AnyArray, " samples"],
+    log_likelihood: LogLikelihood, prior: Prior, confusion: Confusion, y_pred: Int[AnyArray, " samples"]
 ) -> Float[Array, "samples classes"]:
     """Su (10), (25): p(y_i = c | y_pred_i, z_i) ~ prior[c] K[c, y_pred_i] exp(log_likelihood[i, c]).
 

@@ -218,7 +218,7 @@ def test_comparison_draws_areas_to_one_scale(results):
 
 @pytest.mark.parametrize("method", ["bayes", "empirical_bayes"])
 def test_joint_on_the_roc_plane(results, method):
-    joint = results[method].joint(*ROC)
+    joint = results[method].in_sample.joint(*ROC)
     ax = plots.plot_joint(joint, ideal=(0.7, 0.15), points={"vote": [(0.6, 0.2), (0.75, 0.3)]})
     assert ax.get_xlabel() == "false-alarm rate $P_{FA}$" and ax.get_ylabel() == "recall $P_D$"
     np.testing.assert_allclose(marks(ax, "o"), [joint.mean[::-1]])
@@ -321,7 +321,19 @@ def share(num_gold, mean, spread=0.05, law=DrawsEstimate):
     draws = np.random.default_rng(num_gold).normal(mean, spread, 500)
     shares = {"no": law(1 - draws), "yes": law(draws)} if spread else {}
     return Prevalence(
-        0.9, "post-stratification", shares, {"no": 0.4, "yes": 0.6}, 50, 3, 150, num_gold, "", (), 0, None
+        0.9,
+        "post-stratification",
+        shares,
+        shares,
+        {"no": 0.4, "yes": 0.6},
+        50,
+        3,
+        150,
+        num_gold,
+        "",
+        (),
+        0,
+        None,
     )
 
 

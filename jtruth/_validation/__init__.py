@@ -18,12 +18,7 @@ from jtruth._validation.coded import (
     row_codes,
     unused,
 )
-from jtruth._validation.columns import (
-    encode_columns,
-    frame_columns,
-    frame_order,
-    matrix_entries,
-)
+from jtruth._validation.columns import encode_columns, frame_columns, frame_order, matrix_entries
 from jtruth._validation.ids import (
     MISSING_TEXT,
     Aligned,
@@ -38,5 +33,6 @@ from jtruth._validation.ids import (
     names_for,
     with_tasks,
 )
+from jtruth._validation.positive import positive_line, positive_of
 from jtruth._validation.scale import places, scale_of
 from jtruth._validation.words import Source, brief, choose, duplicates, position, present, quoted, some

@@ -170,6 +170,7 @@ class Document(NamedTuple):
     alarms: tuple[str, ...] = ()  # stand above the answer: numbers below mean nothing
     doubt: str = ""  # the loudest
     next: str = ""  # the command worth running next
+    lines: tuple[str, ...] = ()  # below the answer, a line each
 
     __repr__ = one_line
 

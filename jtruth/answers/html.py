@@ -123,6 +123,7 @@ def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words
     made_by = how(*made, ("versions", _versions()), title="How it was made")
     loud = (text for text in (*document.alarms, document.doubt) if text)
     first = "".join(f'<p class="doubt">{_text(words(text))}</p>' for text in loud)
+    below = "".join(f'<p class="answer">{_text(words(text))}</p>' for text in document.lines)
     next_ = f'<p class="note">next: {_text(words(document.next))}</p>' if document.next else ""
     parts = "".join(
         f"<section><h2>{_text(words(block.title))}</h2>{inside}</section>"
@@ -135,7 +136,8 @@ def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{_text(document.question)}</title><style>{STYLE}</style></head>\n<body><main>"
         f'<h1>{_text(document.question)}</h1><p class="about">{_text(words(document.about))}</p>'
-        f'<p class="answer">{_text(words(document.sentence))}</p>{first}{parts}{next_}</main></body></html>\n'
+        f'<p class="answer">{_text(words(document.sentence))}</p>{below}'
+        f"{first}{parts}{next_}</main></body></html>\n"
     )
 
 
@@ -149,6 +151,7 @@ def write_page(
 def notebook_html(document: Document) -> str:
     """The sentence, the first table and the notes that matter most, for the cell of a notebook."""
     lines = [f"<p><b>{_text(text)}</b></p>" for text in (*document.alarms, document.sentence)]
+    lines += [f"<p>{_text(text)}</p>" for text in document.lines]
     lines += [_table(table, None) for table in document.tables()[:1]]
     notes = [note for note in document.notes() if note.sign not in ("alarm", "good")]
     return "".join(lines) + (_notes(notes[:_BRIEF_NOTES], str) if notes else "")

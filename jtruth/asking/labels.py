@@ -35,7 +35,7 @@ from scipy.special import softmax
 from jtruth._arrays import AnyArray, safe_log
 from jtruth._host import evenly, known_classes, labels_log_likelihood, log, log_odds, majority
 from jtruth._random import as_key
-from jtruth._validation import choose, collapse_rows
+from jtruth._validation import choose, collapse_rows, positive_of
 from jtruth._validation.in_range import check_codes, check_positive
 from jtruth.answers import Answer, Column, Document, Queue, facts, warning_notes
 from jtruth.information.law import label_law
@@ -133,7 +133,7 @@ class Aim(NamedTuple):
     """The metric that is to become known."""
 
     metric: str = "accuracy"  # any of `jtruth.tables.metrics`
-    positive: int = 1  # code of the positive class
+    positive: int | None = None  # code of the positive class; chosen as by `evaluate` if None
     target: str = "in-sample"  # the metric on these samples; or "population"
 
 
@@ -220,7 +220,7 @@ def next_labels(
         raise ValueError(f"gold costs {cost_gold}; give a price above 0")
     y, known, price = y.astype(int), known.astype(int), np.append(price, cost_gold)
     voted = expected_table(majority(labels.counts()), y, classes)
-    named = named_metric(metric, range(classes), positive)
+    named = named_metric(metric, range(classes), positive_of(labels, positive, known)[0])
     # Exact for a ratio, else to first order.
     asked = named._replace(joint=named.terms(voted + 1 / voted.size))
     # Samples with the same labels, prediction and gold are one row.

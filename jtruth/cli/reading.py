@@ -1,22 +1,28 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
+import re
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
 
-from jtruth._validation import check_columns, with_tasks
+from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
+from jtruth.cli.options import next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
+from jtruth.io.apply import found_beside
 from jtruth.io.cells import typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
+from jtruth.io.plan import UNKNOWN
 from jtruth.io.reading import Opened, labels_of_rows, opened
 from jtruth.io.tables import one_column, probability_columns
 from jtruth.labels import Labels
@@ -42,13 +48,24 @@ class Tables:
             raise ValueError("only one file can be '-': standard input is read once")
         self.args, self.by, self.group_of = args, by, {}
         names = [name for path in others if (name := column_of(path)) is not None]
-        names += [name for name in (by, getattr(args, "order", None)) if name is not None]
+        given = by.rpartition(":")[0] if by is not None and by.rpartition(":")[2] in apply.UNITS else by
+        names += [name for name in (given or by, getattr(args, "order", None)) if name is not None]
         self.opened = opened(args.file, asked_of(args), args.sep, names)
+        gold = getattr(args, "gold", None)
+        judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
+        if judged and gold and self.plan.layout == UNKNOWN:  # nobody else labels: gold alone grades
+            others_used = [name for name in names if name not in judged]
+            self.opened = opened(self.opened.table, asked_of(args), args.sep, others_used)
+        else:
+            judged = []
         if by is not None:
             plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
         self.labels = labels_of_rows(self.rows, self.opened.plan)
+        if judged:
+            kept = [t for t, name in enumerate(self.labels.worker_names) if name not in judged]
+            self.labels = self.labels.select_labelers(kept)
 
     @property
     def plan(self) -> FilePlan:
@@ -69,7 +86,7 @@ class Tables:
         tasks = list(map(str, self.labels.task_names))
         both = [self.group_of[task] for task in tasks]
         group, item = (with_tasks(np.array(one), self.labels.tasks) for one in zip(*both, strict=True))
-        return Groups(group, item, positive)
+        return Groups(group, item, positive, getattr(self.args, "smooth", None))
 
     def gold(self) -> np.ndarray | None:
         """Class codes known to be true, -1 elsewhere; None without a file. How gold was chosen has no say."""
@@ -155,12 +172,48 @@ class Tables:
 
     def rater(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
         """(y_pred, notes) of one labeler, to be graded by the others."""
-        split = self.labels.split_rater(worker)
+        split = self.labels.split_rater(worker, keep_alone=self.args.gold is not None)
         self.labels = split.labels
-        if not len(split.alone):
+        if not len(split.alone) or self.args.gold is not None:
             return split.y_pred, ()
         note = f"{len(split.alone)} samples that only {worker!r} labelled say nothing of its errors; left out"
         return split.y_pred, (note,)
+
+    def gold_step(self, given: str = "", asking: str = "") -> str:
+        """The command worth running next where gold helps: with the file's own, else what to verify.
+
+        `given`: what was typed without a name; `asking`: the command's option that writes what to verify.
+        """
+        typed = vars(self.args)
+        graded = (str(typed.get("predictions")), f"{_COLUMN}{typed.get('rater')}", *given.split())
+        found = apply.found_beside(self.rows, self.plan).get("gold")
+        if found and found not in graded:
+            return next_step(
+                self.args, f"{given} --gold {shlex.quote(found)}".strip(), "what people verified"
+            )
+        names = ("to_verify.csv", *(f"to_verify{k}.csv" for k in range(2, 100)))
+        path = next(name for name in names if not Path(name).exists())
+        num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
+        if asking:
+            return next_step(self.args, f"--ask {num} {asking} {path}", why)
+        options = ("predictions", "pred_task", "pred_label") if typed.get("predictions") else ()
+        words = [
+            w for name in options if typed.get(name) for w in (f"--{name.replace('_', '-')}", typed[name])
+        ]
+        words += ["--common-only"] if options and typed.get("common_only") else []
+        more = shlex.join(map(str, (*words, "--truth", "--num", num, "--out", path)))
+        return next_step(self.args, more, why, "ask")
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Columns of the file of labels that are no part of these, by name."""
+        return apply.columns_beside(self.opened.table, self.plan, self.labels, [column_of(self.args.gold)])
+
+    def alone(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        """(y_pred, notes) of one labeler, whose error rates come from a calibration: others are left out."""
+        t = self.labels.worker_index(worker)
+        mine = self.labels.select_labelers([t])
+        self.labels = mine = mine.restrict(np.flatnonzero(mine.labels_per_sample()))
+        return with_tasks(mine.labels_of(worker), mine.tasks), ()
 
     def order(self) -> np.ndarray | None:
         """When each sample was labelled, from a column of times or numbers; None if none was named."""
@@ -228,6 +281,47 @@ class Tables:
         return apply.beside(self.opened.table, self.plan, name)
 
 
+_PEOPLE = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
+NO_TRUTH = (
+    "{}: which column holds the true classes? Say --gold column:NAME, or --gold worker:NAME of a labeler"
+)
+
+
+def with_calibration(args: Any) -> tuple[Any, Any]:
+    """What was typed about the new items, and (labels, gold) of the file of --calibration; None without one.
+
+    The truth of that file is where --gold says, or the one column or labeler that is called like it; the new
+    items are read with its judges and classes where nothing is typed.
+    """
+    if getattr(args, "calibration", None) is None:
+        return args, None
+    typed = SimpleNamespace(**vars(args) | {"file": args.calibration, "order": None, "calibration": None})
+    if typed.gold is None:
+        file = opened(typed.file, asked_of(typed), typed.sep)
+        rows = file.rows()
+        found = {found_beside(rows, file.plan).get("gold", "")} - {""}
+        kind = _COLUMN if file.plan.labelers else _WORKER
+        found = found or {f"{kind}{name}" for name in set(rows.worker) if _PEOPLE.search(name)}
+        if len(found) != 1:
+            raise ValueError(NO_TRUTH.format(typed.file.name))
+        typed.gold = Path(found.pop())
+    tables = Tables(typed, typed.gold)
+    gold, labels = tables.gold(), tables.labels
+    again = {"gold": None, "labelers": args.labelers, "classes": args.classes}
+    if args.file != _STDIN:
+        header, judges = set(as_table(args.file, args.sep).header), tables.plan.labelers or ()
+        if args.labelers is None and judges and set(judges) & header:
+            again["labelers"] = ",".join(name for name in judges if name in header)
+    new = SimpleNamespace(**vars(args) | again)
+    try:
+        Tables(new, by=getattr(args, "by", None))
+    except ValueError as why:
+        if args.classes is not None or "the only label" not in str(why):
+            raise
+        new.classes = list(map(str, labels.class_names))  # a judge who always says the same
+    return new, (labels, gold)
+
+
 def asked_of(args: Any) -> FilePlan:
     """What was typed about how the file of labels is read."""
     lists = {
@@ -259,8 +353,14 @@ def open_labels(args: Any) -> Opened:
     return file
 
 
-def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:
-    """The labels of a file; `--classes` must be the `classes` known."""
+def labels_of(args: Any) -> Labels:
+    """The labels of a file."""
+    file = open_labels(args)
+    return labels_of_rows(file.rows(), file.plan)
+
+
+def labels_in_time(args: Any, classes: Sequence[str] | None) -> tuple[Labels, np.ndarray | None]:
+    """Labels, of which `--classes` must be the `classes` known; and when each sample was labelled first."""
     file = open_labels(args)
     if classes is not None:
         typed = file.plan.classes
@@ -268,7 +368,9 @@ def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:
             names = ", ".join(classes)
             raise ValueError(f"--classes {','.join(typed)}: the state has {names}; leave --classes out")
         file = file._replace(plan=replace(file.plan, classes=tuple(classes)))
-    return labels_of_rows(file.rows(), file.plan)
+    labels = labels_of_rows(file.rows(), file.plan)
+    when = None if args.order is None else apply.order_of(file.table, file.plan, args.order, labels)
+    return labels, when if when is None or when.ndim == 1 else np.nanmin(when, axis=1)
 
 
 def column_of(path: Path | None) -> str | None:
@@ -330,11 +432,11 @@ def with_notes(found: Any, notes: Sequence[str]) -> Any:
 
 
 def class_code(name: str | None, labels: Labels | None) -> int:
-    """Code of the positive class: by name, by number where there are no labels; class 1 if not said."""
+    """Code of the positive class: by name, by number without labels; chosen by `positive_of` if unsaid."""
+    if labels is not None:
+        return positive_of(labels)[0] if name is None else labels.class_code(name)
     if name is None:
         return 1
-    if labels is not None:
-        return labels.class_code(name)
     if not (name.isascii() and name.isdigit()):
         raise ValueError(f"--positive {name!r}: without a file of labels classes are numbers, 0, 1, ...")
     return int(name)

@@ -18,47 +18,52 @@ from jtruth.cli.options import (
     shared,
     written,
 )
-from jtruth.cli.output import give, progress
+from jtruth.cli.output import give, progress, required
 
 
 @command(
     "LABELS.csv --gold GOLD.csv --positive pass", EVERY,
-    **KNOWN_GOLD,
+    **KNOWN_GOLD, **shared("calibration"),
     assume=option("independent, if you can vouch that labelers err so."),
-    **shared("labelers_are", "by"),
-    target=option("population: new samples (default), or in-sample: these."),
+    **shared("labelers_are", "by", "require", "confidence"),
+    smooth=option("With --by: whether days borrow from their neighbours.", kind=bool,
+                  name="--smooth/--no-smooth"),
+    target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
-    ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),
+    ask_out=written("Write the samples to verify, with strata: fill it in, it is the next --gold.", True),
 )  # fmt: skip
 def prevalence(args: Any) -> None:
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, with_notes
+    from jtruth.cli.reading import Tables, class_code, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
+    args, calibration = with_calibration(args)
     tables = Tables(args, args.gold, by=args.by)
     labels, gold = tables.labels, tables.gold_sample()
     code = class_code(args.positive, labels)
     with progress("answer") as advance:
         answer = prevalence(
             labels, assume=args.assume, labelers_are=args.labelers_are, by=tables.groups(code), gold=gold,
+            calibration=calibration,
             target=args.target or "population", level=args.level, key=args.seed, progress=advance,
         )  # fmt: skip
-    num = min(args.ask, labels.num_samples - answer.num_gold)
+    num = 0 if calibration else min(args.ask, labels.num_samples - answer.num_gold)
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
-    named = ", ".join(filter(None, (args.task or "task", args.by, args.label or "label")))
-    step = next_step(args, "--gold GOLD.csv", f"columns {named}")
+    step = tables.gold_step(asking="--ask-out")
+    step = next_step(args, "--full", "the judges' error rates, and the checks") if calibration else step
+    answer = required(args, answer)
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
         facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
     )
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
-    give(args, document, "" if args.gold is not None else step)
+    give(args, document, step if args.gold is args.ask_out is None else "")
 
 
 def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
@@ -83,7 +88,7 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
     merge_bins=option("Merge bins until each holds two samples, and say so.", False),
     drop=option("Leave samples with one label out of losses that need two.", False),
     **shared("common_only"),
-    out=written("Write task, probabilities, disagreement, alpha0 to this file."),
+    out=written("Write task, probabilities, disagreement, alpha0 to this file.", True),
 )  # fmt: skip
 def calibrate(args: Any) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""

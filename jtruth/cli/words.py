@@ -5,9 +5,12 @@ Python does. This is the one place that says what each is called on the command 
 """
 
 import re
+import shlex
+from ast import literal_eval
 
 _OPTIONS = {
-    "abstain", "assume", "at_least", "classes", "common_only", "contains", "cost", "differences", "drop",
+    "abstain", "assume", "at_least", "classes", "common_only", "confidence", "contains", "cost",
+    "differences", "drop",
     "gold", "label", "labelers", "labelers_are", "level", "map", "margin", "method", "missing", "noise",
     "order", "pass_at", "positive", "prior", "repeats", "scale", "sep", "systems", "target", "task",
     "threshold", "weights", "worker",
@@ -30,7 +33,8 @@ _PHRASES = (
     (r"\bjtruth\.asking\.ask_next\b", "jtruth ask --truth --out ask.csv"),
     (r"`(\w+)`", lambda found: _named(found[1]) or found[0]),
 )
-_ARGUMENT = re.compile(r"(?<![\w.-])(?<!\w\()(\w+)=(True\b|'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.)")
+_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_ARGUMENT = re.compile(rf"(?<![\w.-])(?<!\w\()(\w+)=(True\b|{_TEXT}|\[[^]]*\]|\.\.\.)")
 
 
 def shell_words(text: str) -> str:
@@ -57,5 +61,4 @@ def _as_typed(match: re.Match[str]) -> str:
         return option
     if value == "..." or value.startswith("["):
         return f"{option} {_FILL_IN.get(name, '...')}"
-    word = value[1:-1]
-    return f"{option} {word}" if re.fullmatch(r"[\w.,-]+", word) else f"{option} {value}"
+    return f"{option} {shlex.quote(literal_eval(value))}"

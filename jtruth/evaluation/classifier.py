@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import inputs, methods
+from jtruth.evaluation import calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
@@ -41,11 +41,12 @@ from jtruth.testing.methods import Tested
 
 def evaluate(
     y_pred: Any,
-    labels: Labels | np.ndarray | Array,
+    labels: Labels | np.ndarray | Array | None = None,
     *,
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
+    calibration: Any = None,
     assume: str | None = None,
     labelers_are: str | None = None,
     method: str = "bayes",
@@ -62,12 +63,15 @@ def evaluate(
         y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
+            classes (`gold`) are all there is, as for one judge against people.
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
             say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
             Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
+        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: the labelers' error rates
+            come from there, and the classifier errs independently of them given the class.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
             as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
@@ -81,10 +85,12 @@ def evaluate(
             "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
             "tars" (unbiased counts with confidence intervals for the population; error rates and prior
             given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
-        positive: code or name of the positive class, whose precision, recall and so on are meant; class 1
-            if None. Of more than two classes: where it is given, "empirical_bayes", "sampling",
-            "exact_means", "labels", "no_predictions" and "prior_marginal" test this class against all others
-            and say so, accuracy too; else, and by the other methods always, the full table is tested.
+        positive: code or name of the positive class, whose precision, recall and so on are meant. If None:
+            the one that its name means (disease, of disease and healthy), class 1 of classes without names or
+            in an order that was given, else the rarer one; the answer says which. Of more than two classes:
+            where it is given, "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and
+            "prior_marginal" test this class against all others and say so, accuracy too; else, and by the
+            other methods always, the full table is tested.
         order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
         target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
             but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
@@ -104,6 +110,12 @@ def evaluate(
     """
     check_assume(assume)
     methods.check_method(method)
+    if calibration is not None:
+        if not (noise is prior is gold is assume is order is None and method == "bayes"):
+            raise ValueError(
+                "calibration says the error rates: leave noise, prior, gold, assume, order and method out"
+            )
+        labels, calibration = calibrated.together(labels, calibration)
     how = Judging(
         noise=noise, prior=prior, gold=gold, assume=assume if method in methods.LEARNING else INDEPENDENT,
         labelers_are=labelers_are, level=level, key=key, progress=progress,
@@ -114,12 +126,14 @@ def evaluate(
     methods.check_combination(method, assume, data)
     data.normal = method == methods.LAPLACE
     data.target = methods.target_of(target, method)
+    if calibration is not None:
+        return _by_calibration(data, calibration)
     result = _learned(data) if learned else _known(data, method)
     model = present(result.basis, "what the answer rests on")[1]
-    checks = (*look_at(data, {"": data.y_pred}), *checks_of(data, model))
+    checks = (*look_at(data, {"": data.y_pred}), *(() if data.only_gold else checks_of(data, model)))
     if result.interval_kind == PREDICTIVE and all_refused(checks):  # no model's what-if means anything then
         result = replace(result, what_if=(), warnings=(REFUSED, *result.warnings))
-    odd = () if data.labels is None else suspicions(data.labels)
+    odd = () if data.labels is None or data.only_gold else suspicions(data.labels)
     if data.labels is not None and when is not None and model.matrices is not None:  # who changed
         raters = with_classifier(data.labels, data.y_pred)
         _, likely, changed = behaviour_of(raters, model.prior, model.matrices, data, when, judged=True)
@@ -136,9 +150,11 @@ def _answer(
     `unbiased` counts are not kept to [0, 1].
     """
     about = answer.table if unbiased else data.about(answer.table)
-    metrics, counted = (estimates(one, answer.classes, answer.positive) for one in (about, answer.table))
+    named = answer.classes, answer.positive, one_judge.MORE if data.settled else ()
+    metrics = estimates(about, *named)
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    warnings += () if unbiased else _beyond_shares(counted, data.level)
+    if not unbiased and answer.method != "bayes":
+        warnings += _beyond_shares(estimates(answer.table, answer.classes, answer.positive), data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
     sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
     alone = [Assumption(INDEPENDENT, sentence, metrics, None, about)]
@@ -150,13 +166,15 @@ def _answer(
         ends = means_and_ends(ranges.about_labelers(labelers, samples, data.target), data.level)
         rows = worst_first(samples.worker_names, samples.labels_per_labeler(), ends)
     fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
+    bare = data.labels is None or data.only_gold
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
         posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
         num_labelers=samples.num_labelers, num_labels=samples.num_labels, num_gold=data.num_gold,
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
-        prior=prior, labelers=model.labelers if labelers is None else rows,
-        baselines={"majority_vote": _vote_metrics(data, answer)} if data.labels is not None else {},
+        verified=data.verified, positive_chosen=data.chosen, prior=prior,
+        labelers=model.labelers if labelers is None else rows,
+        baselines={} if bare else {"majority_vote": _vote_metrics(data, answer)},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
         rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,
@@ -166,14 +184,14 @@ def _answer(
 def _learned(data: Inputs) -> Evaluation:
     """Error rates are learned: gold, a predictive law, or what somebody vouches for."""
     pooled = data.open and data.num_gold > 0
-    unaided = data.without_gold() if pooled else data
+    unaided = data.without_gold() if pooled and not data.only_gold else data
     model = ranges.joint_model(unaided)
     fit, answered = model.fit, model.refusal is None
     if pooled:
         data.missing = unaided.missing
         if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
             model = ranges.joint_model(data)
-        return _by_gold(data, model, present(fit, "the joint posterior"))
+        return _by_gold(data, model, fit)
     if data.open and fit is not None and fit.identified:
         result = _over_assumptions(data, fit, model)
     elif answered and data.assume != INDEPENDENT:  # what the joint posterior itself answers
@@ -201,6 +219,18 @@ def _known(data: Inputs, method: str) -> Evaluation:
         return _answer(data, answer, model, unbiased=True, interval_kind=methods.TARS_KIND)
     answer = methods.answer_by(data, model, data.key, method)
     return _answer(data, answer, model, checks=known_noise_check(answer, data.headline, data.level))
+
+
+def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evaluation:
+    """Other items say how the labelers err."""
+    found = calibrated.by_calibration(data, calibration)
+    p = found.class_posterior
+    answer = methods.answer_of(found.counts, data, warnings=found.warnings)
+    laws = estimates(data.about(answer.table), *data.answered)
+    alone = [Assumption("calibration", found.assumed, laws, None, answer.table)]
+    result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.checks)
+    apart = calibrated.APART in found.assumed  # else the vote is what is graded
+    return replace(result, basis=None, baselines=result.baselines if apart else {})
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
@@ -246,12 +276,12 @@ SENTENCES = {
 }
 
 
-def _by_gold(data: Inputs, model: Model, fit: JointPosterior) -> Evaluation:
+def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluation:
     """What labels and gold say together; `model` is for the checks, `fit` independence without gold."""
     labels, readings, doubts = data.own_labels(), [], []
-    if fit.identified:
+    if fit is not None and fit.identified:
         readings, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
-    else:
+    elif fit is not None:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
     posterior = by_gold.labels_posterior([one.fit for one in readings], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
@@ -297,7 +327,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
         is_positive = np.arange(len(data.classes)) == data.positive
         merged = np.stack([~is_positive, is_positive]).astype(np.float64)  # (negative, positive)
         table = merged @ table @ merged.T
-    names = default_metrics(answer.classes)
+    names = (*default_metrics(answer.classes), *(one_judge.MORE if data.settled else ()))
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
 
 

@@ -15,11 +15,12 @@ import numpy as np
 from jax.core import Tracer
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, log, most_likely_prior
+from jtruth._host import cross_table, known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Read
+from jtruth.evaluation import one_judge
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
 from jtruth.io.gold import Gold
@@ -71,18 +72,6 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
     return log_likelihood
 
 
-def read_positive(positive: Any, classes: tuple[str, ...]) -> int:
-    """Code of the class that is called positive, by its name or code."""
-    if isinstance(positive, str) and positive in classes:
-        return classes.index(positive)
-    number = isinstance(positive, int | np.integer) and not isinstance(positive, bool)
-    code = int(positive) if number else -1
-    if not 0 <= code < len(classes):
-        advice = f"give a class code 0 to {len(classes) - 1}, or a class name"
-        raise ValueError(f"positive={positive!r} is not one of the classes {check.quoted(classes)}; {advice}")
-    return code
-
-
 _NEEDED = "Every sample needs a prediction."
 AS_KNOWN = "what the fit learned of labelers and classes counts as known: intervals are too short by that"
 AT_MEAN = (
@@ -124,6 +113,7 @@ class Inputs:
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     one_against_rest: bool = False  # a positive class was asked for
+    chosen: str = ""  # how the positive class was, in words
     # Where predictions are no classes but tuples, score bins or groups: (classes, symbols) concentrations of
     # the Dirichlet prior of the classifier's rows.
     symbols: np.ndarray | None = None
@@ -147,6 +137,25 @@ class Inputs:
         labels = self.own_labels()
         shares = prior if self.prior is None else self.prior
         return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
+
+    @property
+    def only_gold(self) -> bool:
+        """Whether nobody labelled anything: verified labels alone say how good a prediction is."""
+        return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether verified labels say all that is said of predictions of two classes."""
+        alone = self.only_gold or self.num_gold == self.gold.size
+        return self.open and alone and len(self.classes) == self.num_symbols == 2
+
+    @property
+    def verified(self) -> np.ndarray | None:
+        """(2, 2) counts of samples of known class in the order of `answered`, if these settle the answer."""
+        if not self.settled:
+            return None
+        known, turn = self.gold >= 0, 1 if self.positive else -1
+        return cross_table(self.gold[known], self.y_pred[known], (2, 2)).astype(np.int64)[::turn, ::turn]
 
     @property
     def open(self) -> bool:
@@ -225,6 +234,8 @@ class Inputs:
     @property
     def headline(self) -> tuple[str, ...]:
         """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
+        if self.settled:
+            return one_judge.HEADLINE
         return OF_ALL_CLASSES if len(self.classes) > 2 and not self.one_against_rest else OF_ONE_CLASS
 
 
@@ -248,18 +259,51 @@ def read_labels_alone(
     """Labels alone: everybody predicts the one symbol there is."""
     labels = as_labels(labels)
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
-    classes = tuple(map(str, labels.class_names))
+    classes, (code, chosen) = tuple(map(str, labels.class_names)), check.positive_of(labels, None, known)
     data = Inputs(
-        np.zeros(labels.num_samples, np.int64), labels, None, known, None, 1, classes, notes,
+        np.zeros(labels.num_samples, np.int64), labels, None, known, None, code, classes, notes,
         symbols=np.ones((len(classes), 1)), assume=assume, progress=progress, level=check_level(level),
         labelers_are=check_kind(labelers_are, assume is None), key=as_key(key), stated=stated(key),
+        chosen=chosen,
     )  # fmt: skip
     read_sampling(gold, data)
     return data
 
 
+def labels_of_columns(**columns: Any) -> Labels:
+    """Labels of two labelers, each a sequence in the order of the samples, or a dict or Series by task id."""
+    named = {
+        name: list(values) if isinstance(values, Mapping) else list(values.index)
+        for name, values in columns.items()
+        if isinstance(values, Mapping) or hasattr(values, "iloc")
+    }
+    labels = {
+        name: check.as_list(list(values.values()) if isinstance(values, Mapping) else values, name)
+        for name, values in columns.items()
+    }
+    (one, first), (other, second) = labels.items()
+    if len(named) < 2 and len(first) != len(second):
+        numbers = f"{one} has {len(first)} entries and {other} has {len(second)}"
+        raise ValueError(f"{numbers}: give one of both for each sample, or dicts or Series by task id")
+    ids = next(iter(named.values()), list(range(len(first))))
+    whole = ids != list(range(len(ids)))
+    tasks = [task for name in labels for task in named.get(name, ids)]
+    workers = [name for name, values in labels.items() for _ in values]
+    return Labels.from_long(tasks, workers, [*first, *second], missing="drop", allow_unlabelled=True,
+                            tasks=tuple(dict.fromkeys(tasks)) if whole else None)  # fmt: skip
+
+
+def labels_of_nobody(y_pred: Any, gold: Any) -> Labels:
+    """Labels without a labeler: the samples of predictions, and the classes of these and of gold."""
+    if gold is None or y_pred is None:
+        raise ValueError("labels is None: give labels, or gold=..., the verified classes to grade y_pred by")
+    both = labels_of_columns(y_pred=y_pred, gold=gold.classes if isinstance(gold, Gold) else gold)
+    return replace(both.select_labelers([]), notes=())
+
+
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
+    labels = labels_of_nobody(y_pred, gold) if labels is None else labels
     fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
     if fitted:
         labels, prior = fitted
@@ -291,8 +335,9 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
     if model is not None and known_by_draws(noise):
         model.warnings = (*model.warnings, AT_MEAN)
     notes = (*([AS_KNOWN] if fitted else []), *map(Read, (*whose.notes, *predicted.notes, *notes)))
-    code = 1 if positive is None else read_positive(positive, classes)
-    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, noise=noise)
+    code, chosen = check.positive_of(whose, positive, known)
+    return Inputs(y, table, model, known, prior, code, classes, notes, positive is not None, noise=noise,
+                  chosen=chosen)  # fmt: skip
 
 
 def known_by_draws(noise: NoiseModel | None) -> bool:
@@ -454,6 +499,7 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
     options: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
     level, empty = check_level(options["level"]), y_pred is None
     if empty:
+        labels = labels_of_nobody(None, None) if labels is None else labels
         named = isinstance(labels, Labels)
         none = np.zeros(labels.num_samples if named else len(labels), np.int32)
         y_pred = check.with_tasks(none, labels.tasks if named else None)

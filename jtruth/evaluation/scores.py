@@ -18,12 +18,12 @@ from jaxtyping import Array, Float
 
 from jtruth._one_line import one_line
 from jtruth._random import Stated, stated, stream
-from jtruth._validation import choose
+from jtruth._validation import choose, positive_line
 from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
 from jtruth.answers.data import law_row, plain_json
-from jtruth.evaluation import inputs, parts
+from jtruth.evaluation import inputs, one_judge, parts
 from jtruth.evaluation import score_tables as tables
 from jtruth.evaluation.assumptions.model_error import rests_on
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, granted
@@ -41,6 +41,9 @@ Number = float | int
 AnyCurves = Curves | tables.PredictiveCurves
 
 
+_AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # rates at a threshold
+
+
 class AtThreshold(NamedTuple):
     """What predicting positive at or above a threshold brings."""
 
@@ -48,6 +51,8 @@ class AtThreshold(NamedTuple):
     false_alarm_rate: Estimate
     recall: Estimate
     precision: Estimate
+    accuracy: Estimate
+    specificity: Estimate
     cost: Estimate | None = None  # mean of a sample
     cheapest: tuple[float, float] | None = None  # the level's middle part of the thresholds that are cheapest
 
@@ -57,10 +62,21 @@ class AtThreshold(NamedTuple):
         """Plain values; an infinite threshold is None."""
         where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
         cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
-        for name in ("false_alarm_rate", "recall", "precision", "cost"):
+        for name in (*_AT, "cost"):
             law = getattr(self, name)
             cells[name] = None if law is None else law_row(law, level)
         return cells | {"cheapest": self.cheapest}
+
+    def sentence(self, level: float) -> str:
+        """Accuracy, sensitivity and specificity there, in words."""
+        text = ", ".join(
+            f"{one_judge.NAMES.get(name, name)} {parts.interval_text(getattr(self, name), level)}"
+            for name in _AT[:3]
+        )
+        cheapest = "" if self.cost is None else f" (mean cost {parts.interval_text(self.cost, level)})"
+        above = "Nothing" if self.threshold == np.inf else "Everything"
+        where = above if np.isinf(self.threshold) else f"{self.threshold:g} or more"
+        return f"{where} called positive: {text}{cheapest}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,6 +99,8 @@ class ScoreEvaluation(Answer):
     target: str = parts.POPULATION  # or "in-sample"
     asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    positive_chosen: str = ""  # how the positive class was, in words
+    classes: tuple[str, ...] = ()
 
     @property
     def assumptions(self) -> tuple[parts.Assumption, ...]:
@@ -114,9 +132,15 @@ class ScoreEvaluation(Answer):
         low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
+    def law(
+        self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
+    ) -> DrawsEstimate:
+        """A number of the curve; its mean is given as that of the samples at hand."""
+        return _about(self.curves, self.counted, of, bounds)
+
     def partial_auc(self, most: Number) -> Estimate:
         """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
-        return self.curves.law(lambda c: c.partial_auc(most))
+        return self.law(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
         """What predicting positive at or above one of `thresholds` brings.
@@ -138,7 +162,7 @@ class ScoreEvaluation(Answer):
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
         """The threshold of the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
-        law = self.curves.law
+        law = self.law
         means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
@@ -149,9 +173,10 @@ class ScoreEvaluation(Answer):
         return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
-        law = self.curves.law
+        law = self.law
         rates = (
-            law(lambda c, name=name: c.at(name, k)) for name in ("false_alarm", "detection", "precision")
+            law(lambda c, name=name: c.at(name, k))
+            for name in ("false_alarm", "detection", "precision", "accuracy", "specificity")
         )
         mean = None if cost is None else law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
@@ -170,9 +195,8 @@ class ScoreEvaluation(Answer):
         if np.isfinite(self.hidden):
             note = f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
             note += f"[{low:.3f}, {high:.3f}]."
-        names = ("recall", "precision", "false_alarm_rate", "cost")
-        known = [n for n in names if any(getattr(one, n) is not None for one in self.asked)]
-        columns = tuple(law_column(name, name.replace("_", " ")) for name in known)
+        known = [n for n in (*_AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
+        columns = tuple(law_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known)
         asked = [one.row(self.level) for one in self.asked]
         cheapest = any(one.cheapest is not None for one in self.asked)
         title = "Positive from this threshold up" + (" (cheapest for the cost)" if cheapest else "")
@@ -183,16 +207,19 @@ class ScoreEvaluation(Answer):
             parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", self.target), ("assumed", self.assumption)),
-            facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive", "num_gold"),
+            facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive",
+                     "positive_chosen", "num_gold"),
             facts(**areas, in_sample=in_sample, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
                   auc_of_scores={"low": low, "high": high}),
         )  # fmt: skip
         text = parts.interval_text(self.auc, self.level)
         kind, truth = f"{kind}, {parts.ABOUT[self.target]}", parts.taken_as_true(self.num_gold)
         sentence = f"Area under the ROC curve {text} ({kind}; {truth})."
-        about = f"positive {self.positive!r}; {self.edges.size + 1} bins of scores; key {self.key}"
+        about = f"{self.edges.size + 1} bins of scores; key {self.key}"
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),
+                 *(one.sentence(self.level) for one in self.asked))  # fmt: skip
         alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks, alarms, lines=lines)
 
 
 def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
@@ -298,7 +325,7 @@ def evaluate_scores(
         bins: most bins of scores, 2 to 200.
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
-        positive: code or name of the class that high scores speak for; class 1 if None.
+        positive: code or name of the class that high scores speak for; if None chosen as by `evaluate`.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         how: see `Judging`; the prior is needed where the noise is known.
 
@@ -371,11 +398,22 @@ def judged(
     if data.target == parts.POPULATION:
         whole = tables.for_new(whole, stream(data.key, "curves of new samples"))
     equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
-    auc, average, hidden = (whole.law(attrgetter(name)) for name in (*AREAS, "hidden"))
+    auc, average, hidden = (_about(whole, counted, attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(
         auc, average, whole, counted, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
         (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold, data.target,
+        positive_chosen=data.chosen, classes=data.classes,
     )  # fmt: skip
+
+
+def _about(
+    curves: AnyCurves,
+    counted: AnyCurves,
+    of: Callable[[Curves], DrawsEstimate],
+    bounds: tuple[Number, Number] = (0, 1),
+) -> DrawsEstimate:
+    law = curves.law(of, bounds)
+    return law if curves is counted else replace(law, middle=counted.law(of, bounds).mean)
 
 
 def _at_or_above(values: np.ndarray, threshold: Number) -> float:
@@ -430,11 +468,11 @@ def evaluate_class_scores(
         first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in enumerate(data.classes)
     ]
     alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
-    each = [one.curves for one in by_class.values()]
-    weights = np.array([one.law(attrgetter("share")).mean for one in each])
-    shares = {"macro": np.full(len(each), 1 / len(each)), "weighted": weights / weights.sum()}
+    weights = np.array([one.counted.law(attrgetter("share")).mean for one in by_class.values()])
+    shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
     auc, precision = (
-        {name: _average(each, attrgetter(area), share) for name, share in shares.items()} for area in AREAS
+        {name: _average(list(by_class.values()), attrgetter(area), share) for name, share in shares.items()}
+        for area in AREAS
     )
     named = dict(zip(by_class, shares["weighted"].tolist(), strict=True))
     doubts = dict.fromkeys(text for one in by_class.values() for text in one.warnings)
@@ -442,7 +480,9 @@ def evaluate_class_scores(
 
 
 def _average(
-    each: Sequence[AnyCurves], of: Callable[[Curves], DrawsEstimate], weights: Float[np.ndarray, " classes"]
+    each: Sequence[ScoreEvaluation],
+    of: Callable[[Curves], DrawsEstimate],
+    weights: Float[np.ndarray, " classes"],
 ) -> DrawsEstimate:
     """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
     laws = [one.law(of) for one in each]

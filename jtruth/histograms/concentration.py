@@ -363,11 +363,7 @@ def calibrated(scaling: Scaling | None, head: Head, probabilities: Rows) -> Cali
 
 
 def fit_calibrator(
-    key: PRNGKeyArray,
-    histograms: Histograms,
-    probabilities: Rows,
-    *,
-    method: str = "alpha",
+    key: PRNGKeyArray, histograms: Histograms, probabilities: Rows, *, method: str = "alpha"
 ) -> Callable[[Rows], Calibrated]:
     """Fit on label histograms; calibrates predicted class probabilities of the same classifier.
 

@@ -73,11 +73,7 @@ def labeler_information(noise, prior: Prior) -> LabelerInformation:
 
 
 def best_labelers(
-    noise,
-    prior: Prior,
-    *,
-    budget: float | None = None,
-    costs: Sequence[float] | np.ndarray | None = None,
+    noise, prior: Prior, *, budget: float | None = None, costs: Sequence[float] | np.ndarray | None = None
 ) -> LabelerOrder:
     """Labelers in greedy order: at each step the one who adds most bits, or most bits for its cost.
 

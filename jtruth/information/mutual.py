@@ -86,11 +86,7 @@ class Information(NamedTuple):
 
 
 def mutual_information(
-    noise,
-    prior: Prior,
-    *,
-    num_labelers: int | None = None,
-    key: Any = None,
+    noise, prior: Prior, *, num_labelers: int | None = None, key: Any = None
 ) -> Information:
     """I(Z; Y): what the labels of a sample say about its class, in bits (Su section 4).
 

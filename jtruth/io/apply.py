@@ -15,11 +15,12 @@ from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
-from jtruth.io.columns import is_rater, says_something
+from jtruth.io.columns import is_rater, role_of, says_something
 from jtruth.io.exports import GOLD, LabelRows
-from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan
+from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, WIDE, FilePlan
 from jtruth.labels import Labels
 
+_KNOWN = ("gold", "derived")  # roles of columns that say what is true
 BETWEEN = " | "  # stands between the parts of a key of several columns
 
 
@@ -293,26 +294,43 @@ def of_worker(rows: LabelRows, name: str) -> TextTable:
     return TextTable(("task", "label"), columns, Source(name, "entry"))
 
 
+_PEOPLE = re.compile(
+    r"(?:(?:the|by|from)[\W_])?(?:humans?|people|persons?|experts?)(?:[\W_]?(?:label|rating|grade|verdict)s?)?"
+)
+
+
 def found_beside(rows: LabelRows, plan: FilePlan) -> dict[str, str]:
     """Gold, predictions and scores that stand beside the labels of a file, as they are asked for there."""
     found = {role: f"column:{name}" for name, role in reversed(plan.roles.items())}
     for name in rows.beside:
         role = "gold" if name == GOLD or plan.aside.get(name) == "gold" else "prediction"
         found[role] = f"{'worker' if name in plan.aside else 'export'}:{name}"
+    people = [name for name in plan.labelers or () if _PEOPLE.fullmatch(name.casefold())]
+    if plan.layout == WIDE and len(people) == 1 < len(plan.labelers or ()):  # beside judges that are models
+        found.setdefault("gold", f"column:{people[0]}")
     names = {"gold": "gold", "prediction": "predictions", "score": "scores"}
     return {what: found[role] for role, what in names.items() if role in found}
+
+
+_YEARS = 946_684_800.0, 4_102_444_800.0  # 2000 to 2100, in seconds
+UNITS = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 
 
 def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dict[str, tuple[str, str]]]:
     """A plan whose samples lie in one group each, by the column `name`; group and item of every sample.
 
     A task that stands in several groups (one question, several systems) is a sample in each: the group is
-    part of its key then. The item is the task as it was.
+    part of its key then. The item is the task as it was. Where no column has this name it may be one of
+    `UNITS` of the column of times, such as day, or COLUMN:day. Of several times of a sample the first counts.
     """
-    if name not in table.header:
+    column, _, unit = name.rpartition(":")
+    if name in table.header:
+        (groups,) = table.pick({"group": name})
+    elif unit in UNITS and (not column or column in table.header):
+        groups = _units(table, plan, column or _time_column(table, plan, unit), unit)
+    else:
         there = quoted(table.header, 12)
         raise ValueError(table.source.says(f"no column {name!r} to group by; the columns are {there}"))
-    (groups,) = table.pick({"group": name})
     empty = [k for k, one in enumerate(groups) if not one]
     if empty:
         raise ValueError(
@@ -324,8 +342,81 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     items = ids_of(table, FilePlan(task=alone))
     pairs = set(zip(items, groups, strict=True))
     if len(pairs) > len({item for item, _ in pairs}):
+        if name in table.header and not all(number_in(one) == number_in(one) for one in groups):
+            when = times_of(groups, f"column {name!r}")
+            groups = groups if when is None else _first(items, when, groups)
+        pairs = set(zip(items, groups, strict=True))
+    if len(pairs) > len({item for item, _ in pairs}):
         plan = replace(plan, task=(*alone, name))
     return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
+
+
+def columns_beside(
+    table: TextTable, plan: FilePlan, labels: Labels, leave_out: Iterable[str | None] = ()
+) -> dict[str, np.ndarray]:
+    """Cells of the columns that are no part of the labels, and no gold or consensus, by name; "" unknown.
+
+    Returns:
+        (samples,) where all labels of a sample have one cell; else (samples, labelers).
+    """
+    if plan.layout == TRANSPOSED:
+        return {}
+    used = {*(plan.task or ()), plan.worker, plan.label, *(plan.labelers or ()), *leave_out}
+    names = [name for name in table.header if name not in used]
+    names = [n for n in names if {plan.roles.get(n), plan.aside.get(n), role_of(n)}.isdisjoint(_KNOWN)]
+    sample = _places(ids_of(table, plan), labels.task_names)
+    rows, shape = (
+        np.flatnonzero(sample >= 0)[::-1],
+        (labels.num_samples, labels.num_labelers),
+    )  # the first stays
+    labeler = np.full(sample.size, -1)
+    if plan.layout == LONG and names:
+        labeler = _places(whole_numbers(table.pick({"worker": str(plan.worker)})[0]), labels.worker_names)
+    each_label, found = rows[labeler[rows] >= 0], {}
+    for name, column in zip(names, table.pick({name: name for name in names}), strict=True):
+        cells, each = np.array(list(column), object), np.full(shape[0], "", object)
+        each[sample[rows]] = cells[rows]
+        found[name] = each
+        if (each[sample[each_label]] != cells[each_label]).any():
+            found[name] = np.full(shape, "", object)
+            found[name][sample[each_label], labeler[each_label]] = cells[each_label]
+    return found
+
+
+def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
+    """The one column that holds times."""
+    used = {*(plan.task or ()), *(plan.labelers or ()), plan.worker, plan.label}
+    rest = [one for one in table.header if one not in used]
+    found = []
+    for one in rest:
+        when = times_of(table.pick({one: one})[0], f"column {one!r}")
+        if when is not None and ((when > _YEARS[0]) & (when < _YEARS[1]) | np.isnan(when)).all():
+            found.append(one)  # and no ids of nine digits
+    if len(found) != 1:
+        several = f"{quoted(found)} hold times: write --by {found[0] if found else ''}:{unit}, or another"
+        none = f"no column is called {unit!r}, and none holds times (2026-01-31 09:30) to group by {unit}"
+        raise ValueError(table.source.says(several if found else none))
+    return found[0]
+
+
+def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
+    """Of each row the hour, day, week (its Monday), month or year in which its sample has its first time."""
+    (cells,) = table.pick({column: column})
+    when = times_of(cells, f"column {column!r}")
+    if when is None:
+        raise ValueError(table.source.says(f"{column!r} holds no times; write them as 2026-01-31 09:30"))
+    days = np.where(np.isnan(when), 0.0, when).astype("M8[s]")
+    if unit == "week":  # 1970-01-01 was a Thursday
+        days = (days.astype("M8[D]") + 3).astype("M8[W]").astype("M8[D]") - 3
+    names = [f"{one:{UNITS[unit]}}" for one in days.astype("M8[s]").tolist()]
+    return _first(ids_of(table, plan), when, ["" if t != t else n for n, t in zip(names, when, strict=True)])
+
+
+def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> list[str]:
+    """Of each row the name of the earliest row of its sample."""
+    order = np.argsort(when, kind="stable")[::-1]  # NaN, the last, is overwritten
+    of = dict(zip([samples[k] for k in order], [names[k] for k in order], strict=True))
+    return [of[one] for one in samples]
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:
@@ -338,20 +429,27 @@ def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.
         ValueError: a cell that is no time, dates that two conventions read differently, a sample without one.
     """
     when = _times(table, name)
-    sample = _places(ids_of(table, plan), labels.task_names)
+    sample, labeler = places_of(table, plan, labels)
     used = (sample >= 0) & np.isfinite(when)
     each = np.full(labels.num_samples, np.nan)
     each[sample[used]] = when[used]
     if (bare := np.flatnonzero(np.isnan(each))).size:
         task = labels.task_names[int(bare[0])]
         raise ValueError(table.source.says(f"task {task!r} has no {name}; every sample needs a time"))
-    if plan.layout != LONG or (each[sample[used]] == when[used]).all():
+    if labeler is None or (each[sample[used]] == when[used]).all():
         return with_tasks(each, labels.tasks)
-    labeler = _places(table.pick({"worker": str(plan.worker)})[0], labels.worker_names)
     times = np.full((labels.num_samples, labels.num_labelers), np.nan)
     used &= labeler >= 0
     times[sample[used], labeler[used]] = when[used]
     return times
+
+
+def places_of(table: TextTable, plan: FilePlan, labels: Labels) -> tuple[np.ndarray, np.ndarray | None]:
+    """(rows,) sample and labeler of each row, -1 for none; None: rows are samples, or of one labeler."""
+    sample = _places(ids_of(table, plan), labels.task_names)
+    if plan.layout != LONG:
+        return sample, None
+    return sample, _places(whole_numbers(table.pick({"worker": str(plan.worker)})[0]), labels.worker_names)
 
 
 def _times(table: TextTable, name: str) -> np.ndarray:

@@ -4,11 +4,7 @@ Counts in, no labels: what disagreements say of a classifier, and a judge's pass
 """
 
 from jtruth.lam_stork.confusion import recover_confusion
-from jtruth.lam_stork.error_rate import (
-    estimate_bounds,
-    estimate_error_rate,
-    rogan_gladen,
-)
+from jtruth.lam_stork.error_rate import estimate_bounds, estimate_error_rate, rogan_gladen
 from jtruth.lam_stork.posterior import error_rate_posterior
 from jtruth.lam_stork.rates import (
     apparent_breakeven,

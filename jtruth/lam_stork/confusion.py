@@ -152,12 +152,7 @@ class ConfusionRecovery(NamedTuple):
 
 
 def recover_confusion(
-    counts: Any,
-    labeler: Any = None,
-    *,
-    gold: Any = None,
-    prior: Any = None,
-    level: float = 0.95,
+    counts: Any, labeler: Any = None, *, gold: Any = None, prior: Any = None, level: float = 0.95
 ) -> ConfusionRecovery:
     """Confusion matrix of a classifier and class shares from noisy labels, by a linear solve.
 

@@ -224,12 +224,7 @@ _WHY = (
 
 
 def estimate_error_rate(
-    differ: HowMany,
-    *,
-    mislabeling: Known,
-    method: str = "delta",
-    level: float = 0.95,
-    key: Any = None,
+    differ: HowMany, *, mislabeling: Known, method: str = "delta", level: float = 0.95, key: Any = None
 ) -> RateEstimate:
     """Error rate of a two-class classifier from labels that are wrong at a known or audited rate.
 

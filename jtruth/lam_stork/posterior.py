@@ -42,11 +42,7 @@ class ErrorPosterior(NamedTuple):
     __repr__ = one_line
 
 
-def error_rate_posterior(
-    differ: HowMany,
-    *,
-    mislabeling: Known,
-) -> ErrorPosterior:
+def error_rate_posterior(differ: HowMany, *, mislabeling: Known) -> ErrorPosterior:
     """Posterior of a two-class classifier's error rate, from noisy labels and an audit of the labels.
 
     The prior of the error rate is uniform, that of the mislabeling rate Jeffreys'.

@@ -10,6 +10,7 @@ d p / d y has determinant prod p_k and y = A u has determinant sqrt(C), so
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Float
 from scipy.special import gammaln
 
@@ -21,11 +22,7 @@ _STRETCH = 2.0
 
 def basis(symbols: int) -> Float[np.ndarray, "symbols others"]:
     """Orthonormal vectors that sum to 0 (Helmert's)."""
-    vectors = np.zeros((symbols, symbols - 1))
-    for k in range(1, symbols):
-        vectors[:k, k - 1], vectors[k, k - 1] = 1.0, -k
-        vectors[:, k - 1] /= np.sqrt(k * (k + 1))
-    return vectors.astype(np.float32)
+    return scipy.linalg.helmert(symbols).T.astype(np.float32)
 
 
 def log_rows(u: Float[AnyArray, "*rows others P"]) -> Float[AnyArray, "*rows symbols P"]:

@@ -342,8 +342,7 @@ def as_current(model: Any) -> Any:
 
 
 def with_known_labels(
-    log_likelihood: Float[AnyArray, "samples classes"],
-    known: Int[AnyArray, " samples"],
+    log_likelihood: Float[AnyArray, "samples classes"], known: Int[AnyArray, " samples"]
 ) -> Float[Array, "samples classes"]:
     """The log-likelihood with the rows of known samples replaced by 0 at the class and -inf elsewhere.
 

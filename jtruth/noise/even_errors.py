@@ -97,9 +97,7 @@ def _picked(parameter: AnyArray, index: Array) -> AnyArray:
 
 
 def labeling_error(
-    difficulty: Float[AnyArray, "*shape"],
-    fallibility: Float[AnyArray, "*shape"],
-    num_classes: int,
+    difficulty: Float[AnyArray, "*shape"], fallibility: Float[AnyArray, "*shape"], num_classes: int
 ) -> Float[AnyArray, "*shape"]:
     """Su (60): probability of a wrong label; the arrays have one shape."""
     return (difficulty + fallibility * (1 - difficulty)) * ((num_classes - 1) / num_classes)

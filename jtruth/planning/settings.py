@@ -26,7 +26,7 @@ from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
-from jtruth._validation import by_class, choose
+from jtruth._validation import by_class, choose, positive_of
 from jtruth._validation.in_range import check_not_negative, check_probabilities, check_whole
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import fit_joint
@@ -245,7 +245,8 @@ def read_setting(
     if not kinds:
         raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
     guess = learned if prior is None else prior if labels is None else by_class(prior, labels.class_names)
-    return Setting(guess, _classifier(classifier, len(guess)), kinds, **options)
+    positive = options.setdefault("positive", 1 if labels is None else positive_of(labels)[0])
+    return Setting(guess, _classifier(classifier, len(guess), positive), kinds, **options)
 
 
 def kinds_of(
@@ -301,7 +302,7 @@ def _typed(text: str) -> tuple[str, list[float], float | None, int]:
     return parts[0], errors, cost, people
 
 
-def _classifier(text: str, classes: int) -> Any:
+def _classifier(text: str, classes: int, positive: int) -> Any:
     """Accuracy, or (detection rate, false-alarm rate) as a matrix."""
     try:
         numbers = [float(part) for part in text.split(",")]
@@ -316,7 +317,8 @@ def _classifier(text: str, classes: int) -> Any:
     if classes != 2:
         raise ValueError(f"an operating point is for two classes; the prior has {classes}: give an accuracy")
     detection, alarm = numbers
-    return [[1 - alarm, alarm], [1 - detection, detection]]
+    matrix = [[1 - alarm, alarm], [1 - detection, detection]]
+    return matrix if positive == 1 else [row[::-1] for row in matrix[::-1]]
 
 
 def regular_assignment(

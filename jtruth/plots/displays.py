@@ -109,7 +109,7 @@ class ReliabilityDisplay(_Display):
             )
         coded = np.searchsorted(found.edges, p, side="right")
         used = np.unique(coded)
-        laws = [found.curves.law(lambda c, k=int(k): c.positives_in(k)) for k in used]
+        laws = [found.law(lambda c, k=int(k): c.positives_in(k)) for k in used]
         self.predicted = np.array([p[coded == k].mean() for k in used])
         self.mean = np.array([law.mean for law in laws])
         self.low, self.high = np.array([law.interval(found.level) for law in laws]).T

@@ -35,6 +35,8 @@ _DRAWS = 4000
 class NewShare(Estimate):
     """Mixture of Beta(hits + 1/2, misses + 1/2): a share of new samples; intervals leave equal tails.
 
+    Its mean is given as that of hits / (hits + misses), the samples at hand: there no estimate is biased.
+
     With `weights` (u, v) the number is u s / (u s + v (1 - s)) of the share s: (2, 1) makes F1 of
     tp / (tp + fp + fn).
     """
@@ -99,13 +101,11 @@ class NewShare(Estimate):
 
     @cached_property
     def mean(self) -> float:
-        """Posterior mean, or what stands for it."""
+        """Mean over the samples at hand, or what stands for it."""
         if self.middle is not None or self._nowhere:
             return float("nan") if self.middle is None else self.middle
-        if self.weights[0] != self.weights[1]:
-            return self._moment(0.0, 1)
-        weight = self.weight / self.weight.sum()
-        return float(weight @ ((self.hits + 0.5) / (self.hits + self.misses + 1)))
+        (u, v), hits, misses = self.weights, self.hits, self.misses
+        return float(self.weight @ (u * hits / (u * hits + v * misses)) / self.weight.sum())
 
     @cached_property
     def sd(self) -> float:
@@ -133,13 +133,16 @@ class NewShare(Estimate):
         """Interval that leaves (1 - level)/2 on either side."""
         if self._nowhere:
             return Interval(float("nan"), float("nan"), float("nan"))
-        return super().equal_tails(check_level(level))
+        low, high = super().equal_tails(check_level(level))
+        return Interval(min(low, self.mean), max(high, self.mean), level)  # all right: up to 1
 
-    def probability_below(self, value: float) -> float:
-        """P(number < value)."""
-        u, v = self.weights
-        share = np.clip(v * value / (v * value + u * (1 - value)), 0.0, 1.0)
-        return float(np.interp(np.arcsin(np.sqrt(share)), self._grid[0], self._grid[2]))
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """P(number >= limit), of a density that of > too."""
+        if self._nowhere:
+            return float("nan")
+        (u, v), limit = self.weights, min(max(limit, 0.0), 1.0)
+        share = v * limit / (v * limit + u * (1 - limit))
+        return 1 - float(np.interp(np.arcsin(np.sqrt(share)), self._grid[0], self._grid[2]))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Density of the number; NaN where it is never defined."""
@@ -150,7 +153,7 @@ class NewShare(Estimate):
         inside = (x > 0) & (x < 1)
         y = np.where(inside, x, 0.5)
         share = v * y / (v * y + u * (1 - y))
-        slope = (v * share + u * (1 - share)) ** 2 / (u * v)  # d share / d number
+        slope = (u * share + v * (1 - share)) ** 2 / (u * v)  # d share / d number
         theta, density, _ = self._grid
         at = np.interp(np.arcsin(np.sqrt(share)), theta, density, left=0.0, right=0.0)
         return np.where(inside, at * slope / (2 * np.sqrt(share * (1 - share))), 0.0)
@@ -172,13 +175,10 @@ def new_share(law: Estimate, size: float, weights: tuple[float, float] = (1.0, 1
     u, v = weights
     values = np.clip(law._quantile((np.arange(_PARTS) + 0.5) / _PARTS), 0.0, 1.0)
     shares, weight = v * values / (v * values + u * (1 - values)), np.full(values.size, 1 / values.size)
-    found = NewShare(
-        size * shares, size * (1 - shares), weight, law.probability_defined, weights, shortest=True
-    )
+    found = NewShare(size * shares, size * (1 - shares), weight, law.probability_defined, weights)
     if getattr(law, "middle", None) is None:
         return found
-    shift = found.mean - float(values.mean())
-    return replace(found, middle=float(np.clip(law.mean + shift, 0.0, 1.0)))
+    return replace(found, middle=law.mean, shortest=True)
 
 
 def new_shares(
@@ -195,35 +195,35 @@ def class_shares(
 ) -> list[Estimate]:
     """Share of each class among new samples, by draws of how many samples at hand are of it.
 
-    Intervals are those of a share (Jeffreys); means are those of Dirichlet(counts + 1/classes), so that they
-    add up to one.
+    Means are those of the samples at hand, so that they add up to one.
     """
-    number, classes, laws = float(counts[0].sum()), counts.shape[1], []
+    number, laws = float(counts[0].sum()), []
     for column in counts.T:
         hits, times = np.unique(column, return_counts=True)
-        middle = (float(column.mean()) + 1 / classes) / (number + 1)
-        laws.append(NewShare(hits, number - hits, times / times.sum(), middle=middle))
+        laws.append(NewShare(hits, number - hits, times / times.sum()))
     return laws
 
 
 def new_tables(
-    counts: Num[np.ndarray, "draws classes symbols"], key: Key
+    counts: Num[np.ndarray, "draws classes symbols"],
+    key: Key,
+    prior: Float[np.ndarray, "classes symbols"] | None = None,
 ) -> Float[np.ndarray, "draws classes symbols"]:
     """For each table the one of as many samples by cell probabilities drawn from Dirichlet(counts + prior).
 
-    The prior's weights add up to one: half of it on right answers where symbols are classes.
+    The prior's weights, if None, add up to one: half of it on right answers where symbols are classes.
     """
     counts = np.asarray(counts, np.float64)
     classes, symbols = counts.shape[1:]
-    prior = np.full((classes, symbols), 1 / (classes * symbols))
-    if classes == symbols > 1:
+    if prior is None and classes == symbols > 1:
         prior = np.where(np.eye(classes) > 0, 0.5 / classes, 0.5 / (classes * (classes - 1)))
+    prior = np.full((classes, symbols), 1 / (classes * symbols)) if prior is None else prior
     drawn = host_rng(key, "new samples").standard_gamma(np.where(np.isnan(counts), 1.0, counts) + prior)
     total = np.where(np.isnan(counts), np.nan, counts).sum(axis=(1, 2), keepdims=True)
     return drawn / drawn.sum(axis=(1, 2), keepdims=True) * total
 
 
-class _Ratio(NamedTuple):
+class Ratio(NamedTuple):
     """A metric that is u hits / (u hits + v misses): which cells are hits and misses, and (u, v)."""
 
     hits: Float[np.ndarray, "classes symbols"]
@@ -231,16 +231,16 @@ class _Ratio(NamedTuple):
     weights: tuple[float, float]
 
 
-def _as_ratio(metric: Metric, shape: tuple[int, int]) -> _Ratio | None:
+def as_ratio(metric: Metric, shape: tuple[int, int]) -> Ratio | None:
     """The metric in these terms, or None."""
-    if not metric.is_ratio or metric.joint is not None or metric.difference:
+    if not (metric.is_ratio or metric.joint is not None) or metric.difference:
         return None
     above, below = metric.terms(np.ones(shape))
     hit, miss = (above > 0) & (above == below), (above == 0) & (below > 0)
     u, v = np.unique(below[hit]), np.unique(below[miss])
     if ((below > 0) & ~hit & ~miss).any() or u.size != 1 or v.size != 1:
         return None
-    return _Ratio(hit.astype(np.float64), miss.astype(np.float64), (float(u[0]), float(v[0])))
+    return Ratio(hit.astype(np.float64), miss.astype(np.float64), (float(u[0]), float(v[0])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -258,14 +258,16 @@ class NewSamples(TablePosterior):
     def estimate(self, metric: str | Metric) -> Estimate:
         """Distribution of a metric for new samples; undefined as often as it is for these."""
         metric, table = self.metric(metric), self.in_sample
-        ratio = _as_ratio(metric, self.shape)
+        ratio = as_ratio(metric, self.shape)
         if ratio is None:
-            return self._drawn.estimate(metric)
+            law, middle = self._drawn.estimate(metric), table.estimate(metric).mean
+            return replace(law, middle=middle) if isinstance(law, DrawsEstimate) else law
         counted = table.counted(ratio.hits, ratio.misses)
         if counted is None:
-            law = table.estimate(metric)
-            below = 0.0 if np.isnan(law.mean) else table.cells().mean * (ratio.hits + ratio.misses)
-            return new_share(law, float(np.sum(below)), ratio.weights)
+            readings = getattr(table, "readings", {}).values()
+            means = [one.mean_counts for one in readings] or [table.cells().mean]
+            size = float(np.nan_to_num(np.sum(np.mean(means, axis=0) * (ratio.hits + ratio.misses))))
+            return new_share(table.estimate(metric), size, ratio.weights)
         hits, misses, weight = counted
         defined = hits + misses > 0
         share = float(weight[defined].sum() / weight.sum())

@@ -48,13 +48,7 @@ from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import exact_posterior, law_at
-from jtruth.testing.binary.operating_point import (
-    FROM_VALUES,
-    LogOdds,
-    collapse,
-    merged_samples,
-    on_grid,
-)
+from jtruth.testing.binary.operating_point import FROM_VALUES, LogOdds, collapse, merged_samples, on_grid
 from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (

@@ -46,9 +46,7 @@ _BLOCK = 4096  # samples whose powers stay in the cache
 
 
 def mean_shares(
-    p: Float[Array, "sets samples"],
-    chosen: Bool[Array, "choices samples"],
-    weight: Weight = None,
+    p: Float[Array, "sets samples"], chosen: Bool[Array, "choices samples"], weight: Weight = None
 ) -> Float[Array, "sets choices"]:
     """E[A/(A+B) | A+B > 0], A (B) the number of heads among (not) chosen coins with probabilities p.
 

@@ -17,13 +17,7 @@ from jtruth.training.corrections import (
     with_labelers,
 )
 from jtruth.training.em import fit_gaussians, fit_mbem, fit_raykar
-from jtruth.training.linear import (
-    Linear,
-    fit_linear,
-    linear_objective,
-    linear_outputs,
-    solve_linear,
-)
+from jtruth.training.linear import Linear, fit_linear, linear_objective, linear_outputs, solve_linear
 from jtruth.training.minibatch import Recipe, fit, mlp, outputs_of
 from jtruth.training.objectives import (
     brier,

@@ -18,7 +18,7 @@ from jtruth.asking import ask_next, next_labels
 from jtruth.cleaning import suspicious_labels
 from jtruth.cleaning.expected_fall import Advice
 from jtruth.comparison import LeaveOneOut, ModelComparison
-from jtruth.evaluation import quick_labelers
+from jtruth.evaluation import errs_on, quick_labelers
 from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 from jtruth.planning import Labeler, Setting, best_plan
@@ -75,6 +75,8 @@ ANSWERS = {
     "LabelerReport": lambda: quick_labelers(LABELS),
     "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
+    "Gate": lambda: jt.prevalence(LABELS, gold=GOLD).require("1 >= .1", "1 < .5"),
+    "ErrsOn": lambda: errs_on(LABELS, GOLD, {"words": RNG.random(N), "id": Y, "art": Y[::-1]}),
     "Preferences": lambda: jt.preferences(duel()),
     "Preferences of three": lambda: jt.preferences(duel("xyz"), gold="column:human"),
     "ScoreEvaluation": lambda: jt.evaluate_scores(SCORES, LABELS, **KNOWN, threshold=0.5),

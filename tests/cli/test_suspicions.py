@@ -89,7 +89,7 @@ def test_headline_of_labelers_says_who_is_told_apart_and_checks_stand_below(run,
     code, out, err = run("labelers", "examples/caries.csv", "--report", "/dev/null")
     first, _, second, *_ = out.splitlines()
     assert code == 0, err
-    assert first.startswith("5 labelers: share of the labels given that are right, from 0.8")
+    assert first.startswith("5 labelers: chance that a label for a new sample is right, from 0.8")
     assert first.endswith("of 2 the labels say little (95 % predictive intervals)."), first
     assert second.startswith("!  4 checks speak against independent errors: label patterns")
     assert "  rests on: estimates from these labels are as wrong as on" in out

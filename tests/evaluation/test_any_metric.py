@@ -44,7 +44,7 @@ def test_known_classes_give_the_function_itself(case):
 def test_draws_follow_the_exact_law_of_the_table(case):
     """Mean within 4.5 standard errors (7e-6), sd within 10 % (4.5 of its errors at 2000 draws: 7 %)."""
     _, y_pred, _, labels = case
-    exact = jt.evaluate(y_pred, labels, noise=NOISE, prior=PRIOR)
+    exact = jt.evaluate(y_pred, labels, noise=NOISE, prior=PRIOR, target="in-sample")
     both = lambda y, u: jnp.stack([(y == u).mean(), (y * u).sum() / y.sum()])  # noqa: E731
     found = jt.metric_posterior(both, y_pred, labels, noise=NOISE, prior=PRIOR, num_draws=2000)
     for place, law in enumerate((exact.accuracy, exact.recall)):
@@ -58,7 +58,7 @@ def test_draws_follow_the_exact_law_of_the_table(case):
 def test_scores_agree_with_the_curves_of_bins(case):
     """Whole label vectors and count tables of the same bins: one posterior. The key is fixed."""
     _, _, score, labels = case
-    curve = jt.evaluate_scores(score, labels, noise=NOISE, prior=PRIOR)
+    curve = jt.evaluate_scores(score, labels, noise=NOISE, prior=PRIOR, target="in-sample")
     asked = []
     found = jt.metric_posterior(of_labels.auc, score, labels, noise=NOISE, prior=PRIOR,
                                 progress=lambda done, planned: asked.append((done, planned)))  # fmt: skip

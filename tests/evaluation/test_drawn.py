@@ -34,7 +34,7 @@ def test_two_classes_equal_the_sum_over_classes_and_draws():
             of_predictions = np.prod([beta(*(1 + row)) for row in cells])  # rows of K uniform, integrated out
             mass[(y == Y_PRED).sum()] += np.prod(p[np.arange(SIZE), y]) * of_predictions
     mass /= mass.sum()
-    found = jt.evaluate(Y_PRED, LABELS, noise=NOISE)
+    found = jt.evaluate(Y_PRED, LABELS, noise=NOISE, target="in-sample")
     share = np.arange(SIZE + 1) / SIZE
     np.testing.assert_allclose(found.accuracy.mean, mass @ share, rtol=1e-12)
     np.testing.assert_allclose(found.accuracy.sd, np.sqrt(mass @ share**2 - (mass @ share) ** 2), rtol=1e-10)
@@ -55,7 +55,9 @@ def test_a_given_prior_goes_before_the_drawn_ones():
     drawn = jt.noise.DrawnMatrices(MATRICES, np.tile([0.4, 0.6], (DRAWS, 1)))
     found = jt.evaluate(Y_PRED, LABELS, noise=NOISE, prior=[0.4, 0.6])
     np.testing.assert_array_equal(found.prior, [0.4, 0.6])
-    np.testing.assert_array_equal(found.accuracy.pmf, jt.evaluate(Y_PRED, LABELS, noise=drawn).accuracy.pmf)
+    np.testing.assert_array_equal(
+        found.in_sample.accuracy.pmf, jt.evaluate(Y_PRED, LABELS, noise=drawn).in_sample.accuracy.pmf
+    )
 
 
 def test_methods_that_take_one_set_of_matrices_say_so():

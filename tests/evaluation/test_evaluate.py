@@ -117,7 +117,9 @@ def test_gold_is_taken_as_true():
     labels = jt.Labels.from_matrix(z, 2)
     result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.6, 0.4], gold=y)
     assert result.accuracy.mean == pytest.approx(np.mean(y == y_pred), abs=1e-12)
-    assert result.accuracy.sd < 1e-9 and "gold labels were taken as true" in result.summary(full=True)
+    assert result.in_sample.accuracy.sd < 1e-9 and "gold labels were taken as true" in result.summary(
+        full=True
+    )
 
 
 def three_classes():
@@ -141,9 +143,11 @@ def test_binary_methods_take_one_class_against_the_rest():
 def test_unknown_prior_is_integrated_out_and_said():
     _, y_pred, z = simulated(8, n=60)
     labels = jt.Labels.from_matrix(z, 2)
-    result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2))
+    result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), target="in-sample")
     assert any("integrated out" in w for w in result.warnings)
-    fixed = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=result.prior)
+    fixed = jt.evaluate(
+        y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=result.prior, target="in-sample"
+    )
     assert result.precision.sd > 0.99 * fixed.precision.sd
     assert abs(result.precision.mean - fixed.precision.mean) < 0.05
     assert result.joint("precision", "recall").mean[0] == pytest.approx(result.precision.mean, abs=1e-6)
@@ -190,7 +194,7 @@ def test_plugged_in_rates_by_hand():
 
 def test_learned_error_rates_are_part_of_the_answer(dentists):
     """Dentist 5 under independence, as measured elsewhere: recall .916, precision .420, accuracy .737."""
-    result = jt.evaluate(dentists.y_pred, dentists.labels, assume="independent")
+    result = jt.evaluate(dentists.y_pred, dentists.labels, assume="independent", target="in-sample")
     expected = {
         "recall": (0.916, 0.899, 0.934),
         "precision": (0.420, 0.394, 0.446),
@@ -200,7 +204,7 @@ def test_learned_error_rates_are_part_of_the_answer(dentists):
         law = result.metrics[name]
         np.testing.assert_allclose([law.mean, *law.equal_tails()], [mean, low, high], atol=4e-3)
     assert result.prior[1] == pytest.approx(0.195, abs=0.003)
-    plugged = jt.evaluate(dentists.y_pred, dentists.labels, method="plug_in")
+    plugged = jt.evaluate(dentists.y_pred, dentists.labels, method="plug_in", target="in-sample")
     assert any("too narrow" in w for w in plugged.warnings)
     assert plugged.precision.sd < 0.6 * result.precision.sd
     worst, *_, best = result.labelers

@@ -6,6 +6,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+import scipy
 
 import jtruth as jt
 from jtruth.answers.html import page_html
@@ -48,7 +49,7 @@ def test_every_labeler_has_a_law_of_its_own(whole):
     """Worst first; by hand from what both readings say by their own draws; the target is named."""
     right = (0.9, 0.6, 0.8, 0.7)
     labels, y = crowd(3, size=200, right=right)
-    report = jt.evaluate_labelers(labels, key=1)
+    report = jt.evaluate_labelers(labels, key=1, target="in-sample")
     assert [row["worker"] for row in report.rows] == ["1", "3", "2", "0"]
     for row in report.rows:
         t = int(row["worker"])
@@ -72,13 +73,16 @@ def test_every_labeler_has_a_law_of_its_own(whole):
     assert "share of the labels given that are right" in report.summary(full=True).splitlines()[0]
     assert f"rests on: {report.rests_on}" in report.summary(full=True)
     assert report.rests_on in page_html(report.blocks())
-    other = jt.evaluate_labelers(labels, key=1, target="population")
+    other = jt.evaluate_labelers(labels, key=1)
     assert "label for a new sample" in other.summary(full=True)
-    assert "majority_vote" not in other.rows[0]["by_assumption"]
-    said = {row["worker"]: row["by_assumption"]["independent"] for row in other.rows}
-    assert said["0"] == pytest.approx(other.posterior.labeler_accuracy[:, 0].mean(), abs=1e-12)
-    with pytest.raises(ValueError, match="target='population' has no answer with gold"):
-        jt.evaluate_labelers(labels, gold=y, target="population")
+    for one, row in zip(other.rows, report.rows, strict=True):
+        assert one["accuracy"] == pytest.approx(row["accuracy"], abs=1e-9)
+        assert one["high"] - one["low"] > row["high"] - row["low"] - 1e-3
+    by_gold = {row["worker"]: row for row in jt.evaluate_labelers(labels, gold=y).rows}
+    for t, row in by_gold.items():
+        hits = (labels.to_matrix()[:, int(t)] == y).sum()
+        ends = scipy.stats.beta(hits + 0.5, 200.5 - hits).ppf([0.025, 0.975])
+        np.testing.assert_allclose([row["low"], row["high"]], ends, atol=1e-4)
     alone = jt.evaluate_labelers(labels.select_labelers([0]))
     assert alone.rows == () and "Not identified" in alone.summary(full=True)
 
@@ -153,7 +157,7 @@ def test_the_file_on_which_evaluate_reports_misfits(whole):
     assert "!  4 checks speak" in report.summary(full=True) and "fit: patterns" in report.summary(full=True)
     answer = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert {c["name"] for c in answer["checks"]} >= loud and answer["assumed"] == [MORE_RIGHT]
-    assert answer["target"] == "in-sample" and answer["interval_kind"] == "predictive"
+    assert answer["target"] == "population" and answer["interval_kind"] == "predictive"
     assert [one["name"] for one in answer["assumptions"]] == ["majority_vote", "independent"]
     assert max(row["high"] - row["low"] for row in answer["labelers"]) > 0.08  # .03 by one model
     assert not any("classifier" in c.message for c in report.checks)

@@ -74,7 +74,7 @@ def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
     y, score, _ = scored(0)
     with np.errstate(divide="ignore"):
         certain = np.log(np.eye(2)[y])
-    options = {"prior": [0.6, 0.4], "bins": 10}
+    options = {"prior": [0.6, 0.4], "bins": 10, "target": "in-sample"}
     found = jt.evaluate_scores(score, certain, threshold=0.7, cost=(1, 2), **options)
     stated, best = found.asked
     said = score >= 0.7

@@ -18,34 +18,67 @@ def case():
     return np.where(rng.random(80) < 0.85, y, 1 - y), jt.Labels.from_matrix(z, 2), y
 
 
-def test_population_is_the_law_of_prior_and_matrix(case):
-    """pi[0] K[0, 0] + pi[1] K[1, 1] of the same draws; wider than in-sample by the noise of 80 samples."""
+def test_new_samples_are_the_counts_of_these_with_the_error_of_drawing_them(case):
+    """The same mixture by draws of tables and of Beta distributions; the learned matrix agrees."""
     y_pred, labels, _ = case
-    here = jt.evaluate(y_pred, labels, assume="independent")
-    new = jt.evaluate(y_pred, labels, assume="independent", target="population")
+    new = jt.evaluate(y_pred, labels, assume="independent")
+    here, rng = new.in_sample, np.random.default_rng(0)
+    tables = here.posterior.counts
+    for name in ("accuracy", "precision"):
+        above, below = (np.einsum("dcs,cs->d", tables, w) for w in named_metric(name).terms(np.ones((2, 2))))
+        drawn = rng.beta(np.repeat(above, 50) + 0.5, np.repeat(below - above, 50) + 0.5)
+        np.testing.assert_allclose(new.metrics[name].mean, here.metrics[name].mean)
+        np.testing.assert_allclose(
+            new.metrics[name].interval(0.95), np.quantile(drawn, [0.025, 0.975]), atol=4e-3
+        )
     fit = new.fit
-    for name in ("accuracy", "precision", "f1"):
-        expected = named_metric(name).of_table(fit.prior[:, :, None] * fit.classifier)
-        np.testing.assert_allclose(new.metrics[name].draws, expected, rtol=1e-9)
-    assert new.accuracy.sd > here.accuracy.sd and abs(new.accuracy.mean - here.accuracy.mean) < 0.03
+    learned = named_metric("accuracy").of_table(fit.prior[:, :, None] * fit.classifier)
+    np.testing.assert_allclose(
+        [new.accuracy.mean, new.accuracy.sd], [learned.mean(), learned.std()], atol=0.015
+    )
+    assert new.accuracy.sd > here.accuracy.sd
     assert (here.target, new.target) == ("in-sample", "population")
     assert new.to_dict()["target"] == "population" and "target: population" in new.summary(full=True)
     assert new.confusion_matrix.sum() == pytest.approx(80)
+    asked = jt.evaluate(y_pred, labels, assume="independent", target="in-sample")
+    assert asked.accuracy.mean == here.accuracy.mean and "of these samples" in str(asked)
+    assert [row.metrics["recall"].mean for row in asked.assumptions] == [
+        row.metrics["recall"].mean for row in here.assumptions
+    ]
 
 
 def test_refused_where_it_cannot_be_had(case):
-    y_pred, labels, y = case
-    noise, gold = jt.noise.Symmetric(0.2, 2), np.where(np.arange(80) < 30, y, -1)
-    with pytest.raises(ValueError, match="error rates that are learned"):
-        jt.evaluate(y_pred, labels, noise=noise, target="population")
-    with pytest.raises(ValueError, match="no answer with gold"):
-        jt.evaluate(y_pred, labels, gold=gold, target="population")
+    y_pred, labels, _ = case
+    known = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
+    for method in ("majority_vote", "labels", "smyth"):
+        some = {} if method == "smyth" else known
+        assert jt.evaluate(y_pred, labels, method=method, **some).target == "in-sample"
+        with pytest.raises(ValueError, match="knows no uncertainty"):
+            jt.evaluate(y_pred, labels, method=method, target="population", **some)
     with pytest.raises(ValueError, match="target must be one of"):
         jt.evaluate(y_pred, labels, target="here")
     with pytest.raises(ValueError, match="population only"):
-        jt.evaluate(y_pred, labels, noise=noise, prior=[0.5, 0.5], method="tars", target="in-sample")
-    found = jt.evaluate(y_pred, labels, noise=noise, prior=[0.5, 0.5], method="tars")
+        jt.evaluate(y_pred, labels, method="tars", target="in-sample", **known)
+    found = jt.evaluate(y_pred, labels, method="tars", **known)
     assert found.target == "population"
+
+
+def test_every_answer_says_what_it_is_about(case):
+    y_pred, labels, _ = case
+    known = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}
+    score = y_pred + np.random.default_rng(1).normal(0, 0.4, 80)
+    new = jt.evaluate_scores(score, labels, **known)
+    here = jt.evaluate_scores(score, labels, target="in-sample", **known)
+    assert new.auc.sd > here.auc.sd and abs(new.auc.mean - here.auc.mean) < 0.02
+    assert new.in_sample.auc.mean == here.auc.mean
+    assert "for new samples" in str(new) and "of these samples" in str(here)
+    share = jt.prevalence(labels, assume="independent")
+    shown = share.to_dict()
+    assert shown["target"] == "population" and share.in_sample.to_dict()["target"] == "in-sample"
+    assert share.shares["1"].sd > share.in_sample.shares["1"].sd
+    report, these = (jt.evaluate_labelers(labels, target=t) for t in ("population", "in-sample"))
+    for one, other in zip(report.rows, these.rows, strict=True):
+        assert one["high"] - one["low"] > other["high"] - other["low"] - 0.01
 
 
 @pytest.mark.slow

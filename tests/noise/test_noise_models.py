@@ -45,8 +45,7 @@ every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys(
 KINDS = ["matrices with zeros", "difficulty", "symmetric each", "shared each"]
 every_kind = pytest.mark.parametrize("model", [MODELS[kind] for kind in KINDS], ids=KINDS)
 first_kinds = pytest.mark.parametrize(
-    "model",
-    [pytest.param(m, id=k, marks=[pytest.mark.slow] * (k not in KINDS)) for k, m in MODELS.items()],
+    "model", [pytest.param(m, id=k, marks=[pytest.mark.slow] * (k not in KINDS)) for k, m in MODELS.items()]
 )
 
 ALL_VECTORS = np.array(list(itertools.product(range(NUM_CLASSES), repeat=NUM_LABELERS)))

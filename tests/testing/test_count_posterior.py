@@ -16,11 +16,7 @@ from jtruth.stats.chains import effective_sample_size
 from jtruth.tables.metrics import named_metric
 from jtruth.testing.binary.exact import count_table
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
-from jtruth.testing.multiclass import (
-    EFFORT,
-    CountDraws,
-    count_posterior,
-)
+from jtruth.testing.multiclass import EFFORT, CountDraws, count_posterior
 from tests.reference import su_binary as su
 from tests.testing.golden_cases import random_case, simulated
 

@@ -83,7 +83,7 @@ def members(
     it and all members after it have class shares for each number of labels.
     """
     answers, doubts = [], []
-    for k, entry in enumerate(entries):
+    for k, entry in enumerate(() if data.own_labels().num_labels == 0 else entries):
         part = replace(data, progress=data.progress and partial(_part, data.progress, k, len(entries)))
         fit = (known or {}).get(entry.name)
         counts = None if fit is None else tables_in(fit, data)
@@ -164,7 +164,12 @@ def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]
 
 def joint_model(data: Inputs) -> Model:
     """The joint posterior of labelers, classifier and classes; `data` learns what is missing by class."""
-    labels, fit = data.own_labels(), labels_fit(data, ANSWER_EFFORT)
+    labels = data.own_labels()
+    if data.only_gold:
+        shares = np.bincount(data.gold[data.gold >= 0], minlength=labels.num_classes) + 0.5
+        nothing = np.zeros((labels.num_samples, labels.num_classes))
+        return Model(known_classes(nothing, data.gold), shares / shares.sum())
+    fit = labels_fit(data, ANSWER_EFFORT)
     if not fit.usable:
         return replace(_refused(labels, fit.warnings[0]), warnings=fit.warnings[1:], fit=fit)
     accuracies = parts.means_and_ends(map(DrawsEstimate, fit.labeler_accuracy.T), data.level)

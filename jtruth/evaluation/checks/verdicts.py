@@ -175,12 +175,7 @@ def learned_checks(
 
 
 def labeler_checks(
-    labels: Labels,
-    prior: np.ndarray,
-    matrices: np.ndarray,
-    key: Key,
-    *,
-    gold: np.ndarray | None = None,
+    labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Key, *, gold: np.ndarray | None = None
 ) -> tuple[Check, ...]:
     """The same checks where no classifier is judged, at a learned prior and matrices of the labelers."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)

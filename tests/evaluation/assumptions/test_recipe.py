@@ -113,7 +113,7 @@ PRICE = np.array([[0.0, 1.0], [5.0, 0.5]])
 def test_a_question_is_answered_by_every_holder(mean_cost, answer):
     _, y_pred, labels = crowd(size=60)
     given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
-    exact = jt.evaluate(y_pred, labels, **given)
+    exact = jt.evaluate(y_pred, labels, target="in-sample", **given)
     by_hand = (exact.confusion_matrix * PRICE).sum() / 60  # linear: the mean is that of the mean table
     assert mean_cost(exact.posterior, PRICE).mean == pytest.approx(by_hand, abs=1e-9)
     drawn = TableDraws(exact.posterior.draws(KEY, 4000))

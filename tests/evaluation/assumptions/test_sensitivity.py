@@ -159,7 +159,7 @@ def test_error_rates_of_every_noise_model():
 def test_every_draw_of_the_rates_has_its_own_class_shares(answer):
     """Rates that say nothing, and draws whose class shares are .02 or .98: every sample is 1, or none is."""
     data, model = answer.basis
-    data, fit = replace(data, y_pred=np.ones(250, int)), model.fit
+    data, fit = replace(data, target="in-sample", y_pred=np.ones(250, int)), model.fit
     two = fit._replace(
         matrices=np.full((16, *fit.matrices.shape[1:]), 0.5),
         prior=np.array([[0.98, 0.02], [0.02, 0.98]]),

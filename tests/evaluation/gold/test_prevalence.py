@@ -98,7 +98,7 @@ def test_all_gold_is_the_answer():
     assert not found.warnings
     (warning,) = prevalence(labels, key=KEY, gold=y, labelers_are="people").warnings
     assert warning.startswith("labelers_are='people' is of no effect here")
-    assert found.shares["1"].mean == pytest.approx(y.mean()) and found.shares["1"].sd == 0
+    assert found.shares["1"].mean == pytest.approx(y.mean()) and found.in_sample.shares["1"].sd == 0
 
 
 @pytest.mark.parametrize("columns", [1, 2])

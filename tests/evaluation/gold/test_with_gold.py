@@ -65,6 +65,8 @@ def test_what_predictions_settle_is_said_without_doubt(classes):
     z = np.where(rng.random((150, 3)) < 0.8, y[:, None], rng.integers(0, classes, (150, 3)))
     gold = np.where(np.arange(150) < 30, y, -1)
     found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, classes), gold=gold)
+    assert found.recall.mean == 0 < found.recall.interval(0.95).high < 0.1 and found.precision.mean != 0
+    found = found.in_sample
     assert tuple(found.recall.interval(0.95)) == (0, 0) and found.recall.probability_defined == 1
     assert np.isnan(found.precision.mean) and found.precision.probability_defined == 0
     assert 0.2 < found.accuracy.mean < 0.6 and found.accuracy.sd > 0
@@ -170,7 +172,7 @@ def test_a_class_that_is_never_true_is_left_out_of_averages_in_every_row():
     rng = np.random.default_rng(3)
     y, y_pred = rng.integers(0, 2, 60), rng.integers(0, 3, 60)
     z = np.where(rng.random((60, 3)) < 0.8, y[:, None], rng.integers(0, 3, (60, 3)))
-    found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=y)
+    found = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=y, target="in-sample")
     recall = sk.recall_score(y, y_pred, labels=[0, 1], average="macro")
     for row in found.assumptions:
         if row.name != "majority_vote":

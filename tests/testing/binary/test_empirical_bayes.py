@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from jtruth.stats.ratio_of_normals import (
-    Ratio,
-    density,
-    mean_on_unit_interval,
-    ratio_mean,
-    second_order_mean,
-)
+from jtruth.stats.ratio_of_normals import Ratio, density, mean_on_unit_interval, ratio_mean, second_order_mean
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import (
     binary_posterior,
