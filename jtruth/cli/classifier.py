@@ -34,10 +34,15 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...]]:
     from jtruth import evaluation
     from jtruth.cli.reading import Tables, with_calibration, with_notes
 
-    args, calibration = with_calibration(args)
+    new, calibration = with_calibration(args)
     with progress("part", 2 if what_if else 1) as advance:
-        tables, file = Tables(args, args.predictions, args.gold, args.noise), args.predictions
-        by = tables.alone if calibration and args.rater in map(str, calibration[0].worker_names) else tables.rater
+        tables, file = Tables(new, args.predictions, new.gold, args.noise), args.predictions
+        args.how_read = new.how_read
+        by = (
+            tables.alone
+            if calibration and args.rater in map(str, calibration[0].worker_names)
+            else tables.rater
+        )
         y_pred, notes = by(str(args.rater)) if file is None else tables.predictions(file)
         result = evaluation.evaluate(
             y_pred, tables.labels, method="laplace" if args.fast else args.method, target=args.target,
@@ -65,7 +70,9 @@ def evaluate(args: Any) -> None:
     if args.plot is not None and not args.scores:
         raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
     if args.scores or args.by is not None:
-        refuse({"--calibration": args.calibration}, "is for one classifier or rater: leave --scores and --by out")
+        refuse(
+            {"--calibration": args.calibration}, "is for one classifier or rater: leave --scores and --by out"
+        )
     if not args.scores:
         idle = {"--threshold": args.threshold, "--cost": args.cost}
         refuse(idle, "is about scores; say --scores too, or leave it out")
@@ -79,6 +86,8 @@ def evaluate(args: Any) -> None:
 
 def _next(args: Any, kind: str) -> str:
     """The command worth running next: gold where only gold helps, else a look at the labels."""
+    if args.command is evaluate and args.calibration is not None:
+        return next_step(args, "--full", "the checks of the calibration")
     if kind == "predictive":
         why = f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples"
         return next_step(args, "--gold GOLD.csv", why)

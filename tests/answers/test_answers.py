@@ -67,6 +67,7 @@ ANSWERS = {
     "LabelerReport": lambda: quick_labelers(LABELS),
     "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
+    "Prevalence by calibration": lambda: jt.prevalence(LABELS, calibration=(LABELS, Y)),
     "ScoreEvaluation": lambda: jt.evaluate_scores(SCORES, LABELS, **KNOWN, threshold=0.5),
     "ClassScores": lambda: jt.evaluate_class_scores(RNG.random((N, 3)), THREE, **THREE_NOISE, bins=4),
     "MetricPosterior": lambda: jt.metric_posterior(brier, SCORES, LABELS, **KNOWN),
