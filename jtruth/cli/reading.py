@@ -268,9 +268,14 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
         old.gold = Path(found)
     tables = Tables(old, old.gold, by=args.by if args.by in file.table.header else None)
     new, labels = SimpleNamespace(**vars(args) | {"gold": None}), tables.labels
+    who = str(old.gold).removeprefix(_WORKER)
+    if who != str(old.gold) and who in map(str, labels.worker_names):  # a labeler like the others
+        pair: Any = labels.without_labeler(who), labels.labels_of(who)
+    else:
+        pair = labels, tables.gold()
     judges = [name for name in map(str, labels.worker_names) if not PERSON.search(name)]
     if args.file == _STDIN:
-        return new, (labels, tables.gold())
+        return new, pair
     if args.labelers is None:
         header = opened(args.file, asked_of(new), args.sep).table.header
         new.labelers = ",".join(name for name in judges if name in header) or None
@@ -280,7 +285,7 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
         if args.classes is not None or "the only label" not in str(why):
             raise
         new.classes = list(map(str, labels.class_names))  # a judge who always says the same
-    return new, (labels, tables.gold())
+    return new, pair
 
 
 def asked_of(args: Any) -> FilePlan:

@@ -57,8 +57,8 @@ def test_groups_a_rater_and_a_judge_who_always_passes(folder, answer):
         "prevalence", folder / "systems.csv", "--calibration", folder / "rows.csv", "--by", "system"
     )
     assert {row["group"] for row in found["by"]["groups"]} == {"x", "y"}
-    graded, out = answer("evaluate", folder / "new.csv", "--rater", "judge", "--calibration", folder / "cal.csv",
-                         "--positive", "pass")  # fmt: skip
+    ask = "evaluate", folder / "new.csv", "--rater", "judge", "--positive", "pass"
+    graded, _ = answer(*ask, "--calibration", folder / "cal.csv")
     assert graded["metrics"]["recall"]["low"] < RIGHT[1, 0] < graded["metrics"]["recall"]["high"]
     always, _ = answer("prevalence", folder / "always.csv", "--calibration", folder / "cal.csv")
     assert always["shares"]["pass"]["high"] > 0.99 and always["label_shares"]["pass"] == 1
