@@ -60,7 +60,6 @@ class Inspection(Answer):
         shares = [{"class": str(c), "share": p} for c, p in zip(self.classes, self.class_shares, strict=True)]
         order = sorted(range(len(shares)), key=lambda k: -shares[k]["share"])
         steps = [step for step in self.next_steps if step["command"]]
-        steps.sort(key=lambda step: "PRED.csv" in step["command"])  # what needs another file comes later
         alike = "none to compare" if self.agreement is None else f"{self.agreement:.1%}"
         counts = how(
             ("labels per sample", _distribution(self.labels_per_sample)),
@@ -276,23 +275,36 @@ def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
 
 def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) -> Iterator[tuple[str, str]]:
     names = {role: shlex.quote(name) for role, name in beside.items()}
-    predictions = f"--predictions {names.get('predictions', 'PRED.csv')}"
-    gold = f"--gold {names.get('gold', 'GOLD.csv')}"
+    gold = f" --gold {names['gold']}" if "gold" in names else ""
+    if "predictions" in names:
+        yield f"jtruth evaluate {file} --predictions {names['predictions']}{gold}", "how good a classifier is"
+    else:
+        yield (
+            "",
+            "Predictions of a classifier (a table task, label) are graded by --predictions of `evaluate`.",
+        )
+    if gold:
+        yield f"jtruth labelers {file}{gold}", "how good each labeler is, by the verified labels"
     if not pairs.met.any():
         yield "", "No sample has labels of two labelers: how good they are is not identified."
-        yield "", "Let a second labeler label some samples, or add gold labels or known error rates:"
-        yield f"jtruth evaluate {file} {predictions} {gold}", "gold for some samples"
-        yield f"jtruth evaluate {file} {predictions} --noise NOISE.json", "known error rates"
+        yield (
+            "",
+            "Let a second labeler label some samples, or verify some, or give known error rates (--noise).",
+        )
+        yield (
+            f"jtruth ask {file} --truth --out to_verify.csv",
+            "what to verify; filled in, it is the next --gold",
+        )
         return
-    both = f"{predictions} {gold}" if "gold" in beside else predictions
-    yield f"jtruth evaluate {file} {both}", "how good a classifier is"
     if "scores" in beside:
         yield f"jtruth evaluate {file} --predictions {names['scores']} --scores", "how well scores rank"
     number = labels.labels_per_labeler()
     if np.count_nonzero(number) < 3:
         yield "", "Two labelers alone do not tell who is right when they disagree: add a third, or gold."
+        yield f"jtruth agreement {file}", "how far the two agree"
         return
-    yield f"jtruth labelers {file}", "how good each labeler is"
+    if not gold:
+        yield f"jtruth labelers {file}", "how good each labeler is"
     # Of labelers who labelled a sample twice one must say which label counts.
     sample, labeler, _ = labels.entries()
     once = np.unique(labeler * labels.num_samples + sample) // labels.num_samples

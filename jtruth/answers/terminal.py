@@ -71,16 +71,21 @@ def _brief(document: Document, width: int, words: Words, read: str) -> list[str]
     lines, tables = [], document.tables()
     if tables:
         lines += ["", *table_lines(tables[0], width, _BRIEF, whole=False)]
-    for note in [one for one in _most_important(document) if one.text != read][:_NOTES]:
+    for note in [one for one in _most_important(document) if one.text != read][: _room(document)]:
         first, *more = _note(note, width, words)
         lines.append(_shortened(first, width) if more else first)
     return lines
 
 
+def _room(document: Document) -> int:
+    """How many notes a brief answer has, fewer below more lines."""
+    return _NOTES - max(len(document.lines) - 1, 0)
+
+
 def _left(document: Document) -> list[str]:
     """What a brief answer leaves out, and how to see it."""
     blocks = sum(isinstance(one, Table | Matrix | Curve) for one in document.blocks) - bool(document.tables())
-    left = ((blocks, "table"), (len(_most_important(document)) - _NOTES, "note"))
+    left = ((blocks, "table"), (len(_most_important(document)) - _room(document), "note"))
     parts = [f"{count} more {what}{'s' if count > 1 else ''}" for count, what in left if count > 0]
     return [f"{', '.join(parts)}: summary(full=True)"] if parts else []
 

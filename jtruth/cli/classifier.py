@@ -7,7 +7,7 @@ from typing import Any
 
 from jtruth._files import write_picture
 from jtruth.cli.options import EVERY, argument, command, next_step, option, refuse, shared, written
-from jtruth.cli.output import give, progress, whole
+from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
     "predictions": option("The classifier: a table task, label; or column:NAME.", kind=Path),
@@ -22,8 +22,8 @@ GRADED = {  # what to grade, by what, and how
 }
 
 
-def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...]]:
-    """The `Evaluation` of what was asked for, and what was said when its tables were read.
+def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], Any]:
+    """The `Evaluation` of what was asked for, what was said when its tables were read, and these.
 
     `what_if`: what each assumption says will be shown too, so that the bar runs while it is fitted.
     """
@@ -51,12 +51,12 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...]]:
         )  # fmt: skip
         if what_if:
             _ = result.assumptions
-    return with_notes(result, notes), (*tables.labels.notes, *notes)
+    return with_notes(result, notes), (*tables.labels.notes, *notes), tables
 
 
 @command(
     "LABELS.csv --predictions PRED.csv --report a.html", EVERY,
-    **GRADED, **shared("by", "calibration"),
+    **GRADED, **shared("by", "calibration", "require", "confidence"),
     metric=option("With --by: recall, f1, ...", "accuracy"),
     scores=option("Grade the column score: ROC curve, areas.", False),
     threshold=option("With --scores: positive at or above this score.", kind=float),
@@ -79,18 +79,17 @@ def evaluate(args: Any) -> None:
     else:
         return _grade_scores(args)
     if args.by is not None:
-        return give(args, _groups(args), _next(args, "of groups"))
-    result, _ = judged(args, what_if=whole(args))
-    give(args, result, _next(args, result.interval_kind))
+        return give(args, required(args, _groups(args)), _next(args))
+    result, _, tables = judged(args, what_if=whole(args))
+    give(args, required(args, result), _next(args, tables if result.interval_kind == "predictive" else None))
 
 
-def _next(args: Any, kind: str) -> str:
-    """The command worth running next: gold where only gold helps, else a look at the labels."""
+def _next(args: Any, tables: Any = None) -> str:
+    """The command worth running next: gold (of `tables`) where only gold helps, else a look at the labels."""
     if args.command is evaluate and args.calibration is not None:
         return next_step(args, "--full", "the checks of the calibration")
-    if kind == "predictive":
-        why = f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples"
-        return next_step(args, "--gold GOLD.csv", why)
+    if tables is not None:
+        return tables.gold_step()
     return next_step(args, "", "what the labels look like, and what is suspicious", "inspect")
 
 
@@ -107,7 +106,6 @@ def _target(args: Any) -> dict[str, str]:
 
 def _groups(args: Any) -> Any:
     _refuse_idle(args, "groups are compared (--by)")
-    refuse({"--target": args.target}, "has no say where groups are compared (--by); leave it out")
     if args.predictions is None:
         raise ValueError("say what to grade in every group: --predictions PRED.csv")
     from jtruth.cli.reading import Tables, with_notes
@@ -118,7 +116,7 @@ def _groups(args: Any) -> Any:
         y_pred, notes = tables.predictions(args.predictions)
         comparison = compare_groups(
             y_pred, tables.labels, tables.groups(1), metric=args.metric, positive=tables.positive,
-            **tables.known(args.inclusion), progress=advance,
+            **_target(args), **tables.known(args.inclusion), progress=advance,
         )  # fmt: skip
     return with_notes(comparison, (*tables.labels.notes, *notes))
 
@@ -129,6 +127,7 @@ def _grade_scores(args: Any) -> None:
     if args.predictions is None:
         raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
     _refuse_idle(args, "scores are graded")
+    refuse({"--require": args.require}, "is not for --scores; leave one out")
     with progress("answer") as advance:
         tables = Tables(args, args.predictions, args.gold, args.noise)
         scores, notes = tables.scores(args.predictions)
@@ -139,7 +138,7 @@ def _grade_scores(args: Any) -> None:
         from jtruth.plots import plot_curves
 
         write_picture(args.plot, plot_curves(result))
-    give(args, result, _next(args, "of scores"))
+    give(args, required(args, result), _next(args, tables if result.interval_kind == "predictive" else None))
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
@@ -181,7 +180,7 @@ def sensitivity(args: Any) -> None:
 
     choose("--what", args.what, tuple(ways()))
     with progress("values") as advance:
-        result, notes = judged(args)
+        result, notes, _ = judged(args)
         answer = with_notes(result.sensitivity(args.what, key=args.seed, progress=advance), notes)
     document, tipping = answer.blocks(), None
     if args.threshold is not None:
@@ -201,8 +200,10 @@ def sensitivity(args: Any) -> None:
     margin=option("Better means: by more than this.", 0.0),
     at_least=option("A requirement, such as .9 of the recall.", kind=float),
     gold=option("Table task, label of labels known to be true.", kind=Path),
+    target=GRADED["target"],
     **shared("noise", "prior", "assume", "labelers_are", "positive"),
     common_only=option("Use only tasks with labels and all predictions.", False),
+    **shared("require", "confidence"),
     plot=written("Also draw a picture: FILE.svg, .png, .pdf."),
 )  # fmt: skip
 def compare(args: Any) -> None:
@@ -215,13 +216,10 @@ def compare(args: Any) -> None:
         predictions, notes = tables.rivals(args.files)
         comparison = compare_classifiers(
             predictions, tables.labels, metric=args.metric, margin=args.margin, at_least=args.at_least,
-            positive=tables.positive, **tables.known(), progress=advance,
+            positive=tables.positive, **_target(args), **tables.known(), progress=advance,
         )  # fmt: skip
     comparison = with_notes(comparison, notes)
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
-    more = f"{shlex.join(map(str, args.files))} --gold GOLD.csv"
-    step = next_step(
-        args, more, f"columns {args.task or 'task'}, {args.label or 'label'}: the truth of 30 random samples"
-    )
-    give(args, comparison, "" if args.gold is not None else step)
+    step = "" if args.gold is not None else tables.gold_step(shlex.join(map(str, args.files)))
+    give(args, required(args, comparison), step)

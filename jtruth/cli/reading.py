@@ -1,5 +1,6 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +14,7 @@ import numpy as np
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
+from jtruth.cli.options import next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
 from jtruth.io.cells import typed_map, typed_names
@@ -49,9 +51,7 @@ class Tables:
         self.opened = opened(args.file, asked_of(args), args.sep, names)
         gold = getattr(args, "gold", None)
         judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
-        if (
-            judged and gold is not None and self.plan.layout == UNKNOWN
-        ):  # nobody else labels: gold alone grades
+        if judged and gold and self.plan.layout == UNKNOWN:  # nobody else labels: gold alone grades
             others_used = [name for name in names if name not in judged]
             self.opened = opened(self.opened.table, asked_of(args), args.sep, others_used)
         else:
@@ -176,6 +176,35 @@ class Tables:
             return split.y_pred, ()
         note = f"{len(split.alone)} samples that only {worker!r} labelled say nothing of its errors; left out"
         return split.y_pred, (note,)
+
+    def gold_step(self, given: str = "", asking: str = "") -> str:
+        """The command worth running next where gold helps: with the file's own, else what to verify.
+
+        `given`: what was typed without a name; `asking`: the command's option that writes what to verify.
+        """
+        typed = vars(self.args)
+        graded = (str(typed.get("predictions")), f"{_COLUMN}{typed.get('rater')}", *given.split())
+        found = apply.found_beside(self.rows, self.plan).get("gold")
+        if found and found not in graded:
+            return next_step(
+                self.args, f"{given} --gold {shlex.quote(found)}".strip(), "what people verified"
+            )
+        names = ("to_verify.csv", *(f"to_verify{k}.csv" for k in range(2, 100)))
+        path = next(name for name in names if not Path(name).exists())
+        num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
+        if asking:
+            return next_step(self.args, f"--ask {num} {asking} {path}", why)
+        options = ("predictions", "pred_task", "pred_label") if typed.get("predictions") else ()
+        words = [
+            w for name in options if typed.get(name) for w in (f"--{name.replace('_', '-')}", typed[name])
+        ]
+        words += ["--common-only"] if options and typed.get("common_only") else []
+        more = shlex.join(map(str, (*words, "--truth", "--num", num, "--out", path)))
+        return next_step(self.args, more, why, "ask")
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Columns of the file of labels that are no part of these, by name."""
+        return apply.columns_beside(self.opened.table, self.plan, self.labels, [column_of(self.args.gold)])
 
     def alone(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
         """(y_pred, notes) of one labeler, whose error rates come from a calibration: others are left out."""

@@ -18,7 +18,7 @@ from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation.checks.first_look import first_look
-from jtruth.evaluation.inputs import as_labels, read_gold
+from jtruth.evaluation.inputs import as_labels, labels_of_columns, read_gold
 from jtruth.evaluation.parts import first_lines
 from jtruth.inspection import coefficient_table
 from jtruth.labels import Labels, must_be_labels
@@ -45,6 +45,11 @@ class LabelerAgreement(Answer):
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
     warnings: tuple[str, ...] = ()
 
+    @property
+    def kappa(self) -> Agreement:
+        """Cohen's kappa of the two labelers who share the most samples, the only two of two."""
+        return next(iter(self.pairs.values()))
+
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         pairs = [
@@ -61,25 +66,30 @@ class LabelerAgreement(Answer):
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
-        about = f"{len(self.pairs)} pairs of labelers; {self.weights} weights, {self.differences} differences"
+        number = number_of(len(self.pairs), "pair")
+        about = f"{number} of labelers; {self.weights} weights, {self.differences} differences"
         sentence = f"{stats.TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement."
         known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
         if len(known) > 1:  # which two agree least, and which most
             ends = [f"{row['value']:.3f} ({row['pair']})" for row in (known[0], known[-1])]
             sentence += f" Of two labelers Cohen's kappa is from {' to '.join(ends)}."
+        elif known:
+            sentence += f" Cohen's kappa {self.kappa}."
         sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
         alarms = first_lines((), self.warnings)
         return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
 
 
 def labeler_agreement(
-    labels: Labels, *, weights: str = "nominal", differences: str | None = None, level: float = 0.95,
-    key: Any = None,
+    labels: Any, other: Any = None, *, weights: str = "nominal", differences: str | None = None,
+    level: float = 0.95, key: Any = None,
 ) -> LabelerAgreement:  # fmt: skip
     """Coefficients of agreement with posterior intervals: the same as those of `inspect`.
 
     Args:
-        labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs.
+        labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs. Or what
+            one labeler said, a sequence in the order of the samples, or a dict or Series by task id.
+        other: then what another one said.
         weights: "nominal", "linear" or "quadratic" in the distance of the classes: of their numbers
             (`labels.values`), or of their ranks where their scale is ordinal.
         differences: of Krippendorff's alpha, "nominal", "ordinal" or "interval" (distances as above). None:
@@ -88,12 +98,16 @@ def labeler_agreement(
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: unknown weights or differences; an order or distances of three or more nominal classes.
+        ValueError: unknown weights or differences; an order or distances of three or more nominal classes;
+            two sequences of different lengths.
 
+    >>> round(labeler_agreement(["yes", "no", "yes", "yes"], ["yes", "no", "no", "yes"]).kappa.value, 3)
+    0.5
     >>> found = labeler_agreement(Labels.from_matrix([[0, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1]], 2))
     >>> round(found.pairs["0", "1"].value, 3), round(found.overall["gwet_ac1"].value, 3)
     (0.667, 0.676)
     """
+    labels = labels if other is None else labels_of_columns(first=labels, second=other)
     labels, beside = must_be_labels(labels), "nominal"
     if differences is None:
         ranked = "interval" if weights == "quadratic" or labels.scale == "interval" else "ordinal"

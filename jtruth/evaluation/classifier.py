@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import calibrated, inputs, methods
+from jtruth.evaluation import calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
@@ -41,7 +41,7 @@ from jtruth.testing.methods import Tested
 
 def evaluate(
     y_pred: Any,
-    labels: Labels | np.ndarray | Array,
+    labels: Labels | np.ndarray | Array | None = None,
     *,
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
@@ -63,7 +63,8 @@ def evaluate(
         y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
+            classes (`gold`) are all there is, as for one judge against people.
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
@@ -149,9 +150,11 @@ def _answer(
     `unbiased` counts are not kept to [0, 1].
     """
     about = answer.table if unbiased else data.about(answer.table)
-    metrics, counted = (estimates(one, answer.classes, answer.positive) for one in (about, answer.table))
+    named = answer.classes, answer.positive, one_judge.MORE if data.settled else ()
+    metrics = estimates(about, *named)
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
-    warnings += () if unbiased else _beyond_shares(counted, data.level)
+    if not unbiased and answer.method != "bayes":
+        warnings += _beyond_shares(estimates(answer.table, answer.classes, answer.positive), data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
     sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
     alone = [Assumption(INDEPENDENT, sentence, metrics, None, about)]
@@ -169,8 +172,8 @@ def _answer(
         posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
         num_labelers=samples.num_labelers, num_labels=samples.num_labels, num_gold=data.num_gold,
         classes=answer.classes, positive=data.classes[data.positive], headline=data.headline,
-        positive_chosen=data.chosen,
-        prior=prior, labelers=model.labelers if labelers is None else rows,
+        verified=data.verified, positive_chosen=data.chosen, prior=prior,
+        labelers=model.labelers if labelers is None else rows,
         baselines={} if bare else {"majority_vote": _vote_metrics(data, answer)},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
@@ -324,7 +327,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
         is_positive = np.arange(len(data.classes)) == data.positive
         merged = np.stack([~is_positive, is_positive]).astype(np.float64)  # (negative, positive)
         table = merged @ table @ merged.T
-    names = default_metrics(answer.classes)
+    names = (*default_metrics(answer.classes), *(one_judge.MORE if data.settled else ()))
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
 
 

@@ -15,12 +15,13 @@ rates are learned from all groups together; shares of classes and errors of the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 from scipy.special import softmax
 
 from jtruth import _validation as check
@@ -33,7 +34,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, che
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Laws, Pair, consistent, joined
+from jtruth.evaluation.compared import Comparison, Decided, Laws, Pair, consistent, joined
 from jtruth.evaluation.gold.tables import (
     BY_GOLD,
     equal_chances,
@@ -42,18 +43,27 @@ from jtruth.evaluation.gold.tables import (
     learned_table,
 )
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.parts import PREDICTIVE
+from jtruth.evaluation.parts import IN_SAMPLE, POPULATION, PREDICTIVE, TARGETS
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.pairs import Tuples, group_symbols, smaller_is_better, tuples
+from jtruth.tables.new_samples import NewSamples, as_ratio
+from jtruth.tables.pairs import (
+    Tuples,
+    group_symbols,
+    new_by_tuples,
+    new_difference,
+    smaller_is_better,
+    tuples,
+)
 from jtruth.tables.posterior import TableDraws
-from jtruth.testing.binary.chain import symbol_chain
+from jtruth.testing.binary.chain import chain_tables, symbol_chain
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.testing.multiclass import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"
-MOST_TUPLES, _DRAWS = 16, 4000
+MOST_TUPLES = 16
 _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates are learned: 2 right, 1 wrong
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
 _BY_TWOS = (
@@ -61,7 +71,79 @@ _BY_TWOS = (
     "all is put together from the twos by a normal copula"
 )
 AnyTable = TableDraws | PredictiveTable
-Judged = tuple[Sequence[str], Tuples, AnyTable]  # who, what symbols say of them, and what is known
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A table of tuples, asked about these samples or about new ones."""
+
+    table: AnyTable
+    what: Tuples
+    key: Key
+
+    @property
+    def whole(self) -> bool:
+        """Whether one distribution holds all classifiers or groups."""
+        return isinstance(self.table, TableDraws)
+
+    @cached_property
+    def drawn(self) -> list[tuple[TableDraws, TableDraws, Tuples]]:
+        """Of each reading: tables of these samples, of new ones, and what symbols of the latter say."""
+        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.readings.values()]
+        keys = [stream(self.key, "reading", k) for k in range(len(tables))]
+        return [(one, *new_by_tuples(one.counts, self.what, k)) for one, k in zip(tables, keys, strict=True)]
+
+    def value(self, metric: Metric, place: int, new: bool) -> Estimate:
+        """A metric of one classifier or group."""
+        one = self.what.of_one(metric, place)
+        if not new:
+            return self.table.estimate(one)
+        if not self.whole or as_ratio(one, self.table.shape):
+            return NewSamples(self.table, self.key).estimate(one)
+        _, later, what = self.drawn[0]
+        return later.estimate(what.of_one(metric, place))
+
+    def difference(self, metric: Metric, pair: tuple[int, int], new: bool) -> DrawsEstimate:
+        """What the first classifier of a pair has more of; a predictive one is within what samples allow.
+
+        That of new samples has beside its own error that of having drawn these, as readings have it.
+        """
+        ones = self.what.difference(metric, *pair)
+        if isinstance(self.table, TableDraws):
+            here, cells = self.table.estimate(ones), self.what.decided(metric, *pair)
+            if not new or self.what.same(*pair) or np.isnan(here.draws).all():
+                return here
+            if cells is not None:
+                return new_difference(self.table, cells, int(_sign(metric)))
+            _, later, what = self.drawn[0]
+            return later.estimate(what.difference(metric, *pair))
+        most = self.what.most(metric, *pair, next(iter(self.table.readings.values())).counts[0].sum(axis=0))
+        if most == 0:
+            return DrawsEstimate(np.zeros(1))
+        here = self.table.law(ones._replace(bounds=(-most, most)), DIFFERENCE)
+        if not new:
+            return here
+        errors = np.concatenate([
+            what.difference(metric, *pair).of_table(later.counts)
+            - ones.of_table(one.counts.repeat(len(later.counts) // len(one.counts), axis=0))
+            for one, later, what in self.drawn
+        ])  # fmt: skip
+        errors = host_rng(self.key, "drawn").choice(errors[~np.isnan(errors)], here.draws.size)
+        return DrawsEstimate(np.clip(here.draws + errors, *ones.bounds), middle=here.middle)
+
+    def columns(self, metric: Metric, new: bool) -> Float[np.ndarray, "draws classifiers"]:
+        """Draws of all classifiers or groups together; those that are the same stay so."""
+        _, later, what = self.drawn[0] if new else (None, self.table, self.what)
+        size = self.what.num_classifiers
+        first = [next(j for j in range(k + 1) if self.what.same(j, k)) for k in range(size)]
+        return np.stack([later.estimate(what.of_one(metric, k)).draws for k in first], axis=1)
+
+
+def _sign(metric: Metric) -> float:
+    return -1.0 if smaller_is_better(metric) else 1.0
+
+
+Judged = tuple[Sequence[str], _Asked]  # who, and what is known of them
 
 
 def compare_classifiers(
@@ -72,6 +154,7 @@ def compare_classifiers(
     margin: float | int = 0.0,
     at_least: float | int | None = None,
     positive: int | str | None = None,
+    target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
     """Which classifier is better, judged by noisy labels, and with what probability?
@@ -83,6 +166,9 @@ def compare_classifiers(
         margin: a classifier counts as better if it is by more than this.
         at_least: a requirement; the answer holds the probability that each meets it. Where a smaller value
             is better (false_alarm_rate) it is what the metric may be at most.
+        target: "population", new samples of the same kind, or "in-sample", these; `in_sample` of the answer
+            gives the latter too. What may differ between two classifiers on new samples is paired: see
+            `jtruth.tables.pairs.new_difference`.
         positive, how: as for `evaluate`, see `Judging`.
 
     Raises:
@@ -97,6 +183,7 @@ def compare_classifiers(
     >>> found.ranking, round(found.best["good"], 2)
     (('good', 'poor'), 0.99)
     """
+    check.choose("target", target, TARGETS)
     names = _names(predictions)
     first, *others = names
     data = inputs.read_judged("compare_classifiers", predictions[first], labels, how, positive)
@@ -120,17 +207,21 @@ def compare_classifiers(
     for number, (members, part, what) in enumerate(groups):
         part.key = stream(data.key, "compared", number)
         table, texts = judged_together(part, what)
-        judged.append(([names[k] for k in members], what, table))
+        judged.append(([names[k] for k in members], _Asked(table, what, stream(data.key, "new", number))))
         doubts += texts
-    laws, agreement = _laws(judged, measure, data.key), {}
+    laws = _laws(judged, measure, data.key, True), _laws(judged, measure, data.key, False)
+    decided, agreement = _decided(judged, measure), {}
     if data.labels is not None and not data.only_gold:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
-    pairs = {} if margin else {pair: laws.p_tie(*pair) for pair in laws.differences}
+    said = dict(zip(names, codes, strict=True))
+    now = laws[target == IN_SAMPLE]
+    pairs = {} if margin else {pair: now.p_tie(*pair) for pair in now.differences if not decided[pair].same}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
-        data, measure, laws, judged, dict(zip(names, codes, strict=True)), doubts, ties, margin=float(margin),
+        data, measure, laws, judged, said, doubts, ties, target=target, margin=float(margin),
         at_least=None if at_least is None else float(at_least), agreement=agreement,
+        decided=decided,
     )  # fmt: skip
 
 
@@ -141,6 +232,7 @@ def compare_groups(
     *,
     metric: str = "accuracy",
     positive: int | str | None = None,
+    target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
     """In which group of the samples is a classifier better, and with what probability?
@@ -149,6 +241,7 @@ def compare_groups(
         y_pred, labels, positive, how: as for `evaluate`.
         by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
+        target: as for `compare_classifiers`; new samples are drawn for each group apart.
 
     Raises:
         ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
@@ -161,6 +254,7 @@ def compare_groups(
     >>> found.ranking, found.best["a"] > 0.99
     (('a', 'b'), True)
     """
+    check.choose("target", target, TARGETS)
     data = inputs.read_judged("compare_groups", y_pred, labels, how, positive)
     check_assume(data.assume, data)
     groups, measure = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
@@ -168,37 +262,52 @@ def compare_groups(
     codes, symbols = groups.group * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
     part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
     table, doubts = judged_together(part, what)
-    each = [table.estimate(what.of_one(measure, g)) for g in range(len(names))]
+    paired = _paired(groups, data) if measure.name == "accuracy" else {}
     whole = isinstance(table, TableDraws)
-    columns = np.stack([law.draws for law in each], axis=1) if whole else grouped.apart(each, data.key)
-    points = [law.mean for law in each]
-    pairs = _paired(groups, data) if measure.name == "accuracy" else {}
-    sign = -1.0 if smaller_is_better(measure) else 1.0
-    laws = grouped.laws_of(names, columns, pairs, sign, None if whole else points)
     few = () if measure.position is None else few_of_classes(data, [measure.position], [data.y_pred])
-    notes = [*inputs.warnings(data), *few, *groups.notes, *([grouped.PAIRED] if pairs else [])]
+    notes = [*inputs.warnings(data), *few, *groups.notes, *([grouped.PAIRED] if paired else [])]
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
-    return comparison_of(data, measure, laws, [(names, what, table)], {"predictions": data.y_pred}, notes,
-                         sizes=tuple(groups.sizes.tolist()))  # fmt: skip
+    asked = _Asked(table, what, data.key)
+    laws = _group_laws(names, asked, measure, paired)
+    return comparison_of(data, measure, laws, [(names, asked)], {"predictions": data.y_pred}, notes,
+                         target=target, sizes=tuple(groups.sizes.tolist()))  # fmt: skip
 
 
-def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, DrawsEstimate]:
+def _group_laws(
+    names: tuple[str, ...], of: _Asked, metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
+) -> tuple[Laws, Laws]:
+    """Of new samples of each group, and of these."""
+    found = []
+    for number, new in enumerate((True, False)):
+        each = [of.value(metric, g, new) for g in range(len(names))]
+        columns = of.columns(metric, new) if of.whole else grouped.apart(each, of.key)
+        pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [law.mean for law in each]
+        laws = grouped.laws_of(names, columns, pairs, _sign(metric), points)
+        found.append(replace(laws, values=dict(zip(names, each, strict=True))))
+    return found[0], found[1]
+
+
+def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
     """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
     at_random = data.open and data.num_gold and equal_chances(data)
     if not (at_random and grouped.same_items(groups, data.gold >= 0)):
         return {}
     h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, of groups"))
     right = h[np.arange(len(h)), data.y_pred]
-    pairs = grouped.paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
-    return {pair: here for pair, (here, _) in pairs.items()}
+    return grouped.paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
 
 
 def comparison_of(
-    data: inputs.Inputs, metric: Metric, laws: Laws, judged: Sequence[Judged], predictions: Mapping[str, Any],
-    doubts: Sequence[str], last: Sequence[str] = (), **more: Any,
+    data: inputs.Inputs, metric: Metric, both: tuple[Laws, Laws], judged: Sequence[Judged],
+    predictions: Mapping[str, Any], doubts: Sequence[str], last: Sequence[str] = (), *, target: str,
+    **more: Any,
 ) -> Comparison:  # fmt: skip
-    """The answer about `judged`, with all that is doubtful; `last` are doubts of the numbers themselves."""
-    open_ = isinstance(judged[0][2], PredictiveTable)
+    """The answer about `judged`, of new samples and of these, with all that is doubtful.
+
+    `last` are doubts of the numbers themselves.
+    """
+    laws, other = both if target == POPULATION else both[::-1]
+    open_ = isinstance(judged[0][1].table, PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
     if data.open:
         assumed = BY_GOLD if data.num_gold else rests_on(data.labelers_are)
@@ -211,8 +320,8 @@ def comparison_of(
         if law.probability_defined < 1 - 1e-9
     ]
     return Comparison(
-        laws.values, laws.differences, laws.columns, laws.sign, measure=metric, level=data.level,
-        interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
+        laws.values, laws.differences, laws.columns, laws.sign, target=target, other=other, measure=metric,
+        level=data.level, interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
         assumptions=() if refused else _by_assumption(judged, metric, tuple(laws.values)),
         num_samples=data.y_pred.size, num_gold=data.num_gold, positive=data.classes[data.positive],
         positive_chosen=data.chosen, classes=data.classes,
@@ -234,43 +343,57 @@ def _names(predictions: Any) -> tuple[str, ...]:
     return tuple(predictions)
 
 
-def _laws(judged: Sequence[Judged], metric: Metric, key: Key) -> Laws:
+def _laws(judged: Sequence[Judged], metric: Metric, key: Key, new: bool) -> Laws:
     values, differences = {}, {}
-    for members, what, table in judged:
-        for place, name in enumerate(members):
-            if name not in values:
-                values[name] = table.estimate(what.of_one(metric, place))
+    for members, asked in judged:
+        places = [(k, name) for k, name in enumerate(members) if name not in values]
+        values |= {name: asked.value(metric, k, new) for k, name in places}
         for a, b in combinations(range(len(members)), 2):
-            differences[members[a], members[b]] = _difference(table, what, metric, (a, b))
-    differences = consistent(values, differences)
-    if len(judged) == 1 and isinstance(judged[0][2], TableDraws):
-        columns = np.stack([law.draws for law in values.values()], axis=1)
-    else:
-        columns = joined(values, differences, key)
-    return Laws(values, differences, columns, -1.0 if smaller_is_better(metric) else 1.0)
+            differences[members[a], members[b]] = asked.difference(metric, (a, b), new)
+    differences, one = consistent(values, differences), judged[0][1]
+    together = len(judged) == 1 and one.whole
+    columns = one.columns(metric, new) if together else joined(values, differences, key)
+    return Laws(values, differences, columns, _sign(metric))
 
 
-def _difference(table: AnyTable, what: Tuples, metric: Metric, pair: tuple[int, int]) -> DrawsEstimate:
-    """Law of a difference; a predictive one within what samples allow on which predictions differ."""
-    difference = what.difference(metric, *pair)
-    if not isinstance(table, PredictiveTable):
-        return table.estimate(difference)
-    most = what.most(metric, *pair, next(iter(table.readings.values())).counts[0].sum(axis=0))
-    if most == 0:
-        return DrawsEstimate(np.zeros(1))
-    return table.law(difference._replace(bounds=(-most, most)), DIFFERENCE)
+def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
+    """Of every pair: on how many of these samples only the first is right, and only the second."""
+    found = {}
+    for members, one in judged:
+        what, table = one.what, one.table
+        for a, b in combinations(range(len(members)), 2):
+            asked = (
+                metric
+                if what.decided(metric, a, b) is not None
+                else named_metric("accuracy", range(what.num_classes))
+            )
+            cells = check.present(what.decided(asked, a, b), "cells that decide")
+            if isinstance(table, TableDraws):
+                first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
+                laws = DrawsEstimate(first), DrawsEstimate(second)
+            else:  # readings say on how many of the samples one of both is right, the difference on which
+                law = one.difference(asked, (a, b), False)
+                tables = [reading.mean_counts for reading in table.readings.values()]
+                *only, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)
+                gap = np.append(law.draws, law.mean) * size * _sign(asked)
+                counts = [(np.maximum(sum(only), np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
+                laws = [DrawsEstimate(each[:-1], middle=float(each[-1])) for each in counts]
+            found[members[a], members[b]] = Decided(
+                laws[0], laws[1], float(np.mean(size)), asked.name, what.same(a, b)
+            )
+    return found
 
 
 def _by_assumption(
     judged: Sequence[Judged], metric: Metric, names: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """Under each reading of the labels, in words, the metric of every classifier."""
-    first, rows = judged[0][2], []
+    first, rows = judged[0][1].table, []
     for reading in first.readings if isinstance(first, PredictiveTable) else ():
         values = {  # of a name the first table that has it
-            name: table.readings[reading].estimate(what.of_one(metric, place)).mean
-            for members, what, table in reversed(judged)
-            if isinstance(table, PredictiveTable) and reading in table.readings
+            name: one.table.readings[reading].estimate(one.what.of_one(metric, place)).mean
+            for members, one in reversed(judged)
+            if isinstance(one.table, PredictiveTable) and reading in one.table.readings
             for place, name in enumerate(members)
         }
         rows.append((ASSUMPTIONS[reading].sentence, tuple(values.get(name, np.nan) for name in names)))
@@ -320,8 +443,7 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
                                num_symbols=what.num_symbols, alpha=alpha)  # fmt: skip
     if not model.prior_unknown:
         odds = log_odds(model.log_likelihood, model.prior)
-        chain = symbol_chain(odds, data.y_pred, what.num_symbols, alpha)
-        return chain.tables(stream(key, "tuples of predictions"), _DRAWS)
+        return chain_tables([symbol_chain(odds, data.y_pred, what.num_symbols, alpha)], np.ones(1))
     # The prior is integrated out at the nodes of one classifier's answer, with the evidence of all.
     ratio = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
     right_for_one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
@@ -331,11 +453,4 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
         for share in mixture.parameter
     ]
     gain = [c.log_evidence - t.log_evidence for c, t in zip(chains, mixture.tables, strict=True)]
-    weight = softmax(log(mixture.weight) + np.array(gain))
-    number = host_rng(key, "share of positives").multinomial(_DRAWS, weight)
-    drawn = [
-        chain.tables(stream(key, "tuples given share", k), int(n)).counts
-        for k, (chain, n) in enumerate(zip(chains, number, strict=True))
-        if n
-    ]
-    return TableDraws(np.concatenate(drawn))
+    return chain_tables(chains, softmax(log(mixture.weight) + np.array(gain)))

@@ -12,27 +12,30 @@ right in half of the cases). Then no probability is given, and about how many go
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import permutations
-from typing import Any
+from functools import cached_property, partial
+from itertools import permutations, product
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtr
+from scipy.special import bdtr, ndtr
 
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
 from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
-from jtruth.answers.blocks import facts_of
+from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
+from jtruth.answers.require import Gate, Quantity, require
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import check_level
+from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.metrics import Metric, of_one_class, title
+from jtruth.tables.pairs import NewDifference
 
 TOLD = 0.95  # probability from which it can be told who is better
-_DRAWS = 4000
+_DRAWS, _MOST_ORDERED = 4000, 5  # of so many at most the whole order is shown
+_ORDINAL = ("1st", "2nd", "3rd", "4th", "5th")
 _AGREEMENT = (
     "Share of all labels that each repeats (Lam and Stork 2003, section 7): apart from chance this order is "
     "that of their accuracies if labels are wrong less often than right, equally in all classes, and "
@@ -42,11 +45,39 @@ CLOSE = 0.03  # two are close if the interval of their difference is within this
 Pair = tuple[str, str]
 
 
+class Decided(NamedTuple):
+    """On how many of the samples at hand one of two classifiers is right where the other is wrong."""
+
+    first: DrawsEstimate
+    second: DrawsEstimate
+    size: float  # samples that the metric is about, on average
+    metric: str
+    same: bool  # whether both say the same of every sample
+
+    __repr__ = one_line
+
+    @property
+    def mcnemar(self) -> float | None:
+        """Two-sided exact p-value (binomial, McNemar 1947), where all classes are known."""
+        if np.ptp(self.first.draws) > 0 or np.ptp(self.second.draws) > 0:
+            return None
+        few, all_ = min(self.first.mean, self.second.mean), self.first.mean + self.second.mean
+        return min(1.0, 2 * float(bdtr(few, round(all_), 0.5)))
+
+
+def drawn(law: Estimate) -> Float[np.ndarray, " draws"]:
+    """Draws of a distribution, those in which it is defined; of one without draws even quantiles."""
+    if isinstance(law, DrawsEstimate):
+        return law.draws[~np.isnan(law.draws)]
+    quantiles = law._quantile((np.arange(_DRAWS) + 0.5) / _DRAWS)
+    return quantiles[~np.isnan(quantiles)]
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Laws:
     """Laws of numbers by name, of their differences, and draws of all of them together."""
 
-    values: Mapping[str, DrawsEstimate]
+    values: Mapping[str, Estimate]
     differences: Mapping[Pair, DrawsEstimate]  # first minus second, in the order of `values`
     columns: Float[np.ndarray, "draws numbers"]
     sign: float  # -1 where smaller is better, else 1
@@ -96,9 +127,12 @@ class Laws:
 
         With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
         """
-        draws = self.sign * self.difference(first, second)
+        (law, turned), draws = _turned(self.differences, first, second), self.difference(first, second)
+        draws = self.sign * draws
         if not draws.size:
             return float("nan")
+        if beyond == 0 and isinstance(law, NewDifference):
+            return law.above if self.sign * turned > 0 else 1 - law.above
         half = 0.5 if beyond == 0 else 0.0
         return float((draws > beyond).mean() + half * (draws == beyond).mean())
 
@@ -114,8 +148,26 @@ def _turned(differences: Mapping[Pair, DrawsEstimate], first: str, second: str) 
     return differences[(second, first) if turned else (first, second)], -1 if turned else 1
 
 
+def named_quantity(laws: Laws, text: str, noun: str, metrics: Sequence[str] = ()) -> Quantity:
+    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2".
+
+    How much one verified item says of a difference: as if both were right independently of each other.
+    """
+    said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in laws.names}
+    for name, law in laws.values.items():
+        if text in said[name]:
+            return Quantity(law)
+    for a, b in permutations(said, 2):
+        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
+            law, sign = _turned(laws.differences, a, b)
+            variance = sum(laws.values[name].mean * (1 - laws.values[name].mean) for name in (a, b))
+            return Quantity(law, variance, sign < 0)
+    names, of = ", ".join(map(plain, laws.names)), f"; the metric is {metrics[0]}" if metrics else ""
+    raise ValueError(f"{text!r} is neither a {noun} nor a difference A - B of two; {noun}s: {names}{of}")
+
+
 def consistent(
-    values: Mapping[str, DrawsEstimate], differences: Mapping[Pair, DrawsEstimate]
+    values: Mapping[str, Estimate], differences: Mapping[Pair, DrawsEstimate]
 ) -> dict[Pair, DrawsEstimate]:
     """Differences whose points are the differences of the values' points."""
     gaps = {(a, b): values[a].mean - values[b].mean for a, b in differences}
@@ -126,7 +178,7 @@ def consistent(
 
 
 def joined(
-    values: Mapping[str, DrawsEstimate], differences: Mapping[Pair, DrawsEstimate], key: Key
+    values: Mapping[str, Estimate], differences: Mapping[Pair, DrawsEstimate], key: Key
 ) -> Float[np.ndarray, "draws numbers"]:
     """Draws of all values together, from the law of each and of every difference: a normal copula.
 
@@ -146,7 +198,7 @@ def joined(
     normal = host_rng(key, "compared together").standard_normal((_DRAWS, size)) @ half.T
     columns = np.full((_DRAWS, size), np.nan)
     for k, law in enumerate(values.values()):
-        known = law.draws[~np.isnan(law.draws)]
+        known = drawn(law)
         if known.size:
             columns[:, k] = np.quantile(known, ndtr(normal[:, k]), method="inverted_cdf")
     return columns
@@ -156,6 +208,8 @@ def joined(
 class Comparison(Laws, Answer):
     """Which classifier is better, and how sure one may be. `print` it; `to_dict` for JSON."""
 
+    target: str  # "population", new samples, or "in-sample", these
+    other: Laws  # the same for the other target
     measure: Metric
     level: float  # probability of the intervals
     interval_kind: str  # "posterior" or "predictive"
@@ -173,6 +227,24 @@ class Comparison(Laws, Answer):
     at_least: float | None = None  # the requirement
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
+    decided: Mapping[Pair, Decided] = field(default_factory=dict)  # samples on which one of two is right
+
+    @property
+    def in_sample(self) -> "Comparison":
+        """The same answer about these samples."""
+        return self._about(parts.IN_SAMPLE)
+
+    @property
+    def population(self) -> "Comparison":
+        """The same answer about new samples of the same kind."""
+        return self._about(parts.POPULATION)
+
+    def _about(self, target: str) -> "Comparison":
+        if target == self.target:
+            return self
+        mine = Laws(self.values, self.differences, self.columns, self.sign)
+        now = {name: getattr(self.other, name) for name in ("values", "differences", "columns")}
+        return replace(self, target=target, other=mine, **now)
 
     @property
     def metric(self) -> str:
@@ -189,9 +261,14 @@ class Comparison(Laws, Answer):
         """Probability that each meets `at_least`; empty without one."""
         if self.at_least is None:
             return {}
-        draws = {name: law.draws[~np.isnan(law.draws)] * self.sign for name, law in self.values.items()}
+        draws = {name: drawn(law) * self.sign for name, law in self.values.items()}
         least = self.sign * self.at_least
         return {name: float((d >= least).mean()) if d.size else float("nan") for name, d in draws.items()}
+
+    def of_pair(self, first: str, second: str) -> Decided | None:
+        """On how many samples only one of two is right; None of groups."""
+        found, turned = self.decided.get((first, second)), self.decided.get((second, first))
+        return found if turned is None else turned._replace(first=turned.second, second=turned.first)
 
     @property
     def told(self) -> bool:
@@ -220,7 +297,7 @@ class Comparison(Laws, Answer):
         d the variances p (1 - p) G/n of both.
         """
         pair = self.ranking[:2]
-        draws = self.difference(*pair)
+        draws = self.in_sample.difference(*pair)
         if not draws.size:
             return None
         d, apart = abs(self.values[pair[0]].mean - self.values[pair[1]].mean), float(np.abs(draws).max())
@@ -240,6 +317,12 @@ class Comparison(Laws, Answer):
         """By how much one has to be better, in words."""
         return f" by more than {self.margin:g}" if self.margin else ""
 
+    def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
+        """The verdict on "m1 > m2", "m1 - m2 >= -.02", "m1 accuracy >= .8"; see `jtruth.answers.require`."""
+        find = partial(named_quantity, self, noun=self.noun, metrics=(self.metric, title(self.metric)))
+        example = " > ".join(map(plain, self.ranking[:2]))
+        return require(self, find, requirements, confidence, self.num_gold, example)
+
     def at_level(self, level: float) -> "Comparison":
         """The same answer with intervals of another probability."""
         return replace(self, level=check_level(level))
@@ -252,33 +335,58 @@ class Comparison(Laws, Answer):
             for text, v in self.assumptions
         ]
         heads = [Column(("values", name), plain(name)) for name in self.ranking]
-        pairs = [
-            row | {"first_better": self._said((row["first"], row["second"])),
-                   "second_better": self._said((row["second"], row["first"]))}
-            for row in difference_rows(self.differences, self.ranking, self.level)
-        ]  # fmt: skip
-        chance = Column("first_better", f"P(the first is better{self.beyond})", form=".2f")
-        shown = () if all(row["first_better"] is None for row in pairs) else (chance,)
+        rows, about = self._rows(), self.target
+        other = self._about(parts.IN_SAMPLE if about == parts.POPULATION else parts.POPULATION)
+        there = {"classifiers": _classifiers(other, metric).rows, "differences": other._rows()}
+        chance = Column("first_better", f"P(first better{self.beyond})", form=".2f")
+        shown = [] if all(row["first_better"] is None for row in rows) else [chance]
         blocks = (
             _classifiers(self, metric),
-            difference_table("comparison.differences", "Differences", pairs, shown, "", "not clear"),
+            difference_table("comparison.differences", f"Differences {parts.ABOUT[self.target]}", rows, shown,
+                             "", "not clear"),
+            *_decided_table(self, rows),
             parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
-            how(("metric", metric), ("interval", kind), ("rests on", self.assumption)),
+            how(("metric", metric), ("interval", kind), ("rests on", self.assumption),
+                ("target", f"{self.target}, {parts.ABOUT[self.target]}")),
             facts_of(self, "metric", "positive", "positive_chosen", "level", "interval_kind", "assumption",
-                     "num_samples", "num_gold", "margin", "at_least", "ranking", "told", within="comparison"),
-            facts(**{"comparison.target": parts.IN_SAMPLE, "comparison.smaller_is_better": self.sign < 0,
-                     "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key}),
+                     "num_samples", "num_gold", "margin", "at_least", "ranking", "told", "target",
+                     "order_probability", within="comparison"),
+            facts(**{"comparison.smaller_is_better": self.sign < 0,
+                     "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key,
+                     "comparison." + other.target.replace("-", "_"): there}),
         )  # fmt: skip
         gold = number_of(self.num_gold, "gold label")
         about = f"{number_of(len(self.names), self.noun)}, {number_of(self.num_samples, 'sample')}, {gold}; "
         about += f"key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
-        sentence = _sentence(self, metric, f"{kind}s; {parts.taken_as_true(self.num_gold)}")
+        sentence = _sentence(self, metric, kind)
         one = of_one_class(self.metric)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if one else ()
         question = f"Which {self.noun} has the better {metric}?"
         return Document(question, about, sentence, blocks, alarms, lines=lines)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """A row for every two, the better one first: see `difference_rows`."""
+        rows = difference_rows(self.differences, self.ranking, self.level)
+        for row in rows:
+            pair = row["first"], row["second"]
+            row |= {"first_better": self._said(pair), "second_better": self._said(pair[::-1])}
+            only = self.of_pair(*pair)
+            row |= {} if only is None else {
+                "only_first": law_row(only.first, self.level), "mcnemar": only.mcnemar,
+                "only_second": law_row(only.second, self.level),
+                "decided_of": {"metric": only.metric, "samples": only.size},
+            }  # fmt: skip
+        return rows
+
+    @property
+    def order_probability(self) -> float:
+        """Probability that the whole ranking is right; ties count as right."""
+        order = [self.names.index(name) for name in self.ranking]
+        columns = self.sign * self.columns[:, order]
+        known = columns[~np.isnan(columns).any(axis=1)]
+        return float((np.diff(known, axis=1) <= 0).all(axis=1).mean()) if len(known) else float("nan")
 
     def _said(self, pair: Pair) -> float | None:
         """P(the first of a pair is better), where it may be said; labels alone make it too sure."""
@@ -293,10 +401,16 @@ class Comparison(Laws, Answer):
 
 
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
-    first, second = comparison.ranking[:2]
+    first, second = pair = comparison.ranking[:2]
     p, names = comparison.p_better(first, second, comparison.margin), (plain(first), plain(second))
+    about, taken = parts.ABOUT[comparison.target], parts.taken_as_true(comparison.num_gold)
+    either = f"{names[0]} or {names[1]} has the better {metric} {about}"
     if np.isnan(p):
-        return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind})."
+        return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind}s; {taken})."
+    only = comparison.of_pair(first, second)
+    if only is not None and only.same:
+        alike = f"{names[0]} and {names[1]} are the same: they agree on all {comparison.num_samples} samples."
+        return f"{alike} {_order_text(comparison)}".strip()
     if comparison.unclear:
         needed = comparison.gold_to_tell
         help_ = "even the truth of all samples may not"
@@ -304,14 +418,44 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
             help_ = f"about {needed} gold answers, chosen at random, would"
         elif comparison.close:
             help_ = f"gold may not tell either: the difference is within {CLOSE:g} either way"
-        return (
-            f"Labels alone cannot tell whether {names[0]} or {names[1]} has the better {metric}; {help_} "
-            f"({kind})."
+        return f"Labels alone cannot tell whether {either}; {help_} ({kind}s; {taken})."
+    row = next(row for row in comparison._rows() if (row["first"], row["second"]) == pair)
+    by, form, unit = (100, "+.1f", " points") if comparison.measure.bounds == (0.0, 1.0) else (1, "+.3f", "")
+    gap, low, high = (format(by * row[name], form) for name in ("mean", "low", "high"))
+    says = f"{names[0]} has the better {metric} {about}"
+    says = says if comparison.told else f"It is not clear whether {either}"
+    says += f": {names[0]} - {names[1]} is {gap}{unit} ({kind} {low} to {high}; {taken})."
+    says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
+    if only is not None:
+        cells = [value_of(law_column(name, ""), row) for name in ("only_first", "only_second")]
+        counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
+        for_ = "" if only.size == comparison.num_samples else f" that count for {title(only.metric)}"
+        test = "" if only.mcnemar is None else f" (exact McNemar p = {only.mcnemar:.2f})"
+        says += (
+            f" {names[0]} is right where {names[1]} is wrong on {counts[0]} of {only.size:.0f} samples{for_},"
         )
-    return (
-        f"{names[0]} has the better {metric} with probability {comparison.best[first]:.2f}; "
-        f"than {names[1]}{comparison.beyond} {p:.2f} ({kind})."
-    )
+        says += f" the reverse on {counts[1]}{test}."
+    return f"{says} {_order_text(comparison)}".strip()
+
+
+def _order_text(comparison: Comparison) -> str:
+    """How probable the whole order is, where there is more to it than the first two."""
+    if not 2 < len(comparison.names) <= _MOST_ORDERED or comparison.unclear:
+        return ""
+    order = ", ".join(map(plain, comparison.ranking))
+    return f"P(the whole order {order} is right) = {comparison.order_probability:.2f}."
+
+
+def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Table]:
+    """Samples on which only one of two is right; the JSON has them in the rows of the differences."""
+    if not comparison.decided:
+        return []
+    certain = [Column("mcnemar", "exact McNemar p")] if rows[0]["mcnemar"] is not None else []
+    columns = [law_column(f"only_{k}", f"only the {k} right", ".0f") for k in ("first", "second")]
+    columns = [one._replace(ends=None) for one in columns] if certain else columns
+    of = title(rows[0]["decided_of"]["metric"])
+    heading = f"These samples that count for {of}: where only one is right"
+    return [Table("", heading, "difference", (*columns, *certain), rows, unit=None, say=str)]
 
 
 def _classifiers(comparison: Comparison, metric: str) -> Table:
@@ -326,12 +470,15 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
     ]  # fmt: skip
     columns = [Column("mean", metric, ("low", "high"))]
     columns += [] if comparison.unclear else [Column("best", "P(best)", form=".2f")]
+    if 2 < len(rows) <= _MOST_ORDERED and not comparison.unclear:
+        rows = [row | {"rank": dict(zip(_ORDINAL, map(float, row["ranks"]), strict=False))} for row in rows]
+        columns[1:] = [Column(("rank", k), f"P({k})", form=".2f") for k in _ORDINAL[: len(rows)]]
     if meets:
         side = "at most" if comparison.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if comparison.agreement else []
     columns += [Column("num_samples", "samples")] if comparison.sizes else []
-    heading = f"{comparison.noun.capitalize()}s, the best first"
+    heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}, the best first"
     note = _AGREEMENT if comparison.agreement else ""
     return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note)
 

@@ -15,11 +15,12 @@ import numpy as np
 from jax.core import Tracer
 
 from jtruth import _validation as check
-from jtruth._host import known_classes, log, most_likely_prior
+from jtruth._host import cross_table, known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Read
+from jtruth.evaluation import one_judge
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
 from jtruth.io.gold import Gold
@@ -143,6 +144,20 @@ class Inputs:
         return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
 
     @property
+    def settled(self) -> bool:
+        """Whether verified labels say all that is said of predictions of two classes."""
+        alone = self.only_gold or self.num_gold == self.gold.size
+        return self.open and alone and len(self.classes) == self.num_symbols == 2
+
+    @property
+    def verified(self) -> np.ndarray | None:
+        """(2, 2) counts of samples of known class in the order of `answered`, if these settle the answer."""
+        if not self.settled:
+            return None
+        known, turn = self.gold >= 0, 1 if self.positive else -1
+        return cross_table(self.gold[known], self.y_pred[known], (2, 2)).astype(np.int64)[::turn, ::turn]
+
+    @property
     def open(self) -> bool:
         """Whether error rates are learned and nobody vouches for an assumption."""
         return self.model is None and self.assume in (None, "unknown")
@@ -219,6 +234,8 @@ class Inputs:
     @property
     def headline(self) -> tuple[str, ...]:
         """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
+        if self.settled:
+            return one_judge.HEADLINE
         return OF_ALL_CLASSES if len(self.classes) > 2 and not self.one_against_rest else OF_ONE_CLASS
 
 
@@ -253,8 +270,40 @@ def read_labels_alone(
     return data
 
 
+def labels_of_columns(**columns: Any) -> Labels:
+    """Labels of two labelers, each a sequence in the order of the samples, or a dict or Series by task id."""
+    named = {
+        name: list(values) if isinstance(values, Mapping) else list(values.index)
+        for name, values in columns.items()
+        if isinstance(values, Mapping) or hasattr(values, "iloc")
+    }
+    labels = {
+        name: check.as_list(list(values.values()) if isinstance(values, Mapping) else values, name)
+        for name, values in columns.items()
+    }
+    (one, first), (other, second) = labels.items()
+    if len(named) < 2 and len(first) != len(second):
+        numbers = f"{one} has {len(first)} entries and {other} has {len(second)}"
+        raise ValueError(f"{numbers}: give one of both for each sample, or dicts or Series by task id")
+    ids = next(iter(named.values()), list(range(len(first))))
+    whole = ids != list(range(len(ids)))
+    tasks = [task for name in labels for task in named.get(name, ids)]
+    workers = [name for name, values in labels.items() for _ in values]
+    return Labels.from_long(tasks, workers, [*first, *second], missing="drop", allow_unlabelled=True,
+                            tasks=tuple(dict.fromkeys(tasks)) if whole else None)  # fmt: skip
+
+
+def labels_of_nobody(y_pred: Any, gold: Any) -> Labels:
+    """Labels without a labeler: the samples of predictions, and the classes of these and of gold."""
+    if gold is None or y_pred is None:
+        raise ValueError("labels is None: give labels, or gold=..., the verified classes to grade y_pred by")
+    both = labels_of_columns(y_pred=y_pred, gold=gold.classes if isinstance(gold, Gold) else gold)
+    return replace(both.select_labelers([]), notes=())
+
+
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
+    labels = labels_of_nobody(y_pred, gold) if labels is None else labels
     fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
     if fitted:
         labels, prior = fitted
@@ -450,6 +499,7 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
     options: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
     level, empty = check_level(options["level"]), y_pred is None
     if empty:
+        labels = labels_of_nobody(None, None) if labels is None else labels
         named = isinstance(labels, Labels)
         none = np.zeros(labels.num_samples if named else len(labels), np.int32)
         y_pred = check.with_tasks(none, labels.tasks if named else None)

@@ -22,13 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._host import cross_table
 from jtruth._random import Stated, stream
-from jtruth._validation import choose
+from jtruth._validation import choose, positive_line
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
 from jtruth.answers.blocks import Row, cell_text, facts_of, law_column
 from jtruth.answers.data import plain_json
-from jtruth.evaluation import parts
+from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.agreement import consensus_table
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import (
@@ -41,6 +42,7 @@ from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
+from jtruth.evaluation.errors_by_column import ErrsOn
 from jtruth.evaluation.gold import tables
 from jtruth.evaluation.habits import behaviour_of, repeats_table, swap_findings, with_repeats
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone, read_order
@@ -51,6 +53,7 @@ from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import new_shares
+from jtruth.tables.posterior import TableDraws
 
 SURE = 0.95  # probability from which a difference is clear, and a labeler is said to label at random
 _OFTEN, _MOST_CLASSES, _LISTED, _ENDS = 0.25, 12, 3, 12
@@ -80,6 +83,9 @@ class LabelerReport(Answer):
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()
+    positive: str = ""  # of two classes, where gold says how often labelers are right in each
+    positive_chosen: str = ""  # how it was, in words
+    errs: ErrsOn | None = None  # what errors go with, by gold and other columns: see `errs_on`
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -88,20 +94,30 @@ class LabelerReport(Answer):
         about = f"{number_of(len(rows), 'labeler')}, {labels}; classes {parts.listed(self.classes)}"
         prior = parts.listed(self.classes, [f"{p:.3f}" for p in self.prior])
         named = [{"name": name, "sentence": text} for name, text in self.assumptions]
+        judged = [row for row in rows if "in_words" in row]
+        words = [f"{plain(row['worker'])}: {' '.join(row['in_words'])}" for row in judged]
+        columns = one_judge.COLUMNS if judged else ()
         shown_blocks = (
-            parts.labeler_table(rows, self.level, estimand), *repeats_table(rows), *_of_classes(self),
+            parts.labeler_table(rows, self.level, estimand, columns), *repeats_table(rows),
+            *_of_classes(self), blocks.sentence_notes("", "Against verified labels", words, "how"),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
+            *(() if self.errs is None else self.errs.blocks().blocks),
             blocks.sentence_notes("advice", "What would help", self.advice, "do"),
             how(("rests on", self.rests_on), ("class prior", prior), *(("assumed", s) for s in self.assumed)),
             facts_of(self, "level", "key", "target", "interval_kind", "rests_on", "classes", "prior",
-                     "assumed"),
+                     "assumed", "positive", "positive_chosen"),
             facts(estimand=estimand, assumptions=named),
         )  # fmt: skip
         kind = parts.interval_title(self.level, self.interval_kind)
         sentence = labelers_headline(rows, estimand, kind, self.clear, self.clear_if)
         alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
-        return Document("How good is every labeler?", about, sentence, shown_blocks, alarms, doubt)
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
+        if len(rows) == len(judged) == 1:
+            sentence = f"{sentence} {one_judge.judge_sentence(rows[0])}"
+            lines += rows[0]["in_words"]
+        question = "How good is every labeler?"
+        return Document(question, about, sentence, shown_blocks, alarms, doubt, lines=lines)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
         """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
@@ -303,21 +319,23 @@ def evaluate_labelers(
 def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     """The report on labels that were read; `when` each sample was labelled."""
     labels, level, by_gold = data.own_labels(), data.level, data.num_gold > 0
+    alone = by_gold and labels.num_labelers == 1  # gold is all there is to grade by
     first = first_look(labels, data.gold, {}, by_gold and data.sampling.at_random)
     fit = ranges.labels_fit(data, ranges.ANSWER_EFFORT)
     doubt, key = check_identified(labels, None, None, False), stream(data.key, "labelers")
     if doubt is not None:
         members, doubts = [], [tables.NO_MODEL.format(doubt) if by_gold else doubt]
+        doubts = [] if alone else doubts
     else:
         known = {} if by_gold else {INDEPENDENT: fit}
         members, doubts = ranges.readings(data.without_gold(), key, known=known, keep_all=True)
-    warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold else ()))))
-    odd = suspicions(labels)
+    warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold and not alone else ()))))
+    odd = () if alone else suspicions(labels)
     if not by_gold and all(member.fit is None for member in members):
         none = (*first, *refused(fit.warnings[0]))
         return LabelerReport(level, data.classes, (), (), warnings, fit, data.stated, none, suspicious=odd)
-    checks, prior = refused(fit.warnings[0]) if not fit.usable else (), fit.prior.mean(0)
-    if fit.usable:  # what the labels say against independent errors of the labelers
+    checks, prior = refused(fit.warnings[0]) if not fit.usable and not alone else (), fit.prior.mean(0)
+    if fit.usable and not alone:  # what the labels say against independent errors of the labelers
         aside = stream(data.key, "labeler checks")
         checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold)
         if not by_gold:
@@ -327,7 +345,14 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     draws = ranges.labeler_draws(members, labels, data.key)
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
-        without, laws = laws, tables.labeler_laws_by_gold(laws, labels, posterior, data.known, data.key)
+        counted = tables.labeler_tables_by_gold(labels, posterior, data.known, data.key)
+        without, laws = (
+            laws,
+            [
+                law if table is None else table.estimate("accuracy")
+                for law, table in zip(laws, counted, strict=True)
+            ],
+        )
         warnings += (
             *tables.kind_warnings(data.labelers_are, without, laws),
             *tables.gold_warnings(data),
@@ -341,6 +366,8 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
                         alone, level, means)  # fmt: skip
     rows = with_repeats(rows, labels, level)
+    if by_gold and labels.num_classes == 2:
+        rows = _against_gold(rows, counted, data)
     readings = tuple((member.name, member.sentence) for member in members)
     clear, clear_if = _clear(data, rows, draws, laws, fit, checks)
     if not by_gold and all_refused(checks):  # what each assumption says means nothing then
@@ -360,7 +387,25 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         clear=clear, clear_if=clear_if,
         laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
         advice=tables.advice(data, None) if by_gold else (),
+        positive=data.classes[data.positive] if by_gold else "", positive_chosen=data.chosen if by_gold else "",
     )  # fmt: skip
+
+
+def _against_gold(
+    rows: Sequence[dict[str, Any]], counted: Sequence[TableDraws | None], data: Inputs
+) -> tuple[dict[str, Any], ...]:
+    """Rows with what verified labels say of labelers of two classes, by their tables."""
+    labels, known, found = data.own_labels(), data.gold, {}
+    sample, labeler, label = labels.entries()
+    for t, table in enumerate(counted):
+        if table is not None:
+            own = labeler == t
+            seen = own & (known[sample] >= 0)
+            verified = cross_table(known[sample[seen]], label[seen], (2, 2)).astype(np.int64)
+            called = float((label[own] == data.positive).mean())
+            found[str(labels.worker_names[t])] = one_judge.judge_row(
+                data.about(table), verified, called, data.classes, data.positive, data.level)  # fmt: skip
+    return tuple(row | found.get(row["worker"], {}) for row in rows)
 
 
 def _clear(

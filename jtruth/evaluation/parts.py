@@ -110,8 +110,11 @@ def listed(names: Sequence[Any], more: Sequence[str] = ()) -> str:
 
 def counts_text(answer: Any) -> str:
     """How many samples, labels and labelers."""
-    labels = f"{number_of(answer.num_samples, 'sample')}, {number_of(answer.num_labels, 'label')}"
-    return f"{labels} by {number_of(answer.num_labelers, 'labeler')}"
+    samples = number_of(answer.num_samples, "sample")
+    if not answer.num_labels and answer.num_gold:
+        return f"{samples}, {answer.num_gold} verified, no other labels"
+    labels = number_of(answer.num_labels, "label")
+    return f"{samples}, {labels} by {number_of(answer.num_labelers, 'labeler')}"
 
 
 def taken_as_true(num_gold: int) -> str:
@@ -149,8 +152,11 @@ def worst_first(
     return tuple(rows)
 
 
-def labeler_table(rows: Sequence[dict[str, Any]], level: float, what: str = "share right") -> Table:
-    """Accuracies of labelers as a block, the worst first."""
+def labeler_table(
+    rows: Sequence[dict[str, Any]], level: float, what: str = "share right", more: Sequence[Column] = ()
+) -> Table:
+    """Accuracies of labelers as a block, the worst first, and `more` columns."""
     title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
-    columns = (Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels"))
+    form = ".0%" if more else ".3f"
+    columns = (Column("accuracy", "accuracy", ("low", "high"), form), *more, Column("num_labels", "labels"))
     return Table("labelers", title, "worker", columns, rows, missing="no label given")

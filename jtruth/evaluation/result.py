@@ -14,7 +14,8 @@ from jtruth.answers import Answer, Check, Column, Document, Matrix, Table
 from jtruth.answers import blocks as block
 from jtruth.answers.blocks import Block, Row, cell_text, facts, facts_of, how, law_column
 from jtruth.answers.data import law_row
-from jtruth.evaluation import parts
+from jtruth.answers.require import Gate, Quantity, require
+from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
 from jtruth.evaluation.inputs import Progress
@@ -23,7 +24,7 @@ from jtruth.evaluation.parts import Assumption
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
-from jtruth.tables.metrics import Metric, named_metric, of_one_class
+from jtruth.tables.metrics import Metric, named_metric, of_one_class, ratio
 from jtruth.tables.new_samples import NewSamples
 from jtruth.tables.posterior import Cells, TablePosterior, estimates
 from jtruth.testing.multiclass import CountDraws
@@ -66,6 +67,7 @@ class Evaluation(Answer):
     suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
     positive_chosen: str = ""  # how the positive class was, in words
+    verified: np.ndarray | None = None  # of a judge of two classes: (2, 2) counts of samples of known class
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -102,6 +104,11 @@ class Evaluation(Answer):
         """P_FA, the share of negatives that are predicted positive."""
         return self.metrics["false_alarm_rate"]
 
+    @property
+    def specificity(self) -> Estimate:
+        """Share of negatives that are predicted negative (TNR); sensitivity (TPR) is `recall`."""
+        return self.estimate("specificity")
+
     def f_score(self, beta: float = 1.0) -> Estimate:
         """F_beta of the positive class, in which recall weighs beta times as much as precision."""
         if not 0 < beta < np.inf:
@@ -111,6 +118,21 @@ class Evaluation(Answer):
     def estimate(self, metric: str) -> Estimate:
         """Law of any metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
         return self.posterior.estimate(self._metric(metric))
+
+    def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
+        """The verdict on "accuracy >= .9", "recall[disease] > .8"; see `jtruth.answers.require`."""
+        if self.method in TAKEN:
+            raise ValueError(
+                f"method={self.method!r} knows no uncertainty, so no requirement has a probability"
+            )
+        return require(self, self._quantity, requirements, confidence, self.num_gold, "accuracy >= .9")
+
+    def _quantity(self, name: str) -> Quantity:
+        metric = self._metric(name)
+        law = self.metrics.get(metric.name) or self.posterior.estimate(metric)
+        (above, below), share = metric.terms(self.cells.mean), self.cells.mean / self.cells.mean.sum()
+        of_one = (share * (above - law.mean * below) ** 2).sum()  # the delta method's, of a ratio exactly
+        return Quantity(law, float(ratio(of_one, (share * below).sum() ** 2)))
 
     def _metric(self, name: str) -> Metric:
         return named_metric(name, self.classes, self.classes.index(self.positive))
@@ -156,8 +178,9 @@ class Evaluation(Answer):
                 for row, one in zip(rows, tables, strict=True)
                 if one is not None
             ]
-        return replace(self, target=target, posterior=table, metrics=estimates(table, *answered),
-                       what_if=rows, basis=basis, labelers=())  # fmt: skip
+        metrics = {name: table.estimate(self._metric(name)) for name in self.metrics}
+        return replace(self, target=target, posterior=table, metrics=metrics, what_if=rows, basis=basis,
+                       labelers=())  # fmt: skip
 
     def sensitivity(
         self,
@@ -250,12 +273,9 @@ def evaluation_blocks(
             ("rests on", result.rests_on), *(("assumed", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
-                 "num_gold", "log_evidence", "classes", "positive", "positive_chosen", "headline", "prior",
-                 "rests_on", "baselines", "interval_kind", "assumed"),
-        facts(**{name: {metric: law_row(one.metrics[metric], result.level) for metric in result.headline
-                        if metric in one.metrics}
-                 for name, one in (("in_sample", result.in_sample), ("population", result.population))
-                 if one is not result}),
+                 "num_gold", "log_evidence", "classes", "positive", "positive_chosen", "verified", "headline",
+                 "prior", "rests_on", "baselines", "interval_kind", "assumed"),
+        facts(**_other_target(result)),
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
     about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
@@ -265,25 +285,44 @@ def evaluation_blocks(
 
 
 def _lines(result: Evaluation) -> tuple[str, ...]:
-    """Which class is the positive one, where the answer is about it."""
+    """Which class is the positive one, where the answer is about it; of a judge what his rate is worth."""
     if "recall" not in result.headline:
         return ()
-    return (positive_line(result.classes, result.positive, result.positive_chosen),)
+    first = positive_line(result.classes, result.positive, result.positive_chosen)
+    if result.verified is None:
+        return (first,)
+    called = float(result.confusion_matrix[:, 1].sum() / result.num_samples)
+    worth = one_judge.worth_words(called, result.estimate("share"), result.estimate("balanced_accuracy"),
+                               result.positive, result.level)  # fmt: skip
+    return (first, one_judge.confusion_words(result.verified, result.classes), worth)
+
+
+def _other_target(result: Evaluation) -> dict[str, Any]:
+    """The headline's numbers about the other target, by its name."""
+    if isinstance(result.posterior, NewSamples):
+        name, table = "in_sample", result.posterior.in_sample
+    elif result.target == parts.IN_SAMPLE and result.method not in TAKEN:
+        name, table = parts.POPULATION, NewSamples(result.posterior, result.key)
+    else:
+        return {}
+    laws = {m: table.estimate(result._metric(m)) for m in result.headline if m in result.metrics}
+    return {name: {m: law_row(law, result.level) for m, law in laws.items()}}
 
 
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
     sure, open_, ends = [], [], () if result.method in TAKEN else ("low", "high")
+    said = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
     few = few.removeprefix("not determined: ").partition(". ")[0]
     for name in (name for name in result.headline if name in rows):
         row = rows[name]
         text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
         if parts.undetermined(row["low"], row["high"]) or (few and of_one_class(name)):
-            open_.append(parts.metric_title(name))
+            open_.append(said.get(name, parts.metric_title(name)))
         else:
-            sure.append(f"{parts.metric_title(name)} {text}")
+            sure.append(f"{said.get(name, parts.metric_title(name))} {text}")
     hardly = [f"hardly determined: {', '.join(open_)}{f' ({few})' if few else ''}"] if open_ else []
     kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold)
     of = f" of class {result.positive!r}" if "recall" in result.headline else ""
@@ -297,17 +336,24 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
 def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
     """Metrics of the whole table; those of every class; in the JSON also those that nobody asked for."""
     naive, title = result.baselines.get("majority_vote", {}), parts.metric_title
+    said = {} if result.verified is None else one_judge.NAMES
     of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in result.classes}
     of = {c: names for c, names in of.items() if names and len(result.classes) > 2}
     single = {name for names in of.values() for name in names.values()}
     single |= {name for name in rows if of_one_class(name) and "recall" not in result.headline}
+    found = {} if result.verified is None or result.num_gold == result.num_samples else {
+        name: float(result._metric(name).of_table(result.verified)) for name in rows}  # fmt: skip
+    single |= {"false_alarm_rate"} if said else set()
     main = [
-        {"metric": name, **row, "majority_vote": naive.get(name)}
+        {"metric": name, **row, "majority_vote": naive.get(name),
+         **({"observed": found[name]} if found else {})}
         for name, row in rows.items() if name not in single
     ]  # fmt: skip
     exact = result.method in TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "mean [interval]", ("low", "high"))
-    columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
+    columns = [mean, Column("observed", "observed") if found else Column("sd", "sd")] + (
+        [Column("majority_vote", "majority vote")] if naive else []
+    )
     notes = [f"They rest on this: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
     some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
@@ -318,7 +364,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     blocks: list[Block] = [
         Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,
               " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
-              by_name=True, aside=("majority_vote",), say=title)
+              by_name=True, aside=("majority_vote",), say=lambda name: said.get(name) or title(name))
     ]  # fmt: skip
     if of:
         heads = tuple(law_column(m, title(m), ".2f") for m in next(iter(of.values())))

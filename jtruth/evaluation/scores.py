@@ -23,7 +23,7 @@ from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
 from jtruth.answers.data import law_row, plain_json
-from jtruth.evaluation import inputs, parts
+from jtruth.evaluation import inputs, one_judge, parts
 from jtruth.evaluation import score_tables as tables
 from jtruth.evaluation.assumptions.model_error import rests_on
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, granted
@@ -41,6 +41,9 @@ Number = float | int
 AnyCurves = Curves | tables.PredictiveCurves
 
 
+_AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # rates at a threshold
+
+
 class AtThreshold(NamedTuple):
     """What predicting positive at or above a threshold brings."""
 
@@ -48,6 +51,8 @@ class AtThreshold(NamedTuple):
     false_alarm_rate: Estimate
     recall: Estimate
     precision: Estimate
+    accuracy: Estimate
+    specificity: Estimate
     cost: Estimate | None = None  # mean of a sample
     cheapest: tuple[float, float] | None = None  # the level's middle part of the thresholds that are cheapest
 
@@ -57,10 +62,21 @@ class AtThreshold(NamedTuple):
         """Plain values; an infinite threshold is None."""
         where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
         cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
-        for name in ("false_alarm_rate", "recall", "precision", "cost"):
+        for name in (*_AT, "cost"):
             law = getattr(self, name)
             cells[name] = None if law is None else law_row(law, level)
         return cells | {"cheapest": self.cheapest}
+
+    def sentence(self, level: float) -> str:
+        """Accuracy, sensitivity and specificity there, in words."""
+        text = ", ".join(
+            f"{one_judge.NAMES.get(name, name)} {parts.interval_text(getattr(self, name), level)}"
+            for name in _AT[:3]
+        )
+        cheapest = "" if self.cost is None else f" (mean cost {parts.interval_text(self.cost, level)})"
+        above = "Nothing" if self.threshold == np.inf else "Everything"
+        where = above if np.isinf(self.threshold) else f"{self.threshold:g} or more"
+        return f"{where} called positive: {text}{cheapest}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,7 +175,8 @@ class ScoreEvaluation(Answer):
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
         law = self.law
         rates = (
-            law(lambda c, name=name: c.at(name, k)) for name in ("false_alarm", "detection", "precision")
+            law(lambda c, name=name: c.at(name, k))
+            for name in ("false_alarm", "detection", "precision", "accuracy", "specificity")
         )
         mean = None if cost is None else law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
@@ -178,9 +195,8 @@ class ScoreEvaluation(Answer):
         if np.isfinite(self.hidden):
             note = f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
             note += f"[{low:.3f}, {high:.3f}]."
-        names = ("recall", "precision", "false_alarm_rate", "cost")
-        known = [n for n in names if any(getattr(one, n) is not None for one in self.asked)]
-        columns = tuple(law_column(name, name.replace("_", " ")) for name in known)
+        known = [n for n in (*_AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
+        columns = tuple(law_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known)
         asked = [one.row(self.level) for one in self.asked]
         cheapest = any(one.cheapest is not None for one in self.asked)
         title = "Positive from this threshold up" + (" (cheapest for the cost)" if cheapest else "")
@@ -200,7 +216,8 @@ class ScoreEvaluation(Answer):
         kind, truth = f"{kind}, {parts.ABOUT[self.target]}", parts.taken_as_true(self.num_gold)
         sentence = f"Area under the ROC curve {text} ({kind}; {truth})."
         about = f"{self.edges.size + 1} bins of scores; key {self.key}"
-        lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),
+                 *(one.sentence(self.level) for one in self.asked))  # fmt: skip
         alarms = parts.first_lines(self.checks, self.warnings)
         return Document("How well do the scores rank?", about, sentence, blocks, alarms, lines=lines)
 

@@ -103,7 +103,12 @@ class FilePlan:
         return self.map is None and self.pass_at is None and self.contains is None
 
     def sentence(self) -> str:
-        """How the table is read, in one sentence; empty where it says so itself (task, worker, label)."""
+        """How the table is read, and what passes; empty where it says so itself (task, worker, label)."""
+        least = f"{self.pass_at:g}" if isinstance(self.pass_at, float) else self.pass_at
+        cut = "" if least is None else f"Labels of {least} or more are pass."
+        return " ".join(filter(None, (self._columns(), cut)))
+
+    def _columns(self) -> str:
         if self.form or self.layout in (None, UNKNOWN):
             return f"Read as {self.form}." if self.form else ""
         key = f"the sample is {quoted(self.task)}" if self.task else "samples are the numbers of the rows"

@@ -136,12 +136,12 @@ def _shares_given(
     """theta for each M, and how much of p's distribution M can explain; a near theta if none of it."""
     number, classes = rates.shape[:2]
     nodes = int(np.clip(_NODES / (number * classes), 32, 400))
-    if classes > 2:  # the same p for every M, so that weights compare; of two classes its quantiles
-        p = _dirichlet(rng, seen + 1, nodes)
-    else:
+    if classes > 2:
+        p = _dirichlet(rng, seen + 1, number * nodes).reshape(number, nodes, classes)
+    else:  # quantiles: no noise in the weights
         first = betaincinv(seen[0] + 1, seen[1] + 1, (np.arange(nodes) + 0.5) / nodes)
-        p = np.stack([first, 1 - first], axis=1)
-    theta = p[None] @ np.linalg.inv(rates + 1e-12 * np.eye(classes))
+        p = np.stack([first, 1 - first], axis=1)[None]
+    theta = p @ np.linalg.inv(rates + 1e-12 * np.eye(classes))
     least = 0.25 / (seen.sum() + 1)  # shares of less than an item are alike: no weight is endless
     density = across(np.multiply, np.maximum(theta, least)) ** (1 / classes - 1)
     weight = np.where(across(np.minimum, theta) > 0, density, 0.0).cumsum(axis=1)

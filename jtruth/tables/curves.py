@@ -64,6 +64,17 @@ class Curves(NamedTuple):
         return ratio(self.above[:, 1], self.above.sum(axis=1))
 
     @property
+    def specificity(self) -> Float[np.ndarray, "draws thresholds"]:
+        """Share of negatives below the threshold; NaN where no sample is negative."""
+        return 1 - self.false_alarm
+
+    @property
+    def accuracy(self) -> Float[np.ndarray, "draws thresholds"]:
+        """Share of samples on the right side of the threshold."""
+        right = self.above[:, 1] + self.above[:, 0, -1:] - self.above[:, 0]
+        return right / self.above[:, :, -1:].sum(axis=1)
+
+    @property
     def share(self) -> DrawsEstimate:
         """Share of the positive class among the samples."""
         return DrawsEstimate(self.above[:, 1, -1] / self.above[:, :, -1].sum(axis=1))
@@ -113,7 +124,7 @@ class Curves(NamedTuple):
         return DrawsEstimate(np.where(np.isnan(x + y).any(axis=1), np.nan, area.sum(axis=1) / most))
 
     def at(self, rate: str, threshold: int) -> DrawsEstimate:
-        """`false_alarm`, `detection` or `precision` at a threshold by its number."""
+        """A rate at a threshold by its number: `false_alarm`, `detection`, `precision`, ..., by name."""
         return DrawsEstimate(getattr(self, rate)[:, threshold])
 
     def cost_at(self, threshold: int, false_alarm: Number, miss: Number) -> DrawsEstimate:

@@ -291,12 +291,13 @@ _ENTRIES = (
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
     LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), printed=ASKED),
     LinearRatio("npv", num=(0, 0, 0, 1), den=(0, 0, 1, 1), title="NPV", printed=ASKED),
+    LinearRatio("share", num=(1, 0, 1, 0), den=(1, 1, 1, 1), title="share of the class", printed=ASKED),
     OfTable("balanced_accuracy", partial(macro, _RECALL), printed=ASKED),
     OfTable("kappa", kappa, title="Cohen's kappa", bounds=(-1.0, 1.0)),
     OfTable("mcc", mcc, title="MCC", bounds=(-1.0, 1.0)),
 )  # fmt: skip
 METRICS: dict[str, LinearRatio | OfTable] = {entry.name: entry for entry in _ENTRIES}
-SYNONYMS = {"sensitivity": "recall", "ppv": "precision"}
+SYNONYMS = {"sensitivity": "recall", "ppv": "precision", "tpr": "recall", "tnr": "specificity"}
 
 
 def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:

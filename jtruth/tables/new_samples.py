@@ -136,11 +136,13 @@ class NewShare(Estimate):
         low, high = super().equal_tails(check_level(level))
         return Interval(min(low, self.mean), max(high, self.mean), level)  # all right: up to 1
 
-    def probability_below(self, value: float) -> float:
-        """P(number < value)."""
-        u, v = self.weights
-        share = np.clip(v * value / (v * value + u * (1 - value)), 0.0, 1.0)
-        return float(np.interp(np.arcsin(np.sqrt(share)), self._grid[0], self._grid[2]))
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """P(number >= limit), of a density that of > too."""
+        if self._nowhere:
+            return float("nan")
+        (u, v), limit = self.weights, min(max(limit, 0.0), 1.0)
+        share = v * limit / (v * limit + u * (1 - limit))
+        return 1 - float(np.interp(np.arcsin(np.sqrt(share)), self._grid[0], self._grid[2]))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Density of the number; NaN where it is never defined."""
@@ -203,23 +205,25 @@ def class_shares(
 
 
 def new_tables(
-    counts: Num[np.ndarray, "draws classes symbols"], key: Key
+    counts: Num[np.ndarray, "draws classes symbols"],
+    key: Key,
+    prior: Float[np.ndarray, "classes symbols"] | None = None,
 ) -> Float[np.ndarray, "draws classes symbols"]:
     """For each table the one of as many samples by cell probabilities drawn from Dirichlet(counts + prior).
 
-    The prior's weights add up to one: half of it on right answers where symbols are classes.
+    The prior's weights, if None, add up to one: half of it on right answers where symbols are classes.
     """
     counts = np.asarray(counts, np.float64)
     classes, symbols = counts.shape[1:]
-    prior = np.full((classes, symbols), 1 / (classes * symbols))
-    if classes == symbols > 1:
+    if prior is None and classes == symbols > 1:
         prior = np.where(np.eye(classes) > 0, 0.5 / classes, 0.5 / (classes * (classes - 1)))
+    prior = np.full((classes, symbols), 1 / (classes * symbols)) if prior is None else prior
     drawn = host_rng(key, "new samples").standard_gamma(np.where(np.isnan(counts), 1.0, counts) + prior)
     total = np.where(np.isnan(counts), np.nan, counts).sum(axis=(1, 2), keepdims=True)
     return drawn / drawn.sum(axis=(1, 2), keepdims=True) * total
 
 
-class _Ratio(NamedTuple):
+class Ratio(NamedTuple):
     """A metric that is u hits / (u hits + v misses): which cells are hits and misses, and (u, v)."""
 
     hits: Float[np.ndarray, "classes symbols"]
@@ -227,16 +231,16 @@ class _Ratio(NamedTuple):
     weights: tuple[float, float]
 
 
-def _as_ratio(metric: Metric, shape: tuple[int, int]) -> _Ratio | None:
+def as_ratio(metric: Metric, shape: tuple[int, int]) -> Ratio | None:
     """The metric in these terms, or None."""
-    if not metric.is_ratio or metric.joint is not None or metric.difference:
+    if not (metric.is_ratio or metric.joint is not None) or metric.difference:
         return None
     above, below = metric.terms(np.ones(shape))
     hit, miss = (above > 0) & (above == below), (above == 0) & (below > 0)
     u, v = np.unique(below[hit]), np.unique(below[miss])
     if ((below > 0) & ~hit & ~miss).any() or u.size != 1 or v.size != 1:
         return None
-    return _Ratio(hit.astype(np.float64), miss.astype(np.float64), (float(u[0]), float(v[0])))
+    return Ratio(hit.astype(np.float64), miss.astype(np.float64), (float(u[0]), float(v[0])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,15 +258,16 @@ class NewSamples(TablePosterior):
     def estimate(self, metric: str | Metric) -> Estimate:
         """Distribution of a metric for new samples; undefined as often as it is for these."""
         metric, table = self.metric(metric), self.in_sample
-        ratio = _as_ratio(metric, self.shape)
+        ratio = as_ratio(metric, self.shape)
         if ratio is None:
             law, middle = self._drawn.estimate(metric), table.estimate(metric).mean
             return replace(law, middle=middle) if isinstance(law, DrawsEstimate) else law
         counted = table.counted(ratio.hits, ratio.misses)
         if counted is None:
-            law = table.estimate(metric)
-            below = 0.0 if np.isnan(law.mean) else table.cells().mean * (ratio.hits + ratio.misses)
-            return new_share(law, float(np.sum(below)), ratio.weights)
+            readings = getattr(table, "readings", {}).values()
+            means = [one.mean_counts for one in readings] or [table.cells().mean]
+            size = float(np.nan_to_num(np.sum(np.mean(means, axis=0) * (ratio.hits + ratio.misses))))
+            return new_share(table.estimate(metric), size, ratio.weights)
         hits, misses, weight = counted
         defined = hits + misses > 0
         share = float(weight[defined].sum() / weight.sum())

@@ -6,16 +6,26 @@ a column of their own; all others are one last column that is always empty. The 
 with the product of what each classifier alone would get, as in `evaluate`.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
+from scipy.special import betainc, betaincinv
 
 from jtruth._arrays import namespace
+from jtruth._host import lattice
+from jtruth._random import Key
 from jtruth._validation.in_range import check_shape
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Interval
 from jtruth.tables.metrics import LinearRatio, Metric, OfTable
+from jtruth.tables.new_samples import new_tables
+from jtruth.tables.posterior import TableDraws
 
 Number = float | int
+_MOST_LAID = 64  # tuples that get a column of their own whether they occur or not
+_TABLES, _MOST_CELLS = 16_000, 4_000_000  # of new samples
 _RIGHT_WHERE_ALIKE = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the predictions that are alike
 
 
@@ -97,6 +107,36 @@ class Tuples(NamedTuple):
             return found
         return found._replace(joint=np.stack([one.joint[0] - two.joint[0], one.joint[1]]))
 
+    def decided(
+        self, metric: Metric, first: int, second: int
+    ) -> Float[np.ndarray, "3 classes symbols"] | None:
+        """Cells below the line of a metric in which only the first classifier is right, only the second, all.
+
+        None of a metric whose ratios differ below the line (precision, F1), or that is no ratio.
+        """
+        joint = self.difference(metric, first, second).joint
+        if joint is None or not (np.isin(joint[0], (-1, 0, 1)).all() and np.isin(joint[1], (0, 1)).all()):
+            return None
+        above = -joint[0] if smaller_is_better(metric) else joint[0]
+        return np.stack([above > 0, above < 0, joint[1] > 0]).astype(np.float64)
+
+    def all_tuples(
+        self, counts: Num[np.ndarray, "draws classes symbols"]
+    ) -> "tuple[Tuples, Num[np.ndarray, 'draws classes all_symbols']]":
+        """The same with a column for tuples that do not occur, where these are few: new samples may."""
+        number = self.num_classes**self.num_classifiers
+        if self.apart or number > _MOST_LAID:
+            return self, counts
+        every = np.stack(np.unravel_index(np.arange(number), (self.num_classes,) * self.num_classifiers), 1)
+        place = np.ravel_multi_index(tuple(self.predicted.T), (self.num_classes,) * self.num_classifiers)
+        laid = np.zeros((*counts.shape[:2], number))
+        laid[:, :, place] = counts[:, :, : place.size]
+        return Tuples(every.astype(np.int64), self.num_classes), laid
+
+    def same(self, first: int, second: int) -> bool:
+        """Whether two classifiers predict the same wherever somebody predicts."""
+        return bool((self.predicted[:, first] == self.predicted[:, second]).all())
+
     def most(self, metric: Metric, first: int, second: int, sizes: Int[np.ndarray, " symbols"]) -> float:
         """The largest difference, either way, if wherever two predictions differ one of them is always right.
 
@@ -142,3 +182,51 @@ def group_symbols(num_groups: int, num_classes: int) -> Tuples:
 def smaller_is_better(metric: Metric) -> bool:
     """Whether a smaller value is the better one, by the metric's entry."""
     return isinstance(metric.entry, LinearRatio | OfTable) and metric.entry.smaller_is_better
+
+
+def new_by_tuples(
+    counts: Num[np.ndarray, "draws classes symbols"], what: Tuples, key: Key
+) -> tuple[TableDraws, Tuples]:
+    """Tables of new samples, cells Dirichlet(counts + a part of half a sample a class), and their symbols.
+
+    A classifier's own cells have together the weights that `new_tables` gives them.
+    """
+    what, laid = what.all_tuples(counts)
+    copies = max(min(_TABLES // len(laid), _MOST_CELLS // laid.size), 1)
+    return TableDraws(
+        new_tables(laid.repeat(copies, axis=0), key, what.prior(1 / what.num_classes, 0.5))
+    ), what
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NewDifference(DrawsEstimate):
+    """A difference for new samples, by even draws; intervals have equal tails, `above` is P(above 0)."""
+
+    above: float = 0.5
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Interval that leaves (1 - level)/2 on either side."""
+        return self.equal_tails(level)
+
+
+def new_difference(
+    table: TableDraws, cells: Float[np.ndarray, "3 classes symbols"], sign: Number = 1
+) -> DrawsEstimate:
+    """Paired difference for new samples, given the `cells` in which only one of two is right (`decided`).
+
+    With f of n where only the first is right, s where only the second, the chances of these two, of both and
+    of neither are Dirichlet(counts + 1/2): the share of samples that decide is r ~ Beta(f + s + 1,
+    n - f - s + 1), the first's part of them q ~ Beta(f + 1/2, s + 1/2), and the difference r (2 q - 1).
+    """
+    counted = table.counted(cells[0], cells[1])
+    if counted is None:
+        return DrawsEstimate(np.full(1, np.nan))
+    above = float(counted[2] @ betainc(*(n + 0.5 for n in (counted[1], counted[0])), 0.5))
+    points = lattice(table.shape[1] + 3)[:, -2:]  # those before them may have made the tables
+    first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)[
+        :, np.arange(len(points)) % len(table.counts)
+    ]
+    part = betaincinv(first + 0.5, second + 0.5, points[:, 0])
+    reach = betaincinv(first + second + 1, size - first - second + 1, points[:, 1])
+    draws = np.where(size > 0, sign * reach * (2 * part - 1), np.nan)
+    return NewDifference(draws, above=above if sign > 0 else 1 - above)

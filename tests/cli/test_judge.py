@@ -1,6 +1,7 @@
 """One judge against people at the command line, and the positive class of a file."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -42,3 +43,114 @@ def test_an_option_that_a_sentence_suggests_is_quoted_for_the_shell():
 
     for name, typed in (("a b", "'a b'"), ("it's", "'it'\"'\"'s'"), ("ok", "ok")):
         assert shell_words(f"c; positive={name!r} to change.") == f"c; --positive {typed} to change."
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """80 answers by people and one judge, wide (`wide.csv`), and the two as long tables."""
+    rng = np.random.default_rng(8)
+    human = rng.random(80) < 0.6
+    said = np.where(human, rng.random(80) < 0.9, rng.random(80) < 0.3)
+    word = np.array(["fail", "pass"])
+    rows = [(f"e{i}", word[int(h)], word[int(s)]) for i, (h, s) in enumerate(zip(human, said, strict=True))]
+    write(tmp_path / "wide.csv", ("example_id", "human", "llm_judge"), rows)
+    write(tmp_path / "judge.csv", ("task", "worker", "label"), [(t, "llm_judge", s) for t, _, s in rows])
+    write(tmp_path / "human.csv", ("task", "label"), [(t, h) for t, h, _ in rows])
+    cells = np.array([[(~human & ~said).sum(), (~human & said).sum()],
+                      [(human & ~said).sum(), (human & said).sum()]])  # fmt: skip
+    return tmp_path, cells
+
+
+ASKED = (
+    ("evaluate", "wide.csv", "--rater", "llm_judge", "--gold", "column:human"),
+    ("evaluate", "wide.csv", "--predictions", "column:llm_judge", "--gold", "column:human"),
+    ("evaluate", "judge.csv", "--rater", "llm_judge", "--gold", "human.csv"),
+)
+
+
+def test_one_judge_is_graded_by_people_alone_however_he_is_asked_about(run, judge):
+    """Jeffreys' intervals of the four cells; confusion and what the rate is worth in words; one screen."""
+    from scipy.stats import beta
+
+    folder, ((tn, fp), (fn, tp)) = judge
+    answers = []
+    for words in ASKED:
+        code, out, err = run(*words, "--json", "a.json", folder=folder, full=False)
+        assert code == 0 and len(out.splitlines()) <= 20, (out, err)
+        answers.append(json.loads((folder / "a.json").read_text()))
+        lines = out.splitlines()
+        wrong = f"Of {tn + fp} verified 'fail', {fp} are called 'pass'"
+        assert f"{wrong}; of {fn + tp} verified 'pass', {fn} 'fail'." in lines
+        assert "Positive class: pass; --positive fail to change." in lines
+        (worth,) = (line for line in lines if line.startswith("Called 'pass'"))
+        assert f"{round(100 * (tp + fp) / 80)} %, truly: {round(100 * (tp + fn) / 80)} % [" in worth
+        assert f"TPR + TNR − 1 = {tp / (tp + fn) + tn / (tn + fp) - 1:.2f} [" in worth
+    metrics = answers[0]["metrics"]
+    assert metrics == answers[1]["metrics"] == answers[2]["metrics"]
+    assert answers[0]["verified"] == [[tn, fp], [fn, tp]]
+    for name, hit, miss in (("accuracy", tp + tn, fp + fn), ("recall", tp, fn), ("specificity", tn, fp)):
+        low, high = beta.ppf([0.025, 0.975], hit + 0.5, miss + 0.5)
+        assert abs(metrics[name]["mean"] - hit / (hit + miss)) < 0.02
+        assert np.allclose([metrics[name]["low"], metrics[name]["high"]], [low, high], atol=2e-3)
+    code, out, err = run("evaluate", "judge.csv", "--rater", "llm_judge", folder=folder, full=False)
+    assert code == 2 and "Verified labels are enough: --gold FILE or column:NAME" in err
+
+
+def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(run, judge, scans):
+    folder, ((tn, fp), (fn, tp)) = judge
+    words = ("labelers", "wide.csv", "--gold", "column:human", "--json", "a.json")
+    code, out, _ = run(*words, folder=folder, full=False)
+    assert code == 0 and len(out.splitlines()) <= 20
+    assert (
+        f"Of {tn + fp} verified 'fail', {fp} are called 'pass'; of {fn + tp} verified 'pass', {fn} 'fail'."
+        in out
+    )
+    (row,) = json.loads((folder / "a.json").read_text())["labelers"]
+    assert row["verified"] == [[tn, fp], [fn, tp]]
+    n, seen = 80, (tn + tp) / 80
+    chance = ((tn + fp) * (tn + fn) + (fn + tp) * (fp + tp)) / n**2
+    assert abs(row["kappa"]["mean"] - (seen - chance) / (1 - chance)) < 0.02
+    assert row["kappa"]["low"] < row["kappa"]["mean"] < row["kappa"]["high"]
+    folder, truth, given = scans
+    code, out, _ = run("labelers", "scans.csv", "--gold", "column:truth", "--json", "a.json", folder=folder)
+    rows = {row["worker"]: row for row in json.loads((folder / "a.json").read_text())["labelers"]}
+    for k in (1, 2, 3):
+        hit = (given[truth, k]).mean()
+        assert abs(rows[f"reader{k}"]["sensitivity"]["mean"] - hit) < 0.02
+        assert f"reader{k}: Of {(~truth).sum()} verified 'healthy'" in out
+
+
+def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):
+    """A column of people is gold; where there is none, the next command writes what to verify."""
+    folder, _ = judge
+    _, out, _ = run("inspect", "wide.csv", folder=folder, full=False)
+    assert "next: jtruth labelers wide.csv --gold column:human" in out
+    write(
+        folder / "three.csv",
+        ("id", "a", "b", "c"),
+        [(i, *"yyn"[i % 3 :], *"yyn"[: i % 3]) for i in range(40)],
+    )
+    _, out, _ = run("evaluate", "three.csv", "--rater", "a", "--fast", folder=folder, full=False)
+    (step,) = (line for line in out.replace("\\\n", "").splitlines() if line.startswith("next: jtruth "))
+    words = shlex.split(step, comments=True)[2:]
+    assert " ".join(words) == "ask three.csv --truth --num 30 --out to_verify.csv"
+    assert run(*words, folder=folder)[0] == 0
+    assert (folder / "to_verify.csv").read_text().startswith("task,label,stratum")
+    _, out, _ = run("evaluate", "three.csv", "--rater", "a", "--fast", folder=folder, full=False)
+    assert "--out to_verify2.csv" in out.replace("\\\n   ", "")  # nobody's file is written over
+
+
+def test_a_threshold_that_was_asked_for_is_answered_on_the_first_screen(run, scans):
+    folder, truth, _ = scans
+    scores = np.where(truth, 60, 40) + np.random.default_rng(1).normal(0, 15, truth.size)
+    write(folder / "scores.csv", ("scan", "score"), [(f"s{i}", round(s, 3)) for i, s in enumerate(scores)])
+    words = ("evaluate", "scans.csv", "--predictions", "scores.csv", "--scores", "--threshold", "50")
+    _, out, _ = run(*words, "--gold", "column:truth", "--json", "a.json", folder=folder, full=False)
+    (found,) = json.loads((folder / "a.json").read_text())["thresholds"]
+    called = scores.round(3) >= 50
+    for name, share in (("accuracy", (called == truth).mean()), ("recall", called[truth].mean()),
+                        ("specificity", (~called[~truth]).mean())):  # fmt: skip
+        assert abs(found[name]["mean"] - share) < 0.03
+    text = " ".join(out.split())
+    assert f"50 or more called positive: accuracy {found['accuracy']['mean']:.3f} [" in text
+    assert "sensitivity (TPR)" in text and "specificity (TNR)" in text

@@ -100,5 +100,6 @@ def test_a_comparison_with_gold_does_not_say_that_there_is_none(by_gold):
     text = by_gold.summary(full=True)
     assert "labels alone determine nothing" in text and "no gold label" not in text
     assert "need not add up" not in text  # one law of all: they do
-    a, b = (by_gold.values[name].draws for name in "ab")
-    np.testing.assert_allclose(by_gold.differences["a", "b"].draws, a - b, atol=1e-12)
+    here = by_gold.in_sample
+    a, b = (here.values[name].draws for name in "ab")
+    np.testing.assert_allclose(here.differences["a", "b"].draws, a - b, atol=1e-12)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from scipy.special import betainc, gammaln
 from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall_score, roc_auc_score
 
 import jtruth as jt
@@ -43,7 +44,7 @@ def test_known_classes_are_scikit_learn():
         "recall": recall_score, "precision": precision_score, "f1": f1_score, "kappa": cohen_kappa_score
     }  # fmt: skip
     for metric, function in other.items():
-        found = jt.compare_classifiers(said, certain(y), prior=PRIOR, metric=metric)
+        found = jt.compare_classifiers(said, certain(y), prior=PRIOR, metric=metric).in_sample
         true = {name: function(y, p) for name, p in said.items()}
         for name in said:
             np.testing.assert_allclose(found.values[name].mean, true[name], atol=1e-12)
@@ -53,16 +54,16 @@ def test_known_classes_are_scikit_learn():
 
 
 def test_two_classifiers_against_enumeration_of_all_classes():
-    """8 samples: the exact law of the difference, from all 256 label vectors with the rows integrated out."""
-    from scipy.special import gammaln
+    """8 samples: exact distributions from all 256 label vectors with the rows integrated out.
 
+    For new samples nothing is drawn that has an error: whatever the key, P(better) is the sum over all label
+    vectors of that of two gammas, and accuracy the mean of Beta distributions.
+    """
     rng = np.random.default_rng(2)
     odds, codes = rng.normal(0, 1.5, 8), rng.integers(0, 2, (2, 8))
     log_lik = np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)], axis=1)
-    found = jt.compare_classifiers(
-        {"a": codes[0], "b": codes[1]}, log_lik, prior=[0.5, 0.5], metric="accuracy"
-    )
-    weight, value = [], []
+    two, given = {"a": codes[0], "b": codes[1]}, {"prior": [0.5, 0.5]}
+    new, (weight, value, only) = jt.compare_classifiers(two, log_lik, **given), ([], [], [])
     for y in itertools.product((0, 1), repeat=8):
         y = np.array(y)
         table = np.zeros((2, 4))
@@ -70,21 +71,44 @@ def test_two_classifiers_against_enumeration_of_all_classes():
         weight.append(
             log_lik[np.arange(8), y].sum() + gammaln(table + 0.5).sum() - gammaln(table.sum(1) + 2).sum()
         )
-        value.append((codes[0] == y).mean() - (codes[1] == y).mean())
+        one, other = codes == y
+        value.append(one.mean() - other.mean())
+        only.append([(one & ~other).sum(), (other & ~one).sum(), one.sum()])
     weight = np.exp(np.array(weight) - max(weight))
-    weight, value = weight / weight.sum(), np.array(value)
+    weight, value, (f, s, right) = weight / weight.sum(), np.array(value), np.transpose(only)
+    found = new.in_sample
     law = found.differences["a", "b"]
     sd = np.sqrt(weight @ value**2 - (weight @ value) ** 2)
     assert abs(law.mean - weight @ value) < 4.5 * sd / np.sqrt(4000)  # two-sided 7e-6
     chance = weight[value > 1e-9].sum() + 0.5 * weight[np.abs(value) < 1e-9].sum()
     assert abs(found.best["a"] - chance) < 4.5 * 0.5 / np.sqrt(4000)
     assert found.better["a", "b"] == pytest.approx(found.best["a"])
+    assert new.better["a", "b"] == pytest.approx(weight @ betainc(s + 0.5, f + 0.5, 0.5), abs=1e-12)
+    assert new.values["a"].mean == pytest.approx(weight @ (right + 0.5) / 9, abs=1e-12)
+    gap, k = new.differences["a", "b"], rng.choice(256, 200_000, p=weight)
+    q, r = rng.beta(f[k] + 0.5, s[k] + 0.5), rng.beta((f + s)[k] + 1, 9 - (f + s)[k])
+    for level in (0.5, 0.95):
+        ends = np.quantile(r * (2 * q - 1), [(1 - level) / 2, (1 + level) / 2])
+        np.testing.assert_allclose(gap.interval(level), ends, atol=0.01)
+    again = jt.compare_classifiers(two, log_lik, key=5, target="in-sample", **given)
+    assert again.population.better == new.better and again.better == found.better
+    assert again.to_dict()["comparison"]["population"]["differences"][0]["first_better"] == max(
+        new.best.values()
+    )
+    recall = jt.compare_classifiers(two, log_lik, metric="recall", **given)  # of positives only
+    hits = [
+        [(y & p & (1 - o)).sum() for p, o in (codes, codes[::-1])]
+        for y in itertools.product((0, 1), repeat=8)
+    ]
+    f, s = np.transpose(hits)
+    assert recall.better["a", "b"] == pytest.approx(weight @ betainc(s + 0.5, f + 0.5, 0.5), abs=1e-12)
 
 
 def test_chances_margins_ranks_and_requirements_follow_from_the_draws():
     _, said, labels = rivals(1)
     options = {"noise": NOISE, "prior": PRIOR, "metric": "false_alarm_rate", "margin": 0.02, "at_least": 0.15}
-    found = jt.compare_classifiers(said, labels, **options)
+    new = jt.compare_classifiers(said, labels, **options)
+    found = new.in_sample
     columns = found.columns
     assert sum(found.best.values()) == pytest.approx(1)
     np.testing.assert_allclose(found.ranks.sum(axis=0), 1)
@@ -92,10 +116,12 @@ def test_chances_margins_ranks_and_requirements_follow_from_the_draws():
     assert found.better["a", "c"] == np.mean(columns[:, 2] - columns[:, 0] > 0.02)  # smaller is better
     assert found.meets["a"] == np.mean(columns[:, 0] <= 0.15)
     assert found.ranking == tuple("abc"[k] for k in np.argsort(columns.mean(axis=0)))
+    order = found.columns[:, ["abc".index(name) for name in found.ranking]]
+    assert found.order_probability == (np.diff(order, axis=1) >= 0).all(axis=1).mean()
     assert "P(at most 0.15)" in found.summary(full=True) and "by more than 0.02" in found.summary(full=True)
     assert found.agreement["b"] == pytest.approx((labels.to_matrix() == said["b"][:, None]).mean())
     again = jt.compare_classifiers(said, labels, key=jax.random.key(0), **options)
-    assert again.to_dict() == found.to_dict()
+    assert again.to_dict() == new.to_dict()
 
 
 @pytest.mark.slow
@@ -199,10 +225,12 @@ def test_labels_alone_cannot_tell_and_how_much_gold_would(learned):
     d = found.differences["a", "c"]
     assert not found.told and found.better["a", "c"] < 0.95
     assert d.mean == found.values["a"].mean - found.values["c"].mean
-    need = 4 * np.abs(d.draws).max() / d.mean**2
+    need = 4 * np.abs(found.in_sample.differences["a", "c"].draws).max() / d.mean**2
     assert found.gold_to_tell == (None if need > 200 else 10 * np.ceil(need / 10))
     first = found.summary(full=True).split("\n")[0]
-    assert first.startswith("Labels alone cannot tell whether a or c has the better accuracy; ")
+    assert first.startswith(
+        "Labels alone cannot tell whether a or c has the better accuracy for new samples; "
+    )
     told = found.gold_to_tell
     assert f"about {told} gold answers, chosen at random, would" in first
     assert "robab" not in found.summary(full=True) and "P(" not in found.summary(full=True)
@@ -218,7 +246,11 @@ def test_labels_alone_cannot_tell_and_how_much_gold_would(learned):
     told = replace(found, differences=sure)
     assert told.told and told.to_dict()["comparison"]["gold_to_tell"] is None
     assert told.to_dict()["comparison"]["differences"][0]["first_better"] == told.best["a"] > 0.95
-    assert told.summary(full=True).startswith("a has the better accuracy with probability 0.98")
+    first = " ".join(told.summary(full=True).split())
+    assert (
+        first.startswith("a has the better accuracy for new samples: a - c is +")
+        and "P(a better) = 0.98" in first
+    )
 
 
 @pytest.mark.usefixtures("few_lineages")
@@ -226,8 +258,10 @@ def test_a_predictive_difference_lies_within_what_discordant_samples_allow(learn
     """Of accuracy: the share on which predictions differ; of recall readings say how many are positive."""
     _, two, open_, *_ = learned
     apart = (two["a"] != two["c"]).mean()
-    law = open_.differences["a", "c"]
+    law, new = open_.in_sample.differences["a", "c"], open_.differences["a", "c"]
     assert np.abs(law.draws).max() <= apart + 1e-12 and law.sd > 0.1 * apart
+    drawn = np.sqrt(law.sd**2 + (apart - law.mean**2) / 200)  # and the error of having drawn these samples
+    assert law.sd < new.sd == pytest.approx(drawn, rel=0.1) and new.mean == pytest.approx(law.mean, abs=0.01)
     labels = learned[5]
     for metric in ("recall", "precision", "mcc", "false_alarm_rate"):
         found = jt.compare_classifiers(two, labels, metric=metric, labelers_are="people", level=0.9)
@@ -265,9 +299,9 @@ def test_identical_classifiers_do_not_differ(learned, gold):
     found = jt.compare_classifiers({"a": two["a"], "b": two["a"]}, labels, **options)
     assert (found.differences["a", "b"].draws == 0).all() and found.better["a", "b"] == 0.5
     assert found.ranks.tolist() == [[0.5, 0.5], [0.5, 0.5]]
-    assert any("equal with probability 1.00" in text for text in found.warnings)
-    assert found.gold_to_tell is None and not found.told
-    assert gold or "may not tell either: the difference is within 0.03" in " ".join(str(found).split())
+    assert found.gold_to_tell is None and not found.told and not found.in_sample.told
+    text = " ".join(str(found).split())
+    assert "a and b are the same: they agree on all 200 samples." in text and "equal with" not in text
 
 
 @pytest.mark.usefixtures("few_lineages")
@@ -294,7 +328,7 @@ def test_three_classes():
     rng = np.random.default_rng(7)
     y = rng.integers(0, 3, 150)
     said = {n: np.where(rng.random(150) < a, y, (y + 1) % 3) for n, a in (("a", 0.9), ("b", 0.6))}
-    found = jt.compare_classifiers(said, certain(y, 3), prior=np.full(3, 1 / 3), metric="macro_f1")
+    found = jt.compare_classifiers(said, certain(y, 3), prior=np.full(3, 1 / 3), metric="macro_f1").in_sample
     np.testing.assert_allclose(found.values["b"].mean, f1_score(y, said["b"], average="macro"), atol=1e-12)
     z = np.where(rng.random((150, 3)) < 0.2, (y[:, None] + 1) % 3, y[:, None])
     labels = jt.Labels.from_matrix(z, 3)
@@ -317,6 +351,7 @@ def test_three_classes():
         ({"metric": "kappa", "at_least": -1.5}, r"at_least is -1.5; kappa lies in \[-1, 1\]"),
         ({"metric": "mcc", "margin": 2.0}, r"give 0 or more and less than 2"),
         ({"assume": "luck"}, "assume"),
+        ({"target": "all"}, "target"),
         pytest.param(
             {"labels": jt.Labels.from_matrix(np.array([[0], [1], [1], [0]]), 2)},
             "nothing can be compared",
@@ -342,7 +377,7 @@ def test_two_numbers_of_one_thing_are_one_number_and_ties_are_said():
     two = {"a": truth, "b": np.where(np.arange(8) < 2, 1 - truth, truth)}
     noise, prior = jt.noise.Symmetric(0.3, 2), [0.5, 0.5]
     labels = jt.Labels.from_matrix(z, 2)
-    found = jt.compare_classifiers(two, labels, noise=noise, prior=prior)
+    found = jt.compare_classifiers(two, labels, noise=noise, prior=prior, target="in-sample")
     for a, b in (("a", "b"), ("b", "a")):
         assert found.best[a] == found.better[a, b]
     assert found.best["a"] + found.best["b"] == pytest.approx(1)

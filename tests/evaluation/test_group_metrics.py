@@ -34,7 +34,7 @@ def test_tables_of_groups_are_the_exact_posterior():
         weights.append(log_p[np.arange(6), y].sum() + rows)
         values.append([(y == y_pred)[group == g].mean() for g in (0, 1)])
     expected = np.average(values, axis=0, weights=np.exp(weights))
-    found = compare_groups(y_pred, labels, group, noise=noise, prior=prior, key=KEY)
+    found = compare_groups(y_pred, labels, group, noise=noise, prior=prior, key=KEY).in_sample
     means = [found.values[name].mean for name in ("0", "1")]
     np.testing.assert_allclose(means, expected, atol=4.5 * 0.4 / np.sqrt(4000))
     assert found.sizes == (3, 3) and found.differences["0", "1"].mean == pytest.approx(means[0] - means[1])
@@ -46,7 +46,7 @@ def test_perfect_labels_give_the_metric_of_each_group(metric):
     y, group = rng.integers(0, 2, 90), np.array(["a", "b", "c"])[np.arange(90) % 3]
     y_pred = np.where(rng.random(90) < np.where(group == "a", 0.95, 0.7), y, 1 - y)
     sure = np.where(np.eye(2, dtype=bool)[y], 0.0, -np.inf)
-    found = compare_groups(y_pred, sure, group, prior=[0.5, 0.5], metric=metric, key=KEY)
+    found = compare_groups(y_pred, sure, group, prior=[0.5, 0.5], metric=metric, key=KEY, target="in-sample")
     for name in "abc":
         here, law = group == name, found.values[name]
         if metric == "recall":
@@ -73,8 +73,8 @@ def test_the_same_items_in_two_groups_are_paired(few_lineages):
 
     def laws(gold, item, metric="accuracy"):
         by, given = Groups(group, item), {"gold": gold, "key": KEY}
-        found = compare_groups(y_pred, labels, by, metric=metric, **given)
-        judges = labelers_by_group(labels, by, **given)
+        found = compare_groups(y_pred, labels, by, metric=metric, **given).in_sample
+        judges = labelers_by_group(labels, by, target="in-sample", **given)
         for one, said in ((found, metric == "accuracy"), (judges, True)):
             assert (PAIRED in one.warnings) == (item is not None and said)
         return found.differences["a", "b"], judges.differences["d"]["a", "b"]

@@ -164,6 +164,8 @@ def correlation(
     """
     times, number = counts.sum(axis=1), counts.sum(axis=0).astype(np.float64)
     size = float(number.sum())
+    if not votes.any():
+        return None
     by_sample, by_class = votes @ number / size, times @ votes / size
     total = by_class.sum() * size
     mean = float(by_class @ number)

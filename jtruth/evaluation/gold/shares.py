@@ -24,6 +24,7 @@ from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
+from jtruth.answers.require import Gate, Quantity, require
 from jtruth.evaluation import calibrated, parts
 from jtruth.evaluation import groups as grouped
 from jtruth.evaluation.assumptions import model_error, ranges
@@ -32,6 +33,7 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
+from jtruth.evaluation.compared import named_quantity
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
 from jtruth.inspection import suspicions
@@ -90,6 +92,20 @@ class Prevalence(Answer):
         if self.target == parts.IN_SAMPLE:
             return self
         return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=None)
+
+    def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
+        """The verdict on "pass >= .8", or with groups on "site_a > site_b"; see `jtruth.answers.require`."""
+        example = f"{[*self.label_shares][-1]} >= .8"
+        return require(self, self._quantity, requirements, confidence, self.num_gold, example)
+
+    def _quantity(self, name: str) -> Quantity:
+        if name in self.shares:
+            return Quantity(self.shares[name])
+        if name in self.label_shares:
+            return Quantity(DrawsEstimate(np.array([np.nan])))
+        if self.groups is not None:
+            return named_quantity(self.groups.laws, name, "group")
+        raise ValueError(f"there is no class {name!r}; classes: {parts.listed([*self.label_shares])}")
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""

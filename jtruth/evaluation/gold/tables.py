@@ -107,24 +107,31 @@ def labeler_laws_by_gold(
     key: Key = 0,
 ) -> list[DrawsEstimate]:
     """For each labeler the law of the share of right labels; `without` are the laws without gold."""
+    tables = labeler_tables_by_gold(labels, class_posterior, gold, key)
+    pairs = zip(without, tables, strict=True)
+    return [law if table is None else table.estimate("accuracy") for law, table in pairs]
+
+
+def labeler_tables_by_gold(
+    labels: Labels, class_posterior: Float[np.ndarray, "samples classes"], gold: Gold, key: Key = 0
+) -> list[TableDraws | None]:
+    """For each labeler the table of his labels; None of whom fewer than five have a known truth."""
     (sample, labeler, label), known = labels.entries(), gold.classes
-    chance = None
+    chance, tables = None, []
     if not gold.at_random and (known >= 0).any():  # strata too: of one labeler each may have no gold
         chosen = how_chosen(gold)
         chance = np.full(known.size, np.nan)
         chance[chosen.chosen] = chosen.inclusion
-    laws = []
-    for t, law in enumerate(without):
+    for t in range(labels.num_labelers):
         entries = np.flatnonzero(labeler == t)
         samples, size = sample[entries], labels.num_classes
-        truth = known[samples]
+        truth, table = known[samples], None
         if (truth >= 0).sum() >= _FEW:
             chosen = gold_sample(truth >= 0, inclusion=None if chance is None else chance[samples])
             draws = stream(key, "labeler by gold", t)
-            tables = gold_tables(label[entries], size, class_posterior[samples], truth, chosen, draws)
-            law = tables.estimate("accuracy")
-        laws.append(law)
-    return laws
+            table = gold_tables(label[entries], size, class_posterior[samples], truth, chosen, draws)
+        tables.append(table)
+    return tables
 
 
 def kind_warnings(

@@ -27,16 +27,17 @@ largest: a hidden Markov chain. A known class prior is the mean of pi over the p
 normal density of the prior given the bins at hand, tempered where labels and prior contradict each other.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import numpy as np
 import scipy
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import digamma, expit, gammaln, logit, ndtr, ndtri, softmax
 
 from jtruth._arrays import AnyArray
-from jtruth._host import log, picked
+from jtruth._host import lattice, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
 from jtruth._validation.in_range import check_codes, check_no_nan
@@ -67,15 +68,52 @@ class SymbolChain(eqx.Module):
 
     def draws(self, key: Key, n: int) -> Int[np.ndarray, "draws symbols"]:
         """Independent draws of (a_1..a_B)."""
-        rng = host_rng(key, "symbol chain")
+        return self.quantiles(1 - host_rng(key, "symbol chain").random((self.sizes.size, n)).T)
+
+    def quantiles(self, points: Float[np.ndarray, "draws symbols"]) -> Int[np.ndarray, "draws symbols"]:
+        """(a_1..a_B) at points of the unit cube, each given those before it; even points make even draws."""
+        n = len(points)
         above, place = np.empty((n, self.sizes.size), np.int64), np.zeros(n, np.int64)
         for u, (factor, after) in enumerate(zip(self.factor, self.ahead[1:], strict=True)):
             window = np.lib.stride_tricks.sliding_window_view(after, factor.size)
             step = max(_AT_ONCE // factor.size, 1)
             for k in range(0, n, step):
-                above[k : k + step, u] = _chosen(window[place[k : k + step]] * factor, rng)
+                above[k : k + step, u] = _chosen(
+                    window[place[k : k + step]] * factor, points[k : k + step, u]
+                )
             place = place + above[:, u]
         return above + self.first
+
+    def counted(
+        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Sums of cells with these weights in every possible table, and its probability, exactly.
+
+        None where the sums move with more than two sums of a_u, or with too many of their values.
+        """
+        moves = np.stack([hits[1] - hits[0], misses[1] - misses[0]])
+        kinds, kind = np.unique(moves, axis=1, return_inverse=True)
+        moving = np.flatnonzero(kinds.any(axis=0))
+        if moving.size > 2:
+            return None
+        both = [self._sum_of(np.ravel(kind) == k) for k in moving] + [np.ones(1)] * (2 - moving.size)
+        if both[0].size * both[1].size > _AT_ONCE:
+            return None
+        ahead = np.correlate(self.ahead[-1], self._sum_of(~np.isin(np.ravel(kind), moving)), mode="valid")
+        ahead = np.lib.stride_tricks.sliding_window_view(ahead, both[1].size)
+        probability = both[0][:, None] * both[1] * ahead
+        kept = np.nonzero(probability > 1e-14 * probability.max())
+        steps = np.pad(kinds[:, moving], ((0, 0), (0, 2 - moving.size))) @ np.stack(kept)
+        least = np.stack([hits[0], misses[0]]) @ self.sizes + moves @ self.first
+        sums = least[:, None] + steps
+        return sums[0], sums[1], probability[kept] / probability[kept].sum()
+
+    def _sum_of(self, chosen: Bool[np.ndarray, " symbols"]) -> Float[np.ndarray, " values"]:
+        """Tilted weights of the sum of a_u - first_u over some symbols."""
+        total = np.ones(1)
+        for u in np.flatnonzero(chosen):
+            total = np.convolve(total, self.factor[u])
+        return total
 
     def tables(self, key: Key, n: int) -> TableDraws:
         """Independent draws of the count table, (n, 2, symbols)."""
@@ -94,9 +132,36 @@ def _tables(sizes: Int[np.ndarray, " symbols"], positives: Int[np.ndarray, "draw
     return TableDraws(np.stack([sizes - positives, positives], axis=1))
 
 
-def _chosen(weight: Float[np.ndarray, "draws cells"], rng: np.random.Generator) -> Int[np.ndarray, " draws"]:
-    """One of each row's cells."""
-    return picked(weight / weight.sum(axis=1, keepdims=True), 1 - rng.random(len(weight)))
+def _chosen(
+    weight: Float[np.ndarray, "draws cells"], u: Float[np.ndarray, " draws"]
+) -> Int[np.ndarray, " draws"]:
+    """One of each row's cells by inversion."""
+    return picked(weight / weight.sum(axis=1, keepdims=True), u)
+
+
+class ChainTables(TableDraws):
+    """Tables spread evenly over the posterior of a chain, or of several with weights; sums are exact."""
+
+    chains: tuple[SymbolChain, ...] = eqx.field(kw_only=True)
+    weight: Float[np.ndarray, " chains"] = eqx.field(kw_only=True)
+
+    def counted(
+        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Both sums in every table of every chain; of very many those of the draws."""
+        each = [one for chain in self.chains if (one := chain.counted(hits, misses)) is not None]
+        if len(each) < len(self.chains):
+            return super().counted(hits, misses)
+        hit, miss = (np.concatenate([one[k] for one in each]) for k in range(2))
+        return hit, miss, np.concatenate([w * one[2] for w, one in zip(self.weight, each, strict=True)])
+
+
+def chain_tables(chains: Sequence[SymbolChain], weight: Float[np.ndarray, " chains"]) -> ChainTables:
+    """Tables at points of a lattice (`_host.lattice`): the same whatever the key."""
+    points = lattice(chains[0].sizes.size + 1)
+    which = np.searchsorted(np.cumsum(weight)[:-1], points[:, 0], side="right")
+    drawn = [_tables(c.sizes, c.quantiles(points[which == k, 1:])).counts for k, c in enumerate(chains)]
+    return ChainTables(np.concatenate(drawn), chains=tuple(chains), weight=weight)
 
 
 def symbol_chain(
@@ -311,9 +376,9 @@ def _walked(
     for k in np.unique(pair_of):
         rate, place = np.nonzero(pair_of == k)
         _, first, ahead, kernels = _back(edges, log_p, middle, start, *grid[k])
-        at = cells[rate, place, 0] = _chosen(first[rate], rng)
+        at = cells[rate, place, 0] = _chosen(first[rate], 1 - rng.random(rate.size))
         for b, kernel in enumerate(kernels, start=1):
-            at = cells[rate, place, b] = _chosen(kernel[at] * ahead[b][rate], rng)
+            at = cells[rate, place, b] = _chosen(kernel[at] * ahead[b][rate], 1 - rng.random(rate.size))
     return cells
 
 
