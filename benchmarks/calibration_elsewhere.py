@@ -103,6 +103,16 @@ def shift(sets):
              simulated(right, (0.1, 0.9), (0.7, 0.3), items, 1000, sets, items))  # fmt: skip
 
 
+def three_classes(sets):
+    classes = np.array([[0.8, 0.7], [0.75, 0.8], [0.85, 0.7]])
+    for items, share in product((90, 300), (0.05, 0.4, 0.8)):
+        rest = ((1 - share) / 2, (1 - share) / 2, share)
+        for judges in (1, 2):
+            told(f"three classes, {judges} judges, n={items} share={share}:",
+                 simulated(classes[:, :judges], rest, (0.4, 0.3, 0.3), items, 500, sets, items,
+                           peers=False))  # fmt: skip
+
+
 def several(sets):
     three = np.array([[0.85, 0.75, 0.8], [0.9, 0.8, 0.7]])
     five = np.array([[0.85, 0.75, 0.8, 0.7, 0.6], [0.9, 0.8, 0.7, 0.7, 0.65]])
@@ -115,13 +125,6 @@ def several(sets):
             told(f"{name}, n={items} share={share}:",
                  simulated(right, (1 - share, share), (0.5, 0.5), items, 500, sets, items, peers=False,
                            **how))  # fmt: skip
-    classes = np.array([[0.8, 0.7], [0.75, 0.8], [0.85, 0.7]])
-    for items, share in product((90, 300), (0.05, 0.4, 0.8)):
-        rest = ((1 - share) / 2, (1 - share) / 2, share)
-        for judges in (1, 2):
-            told(f"three classes, {judges} judges, n={items} share={share}:",
-                 simulated(classes[:, :judges], rest, (0.4, 0.3, 0.3), items, 500, sets, items,
-                           peers=False))  # fmt: skip
 
 
 def alike(sets):
@@ -136,5 +139,5 @@ def alike(sets):
 
 
 if __name__ == "__main__":
-    for part in sys.argv[2:] or ("one_judge", "shift", "several", "alike"):
+    for part in sys.argv[2:] or ("one_judge", "shift", "several", "three_classes", "alike"):
         globals()[part](int(sys.argv[1]) if len(sys.argv) > 1 else 400)
