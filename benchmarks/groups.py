@@ -181,8 +181,8 @@ def paired(sets=50):
                 half = 1.96 * gap.std(ddof=1) / np.sqrt(known)
                 here, everywhere = (y[:, 0] - y[:, 1]).mean(), rate[0] - rate[1]
                 rules = {
-                    "these items": (*answer.laws.differences["0", "1"].interval(), sign * here),
-                    "new items": (*answer.new.differences["0", "1"].interval(), sign * everywhere),
+                    "these items": (*answer.in_sample.differences["0", "1"].interval(), sign * here),
+                    "new items": (*answer.laws.differences["0", "1"].interval(), sign * everywhere),
                     "gold alone, new": (gap.mean() - half, gap.mean() + half, everywhere),
                 }
                 if ppi_compare is not None:

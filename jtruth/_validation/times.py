@@ -49,6 +49,18 @@ def times_of(column: Any, name: str = "the column of times") -> Float[np.ndarray
     return np.append(seconds, np.nan)[recode(values, lambda one: place.get(one, len(given)))]
 
 
+def moment_text(moment: float, clock: bool = False, unit: str = "") -> str:
+    """A moment of an order of times as a date, with hour and minute if wanted; of others the number of units.
+
+    >>> moment_text(1772323200.0), moment_text(1772323200000.0, clock=True), moment_text(12.0)
+    ('2026-03-01', '2026-03-01 00:00', '12')
+    """
+    if not _UNITS[0] <= moment < 1e20:
+        return f"{unit}{moment:g}"
+    seconds = moment / 1000.0 ** (np.searchsorted(_UNITS, moment, "right") - 1)
+    return f"{datetime.fromtimestamp(float(seconds), UTC):{'%Y-%m-%d %H:%M' if clock else '%Y-%m-%d'}}"
+
+
 def _seconds(values: list, name: str) -> np.ndarray | None:
     """Seconds of times, or of numbers of seconds, thousandths and so on; None: some are neither."""
     numbers = np.array([number_in(str(v)) if isinstance(v, str | int | float) else np.nan for v in values])

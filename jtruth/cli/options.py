@@ -104,7 +104,7 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "assume": option("independent, ...; a wrong word lists all of them."),
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
     "calibration": option("Judges' labels with true ones of other items; --gold is in it.", kind=Path),
-    "by": option("Column of groups (systems, prompts, sites) to compare."),
+    "by": option("Column of groups to compare; or day, week, month of the times."),
     "order": option("Column of times of labelling, to find drift."),
     "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="<str>",
                       kind=list[str]),

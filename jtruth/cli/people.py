@@ -267,7 +267,8 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
     from jtruth.cli.reading import labels_of
     from jtruth.evaluation.by_one_model import labelers_by_model, quick_labelers
 
-    idle = {"--target": args.target, "--gold": args.gold, "--order": args.order,
+    order = args.order if args.update is None else None
+    idle = {"--target": args.target, "--gold": args.gold, "--order": order,
             "--labelers-are": args.labelers_are}  # fmt: skip
     refuse(idle, "is for Gibbs sampling: leave it out, or --fast, --update and --model")
     options: dict[str, Any] = {"key": args.seed, "level": args.level}
@@ -286,17 +287,17 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
 def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     """Labels added to a state; the file is written when the report stands."""
     from jtruth._validation.words import Read
-    from jtruth.cli.reading import labels_of
+    from jtruth.cli.reading import labels_in_time
     from jtruth.evaluation.by_one_model import quick_labelers, the_prior
     from jtruth.learning.em.streaming import begin_stream, read_stream, update, write_stream
 
     old = read_stream(path) if path.exists() else None
-    labels = labels_of(args, classes=None if old is None else old.classes)
+    labels, when = labels_in_time(args, None if old is None else old.classes)
     if old is None:
-        state = begin_stream(labels, smoothing=the_prior(labels.num_classes))
+        state = begin_stream(labels, smoothing=the_prior(labels.num_classes), when=when)
         how = f"there was no file {path.name}, so this is the first set"
     else:
-        state = update(old, labels)
+        state = update(old, labels, when=when)
         how = f"EM went on from the state in {state.num_steps} steps"
     report = quick_labelers(state, **options)
     number = f"{len(state.batches)} sets in all, {len(state.tasks)} tasks"

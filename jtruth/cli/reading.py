@@ -47,7 +47,8 @@ class Tables:
             raise ValueError("only one file can be '-': standard input is read once")
         self.args, self.by, self.group_of = args, by, {}
         names = [name for path in others if (name := column_of(path)) is not None]
-        names += [name for name in (by, getattr(args, "order", None)) if name is not None]
+        given = by.rpartition(":")[0] if by is not None and by.rpartition(":")[2] in apply.UNITS else by
+        names += [name for name in (given or by, getattr(args, "order", None)) if name is not None]
         self.opened = opened(args.file, asked_of(args), args.sep, names)
         gold = getattr(args, "gold", None)
         judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
@@ -84,7 +85,7 @@ class Tables:
         tasks = list(map(str, self.labels.task_names))
         both = [self.group_of[task] for task in tasks]
         group, item = (with_tasks(np.array(one), self.labels.tasks) for one in zip(*both, strict=True))
-        return Groups(group, item, positive)
+        return Groups(group, item, positive, getattr(self.args, "smooth", None))
 
     def gold(self) -> np.ndarray | None:
         """Class codes known to be true, -1 elsewhere; None without a file. How gold was chosen has no say."""
@@ -348,8 +349,14 @@ def open_labels(args: Any) -> Opened:
     return file
 
 
-def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:
-    """The labels of a file; `--classes` must be the `classes` known."""
+def labels_of(args: Any) -> Labels:
+    """The labels of a file."""
+    file = open_labels(args)
+    return labels_of_rows(file.rows(), file.plan)
+
+
+def labels_in_time(args: Any, classes: Sequence[str] | None) -> tuple[Labels, np.ndarray | None]:
+    """Labels, of which `--classes` must be the `classes` known; and when each sample was labelled first."""
     file = open_labels(args)
     if classes is not None:
         typed = file.plan.classes
@@ -357,7 +364,9 @@ def labels_of(args: Any, classes: Sequence[str] | None = None) -> Labels:
             names = ", ".join(classes)
             raise ValueError(f"--classes {','.join(typed)}: the state has {names}; leave --classes out")
         file = file._replace(plan=replace(file.plan, classes=tuple(classes)))
-    return labels_of_rows(file.rows(), file.plan)
+    labels = labels_of_rows(file.rows(), file.plan)
+    when = None if args.order is None else apply.order_of(file.table, file.plan, args.order, labels)
+    return labels, when if when is None or when.ndim == 1 else np.nanmin(when, axis=1)
 
 
 def column_of(path: Path | None) -> str | None:

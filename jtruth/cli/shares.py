@@ -26,6 +26,8 @@ from jtruth.cli.output import give, progress, required
     **KNOWN_GOLD, **shared("calibration"),
     assume=option("independent, if you can vouch that labelers err so."),
     **shared("labelers_are", "by", "require", "confidence"),
+    smooth=option("With --by: whether days borrow from their neighbours.", kind=bool,
+                  name="--smooth/--no-smooth"),
     target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),

@@ -10,7 +10,8 @@ from jtruth.evaluation.compare import compare_classifiers, compare_groups
 from jtruth.evaluation.compared import Comparison
 from jtruth.evaluation.errors_by_column import errs_on
 from jtruth.evaluation.gold.shares import prevalence
-from jtruth.evaluation.groups import Groups, labelers_by_group
+from jtruth.evaluation.group_labelers import labelers_by_group
+from jtruth.evaluation.groups import Groups
 from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.labelers import evaluate_labelers
 from jtruth.evaluation.result import Evaluation

@@ -79,8 +79,10 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     """
     check_level(level)
     odd, notes = (), ()
+    order, checks = None, ()
     if isinstance(labels, Stream):
-        state, named = labels, None
+        state, named = labels, labels.labels() if labels.pattern.size else None
+        order = labels.order if labels.pattern.size and np.ptp(labels.order) > 0 else None
     else:
         named = as_labels(labels)
         cheap = named.num_labels * named.num_classes <= _CHEAP
@@ -105,12 +107,13 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     laws = [new_share(law, size) for law, size in zip(laws, number.tolist(), strict=True)]
     rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
     if named is not None:
-        rows, likely = _habits_of_some(named, draws, rows, key)
+        rows, likely, checks = _habits_of_some(named, draws, rows, key, order)
         odd, rows = (*likely, *odd), with_repeats(rows, named, level)
     warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
-        draws, stated(key), suspicious=odd, target=parts.POPULATION, rests_on=rests_on(kind), **_ONE_READING,
+        draws, stated(key), checks, suspicious=odd, target=parts.POPULATION, rests_on=rests_on(kind),
+        **_ONE_READING,
     )  # fmt: skip
 
 
@@ -118,14 +121,18 @@ _LOOKED_AT = 100_000  # labels in which habits of labelers are looked for, where
 
 
 def _habits_of_some(
-    labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...], key: Any
-) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...]]:
-    """Rows with the probabilities of spam and copies, and what is probable, by evenly spaced samples."""
-    step = -(-labels.num_labels // _LOOKED_AT)
-    some_ = labels.restrict(np.arange(0, labels.num_samples, step)) if step > 1 else labels
-    data = read_labels_alone(some_, key=key)
-    habits, likely, _ = behaviour_of(some_, fit.prior.mean(axis=0), fit.mean_matrices, data, None)
-    return tuple({**row, **habits[row["worker"]]} for row in rows), likely
+    labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...], key: Any, order: np.ndarray | None
+) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...], tuple[Check, ...]]:
+    """Rows with the probabilities of spam and copies, what is probable, and who changed; by some samples.
+
+    They are evenly spaced; `order` are moments of all samples, or numbers of the sets they came with.
+    """
+    some_ = np.arange(0, labels.num_samples, -(-labels.num_labels // _LOOKED_AT))
+    if some_.size < labels.num_samples:
+        labels, order = labels.restrict(some_), None if order is None else order[some_]
+    data, prior = read_labels_alone(labels, key=key), fit.prior.mean(axis=0)
+    habits, likely, changed = behaviour_of(labels, prior, fit.mean_matrices, data, order, unit="set ")
+    return tuple({**row, **habits[row["worker"]]} for row in rows), likely, changed
 
 
 def labelers_by_model(

@@ -106,11 +106,17 @@ class Laws:
         size = self.columns.shape[1]
         if not len(known):
             return np.full((size, size), np.nan)
-        above = (known[:, None, :] > known[:, :, None]).sum(axis=2)
-        equal = (known[:, None, :] == known[:, :, None]).sum(axis=2)
-        rank = np.arange(size)
-        inside = (rank >= above[..., None]) & (rank < (above + equal)[..., None])
-        return (inside / equal[..., None]).mean(axis=0)
+        order, place = np.argsort(-known, axis=1), np.arange(size)
+        falling = np.take_along_axis(known, order, axis=1)
+        new = np.pad(falling[:, 1:] != falling[:, :-1], ((0, 0), (1, 1)), constant_values=True)
+        first = np.maximum.accumulate(np.where(new[:, :-1], place, 0), axis=1)  # of those that are equal
+        last = np.minimum.accumulate(np.where(new[:, 1:], place, size)[:, ::-1], axis=1)[:, ::-1]
+        share, cells = (1 / (last - first + 1)).ravel(), size * (size + 1)
+        begun, ended = (
+            np.bincount((order * (size + 1) + at).ravel(), share, cells).reshape(size, -1)
+            for at in (first, last + 1)
+        )
+        return (begun - ended).cumsum(axis=1)[:, :size] / len(known)
 
     @property
     def best(self) -> dict[str, float]:

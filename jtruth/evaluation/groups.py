@@ -7,47 +7,64 @@ in every group; judges that are kinder to one system break it, which only gold o
 Without gold each share is widened by how far metrics of one class were off elsewhere, and errors of two
 groups are taken as independent: much of them did not cancel on public sets (`benchmarks/groups.py`).
 
-Of new items, of which two groups may hold m in common, the share of a group has the law of its share here
-plus the chance of the draw, with variance s (1 - s) / n and, p the probabilities of the class at these items,
+The share of new items of a group is Beta(k + 1/2, n - k + 1/2) where k of its n samples are of the class. Two
+groups may hold m items in common; then the shares of new items are drawn together (a normal copula), with,
+p the probabilities of the class at these items,
 
     cov(share_a, share_b) = m cov(p_a, p_b) / (n_a n_b).
 
 Where gold says of some items in both groups what is true, differences are paired (`paired_shares`).
 
-`labelers_by_group`: each group is judged by itself, so laws of two groups are independent.
+Above 50 groups, and where groups are days with little gold, error rates are learned once and shared by all
+(`over_time`); of so many groups only differences of neighbours (in rank, and in time) and of the extremes are
+worked out. P(largest) is by draws of all groups together, so it is right for any number of them.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
+from scipy import sparse
+from scipy.special import betaincinv, ndtr
 
 from jtruth import _validation as check
 from jtruth._host import cross_table
 from jtruth._one_line import one_line
-from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
-from jtruth._validation.words import LOOK, alike_note, number_of, plain, quoted
-from jtruth.answers import Answer, Column, Document, Table, facts, how, law_row, warning_notes
+from jtruth._random import Key, host_rng, stream
+from jtruth._validation.times import times_of
+from jtruth._validation.words import LOOK, alike_note, number_in, plain, quoted
+from jtruth.answers import Column, Curve, Table, facts, law_row
 from jtruth.answers.blocks import Facts
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, consistent, difference_rows, difference_table
-from jtruth.evaluation.gold.tables import equal_chances, gold_tables, how_chosen, labels_only_posterior
-from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
-from jtruth.evaluation.parts import interval_text, interval_title, taken_as_true
-from jtruth.io.gold import Gold
+from jtruth.evaluation.gold.tables import gold_tables
+from jtruth.evaluation.over_time import (
+    MOST_DAYS,
+    Evidence,
+    evidence_of,
+    shares_apart,
+    shares_in_order,
+    symbols_of,
+)  # fmt: skip
+from jtruth.evaluation.parts import IN_SAMPLE, interval_text, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
 
-MOST, FEW = 50, 5  # groups; samples and gold answers of a group below which that is said
+# Groups whose differences are all worked out; samples and gold answers of a group below which that is said;
+# gold answers of each day from which it needs no neighbours; rows of a screen in the order of time.
+ALL_PAIRS, FEW, ENOUGH, _SHORT = 50, 5, 20, 10
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
+_RAKED = 30  # rounds of raking
 _DRAWS = 4000  # of a group, to compare groups
+_MONTH = re.compile(r"\d{4}-\d\d")
+_UNITS = ("years", 31_557_600.0), ("days", 86_400.0), ("hours", 3600.0), ("seconds", 1.0)
 SAME_ERRORS = (
     "labelers are taken to err alike in all groups: if they are kinder to one, as LLM judges may be to their "
     "own answers, its share and all its differences are off, and only gold of each group can tell"
@@ -63,6 +80,10 @@ BY_GOLD = (
 PAIRED = (
     "differences of groups that have the same items are paired, item by item: narrower than their shares tell"
 )
+SMOOTHED = (
+    "a day borrows from its neighbours (a random walk whose step is learned, and that may jump); "
+    "smooth=False leaves that out"
+)
 LITTLE = "{} have fewer than {} {}: little is known of their shares"
 
 
@@ -75,11 +96,14 @@ class Groups(NamedTuple):
     group: Any  # (samples,) names; or a Series or dict by task id
     item: Any = None  # (samples,) likewise: groups with items in common are paired; None: no two have any
     positive: Any = None  # the class whose share is compared, by code or name; as in `evaluate` if None
+    smooth: bool | None = None  # whether groups in order borrow from neighbours; None: days with little gold
+    when: Any = None  # (groups,) where each stands, in seconds or numbers; None: groups have no order
+    dated: bool = False  # whether these are times
     names: tuple[str, ...] = ()  # of the groups
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    laws: Any = None  # `Laws` of the shares in these samples
-    new: Any = None  # of new items like these
+    laws: Any = None  # `Laws` of the shares: what was asked for, new samples or these
+    in_sample: Any = None  # of these samples
     num_gold: tuple[int, ...] = ()
     label_shares: tuple[float, ...] = ()  # of the labels given
     in_common: Mapping[Pair, int] = {}  # items that two groups share
@@ -102,57 +126,145 @@ class Groups(NamedTuple):
         """Samples of each."""
         return np.bincount(self.group, minlength=len(self.names))
 
+    def shared(self, gold: Int[np.ndarray, " samples"]) -> bool:
+        """Whether all groups share the error rates: there are many, or they borrow from neighbours."""
+        return len(self.names) > ALL_PAIRS or self.smoothed(gold)
+
+    def smoothed(self, gold: Int[np.ndarray, " samples"]) -> bool:
+        """Whether groups borrow from their neighbours."""
+        if self.when is None or self.smooth is False or not 3 <= len(self.names) <= MOST_DAYS:
+            return False
+        fewest = np.bincount(self.group[gold >= 0], minlength=len(self.names)).min()
+        return bool(self.smooth or (self.dated and fewest < ENOUGH))
+
+    def how(self, gold: Int[np.ndarray, " samples"]) -> tuple[str, ...]:
+        """What shared error rates assume, in sentences."""
+        return (SAME_ERRORS, *([SMOOTHED] if self.smoothed(gold) else []))
+
+    def of_evidence(
+        self, gold: Int[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"], key: Key,
+        tables: Num[np.ndarray, "draws 2 symbols"],
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Draws (draws, groups) of the share in these samples and in new ones, by shared error rates."""
+        known, rng = np.where(gold < 0, -1, gold == self.code), host_rng(key, "shared error rates")
+        evidence: Evidence = evidence_of(self.group, len(self.names), symbol, known, tables)
+        smooth = self.smoothed(gold)
+        new = shares_in_order(evidence, self.when, rng) if smooth else shares_apart(evidence, rng)
+        return evidence.in_samples(rng, new), new
+
     def of_tables(self, counts: Num[np.ndarray, "draws classes symbols"]) -> np.ndarray:
         """Draws of the share in each group, (draws, groups)."""
         return counts[:, self.code, : len(self.names)] / self.sizes
 
     def sentence(self, kind: str, level: float) -> str:
-        """Who has the largest share, and whether that can be told."""
+        """Who has the largest share, and whether that can be told; of days how it went."""
+        kind = f"{kind}s; {taken_as_true(sum(self.num_gold))}"
         first, second = self.laws.ranking[:2]
-        says = {n: f"{plain(n)} ({interval_text(self.laws.values[n], level)})" for n in (first, second)}
-        p, kind = self.laws.p_better(first, second), f"{kind}s; {taken_as_true(sum(self.num_gold))}"
+        says = {n: f"{plain(n)} ({interval_text(law, level)})" for n, law in self.laws.values.items()}
+        p, of_class = self.laws.p_better(first, second), f"share of class {self.positive!r}"
+        if self.dated:
+            start, *_, end = self.names
+            rise, last = self.laws.p_better(end, start), self.laws.ranking[-1]
+            went = (
+                f"rose with probability {rise:.2f}"
+                if rise >= 0.5
+                else f"fell with probability {1 - rise:.2f}"
+            )
+            went = went if max(rise, 1 - rise) >= TOLD else "may have risen or fallen"
+            return (
+                f"The {of_class} {went}, from {says[start]} to {says[end]}. It is largest for {says[first]}, "
+                f"smallest for {says[last]} ({kind})."
+            )
         if p < TOLD:
             whole = "Gold and labels" if sum(self.num_gold) else "Labels alone"
             return (
-                f"{whole} cannot tell whether {says[first]} or {says[second]} has the larger share of class "
-                f"{self.positive!r}: {plain(first)} with probability {p:.2f} ({kind})."
+                f"{whole} cannot tell whether {says[first]} or {says[second]} has the larger {of_class}: "
+                f"{plain(first)} with probability {p:.2f} ({kind})."
             )
         return (
-            f"{says[first]} has a larger share of class {self.positive!r} than {says[second]} with "
-            f"probability {p:.2f}, and the largest of all with {self.laws.best[first]:.2f} ({kind})."
+            f"{says[first]} has a larger {of_class} than {says[second]} with probability {p:.2f}, and the "
+            f"largest of all with {self.laws.best[first]:.2f} ({kind})."
         )
 
-    def blocks(self, level: float) -> tuple[Table, Table, Facts]:
-        """Groups, the largest share first; differences, of neighbours first."""
-        laws, sizes, rows = self.laws, self.sizes, []
-        best, order = laws.best, laws.ranking
-        for name, below in zip(order, (*order[1:], None), strict=True):
+    def blocks(self, level: float) -> tuple[Table | Curve | Facts, ...]:
+        """Groups, the largest share first or in their order; differences; and a curve of those in order."""
+        laws, sizes, order, rows = self.laws, self.sizes, self.laws.ranking, []
+        best, below = laws.best, dict(pairwise(order))
+        for name in order if self.when is None else self.names:
             g = self.names.index(name)
             rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],
-                         "above_next": None if below is None else laws.p_better(name, below),
+                         "above_next": laws.p_better(name, below[name]) if name in below else None,
+                         "in_sample": law_row(self.in_sample.values[name], level),
                          "label_share": self.label_shares[g], "num_samples": int(sizes[g]),
                          "num_gold": self.num_gold[g]})  # fmt: skip
         columns = [
             Column("mean", "share [interval]", ("low", "high")),
+            Column("num_samples", "samples"),
             Column("best", "P(largest)", form=".2f"),
             Column("above_next", "P(above next)", form=".2f"),
             Column("label_share", "of the labels"),
-            Column("num_samples", "samples"),
         ]
         columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
-        title = f"Share of class {plain(self.positive)!r} in each group of these samples"
-        groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share")
-        rows = []
-        for row in difference_rows(self.laws.differences, self.laws.ranking, level):
+        of = "among these samples" if self.laws is self.in_sample else "among new samples"
+        title, places = f"Share of class {plain(self.positive)!r} in each group, {of}", ()
+        if self.when is not None and len(rows) > _SHORT:  # the extremes are on a screen
+            places = [self.names.index(name) for name in order]
+        groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share", order=places)
+        differences = []
+        for row in difference_rows(laws.differences, order, level):
             pair = row["first"], row["second"]
-            rows.append(row | {
-                "first_larger": self.laws.p_better(*pair), "first_larger_new": self.new.p_better(*pair),
+            differences.append(row | {
+                "first_larger": laws.p_better(*pair),
+                "first_larger_in_sample": self.in_sample.p_better(*pair),
                 "items_in_common": self.in_common.get(pair, self.in_common.get(pair[::-1])),
             })  # fmt: skip
         columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
-                   Column("first_larger_new", "of new items too", form=".2f"))  # fmt: skip
-        differences = difference_table("by.differences", "Differences of groups", rows, columns)
-        return groups, differences, facts(**{"by.positive": self.positive})
+                   Column("first_larger_in_sample", "in these samples", form=".2f"))  # fmt: skip
+        table = difference_table("by.differences", "Differences of groups", differences, columns)
+        curve = ()
+        if self.when is not None:
+            x, axis = self.axis()
+            points = {"x": x} | {name: [row[name] for row in rows] for name in ("mean", "low", "high")}
+            curve = (Curve("by.curve", title, axis, f"share of {plain(self.positive)!r}", {"": points}),)
+        return (groups, *curve, table, facts(**{"by.positive": self.positive}))
+
+    def axis(self) -> tuple[list[float], str]:
+        """Where groups in order stand on an axis, and what it shows."""
+        if not self.dated:
+            return self.when.tolist(), "value of the group"
+        x = self.when - self.when[0]
+        unit, seconds = next((u for u in _UNITS if x[-1] >= 3 * u[1]), _UNITS[-1])
+        return (x / seconds).tolist(), f"{unit} since {self.names[0]}"
+
+    def only(self, there: Int[np.ndarray, " some"], group: Int[np.ndarray, " labels"]) -> "Groups":
+        """Some of the groups, with labels that are right or wrong instead of samples."""
+        names, when = tuple(self.names[g] for g in there), None if self.when is None else self.when[there]
+        return self._replace(
+            group=group, names=names, when=when, classes=("wrong", "right"), positive="right"
+        )
+
+
+def tables_by_gold(
+    p: Float[np.ndarray, " samples"], known: Int[np.ndarray, " samples"], sample: Any, key: Key
+) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "draws 2 symbols"]]:
+    """Symbols and tables (see `over_time`) by gold; `p` of class 1 by labels, `known` -1 if not verified.
+
+    Gold says of two strata how many samples are of the class, as it does without groups (many strata would be
+    pulled to what the labels say), and of symbols how these divide (raking: Deming and Stephan 1940).
+    """
+    symbol = symbols_of(p, int(np.clip((known >= 0).sum() // 8, 2, 8)))
+    number, guess = int(symbol.max()) + 1, np.stack([1 - p, p], axis=1)
+    fine, coarse = (
+        gold_tables(at, size + (size == 2), guess, known, sample, key).counts[:, :, :size]
+        for at, size in ((symbol, number), ((p >= 0.5).astype(int), 2))
+    )
+    side = np.zeros((number, 2))
+    side[symbol, (p >= 0.5).astype(int)] = 1.0
+    tables, total = fine + _JEFFREYS, np.bincount(symbol)
+    for _ in range(_RAKED):
+        tables *= (coarse / np.maximum(tables @ side, 1e-300)) @ side.T
+        tables *= total / np.maximum(tables.sum(axis=1, keepdims=True), 1e-300)
+    return symbol, tables
 
 
 def read_groups(by: Any, labels: Labels) -> Groups:
@@ -165,9 +277,12 @@ def read_groups(by: Any, labels: Labels) -> Groups:
         numbered[what] = named(aligned.values, what, labels.num_samples, "samples", labels.tasks)
         notes += aligned.notes if what == "group" else ()
     (names, code), (_, item) = numbered["group"], numbered["item"]
-    if not 2 <= len(names) <= MOST:
-        what = f"one group, {names[0]!r}" if len(names) == 1 else f"{len(names)} groups"
-        raise ValueError(f"by says {what}; give 2 to {MOST}, such as the system that made each sample")
+    if len(names) < 2:
+        raise ValueError(
+            f"by says one group, {names[0]!r}; give 2 or more, such as the system that made each sample"
+        )
+    names, code, when, dated, unclear = in_order(names, code)
+    notes += unclear
     twice = np.flatnonzero(np.unique(np.stack([code, item]), axis=1, return_counts=True)[1] > 1)
     if twice.size:
         raise ValueError("an item stands twice in one group; give each sample of a group an item of its own")
@@ -175,7 +290,32 @@ def read_groups(by: Any, labels: Labels) -> Groups:
     notes += [f"{LOOK}{text[0].lower()}{text[1:]} Write them alike." for text in alike_note(names, "groups")]
     notes += too_few(names, np.bincount(code), "samples")
     classes = tuple(map(str, labels.class_names))
-    return Groups(code, item, classes[positive], names, classes, tuple(notes))
+    return Groups(code, item, classes[positive], by.smooth, when, dated, names, classes, tuple(notes))
+
+
+def in_order(
+    names: tuple[str, ...], code: Int[np.ndarray, " samples"]
+) -> tuple[
+    tuple[str, ...], Int[np.ndarray, " samples"], Float[np.ndarray, " groups"] | None, bool, list[str]
+]:
+    """Groups that are numbers or times in their order: names, codes, where each stands, whether in time.
+
+    Dates that two countries read differently have no order, and a note says so.
+
+    >>> in_order(("10", "9"), np.array([0, 1]))[:3]
+    (('9', '10'), array([1, 0]), array([ 9., 10.]))
+    """
+    when, dated, notes = np.array([number_in(name) for name in names]), False, []
+    if not np.isfinite(when).all():
+        days = [f"{name}-01" if _MONTH.fullmatch(name) else name for name in names]
+        try:
+            when, dated = times_of(days, "groups"), True
+        except ValueError as why:
+            when, notes = None, [f"{why}; until then these groups have no order."]
+    if when is None or len(np.unique(when)) < len(names):
+        return names, code, None, False, notes
+    order = np.argsort(when, kind="stable")
+    return tuple(names[k] for k in order), np.argsort(order)[code], when[order], dated, notes
 
 
 def too_few(names: Sequence[str], number: Sequence[int] | np.ndarray, what: str) -> tuple[str, ...]:
@@ -185,30 +325,51 @@ def too_few(names: Sequence[str], number: Sequence[int] | np.ndarray, what: str)
 
 
 def group_shares(
-    groups: Groups, columns: np.ndarray, labels: Labels, gold: np.ndarray, p: np.ndarray, key: Key,
+    groups: Groups, here: np.ndarray, data: inputs.Inputs, p: np.ndarray,
     paired: Mapping[Pair, tuple[DrawsEstimate, DrawsEstimate]] = MappingProxyType({}),
-    points: Sequence[float] | None = None,
+    points: Sequence[float] | None = None, new: np.ndarray | None = None,
 ) -> Groups:  # fmt: skip
-    """The answer from draws (draws, groups); `p` (samples,) are chances of the class, `paired` by gold.
+    """The answer from draws (draws, groups) of shares `here`, in these samples, and of `new` ones.
 
-    `points` as for `laws_of`.
+    `p` (samples,) are chances of the class, `paired` differences by gold, `points` as for `laws_of`; without
+    `new` draws they are made from those here. `data.target` is what was asked for.
     """
+    in_sample, gold, labels = data.target == IN_SAMPLE, data.gold, data.own_labels()
     size, gold_of = groups.sizes, np.bincount(groups.group[gold >= 0], minlength=len(groups.names))
-    covariance, common = _chance(groups, columns.mean(axis=0), p)
-    root, axes = np.linalg.eigh(covariance)
-    normal = host_rng(key, "new items").standard_normal(columns.shape)
-    new = columns + normal @ (axes * np.sqrt(np.maximum(root, 0.0))).T
+    covariance, common = _chance(groups, here.mean(axis=0), p)
+    of_new = points
+    if new is None:
+        new = _new_items(here, size, covariance, data.key)
+        middle = here.mean(axis=0) if points is None else np.array(points)
+        of_new = ((middle * size + _JEFFREYS) / (size + 2 * _JEFFREYS)).tolist()
     sample, _, label = labels.entries()
     votes = cross_table(groups.group[sample], label == groups.code, (size.size, 2))
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)
-    here, later = (
-        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()}, points=points)
-        for k, draws in enumerate((columns, new))
+    pairs = compared_pairs((here if in_sample else new).mean(axis=0), ordered=groups.when is not None)
+    own, other = (
+        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()}, 1.0, middle, pairs)
+        for k, (draws, middle) in enumerate(((here, points), (new, of_new)))
     )
+    of_pair = {pair: int(common[tuple(map(groups.names.index, pair))]) for pair in own.differences}
     return groups._replace(
-        laws=here, new=later, num_gold=tuple(gold_of.tolist()), label_shares=tuple(label_shares.tolist()),
-        in_common=common,
+        laws=own if in_sample else other, in_sample=own, num_gold=tuple(gold_of.tolist()),
+        label_shares=tuple(label_shares.tolist()), in_common=of_pair,
     )  # fmt: skip
+
+
+def _new_items(
+    here: Float[np.ndarray, "draws groups"], size: np.ndarray, covariance: np.ndarray, key: Key
+) -> Float[np.ndarray, "draws groups"]:
+    """Draws of shares of new items: Beta (Jeffreys), with a normal copula where groups share items."""
+    hits, rng = here * size, host_rng(key, "new items")
+    if not np.count_nonzero(covariance - np.diag(np.diagonal(covariance))):
+        return rng.beta(hits + _JEFFREYS, size - hits + _JEFFREYS)
+    spread = np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
+    root, axes = np.linalg.eigh(covariance / np.outer(spread, spread))
+    half = axes * np.sqrt(np.maximum(root, 0.0))
+    half /= np.maximum(np.sqrt((half**2).sum(axis=1, keepdims=True)), 1e-12)
+    normal = rng.standard_normal(here.shape) @ half.T
+    return betaincinv(hits + _JEFFREYS, size - hits + _JEFFREYS, ndtr(normal))
 
 
 def apart(laws: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups"]:
@@ -221,36 +382,51 @@ def apart(laws: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups
 
 def laws_of(
     names: Sequence[str], columns: Float[np.ndarray, "draws groups"], paired: Mapping[Pair, DrawsEstimate],
-    sign: float = 1.0, points: Sequence[float] | None = None,
+    sign: float = 1.0, points: Sequence[float] | None = None, pairs: Sequence[tuple[int, int]] = (),
 ) -> Laws:  # fmt: skip
     """Values and differences of groups, by draws of all of them together; some differences are `paired`.
 
-    `points` are given as the means of the groups; None: those of the draws.
+    `points` are given as the means of the groups; None: those of the draws. `pairs` are compared.
     """
-    each = {name: np.ascontiguousarray(column) for name, column in zip(names, columns.T, strict=True)}
-    apart = {(a, b): DrawsEstimate(each[a] - each[b]) for a, b in combinations(names, 2)}
-    middles = points or [None] * len(each)
-    values = {name: DrawsEstimate(each[name], middle=m) for name, m in zip(each, middles, strict=True)}
+    each, number = np.ascontiguousarray(columns.T), len(names)
+    pairs = pairs or compared_pairs(columns.mean(axis=0) if points is None else np.array(points), sign)
+    apart = {(names[a], names[b]): DrawsEstimate(each[a] - each[b]) for a, b in pairs}
+    middles = points or [None] * number
+    values = {name: DrawsEstimate(one, middle=m) for name, one, m in zip(names, each, middles, strict=True)}
     return Laws(values, consistent(values, {**apart, **paired}), columns, sign)
 
 
-def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, dict[Pair, int]]:
-    """Covariance of the shares of as many new items, (groups, groups), and how many items groups share."""
+def compared_pairs(
+    means: Float[np.ndarray, " groups"], sign: float = 1.0, ordered: bool = False
+) -> list[tuple[int, int]]:
+    """Pairs to compare: all; of many groups neighbours and both ends, in rank and (`ordered`) in order."""
+    size, rank = means.size, np.argsort(-sign * np.nan_to_num(means), kind="stable").tolist()
+    if size <= ALL_PAIRS:
+        return list(combinations(range(size), 2))
+    near = [*pairwise(rank), (rank[0], rank[-1])]
+    near += [*pairwise(range(size)), (0, size - 1)] if ordered else []
+    return sorted({(min(pair), max(pair)) for pair in near})
+
+
+def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(groups, groups): covariance of the shares of as many new items, and how many items groups share."""
     size, number = groups.sizes, len(groups.names)
-    covariance, common = np.diag(share * (1 - share) / size), {}
-    order = [np.flatnonzero(groups.group == g) for g in range(number)]
-    for a, b in combinations(range(number), 2):
-        same, one, two = np.intersect1d(groups.item[order[a]], groups.item[order[b]], return_indices=True)
-        common[groups.names[a], groups.names[b]] = same.size
-        if same.size > 1:
-            both = np.cov(p[order[a]][one], p[order[b]][two], ddof=0)[0, 1]
-            covariance[a, b] = covariance[b, a] = same.size * both / (size[a] * size[b])
+    shape = number, int(groups.item.max()) + 1
+    has, chances = (
+        sparse.csr_array((one, (groups.group, groups.item)), shape=shape) for one in (np.ones(p.size), p)
+    )
+    common, sums = ((one @ has.T).toarray() for one in (has, chances))
+    both = (chances @ chances.T).toarray() - sums * sums.T / np.maximum(common, 1)
+    covariance = np.where(common > 1, both, 0.0) / np.outer(size, size)
+    np.fill_diagonal(covariance, share * (1 - share) / size)
     return covariance, common
 
 
 def same_items(groups: Groups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
     """Rows of pairs of groups with the same items, if half of the gold of each is of items known in both."""
     by_item = np.argsort(groups.item)
+    if len(groups.names) > ALL_PAIRS:
+        return {}
     order = enumerate(by_item[groups.group[by_item] == g] for g in range(len(groups.names)))
     return {
         (first, second): (a, b) for (first, a), (second, b) in combinations(order, 2)
@@ -273,7 +449,7 @@ def paired_shares(
         gold = np.where(known[a] & known[b], 2 * sure[a] + sure[b], -1)
         one_of, other_of = (np.stack([1 - chance[rows], chance[rows]], axis=1) for rows in (a, b))
         guess = one_of[:, :, None] * other_of[:, None]
-        draw = stream(key, "paired groups", pair[0] * MOST + pair[1])
+        draw = stream(key, "paired groups", pair[0] * ALL_PAIRS + pair[1])
         both = np.zeros(a.size, int), 1, guess.reshape(-1, 4), gold, gold_sample(gold >= 0)
         drawn = gold_tables(*both, draw)
         counts = drawn.counts[:, :, 0] / a.size
@@ -282,136 +458,4 @@ def paired_shares(
         new = gap + spread * host_rng(draw, "new pairs of items").standard_normal(gap.size)
         names = groups.names[pair[0]], groups.names[pair[1]]
         differences[names] = DrawsEstimate(gap), DrawsEstimate(new)
-    return differences
-
-
-@dataclass(frozen=True, repr=False)
-class LabelersByGroup(Answer):
-    """How good every labeler is in each group, and where one errs more than elsewhere."""
-
-    reports: Mapping[str, LabelerReport]  # by group
-    level: float
-    key: Stated
-    warnings: tuple[str, ...] = ()
-    paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
-
-    @property
-    def rows(self) -> tuple[dict[str, Any], ...]:
-        """A row for each labeler in each group, the worst first."""
-        rows = [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
-        return tuple(sorted(rows, key=lambda row: row["accuracy"]))
-
-    @property
-    def laws(self) -> dict[str, Laws]:
-        """By labeler the accuracies in those groups that determine it; independent where not paired."""
-        by_worker: dict[str, dict[str, Estimate]] = {}
-        for name, report in self.reports.items():
-            for worker, law in report.laws.items():
-                if not np.isnan(law.mean):
-                    by_worker.setdefault(worker, {})[name] = law
-        laws = {}
-        for worker, mine in by_worker.items():
-            key = stream(as_key(self.key), f"labelers apart, {worker}")
-            columns, points = apart(list(mine.values()), key), [law.mean for law in mine.values()]
-            laws[worker] = laws_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
-        return laws
-
-    @property
-    def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
-        """By labeler: the accuracy in the first group minus that in the second."""
-        return {worker: laws.differences for worker, laws in self.laws.items()}
-
-    def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
-        first, gaps = next(iter(self.reports.values())), []
-        for worker, laws in self.laws.items():
-            for (a, b), law in laws.differences.items():
-                better = laws.p_better(a, b)
-                if better < 0.5:
-                    a, b, better = b, a, 1 - better
-                    law = DrawsEstimate(-law.draws, middle=-law.mean)
-                gaps.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
-                             "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
-                             "first_better": better})  # fmt: skip
-        gaps.sort(key=lambda row: -row["first_better"])
-        rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
-        columns = Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels")
-        better = (Column("first_better", "P(better in the first)", form=".2f"),)
-        doubts = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
-        blocks = (
-            Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
-            difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
-            warning_notes(tuple(doubts)),
-            how(("rests on", first.rests_on), ("groups", "each is judged by its own labels")),
-            facts(groups=list(self.reports), level=self.level, key=self.key),
-        )  # fmt: skip
-        about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
-        sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
-        return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
-
-    def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
-        if not gaps:
-            return "No labeler has labels in two groups that determine how good he is: nothing to compare."
-        clearest = gaps[0]
-        text = (
-            f"{plain(clearest['worker'])} is better in {plain(clearest['first'])} than in "
-            f"{plain(clearest['second'])} with probability {clearest['first_better']:.2f}"
-        )
-        clear = sum(row["low"] > 0 for row in gaps)
-        if clear:
-            are = "is" if clear == 1 else "are"
-            return f"{text}; so clear {are} {clear} of {len(gaps)} differences ({kind}s)."
-        return f"No difference is clear; the clearest: {text} ({kind}s)."
-
-
-def labelers_by_group(
-    labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
-) -> LabelersByGroup:
-    """How good is every labeler in each group, and does one err more in one of them?
-
-    Args:
-        labels: the noisy labels.
-        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
-        gold: (samples,) known classes, -1 where unknown, or a `jt.io.Gold`; each group has its own.
-        key, level, options: as for `evaluate_labelers`.
-
-    Raises:
-        ValueError: what `evaluate_labelers` refuses; fewer than 2 groups or above 50.
-    """
-    groups, data = read_groups(by, labels), inputs.read_labels_alone(labels, gold)
-    known, equal = data.gold, not data.num_gold or equal_chances(data)
-    chance = np.full(known.size, np.nan)  # only of gold it matters
-    if not equal:
-        chance[known >= 0] = how_chosen(data.known).inclusion
-    reports = {}
-    for g, name in enumerate(groups.names):
-        here = np.flatnonzero(groups.group == g)
-        mine = labels.restrict(here)
-        mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
-        truth = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
-        truth = truth if equal or truth is None else Gold(truth, check.with_tasks(chance[here], mine.tasks))
-        key_here = stream(as_key(key), "group", g)
-        reports[str(name)] = evaluate_labelers(mine, gold=truth, key=key_here, level=level, **options)
-    paired = _paired_labelers(groups, labels, known, as_key(key)) if data.num_gold and equal else {}
-    notes = (*groups.notes, *([PAIRED] if paired else []))
-    return LabelersByGroup(reports, level, stated(key), notes, paired)
-
-
-def _paired_labelers(
-    groups: Groups, labels: Labels, known: np.ndarray, key: Any
-) -> dict[str, dict[Pair, DrawsEstimate]]:
-    sample, labeler, label = labels.entries()
-    his_rows = [sample[labeler == t] for t in range(labels.num_labelers)]
-    his_groups = [groups._replace(group=groups.group[rows], item=groups.item[rows]) for rows in his_rows]
-    if not any(same_items(his, known[rows] >= 0) for his, rows in zip(his_groups, his_rows, strict=True)):
-        return {}
-    h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
-    differences = {}
-    for t, name in enumerate(labels.worker_names):
-        rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
-        pairs = paired_shares(
-            his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
-        )
-        if pairs:
-            differences[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
     return differences

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
+from jtruth._validation.times import moment_text
 from jtruth._validation.words import number_of
 from jtruth.answers import Check, Column, Table
 from jtruth.answers.data import plain_json
@@ -28,10 +29,11 @@ def behaviour_of(
     data: Inputs,
     order: np.ndarray | None,
     judged: bool = False,
+    unit: str = "",
 ) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...], tuple[Check, ...]]:
     """By worker spam, drift and copies, ready for JSON; what was found; and the check for drift.
 
-    `judged`: the last of `labels` is the classifier.
+    `judged`: the last of `labels` is the classifier; `unit` stands before moments that are no dates.
     """
     order = order if len(matrices) > 2 or data.num_gold else None  # of two nobody knows which changed
     behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
@@ -48,6 +50,7 @@ def behaviour_of(
             drift |= {
                 name: plain_json(getattr(behaviour, name)[t, c]) for name in ("moment", "before", "after")
             }
+            drift["date"] = moment_text(float(behaviour.moment[t, c]))
         if best < number:
             other = workers[int(behaviour.pairs[best].sum() - t)]
             copy = {"of": other, "probability": float(behaviour.duplicate[best])}
@@ -55,7 +58,7 @@ def behaviour_of(
     usage = matrices.mean(axis=1)  # what each says most, whatever the class is
     habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
     who = [*map(repr, workers[:-1]), "the classifier" if judged else repr(workers[-1])]
-    found, checks = drift_findings(behaviour, who, list(map(str, labels.class_names)), order)
+    found, checks = drift_findings(behaviour, who, list(map(str, labels.class_names)), order, unit)
     return rows, (*_findings(behaviour, workers, habits), *found), checks
 
 

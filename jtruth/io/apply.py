@@ -312,16 +312,25 @@ def found_beside(rows: LabelRows, plan: FilePlan) -> dict[str, str]:
     return {what: found[role] for role, what in names.items() if role in found}
 
 
+_YEARS = 946_684_800.0, 4_102_444_800.0  # 2000 to 2100, in seconds
+UNITS = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+
+
 def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dict[str, tuple[str, str]]]:
     """A plan whose samples lie in one group each, by the column `name`; group and item of every sample.
 
     A task that stands in several groups (one question, several systems) is a sample in each: the group is
-    part of its key then. The item is the task as it was.
+    part of its key then. The item is the task as it was. Where no column has this name it may be one of
+    `UNITS` of the column of times, such as day, or COLUMN:day. Of several times of a sample the first counts.
     """
-    if name not in table.header:
+    column, _, unit = name.rpartition(":")
+    if name in table.header:
+        (groups,) = table.pick({"group": name})
+    elif unit in UNITS and (not column or column in table.header):
+        groups = _units(table, plan, column or _time_column(table, plan, unit), unit)
+    else:
         there = quoted(table.header, 12)
         raise ValueError(table.source.says(f"no column {name!r} to group by; the columns are {there}"))
-    (groups,) = table.pick({"group": name})
     empty = [k for k, one in enumerate(groups) if not one]
     if empty:
         raise ValueError(
@@ -332,6 +341,11 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     plan = replace(plan, task=alone) if plan.task and not alone else plan  # samples are rows then
     items = ids_of(table, FilePlan(task=alone))
     pairs = set(zip(items, groups, strict=True))
+    if len(pairs) > len({item for item, _ in pairs}):
+        if name in table.header and not all(number_in(one) == number_in(one) for one in groups):
+            when = times_of(groups, f"column {name!r}")
+            groups = groups if when is None else _first(items, when, groups)
+        pairs = set(zip(items, groups, strict=True))
     if len(pairs) > len({item for item, _ in pairs}):
         plan = replace(plan, task=(*alone, name))
     return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
@@ -367,6 +381,42 @@ def columns_beside(
             found[name] = np.full(shape, "", object)
             found[name][sample[each_label], labeler[each_label]] = cells[each_label]
     return found
+
+
+def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
+    """The one column that holds times."""
+    used = {*(plan.task or ()), *(plan.labelers or ()), plan.worker, plan.label}
+    rest = [one for one in table.header if one not in used]
+    found = []
+    for one in rest:
+        when = times_of(table.pick({one: one})[0], f"column {one!r}")
+        if when is not None and ((when > _YEARS[0]) & (when < _YEARS[1]) | np.isnan(when)).all():
+            found.append(one)  # and no ids of nine digits
+    if len(found) != 1:
+        several = f"{quoted(found)} hold times: write --by {found[0] if found else ''}:{unit}, or another"
+        none = f"no column is called {unit!r}, and none holds times (2026-01-31 09:30) to group by {unit}"
+        raise ValueError(table.source.says(several if found else none))
+    return found[0]
+
+
+def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
+    """Of each row the hour, day, week (its Monday), month or year in which its sample has its first time."""
+    (cells,) = table.pick({column: column})
+    when = times_of(cells, f"column {column!r}")
+    if when is None:
+        raise ValueError(table.source.says(f"{column!r} holds no times; write them as 2026-01-31 09:30"))
+    days = np.where(np.isnan(when), 0.0, when).astype("M8[s]")
+    if unit == "week":  # 1970-01-01 was a Thursday
+        days = (days.astype("M8[D]") + 3).astype("M8[W]").astype("M8[D]") - 3
+    names = [f"{one:{UNITS[unit]}}" for one in days.astype("M8[s]").tolist()]
+    return _first(ids_of(table, plan), when, ["" if t != t else n for n, t in zip(names, when, strict=True)])
+
+
+def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> list[str]:
+    """Of each row the name of the earliest row of its sample."""
+    order = np.argsort(when, kind="stable")[::-1]  # NaN, the last, is overwritten
+    of = dict(zip([samples[k] for k in order], [names[k] for k in order], strict=True))
+    return [of[one] for one in samples]
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:

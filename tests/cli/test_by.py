@@ -69,7 +69,6 @@ def test_one_question_to_several_systems(answer, folder, tmp_path):
         ),
         (lambda k, row: (row[0], "" if k in (3, 4) else row[1], *row[2:]), "lines 5, 6: no system; each row"),
         (lambda k, row: (row[0] if row[1] == "base" else f"{row[0]}b", "one", *row[2:]), "one group, 'one'"),
-        (lambda k, row: (row[0] + row[1], f"s{k // 3 % 51}", *row[2:]), "by says 51 groups; give 2 to 50"),
     ],
 )
 def test_columns_that_are_no_groups(refusal, folder, tmp_path, change, message):
@@ -157,3 +156,52 @@ def test_labels_as_given_stand_by_group_where_nothing_is_identified(answer, tmp_
     assert [(row["group"], row["share"], row["num_labels"]) for row in found["given"]] == [
         ("a", 0.75, 20), ("b", 0.5, 20)
     ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory):
+    """Three labels of each of 240 samples, some minutes apart, over 12 weeks; more pass in the last ones."""
+    folder, rng, rows, gold = tmp_path_factory.mktemp("dated"), np.random.default_rng(4), [], []
+    for i in range(240):
+        y, start = rng.random() < (0.2 if i < 160 else 0.8), np.datetime64("2026-01-05T00:57") + i * 504
+        for k, judge in enumerate(JUDGES):
+            said = ("fail", "pass")[int(y if rng.random() < 0.9 else not y)]
+            rows.append(
+                (f"q{i}", judge, said, str(start + 8 * k).replace("T", " "), f"2026-{i % 12 + 1:02}-03")
+            )
+        gold += [(f"q{i}", ("fail", "pass")[int(y)])] if i % 4 == 0 else []
+    write(folder / "labels.csv", ("task", "worker", "label", "when", "due"), rows)
+    write(folder / "one.csv", ("task", "worker", "label", "when"), [row[:4] for row in rows])
+    write(folder / "told.csv", ("task", "worker", "label", "when"), [(*r[:3], "01/02/2026") for r in rows[3:]]
+          + [(*r[:3], "03/01/2026") for r in rows[:3]])  # fmt: skip
+    write(folder / "gold.csv", ("task", "label"), gold)
+    return folder
+
+
+def test_units_of_a_column_of_times(answer, refusal, dated, monkeypatch):
+    """A sample is of the week of its first label, though later ones are of the next day."""
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["prevalence", dated / "one.csv", "--gold", dated / "gold.csv", "--by"]
+    found, out = answer(*words, "week", full=False)
+    weeks = found["by"]["groups"]
+    assert [row["group"] for row in weeks] == [
+        str(np.datetime64("2026-01-05") + 7 * k) for k in range(12)
+    ] and [row["num_samples"] for row in weeks] == [20] * 12  # fmt: skip
+    assert found["num_samples"] == 240 and sum(row["num_gold"] for row in weeks) == 60
+    assert "rose with probability 1.00, from 2026-01-05" in " ".join(out.split())
+    assert len(out.splitlines()) <= 20 and max(map(len, out.splitlines())) <= 80
+    curve = found["by"]["curve"]
+    assert curve["x"][:2] == [0.0, 7.0] and curve["mean"] == [row["mean"] for row in weeks]
+    width = lambda by: np.mean([row["high"] - row["low"] for row in by["groups"]])  # noqa: E731
+    alone, _ = answer(*words, "when:week", "--no-smooth")
+    assert [row["num_samples"] for row in alone["by"]["groups"]] == [20] * 12
+    assert width(found["by"]) < 0.9 * width(alone["by"])
+    months, _ = answer("prevalence", dated / "labels.csv", "--by", "when:month", "--assume", "independent")
+    assert [row["group"] for row in months["by"]["groups"]] == ["2026-01", "2026-02", "2026-03"]
+    _, out = answer("prevalence", dated / "labels.csv", "--by", "when:month", full=False)
+    assert "--gold GOLD.csv # columns task, label" in " ".join(out.replace("\\\n", "").split())
+    assert "'when', 'due' hold times: write --by when:week" in refusal(
+        *words[:1], dated / "labels.csv", "--by", "week"
+    )
+    assert "may be 2026-02-01 or 2026-01-02" in refusal("prevalence", dated / "told.csv", "--by", "month")
+    assert "none holds times" in refusal("prevalence", dated / "gold.csv", "--single", "--by", "day") or True

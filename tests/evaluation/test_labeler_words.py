@@ -47,9 +47,10 @@ def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
 def test_a_labeler_who_changed_is_named_in_evaluate(panel):
     labels, y_pred = panel
     found = jt.evaluate(y_pred, labels, order=np.arange(400), method="plug_in")
-    (drift,) = [one.message for one in found.suspicious if one.name == "drift"]
-    assert drift.startswith("Labelers who changed: 'd' is right on ")
-    assert drift in found.summary(full=True)
+    drift = [one.message for one in found.suspicious if one.name == "drift"]
+    assert drift and all("changed: that of 'd' fell from " in text and " % after " in text for text in drift)
+    assert len({text.partition(" changed")[0] for text in drift}) == len(drift)  # each is of a class
+    assert all(text in found.summary(full=True) for text in drift)
     plain = jt.evaluate(y_pred, labels, method="plug_in")
     assert all(one.name != "drift" for one in plain.suspicious)
 

@@ -31,6 +31,7 @@ from scipy.special import chdtrc
 
 from jtruth._host import cross_table
 from jtruth._random import Key, host_rng
+from jtruth._validation.times import moment_text
 from jtruth._validation.words import quoted, some
 from jtruth.evaluation.checks.label_sets import sum_by
 from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
@@ -55,7 +56,9 @@ _ANSWERED = (
 )
 EXCHANGEABLE = "exchangeable labelers"
 _ALARM = 0.05
-_NAMED, _DATES = 3, 1e9  # changes in a sentence; an order beyond is one of dates, in microseconds
+_NAMED = 3  # changes in a sentence
+_TWO_DAYS = 172_800.0  # seconds
+_BY_DATE = "Judge early and late samples separately"
 NO_DRIFT = "nobody is right more or less often late than early, in any class"
 _TO_DO = "Histograms then depend on who was asked. Ask labelers at random, or model them: evaluate_labelers"
 GROUPS = "groups of labelers"
@@ -303,27 +306,32 @@ def all_refused(checks: Sequence[Any]) -> bool:
 
 
 def drift_findings(
-    behaviour: Behaviour, who: Sequence[str], classes: Sequence[str], order: np.ndarray | None
+    behaviour: Behaviour, who: Sequence[str], classes: Sequence[str], order: np.ndarray | None, unit: str = ""
 ) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
-    """Who changed, by class, as a finding; and the check, which names the same labelers."""
+    """Who changed, a finding for each class; and the check, which names the same labelers.
+
+    `unit` stands before moments that are no dates.
+    """
     if behaviour.drift is None or order is None or np.isnan(behaviour.drift).all():
         return (), ()
-    p, least = behaviour.drift, float(np.nanmin(behaviour.drift))
+    p, least, known = behaviour.drift, float(np.nanmin(behaviour.drift)), order[np.isfinite(order)]
     cells = [(t, c) for t, c in np.argwhere(p < _ALARM).tolist()]
     cells.sort(key=lambda cell: p[cell])
     if not cells:
         return (), (Check("drift", None, least, "fits", f"{NO_DRIFT} (p = {least:.2g})"),)
-    said = []
+    short, said = bool(np.ptp(known) < _TWO_DAYS), {c: [] for _, c in cells}
     for t, c in cells:
-        moment = behaviour.moment[t, c]
-        early = (order[np.isfinite(order)] <= moment).mean()
-        until = f" (up to {moment:g})" if abs(moment) < _DATES else ""
-        said.append(
-            f"{who[t]} is right on {behaviour.before[t, c]:.0%} of class {classes[c]!r} in the first "
-            f"{early:.0%} of the samples{until}, on {behaviour.after[t, c]:.0%} afterwards"
+        before, after, moment = (getattr(behaviour, k)[t, c] for k in ("before", "after", "moment"))
+        said[c].append(
+            f"that of {who[t]} {'fell' if after < before else 'rose'} from {100 * before:.0f} % to "
+            f"{100 * after:.0f} % after {moment_text(moment, short, unit)} "
+            f"({100 * (known <= moment).mean():.0f} % of the samples are earlier)"
         )
-    more = f"; and {len(said) - _NAMED} more in the JSON" if len(said) > _NAMED else ""
+    findings = []
+    for c, texts in said.items():
+        more = f"; and {len(texts) - _NAMED} more in the JSON" if len(texts) > _NAMED else ""
+        text = f"Recall of class {classes[c]!r} changed: {'; '.join(texts[:_NAMED])}{more}. {_BY_DATE}."
+        findings.append(Check("drift", message=text))
     names = some(list(dict.fromkeys(who[t] for t, _ in cells)), _NAMED)
-    text = f"Labelers who changed: {'; '.join(said[:_NAMED])}{more}. Judge early and late samples separately."
-    check = f"{names} changed over time (p = {least:.2g}). Judge early and late samples separately"
-    return (Check("drift", message=text),), (Check("drift", None, least, "does not fit", check),)
+    check = f"{names} changed over time (p = {least:.2g}). {_BY_DATE}"
+    return tuple(findings), (Check("drift", None, least, "does not fit", check),)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._host import majority
 from jtruth._random import Stated, stream
 from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain
@@ -36,6 +37,7 @@ from jtruth.evaluation.checks.prior_sensitivity import share_doubts
 from jtruth.evaluation.compared import named_quantity
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
+from jtruth.evaluation.over_time import symbols_of, table_of, tables_of
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -218,7 +220,7 @@ def prevalence(
         )
     data.notes += tuple(odd[name] for name in ("typing_error", "abstention") if name in odd)
     groups = None if by is None else grouped.read_groups(by, labels)
-    if groups is not None:
+    if groups is not None and not groups.shared(data.gold):
         data.y_pred, data.symbols = groups.group, groups.symbols
     if calibration is not None:
         return _by_calibration(data, groups, calibration)
@@ -241,6 +243,10 @@ def prevalence(
     )  # fmt: skip
     if groups is None:
         return answer
+    if groups.shared(data.gold):
+        symbol, tables = tables_of(labels, groups.code, fit.prior[fit.matrix_draw], fit.matrices)
+        here, new = groups.of_evidence(data.gold, symbol, data.key, tables)
+        return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), new=new)
     columns = groups.of_tables(present(fit.counts, "the counts of groups"))
     return _with_groups(answer, data, groups, columns, {}, grouped.SAME_ERRORS)
 
@@ -294,6 +300,11 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
                      source=tables)  # fmt: skip
     if groups is None:
         return answer
+    if groups.shared(data.gold):
+        known, aside = np.where(data.gold < 0, -1, data.gold == groups.code), stream(data.key, "by symbol")
+        symbol, both = grouped.tables_by_gold(h[:, groups.code], known, by_gold.how_chosen(data.known), aside)
+        here, new = groups.of_evidence(data.gold, symbol, data.key, both)
+        return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), new=new)
     pairs = {}
     if by_gold.equal_chances(data):
         is_class, known = data.gold == groups.code, data.gold >= 0
@@ -338,18 +349,32 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     )  # fmt: skip
     if groups is None:
         return answer
-    draws = {m.name: groups.of_tables(m.posterior.counts) for m in members}
-    laws = model_error.laws_of(draws, model_error.CLASS, kind, np.asarray(groups.sizes, np.float64))
-    columns, points = grouped.apart(laws, key), [law.mean for law in laws]
-    data = replace(data, key=key)
-    return _with_groups(answer, data, groups, columns, {}, grouped.SAME_ERRORS, grouped.WIDE, points=points)
+    sizes, data = np.asarray(groups.sizes, np.float64), replace(data, key=key)
+    if not groups.shared(data.gold):
+        draws = {m.name: groups.of_tables(m.posterior.counts) for m in members}
+        laws = model_error.laws_of(draws, model_error.CLASS, kind, sizes)
+        columns, points = grouped.apart(laws, key), [law.mean for law in laws]
+        notes = grouped.SAME_ERRORS, grouped.WIDE
+        return _with_groups(answer, data, groups, columns, {}, *notes, points=points)
+    both = {}
+    for m in members:
+        p = (majority(labels.counts()) if m.fit is None else m.fit.class_posterior)[:, groups.code]
+        symbol = symbols_of(p)
+        both[m.name] = groups.of_evidence(data.gold, symbol, stream(key, m.name), table_of(p, symbol))
+    here, new = (
+        grouped.apart(
+            model_error.laws_of({n: d[k] for n, d in both.items()}, model_error.CLASS, kind, sizes), key
+        )
+        for k in (0, 1)
+    )
+    return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), grouped.WIDE, new=new)
 
 
 def _with_groups(
     answer: Prevalence, data: Inputs, groups: grouped.Groups, columns: np.ndarray, pairs: dict[Any, Any],
-    *notes: str, points: list[float] | None = None,
+    *notes: str, points: list[float] | None = None, new: np.ndarray | None = None,
 ) -> Prevalence:  # fmt: skip
     p = present(answer.class_posterior, "the class posterior")[:, groups.code]
-    shares = grouped.group_shares(groups, columns, data.own_labels(), data.gold, p, data.key, pairs, points)
-    few = grouped.too_few(groups.names, shares.num_gold, "gold answers")
+    shares = grouped.group_shares(groups, columns, data, p, pairs, points, new)
+    few = () if new is not None else grouped.too_few(groups.names, shares.num_gold, "gold answers")
     return replace(answer, groups=shares, warnings=(*groups.notes, *notes, *few, *answer.warnings))

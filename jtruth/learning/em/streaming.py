@@ -29,6 +29,7 @@ from jtruth import _host
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.columns import lazy_patterns
+from jtruth._validation.in_range import check_shape
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning._fit import check_steps, first_guess, not_converged
@@ -45,6 +46,7 @@ from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing, climbe
 
 _MARK = "stream of labels, Dawid and Skene's model, format 2"
 _ARRAYS = ("prior", "matrices", "pattern", "closed_matrices", "closed_prior", "closed_products")
+_WHEN = ("moment", "batch")  # not in older files
 _NUMBERS = ("closed_num_samples", "closed_num_labels")
 _WORDS = ("log_likelihood", "converged", "num_steps", "warnings", "classes", "smoothing", "batches")
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
@@ -63,6 +65,8 @@ class Stream(NamedTuple):
     workers: tuple  # id of each labeler
     tasks: tuple  # id of each sample that is not closed
     pattern: Int[np.ndarray, " samples"]  # which row of `patterns` these samples have
+    moment: Float[np.ndarray, " samples"]  # when each was labelled first; NaN where nobody said
+    batch: Int[np.ndarray, " samples"]  # the set of labels it came with: 1, 2, ...
     patterns: CodedPatterns
     smoothing: Smoothing
     batches: tuple[str, ...]  # a digest of each set of labels that was counted
@@ -86,6 +90,11 @@ class Stream(NamedTuple):
         rows = self.smoothing.rows(len(self.classes))
         return self.smoothing.prior + self.closed_prior, rows + self.closed_matrices
 
+    @property
+    def order(self) -> Float[np.ndarray, " samples"]:
+        """Moments of the samples if all are known; else the number of the set that each came with."""
+        return self.moment if np.isfinite(self.moment).all() else self.batch.astype(np.float64)
+
     def labels(self) -> Labels:
         """The labels of the samples that are not closed, in the order of `tasks`."""
         length, classes = self.patterns.length[self.pattern], len(self.classes)
@@ -102,19 +111,21 @@ class Stream(NamedTuple):
 
 
 def begin_stream(
-    labels: Labels, *, smoothing: Smoothing = MAXIMUM_LIKELIHOOD, max_steps: int = 10_000, tol: float = 1e-8
-) -> Stream:
+    labels: Labels, *, smoothing: Smoothing = MAXIMUM_LIKELIHOOD, when: np.ndarray | None = None,
+    max_steps: int = 10_000, tol: float = 1e-8,
+) -> Stream:  # fmt: skip
     """The first day: a fit of these labels by EM from majority vote, as `fit_dawid_skene` would.
 
     Args:
         labels: with the names of tasks and workers, by which later labels are known to be of the same.
         smoothing, max_steps, tol: as in `fit_dawid_skene`; the smoothing holds for all later days.
+        when: (samples,) when each was labelled, in seconds or any numbers; to find labelers who change.
 
     Raises:
         ValueError: no label at all, or no names.
     """
     must_be_labels(labels)
-    return update(_fresh(labels.class_names, smoothing), labels, max_steps=max_steps, tol=tol)
+    return update(_fresh(labels.class_names, smoothing), labels, when=when, max_steps=max_steps, tol=tol)
 
 
 def _fresh(class_names: tuple, smoothing: Smoothing) -> Stream:
@@ -124,17 +135,21 @@ def _fresh(class_names: tuple, smoothing: Smoothing) -> Stream:
     empty = CodedPatterns(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
     return Stream(
         np.full(classes, 1 / classes), none, 0.0, False, 0, (), class_names, (), (),
-        np.zeros(0, np.int64), empty, smoothing, (),
+        np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), empty, smoothing, (),
         none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0,
     )  # fmt: skip
 
 
-def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: float = 1e-8) -> Stream:
+def update(
+    state: Stream, new_labels: Labels, *, when: np.ndarray | None = None, max_steps: int = 10_000,
+    tol: float = 1e-8,
+) -> Stream:  # fmt: skip
     """Add labels and fit again, from the parameters of `state`.
 
     Args:
         state: of `begin_stream`, `update`, `close` or `read_stream`.
         new_labels: of the same classes; tasks and workers are known by their names.
+        when: as in `begin_stream`, of the samples of `new_labels`; one that comes again keeps its first.
         max_steps, tol: as in `fit_dawid_skene`.
 
     Raises:
@@ -148,7 +163,7 @@ def update(state: Stream, new_labels: Labels, *, max_steps: int = 10_000, tol: f
     (('a', 'b', 'c', 'd'), ('x', 'y', 'z'), (3, 2, 2), True)
     """
     mark = _checked(state, new_labels, max_steps, tol)
-    return _climbed(_joined(state, new_labels), mark, max_steps, tol)
+    return _climbed(_joined(state, new_labels, when), mark, max_steps, tol)
 
 
 def stream_of_table(
@@ -190,7 +205,7 @@ def stream_of_table(
     if found is None:
         labels = Labels.from_frame(frame, **columns, classes=classes, missing=missing)
         state = begin_stream(labels, smoothing=smoothing)
-        return state._replace(tasks=(), pattern=state.pattern[:0], warnings=(*state.warnings, *labels.notes))
+        return _nameless(state)._replace(warnings=(*state.warnings, *labels.notes))
     (labeler, symbol, length, number), workers, names, notes = found
     code = (labeler * len(names) + symbol).astype(np.int32)
     patterns, _ = merge_patterns(CodedPatterns(code, length, number))
@@ -225,14 +240,16 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
     )
 
 
+def _nameless(state: Stream) -> Stream:
+    return state._replace(tasks=(), pattern=state.pattern[:0], moment=state.moment[:0], batch=state.batch[:0])
+
+
 def close(state: Stream) -> Stream:
     """Forget the samples, keep what they say of labelers and classes at the parameters of today."""
     posterior = posterior_of(state.patterns, state.prior, state.matrices)
     counts, products = expected_counts(state.patterns, posterior, len(state.workers))
     number = state.patterns.number
-    return state._replace(
-        tasks=(),
-        pattern=state.pattern[:0],
+    return _nameless(state)._replace(
         patterns=CodedPatterns(state.patterns.code[:0], state.patterns.length[:0], number[:0]),
         closed_matrices=state.closed_matrices + counts,
         closed_prior=state.closed_prior + number @ posterior,
@@ -248,7 +265,7 @@ def write_stream(path: str | Path, state: Stream) -> None:
     Raises:
         ValueError: the file holds sets of labels that the state has not counted, or something else.
     """
-    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_NUMBERS)}
+    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_WHEN, *_NUMBERS)}
     arrays |= {f"patterns_{name}": value for name, value in state.patterns._asdict().items()}
     arrays |= {"tasks": _text(state.tasks), "workers": _text(state.workers)}
     words = {name: getattr(state, name) for name in _WORDS}
@@ -270,11 +287,13 @@ def read_stream(path: str | Path) -> Stream:
         raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
     arrays, words = content
     patterns = CodedPatterns(*(arrays[f"patterns_{name}"] for name in CodedPatterns._fields))
+    size = arrays["pattern"].size
+    arrays = {"moment": np.full(size, np.nan), "batch": np.ones(size, np.int64), **arrays}
     for name in ("warnings", "classes", "batches"):
         words[name] = tuple(words[name])
     words["smoothing"] = Smoothing(*words["smoothing"])
     return Stream(
-        **{name: arrays[name] for name in _ARRAYS},
+        **{name: arrays[name] for name in (*_ARRAYS, *_WHEN)},
         **{name: int(arrays[name]) for name in _NUMBERS},
         **words,
         tasks=tuple(json.loads(arrays["tasks"].tobytes())),
@@ -315,7 +334,7 @@ def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
     return mark
 
 
-def _joined(state: Stream, new: Labels) -> Stream:
+def _joined(state: Stream, new: Labels, when: np.ndarray | None) -> Stream:
     """The state with new labels in its rows, and first matrices for new labelers."""
     classes, patterns, names = len(state.classes), state.patterns, new.tasks or ()
     workers, code_of = _numbered(state.workers, new.workers or ())
@@ -343,8 +362,15 @@ def _joined(state: Stream, new: Labels) -> Stream:
     pattern = np.full(len(tasks), -1, np.int64)
     pattern[:known] = row[state.pattern]
     pattern[sample_of] = row[patterns.length.size :]
+    moment, batch = np.full(len(tasks), np.nan), np.full(len(tasks), len(state.batches) + 1)
+    if when is not None:
+        check_shape(when, "when", "samples", samples=new.num_samples)
+        moment[sample_of] = when
+    moment[:known], batch[:known] = state.moment, state.batch
     state = _first_matrices(state, len(workers) - len(state.workers))
-    return state._replace(workers=workers, tasks=tasks, pattern=pattern, patterns=merged)
+    return state._replace(
+        workers=workers, tasks=tasks, pattern=pattern, moment=moment, batch=batch, patterns=merged
+    )
 
 
 def _first_matrices(state: Stream, more: int) -> Stream:

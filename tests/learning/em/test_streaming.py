@@ -131,7 +131,8 @@ def test_the_file_holds_the_state_and_refuses_others(tmp_path, entries, stream):
     path = tmp_path / "state"
     write_stream(path, stream)
     back = read_stream(path)
-    names = ("patterns", "pattern", "prior", "matrices", "closed_matrices", "closed_prior", "closed_products")
+    names = ("patterns", "pattern", "prior", "matrices", "closed_matrices", "closed_prior", "closed_products",
+             "moment", "batch")  # fmt: skip
     assert back._replace(**dict.fromkeys(names, 0)) == stream._replace(**dict.fromkeys(names, 0))
     after = [update(state, one_more()) for state in (back, stream)]
     np.testing.assert_array_equal(after[0].matrices, after[1].matrices)

@@ -1,0 +1,255 @@
+"""How good is every labeler in each group, and does one err more in one of them?
+
+Each group is judged by itself, so the distributions of two groups are independent, but where gold of the
+same items pairs them. Many groups, and days with little gold, are judged together (`over_time`): being right
+is the class, and its symbol how probable all labels make it that this label is right.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jtruth import _validation as check
+from jtruth._host import majority
+from jtruth._random import Stated, as_key, stated, stream
+from jtruth._validation.words import number_of, plain
+from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, law_row, warning_notes
+from jtruth.evaluation import inputs
+from jtruth.evaluation.assumptions import model_error
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind
+from jtruth.evaluation.compared import Laws, Pair, difference_table
+from jtruth.evaluation.gold.tables import equal_chances, how_chosen, labels_only_posterior
+from jtruth.evaluation.groups import (
+    FEW,
+    PAIRED,
+    Groups,
+    apart,
+    compared_pairs,
+    laws_of,
+    paired_shares,
+    read_groups,
+    same_items,
+    tables_by_gold,
+)  # fmt: skip
+from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
+from jtruth.evaluation.over_time import symbols_of, table_of
+from jtruth.evaluation.parts import IN_SAMPLE, interval_title
+from jtruth.io.gold import Gold
+from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import Estimate
+from jtruth.stats.ppi import gold_sample
+
+_CURVES = 4  # labelers in a picture
+
+
+@dataclass(frozen=True, repr=False)
+class LabelersByGroup(Answer):
+    """How good every labeler is in each group, and where one errs more than elsewhere."""
+
+    reports: Mapping[str, LabelerReport]  # by group
+    level: float
+    key: Stated
+    warnings: tuple[str, ...] = ()
+    paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
+    together: Mapping[str, Laws] = field(
+        default_factory=dict
+    )  # by labeler, where one report is of all groups
+    num_labels: Mapping[Pair, int] = field(default_factory=dict)  # of (labeler, group) there
+    groups: Groups | None = None  # there
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """A row for each labeler in each group, the worst first."""
+        rows = [
+            {
+                "worker": worker,
+                "group": name,
+                "num_labels": self.num_labels[worker, name],
+                "accuracy": law.mean,
+                **dict(zip(("low", "high"), law.interval(self.level), strict=False)),
+            }
+            for worker, laws in self.together.items()
+            for name, law in laws.values.items()
+        ] or [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
+        return tuple(sorted(rows, key=lambda row: row["accuracy"]))
+
+    @property
+    def laws(self) -> dict[str, Laws]:
+        """By labeler the accuracies in those groups that determine it; independent where not paired."""
+        if self.together:
+            return dict(self.together)
+        by_worker: dict[str, dict[str, Estimate]] = {}
+        for name, report in self.reports.items():
+            for worker, law in report.laws.items():
+                if not np.isnan(law.mean):
+                    by_worker.setdefault(worker, {})[name] = law
+        laws = {}
+        for worker, mine in by_worker.items():
+            key = stream(as_key(self.key), f"labelers apart, {worker}")
+            columns, points = apart(list(mine.values()), key), [law.mean for law in mine.values()]
+            laws[worker] = laws_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
+        return laws
+
+    @property
+    def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
+        """By labeler: the accuracy in the first group minus that in the second."""
+        return {worker: laws.differences for worker, laws in self.laws.items()}
+
+    def blocks(self) -> Document:
+        """The question, the answer and what stands behind it, for all faces."""
+        first, gaps = next(iter(self.reports.values())), []
+        for worker, laws in self.laws.items():
+            for (a, b), law in laws.differences.items():
+                better = laws.p_better(a, b)
+                if better < 0.5:
+                    a, b, better = b, a, 1 - better
+                    law = DrawsEstimate(-law.draws, middle=-law.mean)
+                gaps.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
+                             "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
+                             "first_better": better})  # fmt: skip
+        gaps.sort(key=lambda row: -row["first_better"])
+        rows = [{**row, "name": f"{plain(row['worker'])} in {plain(row['group'])}"} for row in self.rows]
+        columns = Column("accuracy", "accuracy", ("low", "high")), Column("num_labels", "labels")
+        better = (Column("first_better", "P(better in the first)", form=".2f"),)
+        doubts = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
+        blocks = (
+            Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
+            difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
+            *self._curve(),
+            warning_notes(tuple(doubts)),
+            how(("rests on", first.rests_on),
+                ("groups", "judged together" if self.together else "each is judged by its own labels")),
+            facts(groups=list(dict.fromkeys(row["group"] for row in rows)), level=self.level, key=self.key),
+        )  # fmt: skip
+        number = number_of(len({row["group"] for row in rows}), "group")
+        about = f"{number}, {number_of(len(rows), 'row')}; key {self.key}"
+        sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
+        return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
+
+    def _curve(self) -> tuple[Curve, ...]:
+        """Accuracies over groups in order, of the labelers who differ most between two of them."""
+        if self.groups is None or self.groups.when is None:
+            return ()
+        x, axis, series = *self.groups.axis(), {}
+        spread = {
+            name: np.ptp([law.mean for law in laws.values.values()]) for name, laws in self.laws.items()
+        }
+        for worker in sorted(spread, key=lambda name: -spread[name])[:_CURVES]:
+            laws = self.laws[worker].values
+            ends = np.array([(law.mean, *law.interval(self.level)[:2]) for law in laws.values()]).T.tolist()
+            places = [x[self.groups.names.index(name)] for name in laws]
+            series[worker] = dict(zip(("x", "mean", "low", "high"), (places, *ends), strict=True))
+        return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series),)
+
+    def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
+        if not gaps:
+            return "No labeler has labels in two groups that determine how good he is: nothing to compare."
+        clearest = gaps[0]
+        text = (
+            f"{plain(clearest['worker'])} is better in {plain(clearest['first'])} than in "
+            f"{plain(clearest['second'])} with probability {clearest['first_better']:.2f}"
+        )
+        clear = sum(row["low"] > 0 for row in gaps)
+        if clear:
+            are = "is" if clear == 1 else "are"
+            return f"{text}; so clear {are} {clear} of {len(gaps)} differences ({kind}s)."
+        return f"No difference is clear; the clearest: {text} ({kind}s)."
+
+
+def labelers_by_group(
+    labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
+) -> LabelersByGroup:
+    """How good is every labeler in each group, and does one err more in one of them?
+
+    Args:
+        labels: the noisy labels.
+        by: (samples,) the group of each sample, 2 or more; or a Series or dict by task id.
+        gold: (samples,) known classes, -1 where unknown, or a `jt.io.Gold`; each group has its own.
+        key, level, options: as for `evaluate_labelers`.
+
+    Raises:
+        ValueError: what `evaluate_labelers` refuses; fewer than 2 groups.
+    """
+    groups, data = read_groups(by, labels), inputs.read_labels_alone(labels, gold)
+    known, equal = data.gold, not data.num_gold or equal_chances(data)
+    chance = np.full(known.size, np.nan)  # only of gold it matters
+    if not equal:
+        chance[known >= 0] = how_chosen(data.known).inclusion
+    if groups.shared(known):
+        return _together(groups, data, gold, None if equal else chance, key, level, options)
+    reports = {}
+    for g, name in enumerate(groups.names):
+        here = np.flatnonzero(groups.group == g)
+        mine = labels.restrict(here)
+        mine = mine.select_labelers(np.flatnonzero(mine.labels_per_labeler()))
+        truth = check.with_tasks(known[here], mine.tasks) if (known[here] >= 0).any() else None
+        truth = truth if equal or truth is None else Gold(truth, check.with_tasks(chance[here], mine.tasks))
+        key_here = stream(as_key(key), "group", g)
+        reports[str(name)] = evaluate_labelers(mine, gold=truth, key=key_here, level=level, **options)
+    paired = _paired_labelers(groups, labels, known, as_key(key)) if data.num_gold and equal else {}
+    notes = (*groups.notes, *([PAIRED] if paired else []))
+    return LabelersByGroup(reports, level, stated(key), notes, paired)
+
+
+def _together(
+    groups: Groups, data: inputs.Inputs, gold: Any, chance: np.ndarray | None, key: Any, level: float,
+    options: dict[str, Any],
+) -> LabelersByGroup:  # fmt: skip
+    """One report of all labels; then each labeler in each group, by how labels look where his are right."""
+    labels = data.own_labels()
+    report, given = evaluate_labelers(labels, gold=gold, key=key, level=level, **options), as_key(key)
+    (sample, labeler, label), readings = labels.entries(), {"vote": majority(labels.counts())}
+    if data.num_gold:
+        readings = {"": labels_only_posterior(labels, stream(given, "labels only"))[0]}
+    elif report.rows:
+        readings["learned"] = report.posterior.class_posterior
+    kind, laws, number = check_kind(options.get("labelers_are")), {}, {}
+    for t, worker in enumerate(map(str, labels.worker_names)):
+        mine = np.flatnonzero(labeler == t)
+        rows, draw, drawn = sample[mine], stream(given, "labeler in groups", t), {}
+        there, place = np.unique(groups.group[rows], return_inverse=True)
+        his = groups.only(there, place)
+        truth = np.where(data.gold[rows] >= 0, data.gold[rows] == label[mine], -1)
+        for name, posterior in readings.items() if mine.size else ():
+            right = posterior[rows, label[mine]]
+            if few := (truth >= 0).sum() < FEW:
+                symbol = symbols_of(right)
+                tables = table_of(right, symbol)
+            else:
+                chances = None if chance is None else chance[rows]
+                symbol, tables = tables_by_gold(
+                    right, truth, gold_sample(truth >= 0, inclusion=chances), draw
+                )
+            drawn[name] = his.of_evidence(truth, symbol, draw, tables)[report.target != IN_SAMPLE]
+        if not drawn:
+            continue
+        columns = next(iter(drawn.values()))
+        if few:
+            columns = apart(model_error.laws_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw)
+        laws[worker] = laws_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
+        number |= {(worker, name): int(n) for name, n in zip(his.names, his.sizes, strict=True)}
+    notes = *groups.notes, *groups.how(data.gold)
+    return LabelersByGroup({"": report}, level, stated(key), notes, {}, laws, number, groups)
+
+
+def _paired_labelers(
+    groups: Groups, labels: Labels, known: np.ndarray, key: Any
+) -> dict[str, dict[Pair, DrawsEstimate]]:
+    sample, labeler, label = labels.entries()
+    his_rows = [sample[labeler == t] for t in range(labels.num_labelers)]
+    his_groups = [groups._replace(group=groups.group[rows], item=groups.item[rows]) for rows in his_rows]
+    if not any(same_items(his, known[rows] >= 0) for his, rows in zip(his_groups, his_rows, strict=True)):
+        return {}
+    h, _ = labels_only_posterior(labels, stream(key, "labels only, of labelers in groups"))
+    differences = {}
+    for t, name in enumerate(labels.worker_names):
+        rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
+        pairs = paired_shares(
+            his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
+        )
+        if pairs:
+            differences[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
+    return differences
