@@ -75,6 +75,7 @@ ANSWERS = {
     "LabelerReport": lambda: quick_labelers(LABELS),
     "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
+    "Prevalence by calibration": lambda: jt.prevalence(LABELS, calibration=(LABELS, Y)),
     "Gate": lambda: jt.prevalence(LABELS, gold=GOLD).require("1 >= .1", "1 < .5"),
     "ErrsOn": lambda: errs_on(LABELS, GOLD, {"words": RNG.random(N), "id": Y, "art": Y[::-1]}),
     "Preferences": lambda: jt.preferences(duel()),
