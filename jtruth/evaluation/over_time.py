@@ -139,8 +139,8 @@ def shares_in_order(
     gap = np.clip(np.round(gap / np.median(gap), 1), 0.1, 1000.0)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
     far = float(np.log(_SMALLEST * max(size.max(initial=1), 1)))
-    chosen, ends, sigmas = np.linspace(0, len(evidence.rows) - 1, _PILOT).astype(int), (-far, far), SIGMAS
-    for rows in (chosen, chosen, np.arange(len(evidence.rows))):
+    pilot, ends, sigmas = np.linspace(0, len(evidence.rows) - 1, _PILOT).astype(int), (-far, far), SIGMAS
+    for rows in (pilot, pilot, np.arange(len(evidence.rows))):
         x = np.linspace(*ends, _LATTICE)
         start, step = _normalised(0.5 * (log_expit(x) + log_expit(-x))), x[1] - x[0]
         seen = np.empty((when.size, len(rows), x.size), np.float32)

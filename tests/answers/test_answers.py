@@ -57,6 +57,7 @@ def issues():
     return suspicious_labels(LABELS, 0.2 + 0.6 * np.eye(2)[Y], key=0)
 
 
+DAYS = np.array([f"2026-01-{1 + k % 12:02}" for k in range(N)])
 ANSWERS = {
     "Evaluation": lambda: jt.evaluate(PRED, LABELS, **KNOWN),
     "Evaluation of three classes": lambda: jt.evaluate(Z[:, 0], THREE, **THREE_NOISE),
@@ -66,6 +67,8 @@ ANSWERS = {
     "Comparison": lambda: jt.compare_classifiers({"a": PRED, "b": WORSE}, LABELS, **KNOWN, at_least=0.8),
     "LabelerReport": lambda: quick_labelers(LABELS),
     "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
+    "Prevalence by day": lambda: jt.prevalence(LABELS, gold=GOLD, by=DAYS),
+    "Labelers by day": lambda: jt.evaluation.labelers_by_group(LABELS, DAYS, gold=GOLD),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
     "ScoreEvaluation": lambda: jt.evaluate_scores(SCORES, LABELS, **KNOWN, threshold=0.5),
     "ClassScores": lambda: jt.evaluate_class_scores(RNG.random((N, 3)), THREE, **THREE_NOISE, bins=4),
